@@ -1,0 +1,170 @@
+"""The order of edges that the blocked kernels need: sorted once, cut down cheaply to a subset."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vectrick.backends.cpu.simd import EDGES_AT_ONCE
+
+Array = NDArray[Any]
+
+
+STRIP_BYTES = 256  # of a row that the sparse product handles at once
+PANEL_BYTES = 512  # of a row that the sampled product handles at once
+
+
+@dataclass(frozen=True)
+class Blocking:
+    """How many rows a kernel addresses at random (``block``) and holds as results meanwhile (``chunk``, sparse product).
+
+    Small blocks, which stay in the L1 cache, pay when several edges of a vertex fall into one. A sparser graph needs
+    larger ones, which stay in L2.
+    """
+
+    block: int
+    chunk: int
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the rows are meant to stay in the L1 cache."""
+        return self.block == _SMALL_BLOCK
+
+
+_SMALL_BLOCK = 128
+_EDGES_PER_SMALL_BLOCK = 8  # of one vertex
+
+
+def column_blocking(n_edges: int, n_kept: int, n_contracted: int) -> Blocking:
+    """Return the blocking of the sparse product for a graph of this density."""
+    small = _fills_small_blocks(n_edges, n_kept, n_contracted)
+    # A chunk is no longer than the graph needs, and a whole number of panels of either element type.
+    chunk = min(256 if small else 512, -(-n_kept // 128) * 128)
+    return Blocking(_SMALL_BLOCK if small else 1024, chunk)
+
+
+def row_blocking(n_edges: int, n_held: int, n_tile: int) -> Blocking:
+    """Return the blocking of the sampled product for a graph of this density."""
+    return Blocking(_SMALL_BLOCK if _fills_small_blocks(n_edges, n_held, n_tile) else 2048, 0)
+
+
+def _fills_small_blocks(n_edges: int, n_vertices: int, n_others: int) -> bool:
+    return n_edges * _SMALL_BLOCK >= _EDGES_PER_SMALL_BLOCK * n_vertices * n_others
+
+
+def _sort(key: Array) -> Array:
+    order = np.argsort(key)
+    return order.astype(np.int32) if len(order) < 2**31 else order
+
+
+def _smallest(key: Array, largest: int) -> Array:
+    return key.astype(np.uint32) if largest < 2**32 else key
+
+
+def _positions_of(mask: Array, order: Array) -> tuple[Array, Array]:
+    """Return which sorted edges a mask keeps, and their numbers among the edges that are kept."""
+    kept = mask[order]
+    renumbered = np.cumsum(mask, dtype=order.dtype) - 1
+    return kept, renumbered[order[kept]]
+
+
+@dataclass(frozen=True)
+class ColumnLayout:
+    """Column edges for the sparse product: by chunk of ``kept`` vertices, block of ``contracted`` ones, and kept vertex.
+
+    A *run* is a maximal sequence of edges with one kept vertex in one block.
+    """
+
+    blocking: Blocking
+    order: Array  # order[h] is the edge at place h
+    contracted: Array
+    run_kept: Array  # within its chunk
+    run_start: Array
+    chunk_start: Array  # in runs
+
+    @classmethod
+    def build(
+        cls, kept: Array, contracted: Array, n_kept: int, n_contracted: int, blocking: Blocking
+    ) -> "ColumnLayout":
+        """Sort the edges; O(e log e)."""
+        chunk, block = blocking.chunk, blocking.block
+        n_blocks = -(-n_contracted // block)
+        n_chunks = -(-n_kept // chunk)
+        run_of = ((kept // chunk).astype(np.int64) * n_blocks + contracted // block) * chunk + kept % chunk
+        order = _sort(_smallest(run_of * block + contracted % block, n_chunks * chunk * n_blocks * block))
+        return cls._of_runs(blocking, order, contracted[order].astype(np.int32), run_of[order], n_chunks, n_blocks)
+
+    @classmethod
+    def _of_runs(
+        cls, blocking: Blocking, order: Array, contracted: Array, run_of: Array, n_chunks: int, n_blocks: int
+    ) -> "ColumnLayout":
+        first = np.ones(len(run_of), bool)
+        np.not_equal(run_of[1:], run_of[:-1], out=first[1:])
+        start = np.flatnonzero(first)
+        runs = run_of[start]
+        chunk_start = np.searchsorted(runs, np.arange(n_chunks + 1, dtype=np.int64) * (n_blocks * blocking.chunk))
+        return cls(
+            blocking,
+            order,
+            contracted,
+            (runs % blocking.chunk).astype(np.int64),
+            np.append(start, len(run_of)),
+            chunk_start,
+        )
+
+    def restrict(self, mask: Array) -> "ColumnLayout":
+        """Return the layout of the edges where the mask is true, numbered anew; O(e), without sorting."""
+        kept, order = _positions_of(mask, self.order)
+        before = np.append(0, np.cumsum(kept))
+        run_start = before[self.run_start]
+        return ColumnLayout(self.blocking, order, self.contracted[kept], self.run_kept, run_start, self.chunk_start)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the index arrays."""
+        parts = (self.order, self.contracted, self.run_kept, self.run_start, self.chunk_start)
+        return sum(part.nbytes for part in parts)
+
+
+@dataclass(frozen=True)
+class RowLayout:
+    """Row edges for the sampled product: by block of ``tile`` vertices, then ``held`` vertex; padded to a multiple of 8."""
+
+    blocking: Blocking
+    position: Array  # position[h] is the place of edge h
+    held: Array
+    tile: Array
+    one_row: Array  # whether the eight edges of a group share their held vertex
+
+    @classmethod
+    def build(cls, held: Array, tile: Array, n_held: int, n_tile: int, blocking: Blocking) -> "RowLayout":
+        """Sort the edges; O(f log f)."""
+        block = blocking.block
+        key = ((tile // block).astype(np.int64) * n_held + held) * block + tile % block
+        order = _sort(_smallest(key, -(-n_tile // block) * n_held * block))
+        return cls._in_order(blocking, order, held[order], tile[order])
+
+    @classmethod
+    def _in_order(cls, blocking: Blocking, order: Array, held: Array, tile: Array) -> "RowLayout":
+        n_edges = len(order)
+        padded = -(-n_edges // EDGES_AT_ONCE) * EDGES_AT_ONCE
+        position = np.empty_like(order)
+        position[order] = np.arange(n_edges, dtype=order.dtype)
+        held_padded, tile_padded = np.zeros(padded, np.int32), np.zeros(padded, np.int32)
+        held_padded[:n_edges], tile_padded[:n_edges] = held, tile
+        groups = held_padded.reshape(-1, EDGES_AT_ONCE)
+        return cls(blocking, position, held_padded, tile_padded, (groups == groups[:, :1]).all(axis=1))
+
+    def restrict(self, mask: Array) -> "RowLayout":
+        """Return the layout of the edges where the mask is true, numbered anew; O(f), without sorting."""
+        n_edges = len(self.position)
+        order = np.empty_like(self.position)
+        order[self.position] = np.arange(n_edges, dtype=order.dtype)
+        kept, order = _positions_of(mask, order)
+        return self._in_order(self.blocking, order, self.held[:n_edges][kept], self.tile[:n_edges][kept])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the index arrays."""
+        return sum(part.nbytes for part in (self.position, self.held, self.tile, self.one_row))

@@ -1,0 +1,143 @@
+"""The array primitives on the CPU: sparse, sampled and dense products, run by the thread pool."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vectrick.backends.cpu.layout import PANEL_BYTES, STRIP_BYTES, ColumnLayout, RowLayout
+from vectrick.backends.cpu.simd import EDGES_AT_ONCE
+from vectrick.backends.memory import CACHE_LINE, Workspace
+from vectrick.backends.threads import even_parts, run_tasks, single_threaded_blas
+
+Array = NDArray[Any]
+
+_TASKS_PER_THREAD = 4  # more tasks than threads, so that a thread that is held up does not hold up the others
+_GEMM_BLOCK = (
+    256  # rows or columns of a block of a dense product; a fixed number, so that the bits do not depend on the threads
+)
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """The shape of a matrix in a buffer: aligned rows, padded with zeros to whole panels; panel by panel or row by row."""
+
+    n_rows: int
+    n_columns: int
+    itemsize: int
+    by_panels: bool
+
+    @property
+    def panel_size(self) -> int:
+        """Columns in a panel."""
+        return PANEL_BYTES // self.itemsize
+
+    @property
+    def n_panels(self) -> int:
+        """The number of panels."""
+        return -(-self.n_columns // self.panel_size)
+
+    @property
+    def panel_stride(self) -> int:
+        """Bytes from a panel to the next."""
+        return self.n_rows * PANEL_BYTES if self.by_panels else PANEL_BYTES
+
+    @property
+    def row_stride(self) -> int:
+        """Bytes from a row to the next."""
+        # Row by row: an odd number of cache lines, or rows that are used together would compete for places in the cache.
+        return PANEL_BYTES if self.by_panels else self.n_panels * PANEL_BYTES + CACHE_LINE
+
+    @property
+    def n_items(self) -> int:
+        """Elements of the buffer."""
+        return self.n_rows * self.row_stride * (self.n_panels if self.by_panels else 1) // self.itemsize
+
+    def rows(self, buffer: Array) -> Array:
+        """Return the whole rows, padding included, of a buffer that holds the matrix row by row."""
+        return buffer.reshape(self.n_rows, -1)
+
+
+def whole_strips(n_rows: int, itemsize: int) -> int:
+    """Return the rows that the result of a sparse product must have room for: a whole number of strips."""
+    strip = STRIP_BYTES // itemsize
+    return -(-n_rows // strip) * strip
+
+
+def sparse_product(
+    F: Array, values: Array, layout: ColumnLayout, tiles: Tiles, out: Array, workspace: Workspace, n_threads: int
+) -> None:
+    """Write ``F Vᵀ`` to the buffer ``out``, where ``V`` has ``values`` (in the order of the layout) at its edges.
+
+    ``F`` is C-contiguous."""
+    from vectrick.backends.cpu.kernels import sparse_product as kernel
+
+    strip_rows = STRIP_BYTES // F.itemsize
+    n_rows, n_contracted = F.shape
+    n_strips, n_chunks = -(-n_rows // strip_rows), len(layout.chunk_start) - 1
+    chunk_rows = layout.blocking.chunk
+    wanted = 1 if n_threads == 1 else _TASKS_PER_THREAD * n_threads
+    # Each part packs its strips anew, so chunks are divided only when the strips do not suffice.
+    parts = [
+        (strips, chunks)
+        for strips in even_parts(n_strips, wanted)
+        for chunks in even_parts(n_chunks, 1 if n_strips >= wanted else -(-wanted // n_strips))
+    ]
+
+    def task(number: int) -> None:
+        (strip0, strip1), (chunk0, chunk1) = parts[number]
+        with workspace.borrow((n_contracted + chunk_rows) * strip_rows, F.dtype) as scratch:
+            rows = scratch.reshape(-1, strip_rows)
+            kernel(
+                F, values, layout.contracted, layout.run_kept, layout.run_start, layout.chunk_start,
+                rows[:n_contracted], rows[n_contracted:], out, tiles.panel_size, tiles.panel_stride, tiles.row_stride,
+                tiles.n_panels, strip0, strip1, chunk0, chunk1,
+            )  # fmt: skip
+
+    run_tasks(task, len(parts), n_threads)
+
+
+def padded_tail(A: Array) -> Array:
+    """Return the columns of ``A`` that do not fill a panel, padded with zeros to one, for `sampled_product`."""
+    size = PANEL_BYTES // A.itemsize
+    whole = A.shape[1] // size * size
+    tail = np.zeros((A.shape[0] if whole < A.shape[1] else 0, size), A.dtype)
+    tail[:, : A.shape[1] - whole] = A[: len(tail), whole:]
+    return tail
+
+
+def sampled_product(
+    A: Array, tail: Array, tiles: Tiles, B: Array, layout: RowLayout, out: Array, n_threads: int
+) -> None:
+    """Write ``A[held] · B[tile]`` of every row edge to ``out``, in the order of the layout. ``A`` is C-contiguous."""
+    from vectrick.backends.cpu.kernels import sampled_product as kernel
+
+    n_groups = len(layout.held) // EDGES_AT_ONCE
+    parts = even_parts(n_groups, n_threads)  # not more: every part passes over all panels
+
+    def task(number: int) -> None:
+        start, stop = parts[number]
+        kernel(
+            A, tail, B, tiles.panel_stride, tiles.row_stride, tiles.n_panels, layout.held, layout.tile, layout.one_row,
+            out, start * EDGES_AT_ONCE, stop * EDGES_AT_ONCE,
+        )  # fmt: skip
+
+    run_tasks(task, len(parts), n_threads)
+
+
+def dense_product(A: Array, B: Array, out: Array, n_threads: int) -> None:
+    """Write ``A @ B`` to ``out``, in blocks of fixed size: the same bits for any number of threads."""
+    by_rows = out.shape[0] >= out.shape[1]
+    length = max(out.shape)
+    parts = even_parts(length, -(-length // _GEMM_BLOCK))
+
+    def task(number: int) -> None:
+        part = slice(*parts[number])
+        if by_rows:
+            np.matmul(A[part], B, out=out[part])
+        else:
+            np.matmul(A, B[:, part], out=out[:, part])
+
+    with single_threaded_blas():
+        run_tasks(task, len(parts), n_threads)

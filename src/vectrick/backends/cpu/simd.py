@@ -1,0 +1,177 @@
+"""Vector primitives for the Numba kernels, written as LLVM vector code.
+
+Numba's own loops load and store their accumulators in memory and check for overlap at every short loop; with
+accumulators held in vector registers the same work runs about twice as fast. LLVM maps the 64-byte vectors to whatever
+the CPU has (one AVX-512, two AVX2 or four NEON registers), so there is nothing here for a particular machine.
+
+All addresses and strides are in bytes, as ``int64``. The last argument gives the element type by example.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+VECTOR_BYTES = 64
+EDGES_AT_ONCE = 8  # edges that one call of a dot primitive handles
+
+_I32, _I64 = ir.IntType(32), ir.IntType(64)
+
+
+def _element(ty: Any) -> tuple[ir.Type, int]:
+    """Return the LLVM type and the size of a Numba float type."""
+    return (ir.DoubleType(), 8) if ty == types.float64 else (ir.FloatType(), 4)
+
+
+def _load(builder: ir.IRBuilder, address: ir.Value, ty: ir.Type, align: int) -> ir.Value:
+    value = builder.load(builder.inttoptr(address, ty.as_pointer()))
+    value.align = align
+    return value
+
+
+def _store(builder: ir.IRBuilder, value: ir.Value, address: ir.Value, align: int) -> None:
+    builder.store(value, builder.inttoptr(address, value.type.as_pointer())).align = align
+
+
+def _shuffle(builder: ir.IRBuilder, x: ir.Value, y: ir.Value, lanes: Sequence[int]) -> ir.Value:
+    return builder.shuffle_vector(x, y, ir.Constant(ir.VectorType(_I32, len(lanes)), list(lanes)))
+
+
+def _broadcast(builder: ir.IRBuilder, scalar: ir.Value, n_lanes: int) -> ir.Value:
+    nothing = ir.Constant(ir.VectorType(scalar.type, n_lanes), ir.Undefined)
+    first = builder.insert_element(nothing, scalar, _I32(0))
+    return _shuffle(builder, first, nothing, [0] * n_lanes)
+
+
+def _fma(builder: ir.IRBuilder, x: ir.Value, y: ir.Value, z: ir.Value) -> ir.Value:
+    ty = x.type
+    suffix = "f64" if isinstance(ty.element, ir.DoubleType) else "f32"
+    function = cgutils.get_or_insert_function(
+        builder.module, ir.FunctionType(ty, [ty] * 3), f"llvm.fma.v{ty.count}{suffix}"
+    )
+    return builder.call(function, [x, y, z])
+
+
+def _row(builder: ir.IRBuilder, base: ir.Value, stride: ir.Value, indices: ir.Value, position: int) -> ir.Value:
+    """Return the address of row ``indices[position]`` of a matrix; indices are int32."""
+    index = _load(builder, builder.add(indices, _I64(4 * position)), _I32, 4)
+    return builder.add(base, builder.mul(builder.zext(index, _I64), stride))
+
+
+def _sum_each(builder: ir.IRBuilder, vectors: list[ir.Value]) -> ir.Value:
+    """Return one vector whose lane i is the sum of the lanes of ``vectors[i]``; eight vectors, the tree is the same for all."""
+    n_lanes = vectors[0].type.count
+    while n_lanes > EDGES_AT_ONCE:
+        half = n_lanes // 2
+        low, high = range(half), range(half, n_lanes)
+        vectors = [builder.fadd(_shuffle(builder, x, x, low), _shuffle(builder, x, x, high)) for x in vectors]
+        n_lanes = half
+    step = 1
+    while len(vectors) > 1:
+        # Lanes where the bit `step` is clear come from x, the others from y, each added to its partner `step` away.
+        source = [(lane & ~step) + (n_lanes if lane & step else 0) for lane in range(n_lanes)]
+        partner = [lane + step for lane in source]
+        vectors = [
+            builder.fadd(_shuffle(builder, x, y, source), _shuffle(builder, x, y, partner))
+            for x, y in zip(vectors[0::2], vectors[1::2], strict=True)
+        ]
+        step *= 2
+    return vectors[0]
+
+
+def make_add_rows(n_vectors: int) -> Callable[..., None]:
+    """Return ``add_rows(target, rows, indices, weights, count, like)``.
+
+    It computes ``target += Σ_h weights[h] · rows[indices[h]]`` for rows of ``n_vectors`` aligned vectors, stored one after
+    another, with the target held in registers.
+    """
+
+    @intrinsic
+    def add_rows(_context: Any, target: Any, rows: Any, indices: Any, weights: Any, count: Any, like: Any) -> Any:
+        element, size = _element(like)
+        n_lanes = VECTOR_BYTES // size
+        vector = ir.VectorType(element, n_lanes)
+
+        def codegen(context: Any, builder: ir.IRBuilder, _signature: Any, args: Any) -> Any:
+            target, rows, indices, weights, count, _ = args
+            sums = [cgutils.alloca_once(builder, vector) for _ in range(n_vectors)]
+            for i, total in enumerate(sums):
+                builder.store(_load(builder, builder.add(target, _I64(i * VECTOR_BYTES)), vector, VECTOR_BYTES), total)
+            with cgutils.for_range(builder, count, intp=_I64) as loop:
+                here = builder.add(indices, builder.mul(loop.index, _I64(4)))
+                row = _row(builder, rows, _I64(n_vectors * VECTOR_BYTES), here, 0)
+                weight = _load(builder, builder.add(weights, builder.mul(loop.index, _I64(size))), element, size)
+                weight = _broadcast(builder, weight, n_lanes)
+                for i, total in enumerate(sums):
+                    x = _load(builder, builder.add(row, _I64(i * VECTOR_BYTES)), vector, VECTOR_BYTES)
+                    builder.store(_fma(builder, weight, x, builder.load(total)), total)
+            for i, total in enumerate(sums):
+                _store(builder, builder.load(total), builder.add(target, _I64(i * VECTOR_BYTES)), VECTOR_BYTES)
+            return context.get_dummy_value()
+
+        return types.void(target, rows, indices, weights, count, like), codegen
+
+    return add_rows  # type: ignore[no-any-return]
+
+
+def make_add_dots(n_vectors: int, one_row: bool) -> Callable[..., None]:
+    """Return ``add_dots(target, A, stride_A, i, B, stride_B, j, like)`` for eight edges.
+
+    It computes ``target[h] += A[i[h]] · B[j[h]]`` for h = 0 … 7 over the first ``n_vectors`` vectors of the rows. Rows of
+    ``B`` are aligned, those of ``A`` need not be. With ``one_row`` all eight ``i[h]`` are known to be equal.
+    """
+
+    @intrinsic
+    def add_dots(
+        _context: Any, target: Any, A: Any, stride_A: Any, i: Any, B: Any, stride_B: Any, j: Any, like: Any
+    ) -> Any:
+        element, size = _element(like)
+        vector = ir.VectorType(element, VECTOR_BYTES // size)
+
+        def codegen(context: Any, builder: ir.IRBuilder, _signature: Any, args: Any) -> Any:
+            target, A, stride_A, i, B, stride_B, j, _ = args
+            n_rows = 1 if one_row else EDGES_AT_ONCE
+            rows_A = [_row(builder, A, stride_A, i, h) for h in range(n_rows)]
+            rows_B = [_row(builder, B, stride_B, j, h) for h in range(EDGES_AT_ONCE)]
+            sums: list[ir.Value] = [ir.Constant(vector, None)] * EDGES_AT_ONCE
+            for k in range(n_vectors):
+                skip = _I64(k * VECTOR_BYTES)
+                parts = [_load(builder, builder.add(row, skip), vector, size) for row in rows_A]
+                for h, row in enumerate(rows_B):
+                    y = _load(builder, builder.add(row, skip), vector, VECTOR_BYTES)
+                    sums[h] = _fma(builder, parts[h % n_rows], y, sums[h])
+            dots = _sum_each(builder, sums)
+            _store(builder, builder.fadd(_load(builder, target, dots.type, size), dots), target, size)
+            return context.get_dummy_value()
+
+        return types.void(target, A, stride_A, i, B, stride_B, j, like), codegen
+
+    return add_dots  # type: ignore[no-any-return]
+
+
+@intrinsic
+def transpose_8x8(_context: Any, source: Any, source_stride: Any, target: Any, target_stride: Any, like: Any) -> Any:
+    """Copy an 8 × 8 block of elements, transposed, through registers."""
+    element, size = _element(like)
+    vector = ir.VectorType(element, 8)
+
+    def codegen(context: Any, builder: ir.IRBuilder, _signature: Any, args: Any) -> Any:
+        source, source_stride, target, target_stride, _ = args
+        rows = [
+            _load(builder, builder.add(source, builder.mul(source_stride, _I64(i))), vector, size) for i in range(8)
+        ]
+        for step in (1, 2, 4):  # exchange the off-diagonal blocks of size 1, 2, 4
+            low = [8 + lane - step if lane & step else lane for lane in range(8)]
+            high = [8 + lane if lane & step else lane + step for lane in range(8)]
+            for i in range(8):
+                if not i & step:
+                    x, y = rows[i], rows[i + step]
+                    rows[i], rows[i + step] = _shuffle(builder, x, y, low), _shuffle(builder, x, y, high)
+        for i, row in enumerate(rows):
+            _store(builder, row, builder.add(target, builder.mul(target_stride, _I64(i))), size)
+        return context.get_dummy_value()
+
+    return types.void(source, source_stride, target, target_stride, like), codegen

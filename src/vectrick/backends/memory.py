@@ -1,0 +1,103 @@
+"""Memory: how much is free, sizes as people write them, and work space that is reused."""
+
+import re
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+CACHE_LINE = 64
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
+
+
+def available_memory() -> int:
+    """Return the bytes that can be allocated now: free memory of the machine, cut by the cgroup's limit."""
+    import psutil
+
+    free = int(psutil.virtual_memory().available)
+    in_cgroup = _cgroup_free()
+    return free if in_cgroup is None else min(free, in_cgroup)
+
+
+def _cgroup_free(root: Path = Path("/sys/fs/cgroup")) -> int | None:
+    names = (("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"))
+    for limit, used in names:
+        try:
+            return max(0, int((root / limit).read_text()) - int((root / used).read_text()))
+        except (OSError, ValueError):
+            continue
+    return None
+
+
+def parse_bytes(size: int | float | str) -> int:
+    """Return a size such as ``2_000_000_000``, ``"2GB"`` or ``"512 MiB"`` in bytes.
+
+    >>> parse_bytes("1.5 GB"), parse_bytes("1KiB"), parse_bytes(10)
+    (1500000000, 1024, 10)
+    """
+    if isinstance(size, str):
+        match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([KMGT]i|[KMGT]?)B?\s*", size)
+        if match:
+            return int(float(match[1]) * (_BINARY[match[2]] if match[2] in _BINARY else _UNITS[match[2]]))
+    elif isinstance(size, int | float | np.integer | np.floating) and not isinstance(size, bool) and size > 0:
+        return int(min(size, 2.0**62))
+    raise ValueError(f"max_memory is {size!r}, but it must be a positive number of bytes or text such as '2GB'")
+
+
+def format_bytes(size: float) -> str:
+    """Return a size for people to read.
+
+    >>> format_bytes(328e6), format_bytes(900)
+    ('328 MB', '900 B')
+    """
+    for unit in ("B", "KB", "MB", "GB"):
+        if size < 999.5:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:,.3g} TB" if size < 1000 else f"{size:,.0f} TB"
+
+
+def aligned_empty(n_items: int, dtype: DTypeLike) -> NDArray[Any]:
+    """Return an uninitialised vector that starts on a cache line."""
+    dtype = np.dtype(dtype)
+    n_bytes = n_items * dtype.itemsize
+    align = CACHE_LINE if n_bytes < 2**16 else 2**21
+    raw = np.empty(n_bytes + align if n_bytes < 2**16 else max(n_bytes + 2**21, 2**22), np.uint8)
+    skip = -raw.ctypes.data % align
+    return raw[skip : skip + n_items * dtype.itemsize].view(dtype)
+
+
+class Workspace:
+    """Named buffers that live from one product to the next and grow to the largest request."""
+
+    def __init__(self) -> None:
+        self._buffers: dict[str, NDArray[Any]] = {}
+        self._scratch: deque[NDArray[Any]] = deque()
+
+    def get(self, slot: str, n_items: int, dtype: DTypeLike) -> NDArray[Any]:
+        """Return a vector of ``n_items``, uninitialised, aligned to a cache line, valid until the slot is asked again."""
+        dtype = np.dtype(dtype)
+        n_bytes = n_items * dtype.itemsize
+        buffer = self._buffers.get(slot)
+        if buffer is None or buffer.nbytes < n_bytes:
+            self._buffers.pop(slot, None)
+            buffer = self._buffers[slot] = aligned_empty(n_bytes, np.uint8)
+        return buffer[:n_bytes].view(dtype)
+
+    @contextmanager
+    def borrow(self, n_items: int, dtype: DTypeLike) -> Iterator[NDArray[Any]]:
+        """Lend a vector to the calling thread alone, for the length of a ``with`` block."""
+        n_bytes = n_items * np.dtype(dtype).itemsize
+        try:
+            buffer = self._scratch.pop()
+        except IndexError:
+            buffer = None
+        if buffer is None or buffer.nbytes < n_bytes:
+            buffer = aligned_empty(n_bytes, np.uint8)
+        yield buffer[:n_bytes].view(dtype)
+        self._scratch.append(buffer)

@@ -1,0 +1,158 @@
+"""How many threads, on which pool, and BLAS held to the same number: the one place that decides."""
+
+import itertools
+import math
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+_here = threading.local()  # .inside is true in a thread that is working for the pool
+_lock = threading.Lock()
+_pool: ThreadPoolExecutor | None = None
+_pool_size = 0
+
+
+def count_threads(requested: int | None = None) -> int:
+    """Return the number of threads to use: the argument, then ``VECTRICK_NUM_THREADS``, then the usable CPUs.
+
+    Inside a task of the package's own pool the answer is always one.
+
+    >>> count_threads(3)
+    3
+    """
+    if getattr(_here, "inside", False):
+        return 1
+    if requested is not None:
+        if isinstance(requested, bool) or not hasattr(requested, "__index__"):
+            raise TypeError(f"n_threads is {requested!r}, but it must be a positive integer or None")
+        if int(requested) < 1:
+            raise ValueError(f"n_threads is {requested!r}, but it must be at least 1")
+        return int(requested)
+    text = os.environ.get("VECTRICK_NUM_THREADS", "").strip()
+    if text:
+        if not text.isdecimal() or int(text) < 1:
+            raise ValueError(f"VECTRICK_NUM_THREADS is {text!r}, but it must be a positive integer")
+        return int(text)
+    return usable_cpus()
+
+
+def usable_cpus() -> int:
+    """Return how many CPUs this process may use: its affinity, cut by the cgroup's quota."""
+    cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    quota = _cgroup_cpus()
+    return max(1, min(cpus, math.ceil(quota)) if quota else cpus)
+
+
+def _cgroup_cpus(root: Path = Path("/sys/fs/cgroup")) -> float | None:
+    """Return the CPU quota of the cgroup, version 2 or 1, or None when there is none."""
+    try:
+        quota, period = (root / "cpu.max").read_text().split()
+        return None if quota == "max" else int(quota) / int(period)
+    except (OSError, ValueError):
+        pass
+    try:
+        quota = (root / "cpu/cpu.cfs_quota_us").read_text()
+        period = (root / "cpu/cpu.cfs_period_us").read_text()
+        return int(quota) / int(period) if int(quota) > 0 else None
+    except (OSError, ValueError, ZeroDivisionError):
+        return None
+
+
+def run_tasks(task: Callable[[int], Any], n_tasks: int, n_threads: int) -> None:
+    """Call ``task(0) … task(n_tasks - 1)``, on the calling thread and at most ``n_threads - 1`` others.
+
+    Tasks are handed out one by one, so they must not depend on their order. The first error is raised after all
+    threads have stopped, so that nobody still writes to the caller's arrays.
+    """
+    helpers = min(n_threads, n_tasks) - 1
+    numbers = iter(range(n_tasks))
+
+    def work() -> None:
+        outer, _here.inside = getattr(_here, "inside", False), True
+        try:
+            for number in numbers:
+                task(number)
+        except BaseException:
+            for _ in numbers:  # leave nothing to the other threads
+                pass
+            raise
+        finally:
+            _here.inside = outer
+
+    if helpers < 1 or getattr(_here, "inside", False):
+        work()
+        return
+    futures: list[Future[None]] = [_executor(helpers).submit(work) for _ in range(helpers)]
+    try:
+        work()
+    finally:
+        # A helper that has not started yet has nothing left to do.
+        errors = [future.exception() for future in futures if not future.cancel()]
+    for error in errors:
+        if error is not None:
+            raise error
+
+
+def even_parts(total: int, n_parts: int) -> list[tuple[int, int]]:
+    """Return at most ``n_parts`` contiguous, non-empty parts of ``range(total)`` of nearly equal length."""
+    n_parts = max(1, min(n_parts, total))
+    bounds = [total * i // n_parts for i in range(n_parts + 1)]
+    return list(itertools.pairwise(bounds)) if total else []
+
+
+def _executor(helpers: int) -> ThreadPoolExecutor:
+    global _pool, _pool_size
+    with _lock:
+        if _pool is None or _pool_size < helpers:
+            # A smaller pool that is still at work finishes what it has and goes away on its own.
+            _pool, _pool_size = ThreadPoolExecutor(helpers, "vectrick"), helpers
+        return _pool
+
+
+_blas: Any = None
+_blas_limit: Any = None
+_blas_users = 0
+
+
+@contextmanager
+def single_threaded_blas() -> Iterator[None]:
+    """Hold BLAS to one thread while our own pool runs one BLAS call per thread.
+
+    Splitting the products ourselves makes the result the same to the last bit for any number of threads. The setting is
+    global to the process, so concurrent users are counted: the first sets it, the last restores it.
+    """
+    global _blas, _blas_limit, _blas_users
+    with _lock:
+        if _blas is None:
+            from threadpoolctl import ThreadpoolController
+
+            _blas = ThreadpoolController().select(user_api="blas")
+        if _blas_users == 0:
+            _blas_limit = _blas.limit(limits=1)
+        _blas_users += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _blas_users -= 1
+            if _blas_users == 0:
+                _blas_limit.restore_original_limits()
+                _blas_limit = None
+
+
+def _after_fork_in_child() -> None:
+    # The pool's threads and whoever held the lock stayed in the parent.
+    global _pool, _pool_size, _lock, _blas_users
+    _pool, _pool_size, _lock = None, 0, threading.Lock()
+    if _blas_limit is not None:
+        _blas_limit.restore_original_limits()
+    _blas_users = 0
+    _here.inside = False
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)
