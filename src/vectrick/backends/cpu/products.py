@@ -127,10 +127,9 @@ def sampled_product(
 
 
 def dense_product(A: Array, B: Array, out: Array, n_threads: int) -> None:
-    """Write ``A @ B`` to ``out``, in blocks of fixed size: the same bits for any number of threads."""
+    """Write ``A @ B`` to ``out``, in blocks that depend on the shape alone: the same bits for any number of threads."""
     by_rows = out.shape[0] >= out.shape[1]
-    length = max(out.shape)
-    parts = even_parts(length, -(-length // _GEMM_BLOCK))
+    parts = even_parts(max(out.shape), _n_blocks(max(out.shape)))
 
     def task(number: int) -> None:
         part = slice(*parts[number])
@@ -141,3 +140,10 @@ def dense_product(A: Array, B: Array, out: Array, n_threads: int) -> None:
 
     with single_threaded_blas():
         run_tasks(task, len(parts), n_threads)
+
+
+def _n_blocks(length: int) -> int:
+    """Return how many blocks to cut a dense product into: each at most 256 long, an even number for even shares."""
+    if length >= 256:
+        return 4 * -(-length // 1024)
+    return 2 if length >= 64 else 1

@@ -1,0 +1,8 @@
+"""Kronecker product operators that are never formed: factors, paths, the planner."""
+
+from vectrick.operators.base import Operator
+from vectrick.operators.factors import LowRank
+from vectrick.operators.kron import KronOperator, kron
+from vectrick.operators.plan import Plan
+
+__all__ = ["KronOperator", "LowRank", "Operator", "Plan", "kron"]

@@ -1,0 +1,176 @@
+"""The base of all operators: a SciPy ``LinearOperator`` with exact types, clear errors, sums, scaling and restriction."""
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from scipy.sparse.linalg import LinearOperator
+
+Array = NDArray[Any]
+
+
+class Operator(LinearOperator):
+    """A real matrix that is known by its products.
+
+    A subclass writes two methods, `_multiply` and `_transposed`, and may write `restrict`. Everything that SciPy does with
+    a ``LinearOperator`` works; a product runs in the operator's dtype, float32 or float64, and returns it.
+    """
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, int]
+
+    def __init__(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
+        super().__init__(dtype, shape)
+
+    @abstractmethod
+    def _multiply(self, block: Array, out: Array) -> None:
+        """Write the product with a C-contiguous (columns, k) block of the operator's dtype to ``out``, (rows, k)."""
+
+    @abstractmethod
+    def _transposed(self) -> "Operator":
+        """Return the transpose as an operator."""
+
+    def restrict(self, rows: Any = None, cols: Any = None) -> "Operator":
+        """Return the operator of a subset of rows and columns, each given by a boolean mask or None for all."""
+        raise NotImplementedError(f"{type(self).__name__} cannot be restricted")
+
+    # SciPy routes every product through these; overriding them all keeps one check and one error message.
+
+    def dot(self, x: Any) -> Any:
+        """Return the product with a vector, a block of vectors, a number or another operator."""
+        if isinstance(x, LinearOperator) or np.isscalar(x):
+            return super().dot(x)
+        return self._product(x)
+
+    def matvec(self, x: Any) -> Array:
+        """Return the product with one vector, (n,) or (n, 1)."""
+        if np.ndim(x) == 2 and np.shape(x)[1] != 1:
+            raise ValueError(f"x has shape {np.shape(x)}, but matvec takes one vector of length {self.shape[1]}")
+        return self._product(x)
+
+    def matmat(self, X: Any) -> Array:
+        """Return the product with a block of vectors, (n, k)."""
+        if np.ndim(X) != 2:
+            raise ValueError(f"X has shape {np.shape(X)}, but matmat takes a block ({self.shape[1]}, k)")
+        return self._product(X)
+
+    def rmatvec(self, x: Any) -> Array:
+        """Return the product of the transpose with one vector."""
+        return self.T.matvec(x)
+
+    def rmatmat(self, X: Any) -> Array:
+        """Return the product of the transpose with a block of vectors."""
+        return self.T.matmat(X)
+
+    def _product(self, x: Any) -> Array:
+        block = as_block(x, self.shape[1], self.dtype)
+        out = np.empty((self.shape[0], block.shape[1]), self.dtype)
+        self._multiply(block, out)
+        return out[:, 0] if np.ndim(x) == 1 else out
+
+    def _matvec(self, x: Array) -> Array:
+        return self._product(x)
+
+    def _matmat(self, X: Array) -> Array:
+        return self._product(X)
+
+    def _transpose(self) -> "Operator":
+        return self._transposed()
+
+    def _adjoint(self) -> "Operator":
+        return self._transposed()
+
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, Operator):
+            return SumOperator(self, other)
+        return super().__add__(other)
+
+    def __sub__(self, other: Any) -> Any:
+        return self + (-other)
+
+    def __neg__(self) -> "Operator":
+        return ScaledOperator(-1.0, self)
+
+    def __mul__(self, x: Any) -> Any:
+        return self._scaled(x) if np.isscalar(x) else self.dot(x)
+
+    def __rmul__(self, x: Any) -> Any:
+        return self._scaled(x) if np.isscalar(x) else super().__rmul__(x)
+
+    def __truediv__(self, x: Any) -> Any:
+        return self._scaled(1 / x)
+
+    def _scaled(self, factor: Any) -> "Operator":
+        if isinstance(factor, str | bytes) or not np.isreal(factor):
+            raise TypeError(f"the operator was scaled by {factor!r}, but it takes a real number")
+        return ScaledOperator(float(factor), self)
+
+
+class SumOperator(Operator):
+    """The sum of operators of one shape."""
+
+    def __init__(self, *terms: Operator) -> None:
+        shapes = sorted({term.shape for term in terms})
+        if len(shapes) != 1:
+            raise ValueError(f"the terms of a sum have shapes {', '.join(map(str, shapes))}, but they must be equal")
+        super().__init__(shapes[0], np.result_type(*(term.dtype for term in terms)))
+        self.terms = tuple(inner for term in terms for inner in (term.terms if isinstance(term, SumOperator) else (term,)))
+
+    def _multiply(self, block: Array, out: Array) -> None:
+        out[:] = self.terms[0].matmat(block)
+        for term in self.terms[1:]:
+            out += term.matmat(block)
+
+    def _transposed(self) -> "SumOperator":
+        return SumOperator(*(term.T for term in self.terms))
+
+    def restrict(self, rows: Any = None, cols: Any = None) -> "SumOperator":
+        """Return the sum of the restricted terms."""
+        return SumOperator(*(term.restrict(rows, cols) for term in self.terms))
+
+
+class ScaledOperator(Operator):
+    """A number times an operator."""
+
+    def __init__(self, factor: float, operator: Operator) -> None:
+        super().__init__(operator.shape, operator.dtype)
+        self.factor, self.operator = factor, operator
+
+    def _multiply(self, block: Array, out: Array) -> None:
+        self.operator._multiply(block, out)
+        out *= self.dtype.type(self.factor)
+
+    def _transposed(self) -> "ScaledOperator":
+        return ScaledOperator(self.factor, self.operator.T)
+
+    def restrict(self, rows: Any = None, cols: Any = None) -> "ScaledOperator":
+        """Return the number times the restricted operator."""
+        return ScaledOperator(self.factor, self.operator.restrict(rows, cols))
+
+
+def as_block(x: Any, length: int, dtype: np.dtype[Any]) -> Array:
+    """Return a vector or block of vectors as a C-contiguous (length, k) array of the dtype, or say what is wrong with it."""
+    if issparse(x):
+        raise TypeError("v is a sparse matrix, but a product takes a dense vector or block; convert it with toarray()")
+    array = np.asarray(x)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"v has dtype {array.dtype}, but a product takes real numbers")
+    if array.ndim not in (1, 2):
+        raise ValueError(f"v has shape {array.shape}, but a product takes ({length},) or ({length}, k)")
+    if array.shape[0] != length:
+        raise ValueError(f"v has length {array.shape[0]}, but the operator has {length} columns")
+    return np.ascontiguousarray(array.reshape(length, -1) if array.ndim == 1 else array, dtype)
+
+
+def as_mask(mask: Any, length: int, name: str) -> Array | None:
+    """Return a boolean mask over ``length`` edges, or None where it keeps everything."""
+    if mask is None:
+        return None
+    array = np.asarray(mask)
+    if array.dtype != bool:
+        raise TypeError(f"{name} has dtype {array.dtype}, but restrict takes a boolean mask or None")
+    if array.shape != (length,):
+        raise ValueError(f"{name} has shape {array.shape}, but the operator has {length} {name}")
+    return array

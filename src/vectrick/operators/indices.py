@@ -1,0 +1,69 @@
+"""Edge lists as indices of the two factors: checked, and cut down to the vertices that occur."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Pair = tuple[Array, Array]
+
+_LARGEST = 2**31 - 1  # vertices; the kernels keep vertex numbers in 32 bits
+
+
+def as_pair(pair: Any, sizes: tuple[int, int], names: tuple[str, str], what: str) -> Pair | None:
+    """Return ``(p, q)`` as two integer vectors of one length within the sizes, or None for the slice ``:``."""
+    if isinstance(pair, slice):
+        if pair == slice(None):
+            return None
+        raise TypeError(f"the {what} are {pair}, but a slice must be ':'; give a pair of index vectors instead")
+    if not isinstance(pair, tuple | list | np.ndarray) or len(pair) != 2:
+        raise TypeError(
+            f"the {what} must be ':' or a pair ({names[0]}, {names[1]}) of index vectors, as in "
+            "kron(M, N)[(p, q), (r, t)]"
+        )
+    first, second = (_as_indices(part, name) for part, name in zip(pair, names, strict=True))
+    if len(first) != len(second):
+        raise ValueError(f"{names[0]} has length {len(first)} and {names[1]} has length {len(second)}, but they must agree")
+    for part, size, name, factor in zip((first, second), sizes, names, "MN", strict=True):
+        _check_range(part, size, name, f"{factor} has {size} {what}")
+    return first, second
+
+
+def _as_indices(value: Any, name: str) -> Array:
+    array = np.asarray(value)
+    if array.ndim != 1:
+        raise ValueError(f"{name} has shape {array.shape}, but it must be a vector of indices")
+    if array.size == 0 and not isinstance(value, np.ndarray):
+        return np.empty(0, np.int64)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"{name} has dtype {array.dtype}, but indices must be integers")
+    return array
+
+
+def _check_range(indices: Array, size: int, name: str, bound: str) -> None:
+    if len(indices) == 0:
+        return
+    for worst in (indices.argmin(), indices.argmax()):
+        index = int(indices[worst])
+        if not 0 <= index < size:
+            raise IndexError(f"{name}[{worst}] is {index}, but {bound}")
+    if size > _LARGEST:
+        raise ValueError(f"{bound}, but at most {_LARGEST} are supported on each side of a graph")
+
+
+def used_vertices(indices: Array, size: int, share: float) -> Array | None:
+    """Return the sorted vertices that occur, or None where they are more than this share of all."""
+    seen = np.zeros(size, bool)
+    seen[indices] = True
+    used = np.flatnonzero(seen)
+    return used if len(used) < size and len(used) <= share * size else None
+
+
+def renumber(indices: Array, used: Array | None, size: int) -> Array:
+    """Return the indices as positions among the used vertices."""
+    if used is None:
+        return indices
+    position = np.zeros(size, np.int64)
+    position[used] = np.arange(len(used))
+    return np.asarray(position[indices])

@@ -1,0 +1,191 @@
+"""``kron(M, N)[rows, cols]``: a submatrix of a Kronecker product as an operator that is never formed."""
+
+from collections import deque
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vectrick.backends.memory import Workspace
+from vectrick.backends.threads import count_threads
+from vectrick.operators.base import Operator, as_mask
+from vectrick.operators.factors import Factor, as_factor, describe, transpose
+from vectrick.operators.indices import Pair, as_pair
+from vectrick.operators.paths import Path, mirrored
+from vectrick.operators.plan import Plan, check_path, choose, memory_limit
+from vectrick.operators.problem import Problem
+
+Array = NDArray[Any]
+
+
+def kron(
+    M: Any, N: Any, *, path: str = "auto", n_threads: int | None = None, max_memory: int | float | str | None = None
+) -> "KronOperator":
+    """Return the Kronecker product ``M ⊗ N`` as an operator; index it for a submatrix ``R (M ⊗ N) Cᵀ``.
+
+    ``kron(M, N)[(p, q), (r, t)]`` has a row for each edge ``(p[h], q[h])`` and a column for each edge ``(r[h], t[h])``;
+    its entry is ``M[p, r] * N[q, t]``. A product costs O(min(a·e + d·f, c·e + b·f)), where M is a × b, N is c × d, and
+    there are f row and e column edges, without forming either matrix (the generalized vec trick).
+
+    Parameters
+    ----------
+    M, N : array, SciPy sparse matrix or LowRank
+        The factors: float32 or float64 in any order; integers become float64, and the wider type counts. They are not
+        copied unless the chosen path needs them in another order or type, so leave them unchanged afterwards.
+    path : str
+        "auto", or a way to compute: "sparse" (Algorithm 1 of the paper), "dense" (scatter, two BLAS products,
+        gather), "sparse-dense", "dense-sparse", "vec" (nothing sampled), "thin" (for LowRank and sparse factors);
+        ":M" or ":N" behind it names the factor that comes first.
+    n_threads : int, optional
+        Default: the environment variable VECTRICK_NUM_THREADS, then the CPUs that this process may use. The result is
+        the same to the last bit for any number.
+    max_memory : int or str, optional
+        Bytes, or text such as "2GB", that the operator may take. Default: what the machine has free.
+
+    Examples
+    --------
+    >>> import numpy as np, vectrick as vt
+    >>> M, N = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[1.0, 0.0], [1.0, 1.0]])
+    >>> op = vt.kron(M, N)[([0, 1, 1], [1, 0, 1]), ([0, 1], [1, 1])]
+    >>> op.shape
+    (3, 2)
+    >>> op @ np.array([1.0, 10.0])
+    array([21.,  0., 43.])
+    """
+    check_path(path)
+    count_threads(n_threads)
+    if max_memory is not None:
+        memory_limit(max_memory)
+    return KronOperator(as_factor(M, "M"), as_factor(N, "N"), None, None, path, n_threads, max_memory)
+
+
+class KronOperator(Operator):
+    """``R (M ⊗ N) Cᵀ``, made by `kron` and indexing.
+
+    It is a `scipy.sparse.linalg.LinearOperator`: ``op @ v`` for vectors and blocks, ``op.T``, ``op + op``, ``2.0 * op``,
+    and all of SciPy's iterative solvers. Several Python threads may use one operator at the same time.
+    """
+
+    def __init__(
+        self, M: Factor, N: Factor, rows: Pair | None, cols: Pair | None,
+        path: str, n_threads: int | None, max_memory: int | float | str | None,
+    ) -> None:  # fmt: skip
+        n_rows = M.shape[0] * N.shape[0] if rows is None else len(rows[0])
+        n_cols = M.shape[1] * N.shape[1] if cols is None else len(cols[0])
+        super().__init__((n_rows, n_cols), np.result_type(M.dtype, N.dtype))
+        self.M, self.N, self.rows, self.cols = M, N, rows, cols
+        self._options = (path, n_threads, max_memory)
+        self._problem: Problem | None = None
+        self._path: Path | None = None
+        self._plan: Plan | None = None
+        self._spaces: deque[Workspace] = deque()
+        self._transpose_made: KronOperator | None = None
+
+    def __getitem__(self, key: Any) -> "KronOperator":
+        """Return the operator of the named rows and columns, ready for products."""
+        if not isinstance(key, tuple) or len(key) != 2:
+            raise TypeError("index an operator with rows and columns, as in kron(M, N)[(p, q), (r, t)] or [(p, q), :]")
+        (a, b), (c, d) = self.M.shape, self.N.shape
+        rows = as_pair(key[0], (a, c), ("p", "q"), "rows")
+        cols = as_pair(key[1], (b, d), ("r", "t"), "columns")
+        for new, old, what in ((rows, self.rows, "rows"), (cols, self.cols, "cols")):
+            if new is not None and old is not None:
+                raise TypeError(f"the {what} of this operator are edges already; use restrict({what}=mask) for a subset")
+        if key[0] is key[1] or (rows and cols and key[0][0] is key[1][0] and key[0][1] is key[1][1]):
+            cols = rows  # one graph: its index arrays can be shared
+        picked = KronOperator(
+            self.M, self.N, self.rows if rows is None else rows, self.cols if cols is None else cols, *self._options
+        )
+        picked._prepare()
+        return picked
+
+    @property
+    def plan(self) -> Plan:
+        """Which path was chosen, its estimated time and memory, and why."""
+        self._prepare()
+        assert self._plan is not None
+        return self._plan
+
+    def restrict(self, rows: Any = None, cols: Any = None) -> "KronOperator":
+        """Return the operator of the rows and columns where boolean masks are true; None keeps all.
+
+        It takes O(e + f) and does not sort again, so that a solver can afford it in every iteration.
+
+        >>> import numpy as np, vectrick as vt
+        >>> op = vt.kron(np.eye(2), np.ones((2, 2)))[([0, 1], [0, 1]), ([0, 1], [0, 1])]
+        >>> op.restrict(cols=np.array([True, False])) @ np.array([5.0])
+        array([5., 0.])
+        """
+        row_mask, col_mask = as_mask(rows, self.shape[0], "rows"), as_mask(cols, self.shape[1], "cols")
+        if (row_mask is not None and self.rows is None) or (col_mask is not None and self.cols is None):
+            raise TypeError("only rows and columns that are edges can be restricted; index the operator first")
+        self._prepare()
+        assert self._problem is not None
+
+        def cut(pair: Pair | None, mask: Array | None) -> Pair | None:
+            return pair if pair is None or mask is None else (pair[0][mask], pair[1][mask])
+
+        part = KronOperator(self.M, self.N, cut(self.rows, row_mask), cut(self.cols, col_mask), *self._options)
+        part._problem = self._problem.restrict(row_mask, col_mask)
+        part._prepare(self, row_mask, col_mask)
+        return part
+
+    def _transposed(self) -> "KronOperator":
+        if self._transpose_made is None:
+            path, *rest = self._options
+            made = KronOperator(transpose(self.M), transpose(self.N), self.cols, self.rows, mirrored(path), *rest)
+            made._transpose_made = self
+            self._transpose_made = made
+        return self._transpose_made
+
+    def _prepare(self, parent: "KronOperator | None" = None, rows: Array | None = None, cols: Array | None = None) -> None:
+        """Plan, then sort, group and copy what the chosen path needs; once."""
+        if self._plan is not None:
+            return
+        path, n_threads, max_memory = self._options
+        if self._problem is None:
+            threads = count_threads(n_threads)
+            self._problem = Problem.of(self.M, self.N, self.rows, self.cols, self.dtype, threads)
+        if self._problem.is_zero:
+            self._plan = Plan("zero", "the product is zero or empty", (), 0, self._title(), "")
+            return
+        ready = parent._path if parent is not None else None
+        limit = parent._plan.max_memory if parent is not None and parent._plan is not None else memory_limit(max_memory)
+        chosen, plan = choose(self._problem, path, limit, self._title(), keep=ready.name if ready else None)
+        for number, step in enumerate(chosen.steps):
+            if ready is not None and ready.name == chosen.name:
+                step.adopt(ready.steps[number], rows, cols)
+            else:
+                step.prepare()
+        self._path, self._plan = chosen, plan
+
+    def _multiply(self, block: Array, out: Array) -> None:
+        self._prepare()
+        if self._path is None:
+            out.fill(0)
+            return
+        try:
+            space = self._spaces.pop()
+        except IndexError:
+            space = Workspace()
+        n_vectors = block.shape[1]
+        for column in range(n_vectors):
+            if n_vectors == 1:
+                x, target = block[:, 0], out[:, 0]
+            else:
+                x, target = space.get("vector", len(block), block.dtype), space.get("result", len(out), out.dtype)
+                x[:] = block[:, column]
+            for step in self._path.steps:
+                x = step.run(x, space, target)
+            if n_vectors > 1:
+                out[:, column] = target
+        self._spaces.append(space)
+
+    def _title(self) -> str:
+        M, N = (describe(factor) for factor in (self.M, self.N))
+        sampled = [f"{len(pair[0])} {what}" for pair, what in ((self.rows, "rows"), (self.cols, "columns")) if pair]
+        where = " and ".join(sampled) + " of " if sampled else ""
+        return f"{where}M ⊗ N, M {M}, N {N}, {self.dtype}, {count_threads(self._options[1])} threads"
+
+    def __repr__(self) -> str:
+        return f"<{self.shape[0]} × {self.shape[1]} KronOperator: {self._title()}>"

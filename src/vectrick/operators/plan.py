@@ -1,0 +1,174 @@
+"""The planner: the time and memory of every path, the cheapest that fits, and a table that says why."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from vectrick.backends.memory import available_memory, format_bytes, parse_bytes
+from vectrick.backends.rates import Rates, default_rates, known_rates, machine_rates
+from vectrick.operators.paths import PATHS, Path, all_paths, is_path_name
+from vectrick.operators.problem import Problem
+from vectrick.operators.steps import Allocation
+
+# Below this estimate a wrong choice costs less than finding out.
+_WORTH_MEASURING = 2e-3
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What one path would take for one vector."""
+
+    path: str
+    steps: str
+    seconds: float
+    memory: int
+    arrays: tuple[Allocation, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The comparison of all paths and the choice; ``print`` shows it as a table.
+
+    ``path`` is the name of the chosen path, ``seconds`` and ``memory`` (bytes, with the result for one vector) its
+    estimate, ``reason`` why it was taken, and ``estimates`` the others beside it, the cheapest first.
+    """
+
+    path: str
+    reason: str
+    estimates: tuple[Estimate, ...]
+    max_memory: int
+    title: str
+    rates: str
+
+    @property
+    def chosen(self) -> Estimate:
+        """The estimate of the chosen path."""
+        return next(estimate for estimate in self.estimates if estimate.path == self.path)
+
+    @property
+    def seconds(self) -> float:
+        """The estimated time of one product with one vector."""
+        return self.chosen.seconds
+
+    @property
+    def memory(self) -> int:
+        """The estimated bytes of result, work space, index arrays and copies of factors."""
+        return self.chosen.memory
+
+    def __str__(self) -> str:
+        rows = [
+            (
+                "→" if estimate.path == self.path else "",
+                estimate.path,
+                format_seconds(estimate.seconds),
+                format_bytes(estimate.memory) + ("" if estimate.memory <= self.max_memory else " (too much)"),
+                estimate.steps,
+            )
+            for estimate in self.estimates
+        ]
+        table = format_table(["", "path", "time", "memory", "steps"], rows)
+        return f"{self.title}\n{table}\n{self.path}: {self.reason} ({self.rates})"
+
+
+def format_seconds(seconds: float) -> str:
+    """Return a time for people to read.
+
+    >>> format_seconds(0.0213), format_seconds(3e-6)
+    ('21.3 ms', '3 µs')
+    """
+    for unit, scale in (("s", 1.0), ("ms", 1e3)):
+        if seconds * scale >= 0.9995:
+            return f"{seconds * scale:.3g} {unit}"
+    return f"{seconds * 1e6:.3g} µs"
+
+
+def format_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return rows of text in aligned columns."""
+    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in (head, *rows)]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def check_path(path: str) -> str:
+    """Return a value of ``path=``, or say what it may be."""
+    if path == "auto" or (isinstance(path, str) and is_path_name(path)):
+        return path
+    names = ", ".join(repr(name) for name in ("auto", *PATHS))
+    raise ValueError(f"path is {path!r}, but it must be one of {names}, or one of these with ':M' or ':N' for the first factor")
+
+
+def memory_limit(max_memory: int | float | str | None) -> int:
+    """Return the limit in bytes; by default what the machine has free."""
+    return available_memory() if max_memory is None else parse_bytes(max_memory)
+
+
+def choose(problem: Problem, wanted: str, limit: int, title: str, keep: str | None = None) -> tuple[Path, Plan]:
+    """Return the path to take and the comparison behind it, or raise before anything large is allocated.
+
+    ``keep`` names a path that is already prepared; it is taken unless another one is much cheaper.
+    """
+    paths = list(all_paths(problem))
+    allowed = [path for path in paths if path.answers_to(wanted)] if wanted != "auto" else _exact(problem, paths)
+    if not allowed:
+        possible = ", ".join(sorted({path.name for path in paths}))
+        raise ValueError(f"path is {wanted!r}, but this product can only be computed by {possible}")
+    rates = _rates(problem, allowed)
+    estimates = {path.name: _estimate(path, problem, rates) for path in paths}
+    fitting = [path for path in allowed if estimates[path.name].memory <= limit]
+    if not fitting:
+        raise MemoryError(_too_large([estimates[path.name] for path in allowed], limit, wanted))
+    best = min(fitting, key=lambda path: estimates[path.name].seconds)
+    for path in fitting:
+        if path.name == keep and estimates[path.name].seconds < 1.5 * estimates[best.name].seconds:
+            best = path
+    source = "rates of this machine" if rates.measured else "typical rates: too small to be worth measuring"
+    ordered = tuple(sorted(estimates.values(), key=lambda estimate: estimate.seconds))
+    reason = _reason(problem, wanted, best, paths, allowed, fitting, limit, keep)
+    return best, Plan(best.name, reason, ordered, limit, title, source)
+
+
+def _exact(problem: Problem, paths: list[Path]) -> list[Path]:
+    """Return the paths that may be chosen: with NaN or infinity in a factor, only those that never meet it with a zero."""
+    if not problem.not_finite:
+        return paths
+    return [path for path in paths if path.sparse_entry and not path.thin and path.first in problem.not_finite]
+
+
+def _rates(problem: Problem, paths: list[Path]) -> Rates:
+    key = (problem.dtype, problem.n_threads)
+    guess = default_rates(*key)
+    small = len(paths) == 1 or min(path.seconds(guess) for path in paths) < _WORTH_MEASURING
+    return known_rates(*key) if small else machine_rates(*key)
+
+
+def _estimate(path: Path, problem: Problem, rates: Rates) -> Estimate:
+    result = Allocation("result", problem.n_row_edges * problem.dtype.itemsize)
+    arrays = (result, *path.arrays)
+    return Estimate(path.name, path.label, path.seconds(rates), sum(array.n_bytes for array in arrays), arrays)
+
+
+def _reason(
+    problem: Problem, wanted: str, best: Path, paths: list[Path], allowed: list[Path], fitting: list[Path],
+    limit: int, keep: str | None,
+) -> str:  # fmt: skip
+    room = format_bytes(limit)
+    if best.name == keep:
+        return "kept, so that the edges need not be sorted again"
+    if wanted != "auto":
+        return f"asked for by path={wanted!r}"
+    if len(allowed) < len(paths):
+        return f"{' and '.join(problem.not_finite)} has NaN or infinity, which only this path passes on as NumPy would"
+    if len(fitting) < len(allowed):
+        return f"the fastest of the {len(fitting)} paths that fit into {room}"
+    return f"the fastest of {len(paths)}, all of which fit into {room}"
+
+
+def _too_large(estimates: list[Estimate], limit: int, wanted: str) -> str:
+    least = min(estimates, key=lambda estimate: estimate.memory)
+    largest = max(least.arrays, key=lambda array: array.n_bytes)
+    helps = ["raise max_memory", "use float32 factors", "use vt.LowRank factors", "take fewer edges at a time"]
+    if wanted != "auto":
+        helps.insert(0, "leave path='auto'")
+    return (
+        f"path {least.path!r} needs {format_bytes(least.memory)}, but max_memory is {format_bytes(limit)}; "
+        f"its largest array is the {largest.name} with {format_bytes(largest.n_bytes)}. What helps: {', '.join(helps)}"
+    )

@@ -1,0 +1,172 @@
+"""One product as the paths see it: factors cut to the vertices that occur, edges, sizes; copies are made late and once."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from vectrick.operators.factors import Factor, LowRank, is_finite, take
+from vectrick.operators.indices import Pair, renumber, used_vertices
+
+Array = NDArray[Any]
+Name = Literal["M", "N"]
+
+# Leaving out vertices without edges costs a copy of the factor and saves a share of every product.
+_WORTH_CUTTING = 0.8
+
+
+class Matrix:
+    """A dense matrix that may still have to be made: taken from a larger one, expanded, converted or reordered."""
+
+    def __init__(self, name: str, shape: tuple[int, int], dtype: np.dtype[Any], make: Callable[[], Array], source: Any) -> None:
+        self.name, self.shape, self.dtype, self._make = name, shape, dtype, make
+        self._source = source  # the array itself where nothing needs to be made, else None
+        self._made: dict[bool, Array] = {}
+
+    @classmethod
+    def of(cls, name: str, array: Array, dtype: np.dtype[Any], rows: Array | None = None, cols: Array | None = None) -> "Matrix":
+        """Wrap an array, or the named rows and columns of it."""
+        whole = rows is None and cols is None
+        shape = (array.shape[0] if rows is None else len(rows), array.shape[1] if cols is None else len(cols))
+        source = array if whole and array.dtype == dtype and array.dtype.isnative else None
+
+        def make() -> Array:
+            return np.asarray(take(array, rows, cols)).astype(dtype, copy=False)
+
+        return cls(name, shape, dtype, make, source)
+
+    @property
+    def T(self) -> "Matrix":
+        """The transpose, sharing memory where it can."""
+        source = None if self._source is None else self._source.T
+        return Matrix(self.name, self.shape[::-1], self.dtype, lambda: self.array().T, source)
+
+    def copy_bytes(self, contiguous: bool) -> int:
+        """Return the bytes that `array` will allocate."""
+        ready = self._source is not None and (self._source.flags.c_contiguous or not contiguous)
+        return 0 if ready else self.shape[0] * self.shape[1] * self.dtype.itemsize
+
+    def array(self, contiguous: bool = False) -> Array:
+        """Return the matrix, C-contiguous if asked; made on the first call."""
+        if contiguous not in self._made:
+            found = self._make() if self._source is None else self._source
+            if contiguous or not (found.flags.c_contiguous or found.flags.f_contiguous):
+                found = np.ascontiguousarray(found)
+            self._made[contiguous] = found
+            if found.flags.c_contiguous:
+                self._made[True] = self._made[False] = found
+        return self._made[contiguous]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A factor as the paths use it: always a dense matrix (made when needed), and its thin form if it has one."""
+
+    name: Name
+    dense: Matrix
+    thin: tuple[Matrix, Matrix] | csr_array | None  # A and B of A Bᵀ, or a sparse matrix
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The shape of the factor."""
+        return self.dense.shape
+
+    @classmethod
+    def of(cls, name: Name, factor: Factor, dtype: np.dtype[Any], rows: Array | None, cols: Array | None) -> "Parts":
+        """Cut a factor to the named rows and columns and give it the dtype of the product."""
+        if isinstance(factor, np.ndarray):
+            return cls(name, Matrix.of(f"{name}, as needed", factor, dtype, rows, cols), None)
+        cut = take(factor, rows, cols).astype(dtype)
+        thin: tuple[Matrix, Matrix] | csr_array
+        if isinstance(cut, LowRank):
+            thin = (Matrix.of(f"{name}.A", cut.A, dtype), Matrix.of(f"{name}.B", cut.B, dtype))
+        else:
+            thin = csr_array(cut)
+        dense = Matrix(f"{name}, expanded", cut.shape, dtype, cut.toarray, None)
+        return cls(name, dense, thin)
+
+
+@dataclass
+class Problem:
+    """``R (M ⊗ N) Cᵀ`` with the rows ``(p, q)`` and the columns ``(r, t)``, or None for all of them."""
+
+    M: Parts
+    N: Parts
+    rows: Pair | None
+    cols: Pair | None
+    dtype: np.dtype[Any]
+    n_threads: int
+    not_finite: tuple[Name, ...] = ()  # dense factors with NaN or infinity
+    _cells: dict[tuple[int, int, int, int], Array] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, M: Factor, N: Factor, rows: Pair | None, cols: Pair | None, dtype: np.dtype[Any], n_threads: int) -> "Problem":
+        """Cut the factors to the vertices that occur and number the edges accordingly."""
+        factors: tuple[tuple[Name, Factor], ...] = (("M", M), ("N", N))
+        bad = tuple(name for name, factor in factors if isinstance(factor, np.ndarray) and not is_finite(factor))
+        parts, new_rows, new_cols = [], [], []
+        for side, (name, factor) in enumerate(factors):
+            kept = []
+            for edges, axis, new in ((rows, 0, new_rows), (cols, 1, new_cols)):
+                if edges is None:
+                    kept.append(None)
+                    continue
+                size = factor.shape[axis]
+                # NaN and infinity in a column without edges must not reach the result.
+                share = 1.0 if name in bad and axis == 1 else _WORTH_CUTTING
+                used = used_vertices(edges[side], size, share)
+                new.append(renumber(edges[side], used, size))
+                kept.append(used)
+            parts.append(Parts.of(name, factor, dtype, kept[0], kept[1]))
+        if rows is not None and cols is not None and rows[0] is cols[0] and rows[1] is cols[1]:
+            same = all(part.shape[0] == part.shape[1] for part in parts)
+            new_cols = new_rows if same else new_cols
+        return cls(
+            *parts,
+            None if rows is None else (new_rows[0], new_rows[1]),
+            None if cols is None else (new_cols[0], new_cols[1]),
+            dtype,
+            n_threads,
+            bad if cols is not None else (),
+        )
+
+    @property
+    def n_row_edges(self) -> int:
+        """Rows of the operator."""
+        return self.M.shape[0] * self.N.shape[0] if self.rows is None else len(self.rows[0])
+
+    @property
+    def n_col_edges(self) -> int:
+        """Columns of the operator."""
+        return self.M.shape[1] * self.N.shape[1] if self.cols is None else len(self.cols[0])
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether the product is zero, or empty, whatever the vector."""
+        sizes = [self.n_row_edges, self.n_col_edges, *self.M.shape, *self.N.shape]
+        for part in (self.M, self.N):
+            if isinstance(part.thin, tuple):
+                sizes.append(part.thin[0].shape[1])
+            elif part.thin is not None:
+                sizes.append(part.thin.nnz)
+        return min(sizes) == 0
+
+    def cells(self, major: Array, minor: Array, n_minor: int) -> Array:
+        """Return ``major * n_minor + minor``, shared by scatter and gather where they ask for the same."""
+        key = (id(major), id(minor), n_minor, len(major))
+        if key not in self._cells:
+            self._cells[key] = major.astype(np.int64) * n_minor + minor
+        return self._cells[key]
+
+    def restrict(self, rows: Array | None, cols: Array | None) -> "Problem":
+        """Return the problem of the edges where the masks are true; the factors and their copies are shared."""
+
+        def cut(pair: Pair | None, mask: Array | None) -> Pair | None:
+            return pair if pair is None or mask is None else (pair[0][mask], pair[1][mask])
+
+        return Problem(
+            self.M, self.N, cut(self.rows, rows), cut(self.cols, cols), self.dtype, self.n_threads, self.not_finite
+        )
