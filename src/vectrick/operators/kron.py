@@ -17,6 +17,8 @@ from vectrick.operators.problem import Problem
 
 Array = NDArray[Any]
 
+_VECTORS_AT_ONCE = 8  # of a block; as many doubles as a cache line holds
+
 
 def kron(
     M: Any, N: Any, *, path: str = "auto", n_threads: int | None = None, max_memory: int | float | str | None = None
@@ -168,18 +170,28 @@ class KronOperator(Operator):
             space = self._spaces.pop()
         except IndexError:
             space = Workspace()
-        n_vectors = block.shape[1]
-        for column in range(n_vectors):
-            if n_vectors == 1:
-                x, target = block[:, 0], out[:, 0]
-            else:
-                x, target = space.get("vector", len(block), block.dtype), space.get("result", len(out), out.dtype)
-                x[:] = block[:, column]
-            for step in self._path.steps:
-                x = step.run(x, space, target)
-            if n_vectors > 1:
-                out[:, column] = target
+        if block.shape[1] == 1:
+            self._run(block[:, 0], out[:, 0], space)
+        else:
+            for start in range(0, block.shape[1], _VECTORS_AT_ONCE):
+                part = slice(start, start + _VECTORS_AT_ONCE)
+                self._run_all(block[:, part], out[:, part], space)
         self._spaces.append(space)
+
+    def _run(self, x: Array, target: Array, space: Workspace) -> None:
+        """Take one contiguous vector through the steps."""
+        assert self._path is not None
+        for step in self._path.steps:
+            x = step.run(x, space, target)
+
+    def _run_all(self, block: Array, out: Array, space: Workspace) -> None:
+        """Take the columns of a block through the steps, one by one, by way of a transposed copy."""
+        vectors = space.get("vectors", block.size, block.dtype).reshape(block.shape[::-1])
+        results = space.get("results", out.size, out.dtype).reshape(out.shape[::-1])
+        _copy_transposed(block, vectors)
+        for x, target in zip(vectors, results, strict=True):
+            self._run(x, target, space)
+        _copy_transposed(results, out)
 
     def _title(self) -> str:
         M, N = (describe(factor) for factor in (self.M, self.N))
@@ -189,3 +201,14 @@ class KronOperator(Operator):
 
     def __repr__(self) -> str:
         return f"<{self.shape[0]} × {self.shape[1]} KronOperator: {self._title()}>"
+
+
+def _copy_transposed(source: Array, target: Array) -> None:
+    """Copy ``source.T`` to ``target`` in pieces of the long side that stay in the cache."""
+    length = max(source.shape)
+    for start in range(0, length, 4096):
+        part = slice(start, start + 4096)
+        if source.shape[0] == length:
+            target[:, part] = source[part].T
+        else:
+            target[part] = source[:, part].T

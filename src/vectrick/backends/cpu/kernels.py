@@ -8,7 +8,14 @@ import numpy as np
 from numba import njit
 
 from vectrick.backends.cpu.layout import PANEL_BYTES, STRIP_BYTES
-from vectrick.backends.cpu.simd import EDGES_AT_ONCE, VECTOR_BYTES, make_add_dots, make_add_rows, transpose_8x8
+from vectrick.backends.cpu.simd import (
+    EDGES_AT_ONCE,
+    VECTOR_BYTES,
+    make_add_dots,
+    make_add_rows,
+    make_prefetch_row,
+    transpose_8x8,
+)
 
 # NaN must stay NaN: no "nnan", no "ninf".
 _FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
@@ -17,6 +24,9 @@ _FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 _add_rows = make_add_rows(STRIP_BYTES // VECTOR_BYTES)
 _add_dots = make_add_dots(PANEL_BYTES // VECTOR_BYTES, one_row=False)
 _add_dots_of_one_row = make_add_dots(PANEL_BYTES // VECTOR_BYTES, one_row=True)
+_prefetch_row = make_prefetch_row(PANEL_BYTES // VECTOR_BYTES)
+# Held rows lie far apart, where the hardware does not see them coming; this many edges ahead hides the latency.
+_AHEAD = 4 * EDGES_AT_ONCE
 
 
 @njit(nogil=True, cache=True, fastmath=_FASTMATH)
@@ -99,6 +109,7 @@ def sampled_product(  # type: ignore[no-untyped-def]
             A_panel, A_stride = tail_at, np.int64(PANEL_BYTES)
         B_panel = B_at + panel * panel_stride
         for h in range(start, stop, EDGES_AT_ONCE):
+            _prefetch_row(A_panel + held[min(h + _AHEAD, stop - 1)] * A_stride)
             if one_row[h // EDGES_AT_ONCE]:
                 _add_dots_of_one_row(
                     u_at + h * size, A_panel, A_stride, held_at + h * 4, B_panel, row_stride, tile_at + h * 4, like

@@ -62,7 +62,7 @@ def _row(builder: ir.IRBuilder, base: ir.Value, stride: ir.Value, indices: ir.Va
 
 
 def _sum_each(builder: ir.IRBuilder, vectors: list[ir.Value]) -> ir.Value:
-    """Return one vector whose lane i is the sum of the lanes of ``vectors[i]``; eight vectors, the tree is the same for all."""
+    """Return one vector whose lane i is the sum of ``vectors[i]``, for eight vectors; the order of adding is the same for all."""
     n_lanes = vectors[0].type.count
     while n_lanes > EDGES_AT_ONCE:
         half = n_lanes // 2
@@ -175,3 +175,22 @@ def transpose_8x8(_context: Any, source: Any, source_stride: Any, target: Any, t
         return context.get_dummy_value()
 
     return types.void(source, source_stride, target, target_stride, like), codegen
+
+
+def make_prefetch_row(n_vectors: int) -> Callable[..., None]:
+    """Return ``prefetch_row(address)``, which asks the caches for the ``n_vectors`` vectors from the address on."""
+
+    @intrinsic
+    def prefetch_row(_context: Any, address: Any) -> Any:
+        def codegen(context: Any, builder: ir.IRBuilder, _signature: Any, args: Any) -> Any:
+            pointer = ir.IntType(8).as_pointer()
+            signature = ir.FunctionType(ir.VoidType(), [pointer, _I32, _I32, _I32])
+            function = cgutils.get_or_insert_function(builder.module, signature, "llvm.prefetch.p0")
+            for i in range(n_vectors):
+                line = builder.inttoptr(builder.add(args[0], _I64(i * VECTOR_BYTES)), pointer)
+                builder.call(function, [line, _I32(0), _I32(3), _I32(1)])  # to read, into every level, data
+            return context.get_dummy_value()
+
+        return types.void(address), codegen
+
+    return prefetch_row  # type: ignore[no-any-return]

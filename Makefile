@@ -1,0 +1,42 @@
+# Everything works on a fresh machine with Python 3.11 or newer and make; uv is used when it is there.
+PYTHON ?= python3
+BIN := .venv/bin
+UV := $(shell command -v uv 2>/dev/null)
+
+.PHONY: install demo test lint bench clean help
+
+help:
+	@echo "make install   set up .venv with the package and everything the tests need"
+	@echo "make demo      the operator at work on the paper's Checker graph"
+	@echo "make test      lint, types, tests"
+	@echo "make lint      ruff and mypy"
+	@echo "make bench     every path beside its baselines; a table, and JSON in benchmarks/results"
+
+install: .venv/installed
+
+.venv/installed: pyproject.toml
+ifdef UV
+	test -x $(BIN)/python || $(UV) venv --quiet --python $(PYTHON) .venv
+	$(UV) pip install --quiet --python $(BIN)/python --editable '.[dev]'
+else
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+endif
+	touch $@
+
+demo: install
+	$(BIN)/python examples/demo.py
+
+lint: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: lint
+	$(BIN)/python -m pytest
+
+bench: install
+	$(BIN)/python -m benchmarks.products
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
