@@ -44,7 +44,7 @@ def _algorithm_1(M, N, v, p, q, r, t, m_first):  # type: ignore[no-untyped-def]
 def algorithm_1(M: Array, N: Array, p: Array, q: Array) -> Product:
     """The paper's algorithm, compiled as it is written, with its rule for the branch."""
     m_first = M.shape[0] + N.shape[1] < N.shape[0] + M.shape[1]
-    return lambda v: _algorithm_1(M, N, v, p, q, p, q, m_first)  # type: ignore[no-any-return]
+    return lambda v: _algorithm_1(M, N, v, p, q, p, q, m_first)
 
 
 def scipy_sparse(M: Array, N: Array, p: Array, q: Array) -> Product:

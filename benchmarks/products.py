@@ -38,7 +38,7 @@ GOALS = {(1000, 1000, 0.25): 45, (4000, 4000, 0.0125): 30, (1000, 1000, 0.02): 2
 
 @dataclass
 class Case:
-    """One shape, dtype and number of vectors, with what was measured; times in seconds, None where it would take too long."""
+    """One shape, dtype and number of vectors; times in seconds, None for what would take too long."""
 
     start: int
     end: int
@@ -54,7 +54,9 @@ class Case:
 
     @property
     def best_path(self) -> str:
-        return min((name for name, time in self.paths.items() if time is not None), key=lambda name: self.paths[name] or 0)
+        return min(
+            (name for name, time in self.paths.items() if time is not None), key=lambda name: self.paths[name] or 0
+        )
 
     @property
     def planned_seconds(self) -> float:
@@ -103,7 +105,7 @@ def run_case(shape: tuple[int, int, float], dtype: str, limit: float) -> list[Ca
     """Measure one shape with one vector and with sixteen."""
     start, end, density = shape
     rng = np.random.default_rng(1)
-    M, N = (rng.random((n, n), dtype=np.dtype(dtype)) for n in (start, end))  # type: ignore[arg-type]
+    M, N = (rng.random((n, n), dtype=np.dtype(dtype)) for n in (start, end))
     p, q = make_graph(*shape)
     began = time.perf_counter()
     op = vt.kron(M, N)[(p, q), (p, q)]
@@ -115,7 +117,15 @@ def run_case(shape: tuple[int, int, float], dtype: str, limit: float) -> list[Ca
     expected = op @ blocks[1]
     for estimate in op.plan.estimates:
         too_slow = estimate.seconds > limit and estimate.path != op.plan.path
-        time_all(cases, "paths", estimate.path, None if too_slow else path_product(M, N, p, q, estimate.path, operators), blocks, expected, limit)
+        time_all(
+            cases,
+            "paths",
+            estimate.path,
+            None if too_slow else path_product(M, N, p, q, estimate.path, operators),
+            blocks,
+            expected,
+            limit,
+        )
     for name, make in BASELINES.items():
         product = make(M, N, p, q)
         if product is not None:
@@ -156,10 +166,23 @@ def time_all(
 def report(cases: list[Case]) -> str:
     """Return the tables that a person reads."""
     names = [name for name in BASELINES if any(name in case.baselines for case in cases)]
-    head = ["graph", "density", "dtype", "k", "planned", "time", "sparse/GEMM", "planned/best", *names, "planned/baseline"]
+    head = [
+        "graph",
+        "density",
+        "dtype",
+        "k",
+        "planned",
+        "time",
+        "sparse/GEMM",
+        "planned/best",
+        *names,
+        "planned/baseline",
+    ]
     rows = []
     for case in cases:
-        goal = GOALS.get((case.start, case.end, case.density)) if case.dtype == "float64" and case.vectors == 1 else None
+        goal = (
+            GOALS.get((case.start, case.end, case.density)) if case.dtype == "float64" and case.vectors == 1 else None
+        )
         share = f"{case.sparse_share:.0%}" + (f" (goal {goal} %)" if goal else "")
         rows.append([
             f"{case.start} × {case.end}", f"{case.density:.2%}", case.dtype, str(case.vectors), case.planned,
@@ -169,12 +192,19 @@ def report(cases: list[Case]) -> str:
         ])  # fmt: skip
     every = sorted({name for case in cases for name in case.paths})
     paths = [
-        [f"{case.start} × {case.end}", f"{case.density:.2%}", case.dtype, str(case.vectors), *(_seconds(case.paths.get(name)) for name in every)]
+        [
+            f"{case.start} × {case.end}",
+            f"{case.density:.2%}",
+            case.dtype,
+            str(case.vectors),
+            *(_seconds(case.paths.get(name)) for name in every),
+        ]
         for case in cases
     ]
     return "\n\n".join([
         "The planner's choice beside the best path and the baselines (the last column is over the fastest of them)",
-        format_table(head, rows), "Every path", format_table(["graph", "density", "dtype", "k", *every], paths), summary(cases),
+        format_table(head, rows), "Every path", format_table(["graph", "density", "dtype", "k", *every], paths),
+        summary(cases),
     ])  # fmt: skip
 
 

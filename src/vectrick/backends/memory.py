@@ -80,7 +80,7 @@ class Workspace:
         self._scratch: deque[NDArray[Any]] = deque()
 
     def get(self, slot: str, n_items: int, dtype: DTypeLike) -> NDArray[Any]:
-        """Return a vector of ``n_items``, uninitialised, aligned to a cache line, valid until the slot is asked again."""
+        """Return an aligned vector of ``n_items``, uninitialised, valid until the slot is asked for again."""
         dtype = np.dtype(dtype)
         n_bytes = n_items * dtype.itemsize
         buffer = self._buffers.get(slot)

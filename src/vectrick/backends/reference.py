@@ -13,8 +13,9 @@ def generalized_vec_trick(
 ) -> Array:
     """Return ``R (M ⊗ N) Cᵀ v`` by Algorithm 1 in O(min(a·e + d·f, c·e + b·f)) time.
 
-    ``M`` is a × b and ``N`` is c × d; ``p, q`` (length f) are the rows of ``M`` and ``N`` of each row edge, and ``r, t``
-    (length e) the columns of each column edge. ``branch`` is ``"M"`` (``M`` first), ``"N"`` or None for the paper's rule.
+    ``M`` is a × b and ``N`` is c × d; ``p, q`` (length f) are the rows of ``M`` and ``N`` of each row edge, and
+    ``r, t`` (length e) the columns of each column edge. ``branch`` is ``"M"`` (``M`` first), ``"N"``, or None for the
+    paper's rule.
 
     >>> import numpy as np
     >>> M, N = np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]])

@@ -113,8 +113,8 @@ def _executor(helpers: int) -> ThreadPoolExecutor:
         return _pool
 
 
-_blas: Any = None
-_blas_limit: Any = None
+_blas: list[Any] | None = None  # a controller for each BLAS library that is loaded
+_blas_before: list[int] = []
 _blas_users = 0
 
 
@@ -125,14 +125,15 @@ def single_threaded_blas() -> Iterator[None]:
     Splitting the products ourselves makes the result the same to the last bit for any number of threads. The setting is
     global to the process, so concurrent users are counted: the first sets it, the last restores it.
     """
-    global _blas, _blas_limit, _blas_users
+    global _blas, _blas_before, _blas_users
     with _lock:
         if _blas is None:
             from threadpoolctl import ThreadpoolController
 
-            _blas = ThreadpoolController().select(user_api="blas")
+            _blas = ThreadpoolController().select(user_api="blas").lib_controllers
         if _blas_users == 0:
-            _blas_limit = _blas.limit(limits=1)
+            _blas_before = [library.num_threads for library in _blas]
+            _set_blas_threads([1] * len(_blas))
         _blas_users += 1
     try:
         yield
@@ -140,16 +141,20 @@ def single_threaded_blas() -> Iterator[None]:
         with _lock:
             _blas_users -= 1
             if _blas_users == 0:
-                _blas_limit.restore_original_limits()
-                _blas_limit = None
+                _set_blas_threads(_blas_before)
+
+
+def _set_blas_threads(numbers: list[int]) -> None:
+    for library, number in zip(_blas or [], numbers, strict=True):
+        library.set_num_threads(number)
 
 
 def _after_fork_in_child() -> None:
     # The pool's threads and whoever held the lock stayed in the parent.
     global _pool, _pool_size, _lock, _blas_users
     _pool, _pool_size, _lock = None, 0, threading.Lock()
-    if _blas_limit is not None:
-        _blas_limit.restore_original_limits()
+    if _blas_users:
+        _set_blas_threads(_blas_before)
     _blas_users = 0
     _here.inside = False
 

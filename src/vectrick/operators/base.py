@@ -1,4 +1,4 @@
-"""The base of all operators: a SciPy ``LinearOperator`` with exact types, clear errors, sums, scaling and restriction."""
+"""The base of all operators: a SciPy ``LinearOperator`` with exact types, clear errors, sums, scaling, restriction."""
 
 from abc import abstractmethod
 from typing import Any
@@ -14,8 +14,8 @@ Array = NDArray[Any]
 class Operator(LinearOperator):
     """A real matrix that is known by its products.
 
-    A subclass writes two methods, `_multiply` and `_transposed`, and may write `restrict`. Everything that SciPy does with
-    a ``LinearOperator`` works; a product runs in the operator's dtype, float32 or float64, and returns it.
+    A subclass writes two methods, `_multiply` and `_transposed`, and may write `restrict`. Everything that SciPy does
+    with a ``LinearOperator`` works; a product runs in the operator's dtype, float32 or float64, and returns it.
     """
 
     dtype: np.dtype[Any]
@@ -58,11 +58,11 @@ class Operator(LinearOperator):
 
     def rmatvec(self, x: Any) -> Array:
         """Return the product of the transpose with one vector."""
-        return self.T.matvec(x)
+        return self._transposed().matvec(x)
 
     def rmatmat(self, X: Any) -> Array:
         """Return the product of the transpose with a block of vectors."""
-        return self.T.matmat(X)
+        return self._transposed().matmat(X)
 
     def _product(self, x: Any) -> Array:
         block = as_block(x, self.shape[1], self.dtype)
@@ -116,7 +116,7 @@ class SumOperator(Operator):
         if len(shapes) != 1:
             raise ValueError(f"the terms of a sum have shapes {', '.join(map(str, shapes))}, but they must be equal")
         super().__init__(shapes[0], np.result_type(*(term.dtype for term in terms)))
-        self.terms = tuple(inner for term in terms for inner in (term.terms if isinstance(term, SumOperator) else (term,)))
+        self.terms: tuple[Operator, ...] = terms
 
     def _multiply(self, block: Array, out: Array) -> None:
         out[:] = self.terms[0].matmat(block)
@@ -124,7 +124,7 @@ class SumOperator(Operator):
             out += term.matmat(block)
 
     def _transposed(self) -> "SumOperator":
-        return SumOperator(*(term.T for term in self.terms))
+        return SumOperator(*(term._transposed() for term in self.terms))
 
     def restrict(self, rows: Any = None, cols: Any = None) -> "SumOperator":
         """Return the sum of the restricted terms."""
@@ -143,7 +143,7 @@ class ScaledOperator(Operator):
         out *= self.dtype.type(self.factor)
 
     def _transposed(self) -> "ScaledOperator":
-        return ScaledOperator(self.factor, self.operator.T)
+        return ScaledOperator(self.factor, self.operator._transposed())
 
     def restrict(self, rows: Any = None, cols: Any = None) -> "ScaledOperator":
         """Return the number times the restricted operator."""
@@ -151,7 +151,7 @@ class ScaledOperator(Operator):
 
 
 def as_block(x: Any, length: int, dtype: np.dtype[Any]) -> Array:
-    """Return a vector or block of vectors as a C-contiguous (length, k) array of the dtype, or say what is wrong with it."""
+    """Return a vector or block as a C-contiguous (length, k) array of the dtype, or say what is wrong with it."""
     if issparse(x):
         raise TypeError("v is a sparse matrix, but a product takes a dense vector or block; convert it with toarray()")
     array = np.asarray(x)

@@ -1,6 +1,6 @@
-"""Factors of a Kronecker product: dense, SciPy sparse, or of low rank; checked once, copied only where a path needs it."""
+"""Factors of a Kronecker product: dense, SciPy sparse, or of low rank; checked once, copied only where needed."""
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -27,7 +27,7 @@ class LowRank:
         self.B = self.A if B is None else as_real_matrix(B, "B")
         if self.A.shape[1] != self.B.shape[1]:
             raise ValueError(
-                f"A has {self.A.shape[1]} columns and B has {self.B.shape[1]}, but LowRank(A, B) = A @ B.T needs as many"
+                f"A has {self.A.shape[1]} columns and B has {self.B.shape[1]}, but A @ B.T needs as many of both"
             )
 
     @property
@@ -62,7 +62,7 @@ class LowRank:
         return f"LowRank({self.shape[0]} × {self.shape[1]}, rank {self.rank}, {self.dtype})"
 
 
-Factor = Array | csr_array | LowRank
+Factor: TypeAlias = Array | csr_array | LowRank
 
 
 def as_real_matrix(value: Any, name: str) -> Array:
@@ -119,11 +119,11 @@ def take(factor: Factor, rows: Array | None, cols: Array | None) -> Factor:
 
 def is_finite(factor: Factor) -> bool:
     """Whether all entries are finite; a sum finds out in one pass, without a temporary array."""
-    parts = (factor.A, factor.B) if isinstance(factor, LowRank) else (getattr(factor, "data", factor),)
-    if isinstance(factor, np.ndarray):
-        parts = (factor,)
+    if isinstance(factor, LowRank):
+        return is_finite(factor.A) and is_finite(factor.B)
+    entries = factor if isinstance(factor, np.ndarray) else factor.data
     with np.errstate(over="ignore", invalid="ignore"):
-        return all(bool(np.isfinite(part.sum())) or bool(np.isfinite(part).all()) for part in parts)
+        return bool(np.isfinite(entries.sum()) or np.isfinite(entries).all())
 
 
 def describe(factor: Factor) -> str:

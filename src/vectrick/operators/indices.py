@@ -24,7 +24,9 @@ def as_pair(pair: Any, sizes: tuple[int, int], names: tuple[str, str], what: str
         )
     first, second = (_as_indices(part, name) for part, name in zip(pair, names, strict=True))
     if len(first) != len(second):
-        raise ValueError(f"{names[0]} has length {len(first)} and {names[1]} has length {len(second)}, but they must agree")
+        raise ValueError(
+            f"{names[0]} has length {len(first)} and {names[1]} has length {len(second)}, but they must agree"
+        )
     for part, size, name, factor in zip((first, second), sizes, names, "MN", strict=True):
         _check_range(part, size, name, f"{factor} has {size} {what}")
     return first, second

@@ -64,8 +64,8 @@ def kron(
 class KronOperator(Operator):
     """``R (M ⊗ N) Cᵀ``, made by `kron` and indexing.
 
-    It is a `scipy.sparse.linalg.LinearOperator`: ``op @ v`` for vectors and blocks, ``op.T``, ``op + op``, ``2.0 * op``,
-    and all of SciPy's iterative solvers. Several Python threads may use one operator at the same time.
+    It is a `scipy.sparse.linalg.LinearOperator`: ``op @ v`` for vectors and blocks, ``op.T``, ``op + op``,
+    ``2.0 * op``, and all of SciPy's iterative solvers. Several Python threads may use one operator at the same time.
     """
 
     def __init__(
@@ -92,7 +92,9 @@ class KronOperator(Operator):
         cols = as_pair(key[1], (b, d), ("r", "t"), "columns")
         for new, old, what in ((rows, self.rows, "rows"), (cols, self.cols, "cols")):
             if new is not None and old is not None:
-                raise TypeError(f"the {what} of this operator are edges already; use restrict({what}=mask) for a subset")
+                raise TypeError(
+                    f"the {what} of this operator are edges already; use restrict({what}=mask) for a subset"
+                )
         if key[0] is key[1] or (rows and cols and key[0][0] is key[1][0] and key[0][1] is key[1][1]):
             cols = rows  # one graph: its index arrays can be shared
         picked = KronOperator(
@@ -134,13 +136,16 @@ class KronOperator(Operator):
 
     def _transposed(self) -> "KronOperator":
         if self._transpose_made is None:
-            path, *rest = self._options
-            made = KronOperator(transpose(self.M), transpose(self.N), self.cols, self.rows, mirrored(path), *rest)
+            path, n_threads, max_memory = self._options
+            options = (mirrored(path), n_threads, max_memory)
+            made = KronOperator(transpose(self.M), transpose(self.N), self.cols, self.rows, *options)
             made._transpose_made = self
             self._transpose_made = made
         return self._transpose_made
 
-    def _prepare(self, parent: "KronOperator | None" = None, rows: Array | None = None, cols: Array | None = None) -> None:
+    def _prepare(
+        self, parent: "KronOperator | None" = None, rows: Array | None = None, cols: Array | None = None
+    ) -> None:
         """Plan, then sort, group and copy what the chosen path needs; once."""
         if self._plan is not None:
             return

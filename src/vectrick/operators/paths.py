@@ -123,7 +123,9 @@ def all_paths(problem: Problem) -> Iterator[Path]:
         for sparse_entry in (False, True) if problem.cols is not None else (False,):
             for sparse_exit in (False, True) if problem.rows is not None else (False,):
                 for thin in (False, True):
-                    steps = sides.thin_steps(sparse_entry, sparse_exit) if thin else sides.steps(sparse_entry, sparse_exit)
+                    steps = (
+                        sides.thin_steps(sparse_entry, sparse_exit) if thin else sides.steps(sparse_entry, sparse_exit)
+                    )
                     if steps is not None:
                         yield Path(_family(problem, sparse_entry, sparse_exit), first, thin, tuple(steps), sparse_entry)
 

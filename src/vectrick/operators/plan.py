@@ -93,7 +93,9 @@ def check_path(path: str) -> str:
     if path == "auto" or (isinstance(path, str) and is_path_name(path)):
         return path
     names = ", ".join(repr(name) for name in ("auto", *PATHS))
-    raise ValueError(f"path is {path!r}, but it must be one of {names}, or one of these with ':M' or ':N' for the first factor")
+    raise ValueError(
+        f"path is {path!r}, but it must be one of {names}, or one of these with ':M' or ':N' for the first factor"
+    )
 
 
 def memory_limit(max_memory: int | float | str | None) -> int:
@@ -127,7 +129,7 @@ def choose(problem: Problem, wanted: str, limit: int, title: str, keep: str | No
 
 
 def _exact(problem: Problem, paths: list[Path]) -> list[Path]:
-    """Return the paths that may be chosen: with NaN or infinity in a factor, only those that never meet it with a zero."""
+    """Return the paths that may be chosen: with NaN or infinity in a factor, those that never multiply it with zero."""
     if not problem.not_finite:
         return paths
     return [path for path in paths if path.sparse_entry and not path.thin and path.first in problem.not_finite]

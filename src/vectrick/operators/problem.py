@@ -1,4 +1,4 @@
-"""One product as the paths see it: factors cut to the vertices that occur, edges, sizes; copies are made late and once."""
+"""One product as the paths see it: edges, and factors cut to the vertices that occur; copies are made late and once."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,13 +21,17 @@ _WORTH_CUTTING = 0.8
 class Matrix:
     """A dense matrix that may still have to be made: taken from a larger one, expanded, converted or reordered."""
 
-    def __init__(self, name: str, shape: tuple[int, int], dtype: np.dtype[Any], make: Callable[[], Array], source: Any) -> None:
+    def __init__(
+        self, name: str, shape: tuple[int, int], dtype: np.dtype[Any], make: Callable[[], Array], source: Any
+    ) -> None:
         self.name, self.shape, self.dtype, self._make = name, shape, dtype, make
         self._source = source  # the array itself where nothing needs to be made, else None
         self._made: dict[bool, Array] = {}
 
     @classmethod
-    def of(cls, name: str, array: Array, dtype: np.dtype[Any], rows: Array | None = None, cols: Array | None = None) -> "Matrix":
+    def of(
+        cls, name: str, array: Array, dtype: np.dtype[Any], rows: Array | None = None, cols: Array | None = None
+    ) -> "Matrix":
         """Wrap an array, or the named rows and columns of it."""
         whole = rows is None and cols is None
         shape = (array.shape[0] if rows is None else len(rows), array.shape[1] if cols is None else len(cols))
@@ -79,7 +83,7 @@ class Parts:
         """Cut a factor to the named rows and columns and give it the dtype of the product."""
         if isinstance(factor, np.ndarray):
             return cls(name, Matrix.of(f"{name}, as needed", factor, dtype, rows, cols), None)
-        cut = take(factor, rows, cols).astype(dtype)
+        cut: LowRank | csr_array = take(factor, rows, cols).astype(dtype)
         thin: tuple[Matrix, Matrix] | csr_array
         if isinstance(cut, LowRank):
             thin = (Matrix.of(f"{name}.A", cut.A, dtype), Matrix.of(f"{name}.B", cut.B, dtype))
@@ -103,13 +107,17 @@ class Problem:
     _cells: dict[tuple[int, int, int, int], Array] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, M: Factor, N: Factor, rows: Pair | None, cols: Pair | None, dtype: np.dtype[Any], n_threads: int) -> "Problem":
+    def of(
+        cls, M: Factor, N: Factor, rows: Pair | None, cols: Pair | None, dtype: np.dtype[Any], n_threads: int
+    ) -> "Problem":
         """Cut the factors to the vertices that occur and number the edges accordingly."""
         factors: tuple[tuple[Name, Factor], ...] = (("M", M), ("N", N))
         bad = tuple(name for name, factor in factors if isinstance(factor, np.ndarray) and not is_finite(factor))
-        parts, new_rows, new_cols = [], [], []
+        parts: list[Parts] = []
+        new_rows: list[Array] = []
+        new_cols: list[Array] = []
         for side, (name, factor) in enumerate(factors):
-            kept = []
+            kept: list[Array | None] = []
             for edges, axis, new in ((rows, 0, new_rows), (cols, 1, new_cols)):
                 if edges is None:
                     kept.append(None)
@@ -125,7 +133,8 @@ class Problem:
             same = all(part.shape[0] == part.shape[1] for part in parts)
             new_cols = new_rows if same else new_cols
         return cls(
-            *parts,
+            parts[0],
+            parts[1],
             None if rows is None else (new_rows[0], new_rows[1]),
             None if cols is None else (new_cols[0], new_cols[1]),
             dtype,

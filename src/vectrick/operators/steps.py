@@ -20,7 +20,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Allocation:
-    """An array that a step needs. Steps that name the same slot share the memory; a passing one is gone after building."""
+    """An array that a step needs. Steps that name one slot share the memory; a passing array is gone after building."""
 
     name: str
     n_bytes: int
@@ -41,7 +41,7 @@ class Step(ABC):
     def allocations(self) -> list[Allocation]:
         """Return the arrays that building and running will allocate."""
 
-    def prepare(self) -> None:
+    def prepare(self) -> None:  # noqa: B027 - a step may need no preparation
         """Sort, group and copy what the runs need; called once."""
 
     def adopt(self, other: Any, rows: Array | None, cols: Array | None) -> None:
@@ -58,7 +58,9 @@ class SparseColumns(Step):
 
     label = "sparse product"
 
-    def __init__(self, problem: Problem, E: Matrix, kept: Array, contracted: Array, n_kept: int, by_panels: bool) -> None:
+    def __init__(
+        self, problem: Problem, E: Matrix, kept: Array, contracted: Array, n_kept: int, by_panels: bool
+    ) -> None:
         self.problem, self.E, self.kept, self.contracted, self.n_kept = problem, E, kept, contracted, n_kept
         self.size = problem.dtype.itemsize
         self.blocking = column_blocking(len(kept), n_kept, E.shape[1])
@@ -68,7 +70,7 @@ class SparseColumns(Step):
 
     def seconds(self, rates: Rates) -> float:
         """Return edges times rows at the sparse rate, and a pass over the factor and the result."""
-        n_edges, (width, depth) = len(self.kept), self.E.shape
+        n_edges, depth = len(self.kept), self.E.shape[1]
         rate = rates.sparse_small if self.blocking.is_small else rates.sparse_large
         moved = self.tiles.n_rows * (depth + self.n_kept) * self.size
         return 2 * n_edges * self.tiles.n_rows / rate + moved / rates.move + n_edges / rates.take + rates.dispatch
@@ -170,7 +172,9 @@ class Multiply(Step):
 
     label = "BLAS"
 
-    def __init__(self, problem: Problem, A: Matrix, n_others: int, slot: str, left: bool = True, tiles: bool = False) -> None:
+    def __init__(
+        self, problem: Problem, A: Matrix, n_others: int, slot: str, left: bool = True, tiles: bool = False
+    ) -> None:
         self.problem, self.A, self.left, self.slot = problem, A, left, slot
         rows, cols = (A.shape[0], n_others) if left else (n_others, A.shape[1])
         size = problem.dtype.itemsize
@@ -243,8 +247,9 @@ class MultiplySparse(Step):
     def seconds(self, rates: Rates) -> float:
         """Return entries times rows at the sparse rate, and a pass over both matrices."""
         rate = rates.sparse_small if self.blocking.is_small else rates.sparse_large
-        moved = self.n_rows * sum(self.factor.shape) * self.problem.dtype.itemsize
-        return 2 * self.factor.nnz * self.tiles.n_rows / rate + 2 * moved / rates.move + rates.dispatch
+        moved: int = self.n_rows * sum(self.factor.shape) * self.problem.dtype.itemsize
+        flops = 2 * int(self.factor.nnz) * self.tiles.n_rows
+        return flops / rate + 2 * moved / rates.move + rates.dispatch
 
     def allocations(self) -> list[Allocation]:
         """Return the sorted entries, a contiguous operand, the packed strips and the result."""

@@ -17,7 +17,7 @@ PANEL_BYTES = 512  # of a row that the sampled product handles at once
 
 @dataclass(frozen=True)
 class Blocking:
-    """How many rows a kernel addresses at random (``block``) and holds as results meanwhile (``chunk``, sparse product).
+    """How many rows a kernel addresses at random (``block``) and, in the sparse product, holds as results (``chunk``).
 
     Small blocks, which stay in the L1 cache, pay when several edges of a vertex fall into one. A sparser graph needs
     larger ones, which stay in L2.
@@ -71,7 +71,7 @@ def _positions_of(mask: Array, order: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class ColumnLayout:
-    """Column edges for the sparse product: by chunk of ``kept`` vertices, block of ``contracted`` ones, and kept vertex.
+    """Column edges for the sparse product: by chunk of ``kept`` vertices, block of ``contracted`` ones, kept vertex.
 
     A *run* is a maximal sequence of edges with one kept vertex in one block.
     """
@@ -129,7 +129,7 @@ class ColumnLayout:
 
 @dataclass(frozen=True)
 class RowLayout:
-    """Row edges for the sampled product: by block of ``tile`` vertices, then ``held`` vertex; padded to a multiple of 8."""
+    """Row edges for the sampled product: by block of ``tile`` vertices, then ``held`` vertex; padded to groups of 8."""
 
     blocking: Blocking
     position: Array  # position[h] is the place of edge h

@@ -21,7 +21,7 @@ _GEMM_BLOCK = (
 
 @dataclass(frozen=True)
 class Tiles:
-    """The shape of a matrix in a buffer: aligned rows, padded with zeros to whole panels; panel by panel or row by row."""
+    """How a matrix lies in a buffer: aligned rows, padded with zeros to whole panels; panel by panel or row by row."""
 
     n_rows: int
     n_columns: int
@@ -46,7 +46,7 @@ class Tiles:
     @property
     def row_stride(self) -> int:
         """Bytes from a row to the next."""
-        # Row by row: an odd number of cache lines, or rows that are used together would compete for places in the cache.
+        # Row by row: an odd number of cache lines, or rows that are used together would compete for the same places.
         return PANEL_BYTES if self.by_panels else self.n_panels * PANEL_BYTES + CACHE_LINE
 
     @property

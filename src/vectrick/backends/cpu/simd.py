@@ -7,7 +7,7 @@ the CPU has (one AVX-512, two AVX2 or four NEON registers), so there is nothing 
 All addresses and strides are in bytes, as ``int64``. The last argument gives the element type by example.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -62,7 +62,7 @@ def _row(builder: ir.IRBuilder, base: ir.Value, stride: ir.Value, indices: ir.Va
 
 
 def _sum_each(builder: ir.IRBuilder, vectors: list[ir.Value]) -> ir.Value:
-    """Return one vector whose lane i is the sum of ``vectors[i]``, for eight vectors; the order of adding is the same for all."""
+    """Return one vector whose lane i is the sum of ``vectors[i]``, for eight vectors, all added in the same order."""
     n_lanes = vectors[0].type.count
     while n_lanes > EDGES_AT_ONCE:
         half = n_lanes // 2
@@ -82,11 +82,11 @@ def _sum_each(builder: ir.IRBuilder, vectors: list[ir.Value]) -> ir.Value:
     return vectors[0]
 
 
-def make_add_rows(n_vectors: int) -> Callable[..., None]:
+def make_add_rows(n_vectors: int) -> Any:
     """Return ``add_rows(target, rows, indices, weights, count, like)``.
 
-    It computes ``target += Σ_h weights[h] · rows[indices[h]]`` for rows of ``n_vectors`` aligned vectors, stored one after
-    another, with the target held in registers.
+    It computes ``target += Σ_h weights[h] · rows[indices[h]]`` for rows of ``n_vectors`` aligned vectors, stored one
+    after another, with the target held in registers.
     """
 
     @intrinsic
@@ -114,14 +114,14 @@ def make_add_rows(n_vectors: int) -> Callable[..., None]:
 
         return types.void(target, rows, indices, weights, count, like), codegen
 
-    return add_rows  # type: ignore[no-any-return]
+    return add_rows
 
 
-def make_add_dots(n_vectors: int, one_row: bool) -> Callable[..., None]:
+def make_add_dots(n_vectors: int, one_row: bool) -> Any:
     """Return ``add_dots(target, A, stride_A, i, B, stride_B, j, like)`` for eight edges.
 
-    It computes ``target[h] += A[i[h]] · B[j[h]]`` for h = 0 … 7 over the first ``n_vectors`` vectors of the rows. Rows of
-    ``B`` are aligned, those of ``A`` need not be. With ``one_row`` all eight ``i[h]`` are known to be equal.
+    It computes ``target[h] += A[i[h]] · B[j[h]]`` for h = 0 … 7 over the first ``n_vectors`` vectors of the rows. Rows
+    of ``B`` are aligned, those of ``A`` need not be. With ``one_row`` all eight ``i[h]`` are known to be equal.
     """
 
     @intrinsic
@@ -149,7 +149,7 @@ def make_add_dots(n_vectors: int, one_row: bool) -> Callable[..., None]:
 
         return types.void(target, A, stride_A, i, B, stride_B, j, like), codegen
 
-    return add_dots  # type: ignore[no-any-return]
+    return add_dots
 
 
 @intrinsic
@@ -177,7 +177,7 @@ def transpose_8x8(_context: Any, source: Any, source_stride: Any, target: Any, t
     return types.void(source, source_stride, target, target_stride, like), codegen
 
 
-def make_prefetch_row(n_vectors: int) -> Callable[..., None]:
+def make_prefetch_row(n_vectors: int) -> Any:
     """Return ``prefetch_row(address)``, which asks the caches for the ``n_vectors`` vectors from the address on."""
 
     @intrinsic
@@ -193,4 +193,4 @@ def make_prefetch_row(n_vectors: int) -> Callable[..., None]:
 
         return types.void(address), codegen
 
-    return prefetch_row  # type: ignore[no-any-return]
+    return prefetch_row
