@@ -4,6 +4,7 @@ The planner only compares paths, so the figures need to be right to some ten per
 the measurement and takes the defaults, which were measured on a server CPU of 2023.
 """
 
+import contextlib
 import json
 import math
 import os
@@ -157,4 +158,5 @@ def _write(path: Path, rates: Rates) -> None:
         draft.write_text(json.dumps(asdict(rates), indent=1))
         draft.replace(path)
     except OSError:
-        draft.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            draft.unlink()

@@ -161,7 +161,7 @@ def as_block(x: Any, length: int, dtype: np.dtype[Any]) -> Array:
         raise ValueError(f"v has shape {array.shape}, but a product takes ({length},) or ({length}, k)")
     if array.shape[0] != length:
         raise ValueError(f"v has length {array.shape[0]}, but the operator has {length} columns")
-    return np.ascontiguousarray(array.reshape(length, -1) if array.ndim == 1 else array, dtype)
+    return np.ascontiguousarray(array[:, None] if array.ndim == 1 else array, dtype)
 
 
 def as_mask(mask: Any, length: int, name: str) -> Array | None:

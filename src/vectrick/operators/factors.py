@@ -80,11 +80,7 @@ def as_factor(value: Any, name: str) -> Factor:
     if issparse(value):
         if value.ndim != 2:
             raise ValueError(f"{name} has shape {value.shape}, but it must be a matrix")
-        matrix = csr_array(value, dtype=_real(value.dtype, name))
-        if not matrix.has_canonical_format:
-            matrix = matrix.copy() if matrix.data is getattr(value, "data", None) else matrix
-            matrix.sum_duplicates()
-        return matrix
+        return csr_array(value, dtype=_real(value.dtype, name))
     return as_real_matrix(value, name)
 
 

@@ -29,7 +29,7 @@ def as_pair(pair: Any, sizes: tuple[int, int], names: tuple[str, str], what: str
         )
     for part, size, name, factor in zip((first, second), sizes, names, "MN", strict=True):
         _check_range(part, size, name, f"{factor} has {size} {what}")
-    return first, second
+    return _widened(first), _widened(second)
 
 
 def _as_indices(value: Any, name: str) -> Array:
@@ -52,6 +52,11 @@ def _check_range(indices: Array, size: int, name: str, bound: str) -> None:
             raise IndexError(f"{name}[{worst}] is {index}, but {bound}")
     if size > _LARGEST:
         raise ValueError(f"{bound}, but at most {_LARGEST} are supported on each side of a graph")
+
+
+def _widened(indices: Array) -> Array:
+    """Return the indices in a type that can be calculated with; 32 and 64 bits stay as they are."""
+    return indices if indices.dtype in (np.int32, np.int64) else indices.astype(np.int64)
 
 
 def used_vertices(indices: Array, size: int, share: float) -> Array | None:

@@ -12,7 +12,7 @@ from vectrick.operators.base import Operator, as_mask
 from vectrick.operators.factors import Factor, as_factor, describe, transpose
 from vectrick.operators.indices import Pair, as_pair
 from vectrick.operators.paths import Path, mirrored
-from vectrick.operators.plan import Plan, check_path, choose, memory_limit
+from vectrick.operators.plan import Plan, can_take, check_path, choose, memory_limit
 from vectrick.operators.problem import Problem
 
 Array = NDArray[Any]
@@ -82,6 +82,7 @@ class KronOperator(Operator):
         self._plan: Plan | None = None
         self._spaces: deque[Workspace] = deque()
         self._transpose_made: KronOperator | None = None
+        self._is_transpose = False
 
     def __getitem__(self, key: Any) -> "KronOperator":
         """Return the operator of the named rows and columns, ready for products."""
@@ -139,6 +140,7 @@ class KronOperator(Operator):
             path, n_threads, max_memory = self._options
             options = (mirrored(path), n_threads, max_memory)
             made = KronOperator(transpose(self.M), transpose(self.N), self.cols, self.rows, *options)
+            made._is_transpose = True
             made._transpose_made = self
             self._transpose_made = made
         return self._transpose_made
@@ -158,6 +160,8 @@ class KronOperator(Operator):
             return
         ready = parent._path if parent is not None else None
         limit = parent._plan.max_memory if parent is not None and parent._plan is not None else memory_limit(max_memory)
+        if self._is_transpose and path != "auto" and not can_take(self._problem, path):
+            path = "auto"  # a path through a sparse factor need not have a mirror image
         chosen, plan = choose(self._problem, path, limit, self._title(), keep=ready.name if ready else None)
         for number, step in enumerate(chosen.steps):
             if ready is not None and ready.name == chosen.name:

@@ -103,6 +103,11 @@ def memory_limit(max_memory: int | float | str | None) -> int:
     return available_memory() if max_memory is None else parse_bytes(max_memory)
 
 
+def can_take(problem: Problem, wanted: str) -> bool:
+    """Whether some path of the problem answers to the name."""
+    return any(path.answers_to(wanted) for path in all_paths(problem))
+
+
 def choose(problem: Problem, wanted: str, limit: int, title: str, keep: str | None = None) -> tuple[Path, Plan]:
     """Return the path to take and the comparison behind it, or raise before anything large is allocated.
 
@@ -113,11 +118,11 @@ def choose(problem: Problem, wanted: str, limit: int, title: str, keep: str | No
     if not allowed:
         possible = ", ".join(sorted({path.name for path in paths}))
         raise ValueError(f"path is {wanted!r}, but this product can only be computed by {possible}")
-    rates = _rates(problem, allowed)
-    estimates = {path.name: _estimate(path, problem, rates) for path in paths}
-    fitting = [path for path in allowed if estimates[path.name].memory <= limit]
+    fitting = [path for path in allowed if _memory(path, problem) <= limit]
     if not fitting:
-        raise MemoryError(_too_large([estimates[path.name] for path in allowed], limit, wanted))
+        raise MemoryError(_too_large(min(allowed, key=lambda path: _memory(path, problem)), problem, limit, wanted))
+    rates = _rates(problem, fitting)
+    estimates = {path.name: _estimate(path, problem, rates) for path in paths}
     best = min(fitting, key=lambda path: estimates[path.name].seconds)
     for path in fitting:
         if path.name == keep and estimates[path.name].seconds < 1.5 * estimates[best.name].seconds:
@@ -142,10 +147,16 @@ def _rates(problem: Problem, paths: list[Path]) -> Rates:
     return known_rates(*key) if small else machine_rates(*key)
 
 
+def _arrays(path: Path, problem: Problem) -> tuple[Allocation, ...]:
+    return (Allocation("result", problem.n_row_edges * problem.dtype.itemsize), *path.arrays)
+
+
+def _memory(path: Path, problem: Problem) -> int:
+    return sum(array.n_bytes for array in _arrays(path, problem))
+
+
 def _estimate(path: Path, problem: Problem, rates: Rates) -> Estimate:
-    result = Allocation("result", problem.n_row_edges * problem.dtype.itemsize)
-    arrays = (result, *path.arrays)
-    return Estimate(path.name, path.label, path.seconds(rates), sum(array.n_bytes for array in arrays), arrays)
+    return Estimate(path.name, path.label, path.seconds(rates), _memory(path, problem), _arrays(path, problem))
 
 
 def _reason(
@@ -164,13 +175,12 @@ def _reason(
     return f"the fastest of {len(paths)}, all of which fit into {room}"
 
 
-def _too_large(estimates: list[Estimate], limit: int, wanted: str) -> str:
-    least = min(estimates, key=lambda estimate: estimate.memory)
-    largest = max(least.arrays, key=lambda array: array.n_bytes)
+def _too_large(least: Path, problem: Problem, limit: int, wanted: str) -> str:
+    largest = max(_arrays(least, problem), key=lambda array: array.n_bytes)
     helps = ["raise max_memory", "use float32 factors", "use vt.LowRank factors", "take fewer edges at a time"]
     if wanted != "auto":
         helps.insert(0, "leave path='auto'")
     return (
-        f"path {least.path!r} needs {format_bytes(least.memory)}, but max_memory is {format_bytes(limit)}; "
+        f"path {least.name!r} needs {format_bytes(_memory(least, problem))}, but max_memory is {format_bytes(limit)}; "
         f"its largest array is the {largest.name} with {format_bytes(largest.n_bytes)}. What helps: {', '.join(helps)}"
     )

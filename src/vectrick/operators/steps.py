@@ -81,7 +81,7 @@ class SparseColumns(Step):
         n_runs = min(n_edges, self.n_kept * -(-depth // self.blocking.block))
         return [
             Allocation(f"copy of {self.E.name}", self.E.copy_bytes(contiguous=True)),
-            Allocation("sorted column edges", 8 * n_edges + 16 * n_runs),
+            Allocation("sorted column edges", 12 * n_edges + 16 * n_runs),
             Allocation("sorting of the column edges", 32 * n_edges, passing=True),
             Allocation("values in sorted order", n_edges * self.size, "values"),
             Allocation("packed strips", self.problem.n_threads * STRIP_BYTES * (depth + self.blocking.chunk), "strips"),
@@ -256,7 +256,7 @@ class MultiplySparse(Step):
         size, (n_kept, depth) = self.problem.dtype.itemsize, self.factor.shape
         n_runs = min(self.factor.nnz, n_kept * -(-depth // self.blocking.block))
         return [
-            Allocation("sorted sparse factor", (8 + size) * self.factor.nnz + 16 * n_runs),
+            Allocation("sorted sparse factor", (12 + size) * self.factor.nnz + 16 * n_runs),
             Allocation("sorting of the sparse factor", 40 * self.factor.nnz, passing=True),
             Allocation("contiguous operand", self.n_rows * depth * size, "operand"),
             Allocation("packed strips", self.problem.n_threads * STRIP_BYTES * (depth + self.blocking.chunk), "strips"),
@@ -311,7 +311,7 @@ class SampledRows(Step):
         tail = self.A.shape[0] * self.tiles.panel_size if self.A.shape[1] % self.tiles.panel_size else 0
         return [
             Allocation(f"copy of {self.A.name}", self.A.copy_bytes(contiguous=True)),
-            Allocation("sorted row edges", 12 * n_edges + n_edges // 8),
+            Allocation("sorted row edges", 16 * n_edges + n_edges // 8),
             Allocation("sorting of the row edges", 32 * n_edges, passing=True),
             Allocation("last columns", tail * self.problem.dtype.itemsize),
             Allocation("products in sorted order", n_edges * self.problem.dtype.itemsize, "products"),

@@ -7,15 +7,8 @@ division of the work among threads gives the same bits.
 import numpy as np
 from numba import njit
 
-from vectrick.backends.cpu.layout import PANEL_BYTES, STRIP_BYTES
-from vectrick.backends.cpu.simd import (
-    EDGES_AT_ONCE,
-    VECTOR_BYTES,
-    make_add_dots,
-    make_add_rows,
-    make_prefetch_row,
-    transpose_8x8,
-)
+from vectrick.backends.cpu.layout import EDGES_AT_ONCE, PANEL_BYTES, STRIP_BYTES
+from vectrick.backends.cpu.simd import VECTOR_BYTES, make_add_dots, make_add_rows, make_prefetch_row, transpose_8x8
 
 # NaN must stay NaN: no "nnan", no "ninf".
 _FASTMATH = {"reassoc", "contract", "nsz", "arcp"}

@@ -6,13 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vectrick.backends.cpu.simd import EDGES_AT_ONCE
-
 Array = NDArray[Any]
 
 
 STRIP_BYTES = 256  # of a row that the sparse product handles at once
 PANEL_BYTES = 512  # of a row that the sampled product handles at once
+EDGES_AT_ONCE = 8  # that the sampled product handles as a group
 
 
 @dataclass(frozen=True)
@@ -53,13 +52,8 @@ def _fills_small_blocks(n_edges: int, n_vertices: int, n_others: int) -> bool:
     return n_edges * _SMALL_BLOCK >= _EDGES_PER_SMALL_BLOCK * n_vertices * n_others
 
 
-def _sort(key: Array) -> Array:
-    order = np.argsort(key)
-    return order.astype(np.int32) if len(order) < 2**31 else order
-
-
-def _smallest(key: Array, largest: int) -> Array:
-    return key.astype(np.uint32) if largest < 2**32 else key
+def _sort(key: Array, largest: int) -> Array:
+    return np.argsort(key.astype(np.uint32) if largest < 2**32 else key)
 
 
 def _positions_of(mask: Array, order: Array) -> tuple[Array, Array]:
@@ -92,7 +86,7 @@ class ColumnLayout:
         n_blocks = -(-n_contracted // block)
         n_chunks = -(-n_kept // chunk)
         run_of = ((kept // chunk).astype(np.int64) * n_blocks + contracted // block) * chunk + kept % chunk
-        order = _sort(_smallest(run_of * block + contracted % block, n_chunks * chunk * n_blocks * block))
+        order = _sort(run_of * block + contracted % block, n_chunks * chunk * n_blocks * block)
         return cls._of_runs(blocking, order, contracted[order].astype(np.int32), run_of[order], n_chunks, n_blocks)
 
     @classmethod
@@ -142,7 +136,7 @@ class RowLayout:
         """Sort the edges; O(f log f)."""
         block = blocking.block
         key = ((tile // block).astype(np.int64) * n_held + held) * block + tile % block
-        order = _sort(_smallest(key, -(-n_tile // block) * n_held * block))
+        order = _sort(key, -(-n_tile // block) * n_held * block)
         return cls._in_order(blocking, order, held[order], tile[order])
 
     @classmethod

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vectrick.backends.cpu.layout import PANEL_BYTES, STRIP_BYTES, ColumnLayout, RowLayout
-from vectrick.backends.cpu.simd import EDGES_AT_ONCE
+from vectrick.backends.cpu.layout import EDGES_AT_ONCE, PANEL_BYTES, STRIP_BYTES, ColumnLayout, RowLayout
 from vectrick.backends.memory import CACHE_LINE, Workspace
 from vectrick.backends.threads import even_parts, run_tasks, single_threaded_blas
 

@@ -15,8 +15,9 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from vectrick.backends.cpu.layout import EDGES_AT_ONCE
+
 VECTOR_BYTES = 64
-EDGES_AT_ONCE = 8  # edges that one call of a dot primitive handles
 
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
 

@@ -1,0 +1,79 @@
+"""Rates: measured once, kept, read with suspicion."""
+
+import json
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+
+from vectrick.backends import rates
+from vectrick.backends.rates import cache_folder, default_rates, known_rates, machine_rates
+
+FLOAT64 = np.dtype(np.float64)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("VECTRICK_CACHE_DIR", str(tmp_path / "cache"))
+    machine_rates.cache_clear()
+    yield tmp_path / "cache"
+    machine_rates.cache_clear()
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    calls = []
+
+    def measure(dtype, n_threads):
+        calls.append((dtype, n_threads))
+        return rates.Rates(**{**asdict(default_rates(dtype, n_threads)), "gemm": 1e9, "measured": True})
+
+    monkeypatch.setattr(rates, "measure", measure)
+    return calls
+
+
+def test_measured_once_and_kept(folder, counted):
+    assert not known_rates(FLOAT64, 2).measured
+    assert machine_rates(FLOAT64, 2).gemm == 1e9
+    assert machine_rates(FLOAT64, 2).gemm == 1e9
+    machine_rates.cache_clear()
+    assert machine_rates(FLOAT64, 2).gemm == 1e9
+    assert len(counted) == 1
+    assert known_rates(FLOAT64, 2).measured
+    assert [file.suffix for file in folder.iterdir()] == [".json"]
+    machine_rates(FLOAT64, 1)
+    assert len(counted) == 2
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"gemm": "x"}', '{"gemm": -1}', '{"gemm": NaN}'])
+def test_a_damaged_file_is_measured_again(folder, counted, text):
+    machine_rates(FLOAT64, 2)
+    (file,) = folder.iterdir()
+    good = json.loads(file.read_text())
+    file.write_text(json.dumps({**good, **json.loads(text)}) if text.startswith('{"') else text)
+    machine_rates.cache_clear()
+    assert machine_rates(FLOAT64, 2).gemm == 1e9
+    assert len(counted) == 2
+
+
+def test_a_folder_that_cannot_be_written_is_no_obstacle(tmp_path, monkeypatch, counted):
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    monkeypatch.setenv("VECTRICK_CACHE_DIR", str(blocked / "below"))
+    machine_rates.cache_clear()
+    assert machine_rates(FLOAT64, 2).gemm == 1e9
+    machine_rates.cache_clear()
+
+
+def test_the_folder_follows_the_environment(monkeypatch, tmp_path):
+    monkeypatch.delenv("VECTRICK_CACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / "vectrick"
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_real_measurement_makes_sense(dtype):
+    found = asdict(rates.measure(dtype, 1))
+    assert found.pop("measured") is True
+    assert all(np.isfinite(rate) and rate > 0 for rate in found.values())
+    assert max(found["sparse_small"], found["sampled_small"]) <= 2 * found["gemm"]

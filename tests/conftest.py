@@ -1,0 +1,14 @@
+"""Settings for all tests: a cache folder of their own, and a fixed profile for Hypothesis."""
+
+import os
+import tempfile
+
+from hypothesis import HealthCheck, settings
+
+_folder = tempfile.TemporaryDirectory(prefix="vectrick-tests-")
+os.environ["VECTRICK_CACHE_DIR"] = _folder.name
+os.environ.pop("VECTRICK_NUM_THREADS", None)
+
+# Seeded, so that a run on unchanged code repeats; no deadline, because the first example compiles the kernels.
+settings.register_profile("vectrick", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("vectrick")

@@ -1,0 +1,96 @@
+"""The planner: the cheapest path that fits, said in a table that a person understands."""
+
+import numpy as np
+import pytest
+
+import vectrick as vt
+from tests.operators.factories import make_edges
+from vectrick.backends.rates import default_rates
+from vectrick.operators import plan as planner
+from vectrick.operators.paths import PATHS, is_path_name, mirrored
+from vectrick.operators.plan import format_seconds, format_table
+
+
+@pytest.fixture(autouse=True)
+def typical_rates(monkeypatch):
+    """The choice is judged at typical rates, so that it does not depend on the machine."""
+    monkeypatch.setattr(planner, "machine_rates", default_rates)
+    monkeypatch.setattr(planner, "known_rates", default_rates)
+
+
+def plan_of(m, q, n_edges, **options):
+    rng = np.random.default_rng(0)
+    edges = make_edges(rng, n_edges, m, q)
+    return vt.kron(np.ones((m, m)), np.ones((q, q)), n_threads=2, **options)[edges, edges].plan
+
+
+def test_sparse_graphs_are_sparse_and_complete_ones_dense():
+    assert plan_of(800, 800, 10_000).path.startswith("sparse:")
+    assert plan_of(300, 300, 200_000).path.startswith("dense:")
+
+
+def test_low_rank_pays_for_itself():
+    edges = make_edges(np.random.default_rng(0), 50_000, 1000, 1000)
+    thin = vt.LowRank(np.ones((1000, 5)))
+    assert vt.kron(thin, thin)[edges, edges].plan.path.startswith("thin-")
+    thick = vt.LowRank(np.ones((1000, 1500)))
+    assert not vt.kron(thick, thick)[edges, edges].plan.path.startswith("thin-")
+
+
+def test_the_order_of_the_factors_follows_their_sizes():
+    assert plan_of(1500, 150, 20_000).path == "sparse:M"
+    assert plan_of(150, 1500, 20_000).path == "sparse:N"
+
+
+def test_less_memory_takes_another_path():
+    free = plan_of(800, 800, 160_000)
+    tight = (free.memory + min(estimate.memory for estimate in free.estimates)) // 2
+    other = plan_of(800, 800, 160_000, max_memory=tight)
+    assert other.memory <= tight
+    assert other.path != free.path
+    assert "that fit into" in other.reason
+    assert "(too much)" in str(other)
+
+
+def test_the_table_says_what_and_why():
+    plan = plan_of(800, 800, 10_000)
+    text = str(plan)
+    assert "10000 rows and 10000 columns of M ⊗ N, M 800 × 800, N 800 × 800, float64, 2 threads" in text
+    assert text.count("→") == 1
+    assert plan.path in text.splitlines()[-1]
+    assert "sparse product, sampled product" in text
+    assert [estimate.seconds for estimate in plan.estimates] == sorted(estimate.seconds for estimate in plan.estimates)
+    assert plan.seconds == plan.chosen.seconds
+    assert plan.memory == sum(array.n_bytes for array in plan.chosen.arrays)
+    forced = plan_of(800, 800, 10_000, path="dense")
+    assert "asked for by path='dense'" in str(forced)
+
+
+def test_measured_rates_are_named(monkeypatch):
+    measured = []
+    monkeypatch.setattr(planner, "machine_rates", lambda *key: measured.append(key) or default_rates(*key))
+    plan_of(20, 20, 30)
+    assert not measured
+    plan_of(800, 800, 100_000)
+    assert measured == [(np.dtype(float), 2)]
+
+
+def test_restriction_keeps_the_prepared_path():
+    rng = np.random.default_rng(0)
+    edges = make_edges(rng, 20_000, 400, 400)
+    op = vt.kron(np.ones((400, 400)), np.ones((400, 400)))[edges, edges]
+    part = op.restrict(cols=rng.random(20_000) < 0.9)
+    assert part.plan.path == op.plan.path
+    assert "kept" in part.plan.reason
+
+
+def test_path_names():
+    assert all(is_path_name(name) for name in PATHS)
+    assert is_path_name("thin:M")
+    assert not is_path_name("sparse:")
+    assert mirrored(mirrored("thin-sparse-dense:N")) == "thin-sparse-dense:N"
+
+
+def test_formats():
+    assert [format_seconds(s) for s in (12.0, 0.0123, 4.2e-5)] == ["12 s", "12.3 ms", "42 µs"]
+    assert format_table(["a", "b"], [["xx", "y"]]) == "a   b\nxx  y"
