@@ -69,7 +69,8 @@ def test_the_table_says_what_and_why():
 def test_measured_rates_are_named(monkeypatch):
     measured = []
     monkeypatch.setattr(planner, "machine_rates", lambda *key: measured.append(key) or default_rates(*key))
-    plan_of(20, 20, 30)
+    plan_of(20, 20, 30)  # short
+    plan_of(1500, 1500, 10_000)  # clear
     assert not measured
     plan_of(800, 800, 100_000)
     assert measured == [(np.dtype(float), 2)]

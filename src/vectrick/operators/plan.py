@@ -1,5 +1,6 @@
 """The planner: the time and memory of every path, the cheapest that fits, and a table that says why."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,8 +10,10 @@ from vectrick.operators.paths import PATHS, Path, all_paths, is_path_name
 from vectrick.operators.problem import Problem
 from vectrick.operators.steps import Allocation
 
-# Below this estimate a wrong choice costs less than finding out.
-_WORTH_MEASURING = 2e-3
+# Where a product takes less than this, or the best way is better than all others by this factor at typical rates,
+# measuring the machine would not pay.
+_SHORT = 2e-3
+_CLEAR = 3.0
 
 
 @dataclass(frozen=True)
@@ -127,7 +130,7 @@ def choose(problem: Problem, wanted: str, limit: int, title: str, keep: str | No
     for path in fitting:
         if path.name == keep and estimates[path.name].seconds < 1.5 * estimates[best.name].seconds:
             best = path
-    source = "rates of this machine" if rates.measured else "typical rates: too small to be worth measuring"
+    source = "rates of this machine" if rates.measured else "typical rates, the choice being clear"
     ordered = tuple(sorted(estimates.values(), key=lambda estimate: estimate.seconds))
     reason = _reason(problem, wanted, best, paths, allowed, fitting, limit, keep)
     return best, Plan(best.name, reason, ordered, limit, title, source)
@@ -142,9 +145,12 @@ def _exact(problem: Problem, paths: list[Path]) -> list[Path]:
 
 def _rates(problem: Problem, paths: list[Path]) -> Rates:
     key = (problem.dtype, problem.n_threads)
-    guess = default_rates(*key)
-    small = len(paths) == 1 or min(path.seconds(guess) for path in paths) < _WORTH_MEASURING
-    return known_rates(*key) if small else machine_rates(*key)
+    typical = default_rates(*key)
+    best = min(paths, key=lambda path: path.seconds(typical))
+    seconds = best.seconds(typical)
+    rivals = [path.seconds(typical) for path in paths if (path.family, path.thin) != (best.family, best.thin)]
+    clear = seconds < _SHORT or min(rivals, default=math.inf) > _CLEAR * seconds
+    return known_rates(*key) if clear else machine_rates(*key)
 
 
 def _arrays(path: Path, problem: Problem) -> tuple[Allocation, ...]:
