@@ -127,9 +127,7 @@ def test_four_python_threads_share_one_operator(graph, path):
     wrong, blas_before = [], blas_threads()
 
     def work(number):
-        for _ in range(10):
-            if not np.array_equal(op @ vectors[number], expected[number]):
-                wrong.append(number)
+        wrong.extend(number for _ in range(10) if not np.array_equal(op @ vectors[number], expected[number]))
 
     workers = [threading.Thread(target=work, args=(number,)) for number in range(4)]
     for worker in workers:

@@ -1,5 +1,7 @@
 """The interface of ``kron``: indexing, errors, special values, sizes, and SciPy's solvers on top."""
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -95,7 +97,9 @@ def test_nothing_to_do():
     assert (vt.kron(np.ones((0, 3)), N) @ np.ones(15)).shape == (0,)
     assert (vt.kron(vt.LowRank(np.ones((3, 0))), N)[some, :] @ np.ones(15)).tolist() == [0, 0]
     assert (vt.kron(sp.csr_array((3, 4)), N)[some, :] @ np.ones(20)).tolist() == [0, 0]
-    assert "zero or empty" in str(vt.kron(M, N)[some, none].plan)
+    plan = vt.kron(M, N)[some, none].plan
+    assert "zero or empty" in str(plan)
+    assert (plan.path, plan.seconds, plan.memory) == ("zero", 0, 16)
 
 
 def test_more_cells_than_32_bits(rng):
@@ -317,6 +321,14 @@ class TestSolvers:
     def test_composition_with_scipy_operators(self, system):
         op, matrix, y = system
         np.testing.assert_allclose((op @ op) @ y, matrix @ (matrix @ y), rtol=1e-9)
+
+
+def test_an_operator_can_be_pickled(rng):
+    M, N = rng.random((4, 5)), make_factor(rng, 3, 6, "low-rank")
+    op = vt.kron(M, N, path="thin", n_threads=1)[make_edges(rng, 9, 4, 3), make_edges(rng, 11, 5, 6)]
+    again = pickle.loads(pickle.dumps(op))
+    np.testing.assert_array_equal(again @ np.ones(11), op @ np.ones(11))
+    assert again.plan.path == op.plan.path
 
 
 def test_low_rank_equals_its_matrix(rng):

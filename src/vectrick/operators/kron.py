@@ -12,7 +12,7 @@ from vectrick.operators.base import Operator, as_mask
 from vectrick.operators.factors import Factor, as_factor, describe, transpose
 from vectrick.operators.indices import Pair, as_pair
 from vectrick.operators.paths import Path, mirrored
-from vectrick.operators.plan import Plan, can_take, check_path, choose, memory_limit
+from vectrick.operators.plan import Plan, can_take, check_path, choose, memory_limit, zero_plan
 from vectrick.operators.problem import Problem
 
 Array = NDArray[Any]
@@ -156,7 +156,7 @@ class KronOperator(Operator):
             threads = count_threads(n_threads)
             self._problem = Problem.of(self.M, self.N, self.rows, self.cols, self.dtype, threads)
         if self._problem.is_zero:
-            self._plan = Plan("zero", "the product is zero or empty", (), 0, self._title(), "")
+            self._plan = zero_plan(self._problem, self._title())
             return
         ready = parent._path if parent is not None else None
         limit = parent._plan.max_memory if parent is not None and parent._plan is not None else memory_limit(max_memory)
@@ -207,6 +207,10 @@ class KronOperator(Operator):
         sampled = [f"{len(pair[0])} {what}" for pair, what in ((self.rows, "rows"), (self.cols, "columns")) if pair]
         where = " and ".join(sampled) + " of " if sampled else ""
         return f"{where}M ⊗ N, M {M}, N {N}, {self.dtype}, {count_threads(self._options[1])} threads"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A copy in another process plans and sorts for itself.
+        return KronOperator, (self.M, self.N, self.rows, self.cols, *self._options)
 
     def __repr__(self) -> str:
         return f"<{self.shape[0]} × {self.shape[1]} KronOperator: {self._title()}>"

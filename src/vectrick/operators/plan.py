@@ -106,6 +106,13 @@ def memory_limit(max_memory: int | float | str | None) -> int:
     return available_memory() if max_memory is None else parse_bytes(max_memory)
 
 
+def zero_plan(problem: Problem, title: str) -> Plan:
+    """Return the plan of a product that is zero or empty whatever the vector."""
+    result = Allocation("result", problem.n_row_edges * problem.dtype.itemsize)
+    nothing = Estimate("zero", "nothing", 0.0, result.n_bytes, (result,))
+    return Plan("zero", "the product is zero or empty", (nothing,), result.n_bytes, title, "no rates needed")
+
+
 def can_take(problem: Problem, wanted: str) -> bool:
     """Whether some path of the problem answers to the name."""
     return any(path.answers_to(wanted) for path in all_paths(problem))

@@ -27,6 +27,7 @@ class Matrix:
         self.name, self.shape, self.dtype, self._make = name, shape, dtype, make
         self._source = source  # the array itself where nothing needs to be made, else None
         self._made: dict[bool, Array] = {}
+        self._transposed: Matrix | None = None
 
     @classmethod
     def of(
@@ -45,12 +46,15 @@ class Matrix:
     @property
     def T(self) -> "Matrix":
         """The transpose, sharing memory where it can."""
-        source = None if self._source is None else self._source.T
-        return Matrix(self.name, self.shape[::-1], self.dtype, lambda: self.array().T, source)
+        if self._transposed is None:
+            source = None if self._source is None else self._source.T
+            self._transposed = Matrix(self.name, self.shape[::-1], self.dtype, lambda: self.array().T, source)
+        return self._transposed
 
     def copy_bytes(self, contiguous: bool) -> int:
         """Return the bytes that `array` will allocate."""
-        ready = self._source is not None and (self._source.flags.c_contiguous or not contiguous)
+        flags = None if self._source is None else self._source.flags
+        ready = flags is not None and (flags.c_contiguous or (flags.f_contiguous and not contiguous))
         return 0 if ready else self.shape[0] * self.shape[1] * self.dtype.itemsize
 
     def array(self, contiguous: bool = False) -> Array:
