@@ -127,10 +127,10 @@ def run_case(shape: tuple[int, int, float], dtype: str, limit: float) -> list[Ca
             limit,
         )
     for name, make in BASELINES.items():
-        slow = expected_seconds(name, cases[0]) > limit
-        product = None if slow else make(M, N, p, q)
-        if slow or product is not None:
-            time_all(cases, "baselines", name, product and columnwise(product), blocks, expected, limit)
+        product = make(M, N, p, q)
+        if product is not None:
+            slow = expected_seconds(name, cases[0]) > limit
+            time_all(cases, "baselines", name, None if slow else columnwise(product), blocks, expected, limit)
     return cases
 
 
@@ -225,7 +225,7 @@ def summary(cases: list[Case]) -> str:
     return (
         f"planner over best path: at most {best:.2f} (goal 1.15)\n"
         f"planner over the best baseline: at most {np.nanmax(ratios):.2f} (goal 1.0), "
-        f"half or less in {np.mean(ratios <= 0.5):.0%} of the grid (goal 50 %)"
+        f"half or less in {np.nanmean(np.where(np.isnan(ratios), np.nan, ratios <= 0.5)):.0%} of those measured (goal 50 %)"
     )
 
 
@@ -237,7 +237,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", help="only shapes whose text contains this, such as '1000x1000'")
     parser.add_argument("--dtype", choices=["float64", "float32"], help="only this dtype")
-    parser.add_argument("--limit", type=float, default=30.0, help="leave out what would take more seconds per product")
+    parser.add_argument("--limit", type=float, default=12.0, help="leave out what would take more seconds per product")
     parser.add_argument("--output", type=Path, default=RESULTS, help="where the JSON goes")
     options = parser.parse_args()
     cases: list[Case] = []

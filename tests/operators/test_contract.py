@@ -133,6 +133,14 @@ class TestMoreVerticesThanTheBlocks(Kron):
         return vt.kron(M, N, path=self.path)[rows, cols], matrix
 
 
+class TestResultsThatPassTheCache(TestMoreVerticesThanTheBlocks):
+    """Large intermediate matrices are written straight to memory."""
+
+    @pytest.fixture(autouse=True)
+    def small_cache(self, monkeypatch):
+        monkeypatch.setattr("vectrick.backends.cpu.products._CACHED", 0)
+
+
 class TestManySparseDense(TestMoreVerticesThanTheBlocks):
     path = "sparse-dense:N"
 

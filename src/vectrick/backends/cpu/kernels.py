@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from vectrick.backends.cpu.layout import EDGES_AT_ONCE, PANEL_BYTES, STRIP_BYTES
-from vectrick.backends.cpu.simd import VECTOR_BYTES, make_add_dots, make_add_rows, make_prefetch_row, transpose_8x8
+from vectrick.backends.cpu.simd import VECTOR_BYTES, make_add_dots, make_add_rows, make_prefetch_row, make_transpose
 
 # NaN must stay NaN: no "nnan", no "ninf".
 _FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
@@ -17,6 +17,8 @@ _FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 _add_rows = make_add_rows(STRIP_BYTES // VECTOR_BYTES)
 _add_dots = make_add_dots(PANEL_BYTES // VECTOR_BYTES, one_row=False)
 _add_dots_of_one_row = make_add_dots(PANEL_BYTES // VECTOR_BYTES, one_row=True)
+_transpose = make_transpose(past_the_cache=False)
+_transpose_to_memory = make_transpose(past_the_cache=True)
 _prefetch_row = make_prefetch_row(PANEL_BYTES // VECTOR_BYTES)
 # Held rows lie far apart, where the hardware does not see them coming; this many edges ahead hides the latency.
 _AHEAD = 4 * EDGES_AT_ONCE
@@ -25,7 +27,8 @@ _AHEAD = 4 * EDGES_AT_ONCE
 @njit(nogil=True, cache=True, fastmath=_FASTMATH)
 def sparse_product(  # type: ignore[no-untyped-def]
     F, values, contracted, run_kept, run_start, chunk_start,
-    packed, chunk, out, panel_size, panel_stride, row_stride, n_panels, strip0, strip1, chunk0, chunk1,
+    packed, chunk, out, panel_size, panel_stride, row_stride, n_panels, past_the_cache,
+    strip0, strip1, chunk0, chunk1,
 ):  # fmt: skip
     """Write strips of ``F Vᵀ`` for sparse ``V``; all of them take O(e·w + w·(i + k)).
 
@@ -49,7 +52,7 @@ def sparse_product(  # type: ignore[no-untyped-def]
         rows8 = rows // 8 * 8
         for o in range(0, rows8, 8):
             for i in range(0, whole, 8):
-                transpose_8x8(
+                _transpose(
                     F_at + (row0 + o) * row_size + i * size, row_size,
                     packed_at + (i * strip_rows + o) * size, strip_rows * size, like,
                 )  # fmt: skip
@@ -74,10 +77,11 @@ def sparse_product(  # type: ignore[no-untyped-def]
                 to_at = out_at + (c * panels_per_chunk + panel) * panel_stride + row0 * row_stride
                 for o in range(0, strip_rows, 8):
                     for k in range(0, panel_size, 8):
-                        transpose_8x8(
-                            from_at + (k * strip_rows + o) * size, strip_rows * size,
-                            to_at + o * row_stride + k * size, row_stride, like,
-                        )  # fmt: skip
+                        tile_at, target_at = from_at + (k * strip_rows + o) * size, to_at + o * row_stride + k * size
+                        if past_the_cache:
+                            _transpose_to_memory(tile_at, strip_rows * size, target_at, row_stride, like)
+                        else:
+                            _transpose(tile_at, strip_rows * size, target_at, row_stride, like)
 
 
 @njit(nogil=True, cache=True, fastmath=_FASTMATH)

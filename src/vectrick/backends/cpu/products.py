@@ -12,6 +12,7 @@ from vectrick.backends.threads import even_parts, run_tasks, single_threaded_bla
 
 Array = NDArray[Any]
 
+_CACHED = 2**25  # bytes of a result that a last-level cache can be expected to keep
 _TASKS_PER_THREAD = 4  # more tasks than threads, so that a thread that is held up does not hold up the others
 _GEMM_BLOCK = (
     256  # rows or columns of a block of a dense product; a fixed number, so that the bits do not depend on the threads
@@ -91,7 +92,7 @@ def sparse_product(
             kernel(
                 F, values, layout.contracted, layout.run_kept, layout.run_start, layout.chunk_start,
                 rows[:n_contracted], rows[n_contracted:], out, tiles.panel_size, tiles.panel_stride, tiles.row_stride,
-                tiles.n_panels, strip0, strip1, chunk0, chunk1,
+                tiles.n_panels, out.nbytes > _CACHED, strip0, strip1, chunk0, chunk1,
             )  # fmt: skip
 
     run_tasks(task, len(parts), n_threads)

@@ -33,8 +33,10 @@ def _load(builder: ir.IRBuilder, address: ir.Value, ty: ir.Type, align: int) -> 
     return value
 
 
-def _store(builder: ir.IRBuilder, value: ir.Value, address: ir.Value, align: int) -> None:
-    builder.store(value, builder.inttoptr(address, value.type.as_pointer())).align = align
+def _store(builder: ir.IRBuilder, value: ir.Value, address: ir.Value, align: int) -> Any:
+    store = builder.store(value, builder.inttoptr(address, value.type.as_pointer()))
+    store.align = align
+    return store
 
 
 def _shuffle(builder: ir.IRBuilder, x: ir.Value, y: ir.Value, lanes: Sequence[int]) -> ir.Value:
@@ -153,29 +155,39 @@ def make_add_dots(n_vectors: int, one_row: bool) -> Any:
     return add_dots
 
 
-@intrinsic
-def transpose_8x8(_context: Any, source: Any, source_stride: Any, target: Any, target_stride: Any, like: Any) -> Any:
-    """Copy an 8 × 8 block of elements, transposed, through registers."""
-    element, size = _element(like)
-    vector = ir.VectorType(element, 8)
+def make_transpose(past_the_cache: bool) -> Any:
+    """Return ``transpose(source, source_stride, target, target_stride, like)``, which copies an 8 × 8 block transposed.
 
-    def codegen(context: Any, builder: ir.IRBuilder, _signature: Any, args: Any) -> Any:
-        source, source_stride, target, target_stride, _ = args
-        rows = [
-            _load(builder, builder.add(source, builder.mul(source_stride, _I64(i))), vector, size) for i in range(8)
-        ]
-        for step in (1, 2, 4):  # exchange the off-diagonal blocks of size 1, 2, 4
-            low = [8 + lane - step if lane & step else lane for lane in range(8)]
-            high = [8 + lane if lane & step else lane + step for lane in range(8)]
-            for i in range(8):
-                if not i & step:
-                    x, y = rows[i], rows[i + step]
-                    rows[i], rows[i + step] = _shuffle(builder, x, y, low), _shuffle(builder, x, y, high)
-        for i, row in enumerate(rows):
-            _store(builder, row, builder.add(target, builder.mul(target_stride, _I64(i))), size)
-        return context.get_dummy_value()
+    With ``past_the_cache`` the rows of the target are aligned and go straight to memory: a result that does not fit
+    into the cache need not be read before it is written.
+    """
 
-    return types.void(source, source_stride, target, target_stride, like), codegen
+    @intrinsic
+    def transpose(_context: Any, source: Any, source_stride: Any, target: Any, target_stride: Any, like: Any) -> Any:
+        element, size = _element(like)
+        vector = ir.VectorType(element, 8)
+
+        def codegen(context: Any, builder: ir.IRBuilder, _signature: Any, args: Any) -> Any:
+            source, source_stride, target, target_stride, _ = args
+            places = [builder.add(source, builder.mul(source_stride, _I64(i))) for i in range(8)]
+            rows = [_load(builder, place, vector, size) for place in places]
+            for step in (1, 2, 4):  # exchange the off-diagonal blocks of size 1, 2, 4
+                low = [8 + lane - step if lane & step else lane for lane in range(8)]
+                high = [8 + lane if lane & step else lane + step for lane in range(8)]
+                for i in range(8):
+                    if not i & step:
+                        x, y = rows[i], rows[i + step]
+                        rows[i], rows[i + step] = _shuffle(builder, x, y, low), _shuffle(builder, x, y, high)
+            for i, row in enumerate(rows):
+                place = builder.add(target, builder.mul(target_stride, _I64(i)))
+                store = _store(builder, row, place, 8 * size if past_the_cache else size)
+                if past_the_cache:
+                    store.set_metadata("nontemporal", builder.module.add_metadata([_I32(1)]))
+            return context.get_dummy_value()
+
+        return types.void(source, source_stride, target, target_stride, like), codegen
+
+    return transpose
 
 
 def make_prefetch_row(n_vectors: int) -> Any:

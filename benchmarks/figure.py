@@ -1,0 +1,62 @@
+"""Draws the result of ``make bench`` as an SVG for the README: one product of each graph, beside its baselines."""
+
+import argparse
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+COLOURS = {"vectrick": "#0b6e4f", "dense BLAS": "#8d99ae", "SciPy sparse": "#c9ada7", "Algorithm 1": "#e0d5c5"}
+LEFT, WIDTH, BAR, GAP = 190, 520, 13, 16
+
+
+def draw(cases: list[dict[str, Any]]) -> str:
+    """Return the picture: horizontal bars on a logarithmic scale, the shortest is best."""
+    rows = []
+    for case in cases:
+        times = {"vectrick": case["paths"][case["planned"]], **case["baselines"]}
+        label = f"{case['start']} × {case['end']}, {case['edges']:,} edges"
+        rows.append((label, {name: times[name] for name in COLOURS if times.get(name)}))
+    low = math.floor(math.log10(min(time for _, times in rows for time in times.values())))
+    high = math.ceil(math.log10(max(time for _, times in rows for time in times.values())))
+    scale = WIDTH / (high - low)
+    body, y = [], 50
+    for label, times in rows:
+        body.append(f'<text x="{LEFT - 10}" y="{y + 10}" text-anchor="end">{label}</text>')
+        for name, time in times.items():
+            length = (math.log10(time) - low) * scale
+            body.append(f'<rect x="{LEFT}" y="{y}" width="{length:.0f}" height="{BAR - 2}" fill="{COLOURS[name]}"/>')
+            body.append(f'<text x="{LEFT + length + 5:.0f}" y="{y + 10}" fill="#555">{_text(time)}</text>')
+            y += BAR
+        y += GAP
+    axis = []
+    for i in range(high - low + 1):
+        x = round(LEFT + i * scale)
+        axis.append(f'<line x1="{x}" x2="{x}" y1="42" y2="{y - 8}" stroke="#ddd"/>')
+        axis.append(f'<text x="{x}" y="{y + 6}" text-anchor="middle" fill="#555">{_text(10.0 ** (low + i))}</text>')
+    legend = []
+    for i, (name, colour) in enumerate(COLOURS.items()):
+        legend.append(f'<rect x="{LEFT + 130 * i}" y="18" width="12" height="12" fill="{colour}"/>')
+        legend.append(f'<text x="{LEFT + 130 * i + 18}" y="28">{name}</text>')
+    size = f'width="{LEFT + WIDTH + 90}" height="{y + 20}"'
+    style = 'font-family="Helvetica, Arial, sans-serif" font-size="12" fill="#222"'
+    parts = "\n".join([*axis, *legend, *body])
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} {style}>\n<rect {size} fill="white"/>\n{parts}\n</svg>\n'
+
+
+def _text(seconds: float) -> str:
+    return f"{seconds:.3g} s" if seconds >= 1 else f"{seconds * 1e3:.3g} ms"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("results", type=Path, help="the JSON that the benchmark wrote")
+    parser.add_argument("picture", type=Path, help="the SVG to write")
+    options = parser.parse_args()
+    cases = json.loads(options.results.read_text())["cases"]
+    options.picture.parent.mkdir(parents=True, exist_ok=True)
+    options.picture.write_text(draw([c for c in cases if c["dtype"] == "float64" and c["vectors"] == 1]))
+
+
+if __name__ == "__main__":
+    main()
