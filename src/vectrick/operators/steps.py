@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from vectrick.backends.cpu import products
-from vectrick.backends.cpu.layout import STRIP_BYTES, ColumnLayout, RowLayout, column_blocking, row_blocking
+from vectrick.backends.cpu.layout import STRIP_BYTES, Blocking, ColumnLayout, RowLayout, column_blocking, row_blocking
 from vectrick.backends.cpu.products import Tiles
 from vectrick.backends.memory import Workspace
 from vectrick.backends.rates import Rates
@@ -84,7 +84,7 @@ class SparseColumns(Step):
             Allocation("sorted column edges", 12 * n_edges + 16 * n_runs),
             Allocation("sorting of the column edges", 32 * n_edges, passing=True),
             Allocation("values in sorted order", n_edges * self.size, "values"),
-            Allocation("packed strips", self.problem.n_threads * STRIP_BYTES * (depth + self.blocking.chunk), "strips"),
+            _strips(self.problem, self.blocking, self.n_kept, depth),
             Allocation("intermediate matrix", self.tiles.n_items * self.size, "middle"),
         ]
 
@@ -106,6 +106,12 @@ class SparseColumns(Step):
         E = self.E.array(contiguous=True)
         products.sparse_product(E, values, self.layout, self.tiles, out, space, self.problem.n_threads)
         return out if self.by_panels else self.tiles.rows(out)[: E.shape[0], : self.n_kept]
+
+
+def _strips(problem: Problem, blocking: Blocking, n_kept: int, n_contracted: int) -> Allocation:
+    """Return the allocation of what the threads of a sparse product keep in the cache."""
+    n_rows = blocking.chunk + products.packed_rows(blocking, -(-n_kept // blocking.chunk), n_contracted)
+    return Allocation("packed strips", problem.n_threads * STRIP_BYTES * n_rows, "strips")
 
 
 def _cells(problem: Problem, which: str, major: Array, minor: Array, n_minor: int) -> Allocation:
@@ -259,7 +265,7 @@ class MultiplySparse(Step):
             Allocation("sorted sparse factor", (12 + size) * self.factor.nnz + 16 * n_runs),
             Allocation("sorting of the sparse factor", 40 * self.factor.nnz, passing=True),
             Allocation("contiguous operand", self.n_rows * depth * size, "operand"),
-            Allocation("packed strips", self.problem.n_threads * STRIP_BYTES * (depth + self.blocking.chunk), "strips"),
+            _strips(self.problem, self.blocking, n_kept, depth),
             Allocation("matrix product", self.tiles.n_items * size, self.slot),
         ]
 
@@ -302,7 +308,8 @@ class SampledRows(Step):
         n_edges, size = len(self.held), self.problem.dtype.itemsize
         rate = rates.sampled_small if self.blocking.is_small else rates.sampled_large
         padded = self.tiles.n_panels * self.tiles.panel_size
-        moved = (self.A.shape[0] + self.tiles.n_rows) * padded * size
+        # The rows of A are read in pieces that lie far apart, which takes memory about twice as long.
+        moved = (2 * self.A.shape[0] + self.tiles.n_rows) * padded * size
         return 2 * n_edges * padded / rate + moved / rates.move + n_edges / rates.take + rates.dispatch
 
     def allocations(self) -> list[Allocation]:

@@ -26,15 +26,16 @@ _AHEAD = 4 * EDGES_AT_ONCE
 
 @njit(nogil=True, cache=True, fastmath=_FASTMATH)
 def sparse_product(  # type: ignore[no-untyped-def]
-    F, values, contracted, run_kept, run_start, chunk_start,
+    F, values, contracted, run_kept, run_start, cell_start, block,
     packed, chunk, out, panel_size, panel_stride, row_stride, n_panels, past_the_cache,
     strip0, strip1, chunk0, chunk1,
 ):  # fmt: skip
     """Write strips of ``F Vᵀ`` for sparse ``V``; all of them take O(e·w + w·(i + k)).
 
-    ``F`` is w × i and ``V`` is k × i with a value per column edge. Strip by strip of ``F``'s rows: pack the strip
-    transposed, so that it stays in the cache; add ``value · packed[contracted]`` to row ``kept`` of a chunk; write the
-    chunk transposed, so that each row of the result is contiguous along ``k``.
+    ``F`` is w × i and ``V`` is k × i with a value per column edge. Strip by strip of ``F``'s rows, chunk by chunk of
+    the result and block by block of ``i``: pack the block transposed, so that it stays in the cache; add
+    ``value · packed[contracted]`` to row ``kept`` of the chunk; write the chunk transposed, so that each row of the
+    result is contiguous along ``k``. Where there are several chunks, the first one packs for all.
     """
     like = values[0]
     size = F.itemsize
@@ -45,33 +46,39 @@ def sparse_product(  # type: ignore[no-untyped-def]
     F_at, packed_at, chunk_at = np.int64(F.ctypes.data), np.int64(packed.ctypes.data), np.int64(chunk.ctypes.data)
     values_at, contracted_at = np.int64(values.ctypes.data), np.int64(contracted.ctypes.data)
     out_at = np.int64(out.ctypes.data)
-    whole = n_contracted // 8 * 8
+    n_blocks = -(-n_contracted // block)
+    keeps_blocks = packed.shape[0] >= n_contracted
     for strip in range(strip0, strip1):
         row0 = strip * strip_rows
         rows = min(strip_rows, F.shape[0] - row0)
         rows8 = rows // 8 * 8
-        for o in range(0, rows8, 8):
-            for i in range(0, whole, 8):
-                _transpose(
-                    F_at + (row0 + o) * row_size + i * size, row_size,
-                    packed_at + (i * strip_rows + o) * size, strip_rows * size, like,
-                )  # fmt: skip
-        for i in range(n_contracted):
-            for o in range(rows8 if i < whole else 0, rows):
-                packed[i, o] = F[row0 + o, i]
-        for i in range(n_contracted):
-            for o in range(rows, strip_rows):
-                packed[i, o] = 0.0
         for c in range(chunk0, chunk1):
             for k in range(chunk.shape[0]):
                 for o in range(strip_rows):
                     chunk[k, o] = 0.0
-            for run in range(chunk_start[c], chunk_start[c + 1]):
-                h = run_start[run]
-                _add_rows(
-                    chunk_at + run_kept[run] * strip_rows * size, packed_at,
-                    contracted_at + h * 4, values_at + h * size, run_start[run + 1] - h, like,
-                )  # fmt: skip
+            for b in range(n_blocks):
+                i0, i1 = b * block, min((b + 1) * block, n_contracted)
+                place = i0 if keeps_blocks else 0
+                if c == chunk0:
+                    whole = i0 + (i1 - i0) // 8 * 8
+                    for o in range(0, rows8, 8):
+                        for i in range(i0, whole, 8):
+                            _transpose(
+                                F_at + (row0 + o) * row_size + i * size, row_size,
+                                packed_at + ((place + i - i0) * strip_rows + o) * size, strip_rows * size, like,
+                            )  # fmt: skip
+                    for i in range(i0, i1):
+                        for o in range(rows8 if i < whole else 0, rows):
+                            packed[place + i - i0, o] = F[row0 + o, i]
+                        for o in range(rows, strip_rows):
+                            packed[place + i - i0, o] = 0.0
+                rows_at = packed_at + (place - i0) * strip_rows * size  # of vertex 0, were it there
+                for run in range(cell_start[c * n_blocks + b], cell_start[c * n_blocks + b + 1]):
+                    h = run_start[run]
+                    _add_rows(
+                        chunk_at + run_kept[run] * strip_rows * size, rows_at,
+                        contracted_at + h * 4, values_at + h * size, run_start[run + 1] - h, like,
+                    )  # fmt: skip
             for panel in range(min(panels_per_chunk, n_panels - c * panels_per_chunk)):
                 from_at = chunk_at + panel * panel_size * strip_rows * size
                 to_at = out_at + (c * panels_per_chunk + panel) * panel_stride + row0 * row_stride

@@ -1,6 +1,6 @@
 """The order of edges that the blocked kernels need: sorted once, cut down cheaply to a subset."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,14 +33,18 @@ class Blocking:
 
 _SMALL_BLOCK = 128
 _EDGES_PER_SMALL_BLOCK = 8  # of one vertex
+_ONE_CHUNK = 2048
 
 
 def column_blocking(n_edges: int, n_kept: int, n_contracted: int) -> Blocking:
     """Return the blocking of the sparse product for a graph of this density."""
     small = _fills_small_blocks(n_edges, n_kept, n_contracted)
-    # A chunk is no longer than the graph needs, and a whole number of panels of either element type.
-    chunk = min(256 if small else 512, -(-n_kept // 128) * 128)
-    return Blocking(_SMALL_BLOCK if small else 1024, chunk)
+    block = _SMALL_BLOCK if small else 1024
+    if not small and n_edges * block < _EDGES_PER_SMALL_BLOCK * n_kept * n_contracted:
+        block = 2048
+    # One chunk for all, where it fits into the L2 cache; always a whole number of panels of either element type.
+    chunk = -(-n_kept // 128) * 128
+    return Blocking(block, chunk if chunk <= _ONE_CHUNK else 512)
 
 
 def row_blocking(n_edges: int, n_held: int, n_tile: int) -> Blocking:
@@ -71,11 +75,12 @@ class ColumnLayout:
     """
 
     blocking: Blocking
+    n_chunks: int
     order: Array  # order[h] is the edge at place h
     contracted: Array
     run_kept: Array  # within its chunk
     run_start: Array
-    chunk_start: Array  # in runs
+    cell_start: Array  # in runs; a cell is a block within a chunk
 
     @classmethod
     def build(
@@ -87,38 +92,21 @@ class ColumnLayout:
         n_chunks = -(-n_kept // chunk)
         run_of = ((kept // chunk).astype(np.int64) * n_blocks + contracted // block) * chunk + kept % chunk
         order = _sort(run_of * block + contracted % block, n_chunks * chunk * n_blocks * block)
-        return cls._of_runs(blocking, order, contracted[order].astype(np.int32), run_of[order], n_chunks, n_blocks)
-
-    @classmethod
-    def _of_runs(
-        cls, blocking: Blocking, order: Array, contracted: Array, run_of: Array, n_chunks: int, n_blocks: int
-    ) -> "ColumnLayout":
+        run_of = run_of[order]
         first = np.ones(len(run_of), bool)
         np.not_equal(run_of[1:], run_of[:-1], out=first[1:])
-        start = np.flatnonzero(first)
-        runs = run_of[start]
-        chunk_start = np.searchsorted(runs, np.arange(n_chunks + 1, dtype=np.int64) * (n_blocks * blocking.chunk))
-        return cls(
-            blocking,
-            order,
-            contracted,
-            (runs % blocking.chunk).astype(np.int64),
-            np.append(start, len(run_of)),
-            chunk_start,
-        )
+        run_start = np.flatnonzero(first)
+        runs = run_of[run_start]
+        cell_start = np.searchsorted(runs, np.arange(n_chunks * n_blocks + 1, dtype=np.int64) * chunk)
+        run_start = np.append(run_start, len(run_of))
+        return cls(blocking, n_chunks, order, contracted[order].astype(np.int32), runs % chunk, run_start, cell_start)
 
     def restrict(self, mask: Array) -> "ColumnLayout":
         """Return the layout of the edges where the mask is true, numbered anew; O(e), without sorting."""
         kept, order = _positions_of(mask, self.order)
         before = np.append(0, np.cumsum(kept))
         run_start = before[self.run_start]
-        return ColumnLayout(self.blocking, order, self.contracted[kept], self.run_kept, run_start, self.chunk_start)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the index arrays."""
-        parts = (self.order, self.contracted, self.run_kept, self.run_start, self.chunk_start)
-        return sum(part.nbytes for part in parts)
+        return replace(self, order=order, contracted=self.contracted[kept], run_start=run_start)
 
 
 @dataclass(frozen=True)
@@ -157,8 +145,3 @@ class RowLayout:
         order[self.position] = np.arange(n_edges, dtype=order.dtype)
         kept, order = _positions_of(mask, order)
         return self._in_order(self.blocking, order, self.held[:n_edges][kept], self.tile[:n_edges][kept])
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the index arrays."""
-        return sum(part.nbytes for part in (self.position, self.held, self.tile, self.one_row))

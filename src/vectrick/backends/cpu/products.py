@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vectrick.backends.cpu.layout import EDGES_AT_ONCE, PANEL_BYTES, STRIP_BYTES, ColumnLayout, RowLayout
+from vectrick.backends.cpu.layout import EDGES_AT_ONCE, PANEL_BYTES, STRIP_BYTES, Blocking, ColumnLayout, RowLayout
 from vectrick.backends.memory import CACHE_LINE, Workspace
 from vectrick.backends.threads import even_parts, run_tasks, single_threaded_blas
 
@@ -65,6 +65,11 @@ def whole_strips(n_rows: int, itemsize: int) -> int:
     return -(-n_rows // strip) * strip
 
 
+def packed_rows(blocking: Blocking, n_chunks: int, n_contracted: int) -> int:
+    """Return the rows that a sparse product keeps packed: all for several chunks, a block for one."""
+    return n_contracted if n_chunks > 1 else min(blocking.block, n_contracted)
+
+
 def sparse_product(
     F: Array, values: Array, layout: ColumnLayout, tiles: Tiles, out: Array, workspace: Workspace, n_threads: int
 ) -> None:
@@ -75,24 +80,24 @@ def sparse_product(
 
     strip_rows = STRIP_BYTES // F.itemsize
     n_rows, n_contracted = F.shape
-    n_strips, n_chunks = -(-n_rows // strip_rows), len(layout.chunk_start) - 1
+    n_strips, n_packed = -(-n_rows // strip_rows), packed_rows(layout.blocking, layout.n_chunks, n_contracted)
     chunk_rows = layout.blocking.chunk
     wanted = 1 if n_threads == 1 else _TASKS_PER_THREAD * n_threads
     # Each part packs its strips anew, so chunks are divided only when the strips do not suffice.
     parts = [
         (strips, chunks)
         for strips in even_parts(n_strips, wanted)
-        for chunks in even_parts(n_chunks, 1 if n_strips >= wanted else -(-wanted // n_strips))
+        for chunks in even_parts(layout.n_chunks, 1 if n_strips >= wanted else -(-wanted // n_strips))
     ]
 
     def task(number: int) -> None:
         (strip0, strip1), (chunk0, chunk1) = parts[number]
-        with workspace.borrow((n_contracted + chunk_rows) * strip_rows, F.dtype) as scratch:
+        with workspace.borrow((n_packed + chunk_rows) * strip_rows, F.dtype) as scratch:
             rows = scratch.reshape(-1, strip_rows)
             kernel(
-                F, values, layout.contracted, layout.run_kept, layout.run_start, layout.chunk_start,
-                rows[:n_contracted], rows[n_contracted:], out, tiles.panel_size, tiles.panel_stride, tiles.row_stride,
-                tiles.n_panels, out.nbytes > _CACHED, strip0, strip1, chunk0, chunk1,
+                F, values, layout.contracted, layout.run_kept, layout.run_start, layout.cell_start,
+                layout.blocking.block, rows[:n_packed], rows[n_packed:], out,
+                tiles.panel_size, tiles.panel_stride, tiles.row_stride, tiles.n_panels, out.nbytes > _CACHED, strip0, strip1, chunk0, chunk1,
             )  # fmt: skip
 
     run_tasks(task, len(parts), n_threads)
