@@ -97,7 +97,8 @@ def sparse_product(
             kernel(
                 F, values, layout.contracted, layout.run_kept, layout.run_start, layout.cell_start,
                 layout.blocking.block, rows[:n_packed], rows[n_packed:], out,
-                tiles.panel_size, tiles.panel_stride, tiles.row_stride, tiles.n_panels, out.nbytes > _CACHED, strip0, strip1, chunk0, chunk1,
+                tiles.panel_size, tiles.panel_stride, tiles.row_stride, tiles.n_panels, out.nbytes > _CACHED,
+                strip0, strip1, chunk0, chunk1,
             )  # fmt: skip
 
     run_tasks(task, len(parts), n_threads)
