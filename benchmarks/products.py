@@ -54,17 +54,20 @@ class Case:
 
     @property
     def best_path(self) -> str:
-        return min(
-            (name for name, time in self.paths.items() if time is not None), key=lambda name: self.paths[name] or 0
-        )
+        return min(self._measured, key=self._measured.__getitem__)
+
+    @property
+    def _measured(self) -> dict[str, float]:
+        return {name: time for name, time in self.paths.items() if time is not None}
 
     @property
     def planned_seconds(self) -> float:
-        return self.paths[self.planned] or float("nan")
+        return self._measured[self.planned]
 
     @property
     def planned_over_best(self) -> float:
-        return self.planned_seconds / (self.paths[self.best_path] or float("nan"))
+        """The planner's choice over the fastest path; NaN where there was nothing to compare it with."""
+        return self.planned_seconds / self._measured[self.best_path] if len(self._measured) > 1 else float("nan")
 
     @property
     def planned_over_baseline(self) -> float:
@@ -163,7 +166,7 @@ def time_all(
     before = 0.0
     for case in cases:
         times = getattr(case, group)
-        if product is None or before * case.vectors > limit:
+        if product is None or (before * case.vectors > limit and name != case.planned):
             times[name] = None
             continue
         block = blocks[case.vectors]
@@ -198,8 +201,8 @@ def report(cases: list[Case]) -> str:
         rows.append([
             f"{case.start} × {case.end}", f"{case.density:.2%}", case.dtype, str(case.vectors), case.planned,
             format_seconds(case.planned_seconds), share,
-            f"{case.planned_over_best:.2f}" + ("" if case.planned == case.best_path else f" ({case.best_path})"),
-            *(_seconds(case.baselines.get(name)) for name in names), f"{case.planned_over_baseline:.2f}",
+            _ratio(case.planned_over_best) + ("" if case.planned == case.best_path else f" ({case.best_path})"),
+            *(_seconds(case.baselines.get(name)) for name in names), _ratio(case.planned_over_baseline),
         ])  # fmt: skip
     every = sorted({name for case in cases for name in case.paths})
     paths = [
@@ -220,13 +223,17 @@ def report(cases: list[Case]) -> str:
 
 
 def summary(cases: list[Case]) -> str:
-    best = max(case.planned_over_best for case in cases)
+    best = np.nanmax([case.planned_over_best for case in cases])
     ratios = np.array([case.planned_over_baseline for case in cases])
     return (
         f"planner over best path: at most {best:.2f} (goal 1.15)\n"
         f"planner over the best baseline: at most {np.nanmax(ratios):.2f} (goal 1.0), "
         f"half or less in {np.mean(ratios[~np.isnan(ratios)] <= 0.5):.0%} of what was measured (goal 50 %)"
     )
+
+
+def _ratio(value: float) -> str:
+    return "-" if np.isnan(value) else f"{value:.2f}"
 
 
 def _seconds(value: float | None) -> str:
@@ -241,6 +248,13 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=RESULTS, help="where the JSON goes")
     options = parser.parse_args()
     cases: list[Case] = []
+    machine = {"cpu": platform.processor() or platform.machine(), "threads": count_threads(), "numpy": np.__version__}
+    found: dict[str, Any] = {"machine": machine}
+    options.output.parent.mkdir(parents=True, exist_ok=True)
+
+    def save() -> None:
+        options.output.write_text(json.dumps({**found, "cases": [asdict(case) for case in cases]}, indent=1))
+
     for shape in SHAPES:
         text = f"{shape[0]}x{shape[1]}@{shape[2]}"
         if options.only and options.only not in text:
@@ -248,14 +262,13 @@ def main() -> None:
         for dtype in [options.dtype] if options.dtype else ["float64", "float32"]:
             print(f"{text} {dtype} …", flush=True)
             cases += run_case(shape, dtype, options.limit)
+            save()
     print("\n" + report(cases))
-    startup, memory = (measure_startup(), measure_memory()) if not options.only else ({}, {})
-    for name, (value, goal) in {**startup, **memory}.items():
-        print(f"{name}: {value:.2f} (goal {goal})")
-    machine = {"cpu": platform.processor() or platform.machine(), "threads": count_threads(), "numpy": np.__version__}
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    found = {"machine": machine, "cases": [asdict(case) for case in cases], "startup": startup, "memory": memory}
-    options.output.write_text(json.dumps(found, indent=1))
+    if not options.only:
+        found["startup"], found["memory"] = measure_startup(), measure_memory()
+        save()
+        for name, (value, goal) in {**found["startup"], **found["memory"]}.items():
+            print(f"{name}: {value:.2f} (goal {goal})")
     print(f"written: {options.output}")
 
 

@@ -59,6 +59,16 @@ def _widened(indices: Array) -> Array:
     return indices if indices.dtype in (np.int32, np.int64) else indices.astype(np.int64)
 
 
+def is_same(pair: Pair | None, other: Pair | None) -> bool:
+    """Whether two pairs are the same two arrays, not only equal ones."""
+    return pair is not None and other is not None and pair[0] is other[0] and pair[1] is other[1]
+
+
+def cut(pair: Pair | None, mask: Array | None) -> Pair | None:
+    """Return the edges where a mask is true; None for all of them."""
+    return pair if pair is None or mask is None else (pair[0][mask], pair[1][mask])
+
+
 def used_vertices(indices: Array, size: int, share: float) -> Array | None:
     """Return the sorted vertices that occur, or None where they are more than this share of all."""
     seen = np.zeros(size, bool)

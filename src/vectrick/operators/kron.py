@@ -10,7 +10,7 @@ from vectrick.backends.memory import Workspace
 from vectrick.backends.threads import count_threads
 from vectrick.operators.base import Operator, as_mask
 from vectrick.operators.factors import Factor, as_factor, describe, transpose
-from vectrick.operators.indices import Pair, as_pair
+from vectrick.operators.indices import Pair, as_pair, cut, is_same
 from vectrick.operators.paths import Path, mirrored
 from vectrick.operators.plan import Plan, can_take, check_path, choose, memory_limit, zero_plan
 from vectrick.operators.problem import Problem
@@ -96,7 +96,7 @@ class KronOperator(Operator):
                 raise TypeError(
                     f"the {what} of this operator are edges already; use restrict({what}=mask) for a subset"
                 )
-        if key[0] is key[1] or (rows and cols and key[0][0] is key[1][0] and key[0][1] is key[1][1]):
+        if rows is not None and cols is not None and is_same(key[0], key[1]):
             cols = rows  # one graph: its index arrays can be shared
         picked = KronOperator(
             self.M, self.N, self.rows if rows is None else rows, self.cols if cols is None else cols, *self._options
@@ -126,12 +126,12 @@ class KronOperator(Operator):
             raise TypeError("only rows and columns that are edges can be restricted; index the operator first")
         self._prepare()
         assert self._problem is not None
-
-        def cut(pair: Pair | None, mask: Array | None) -> Pair | None:
-            return pair if pair is None or mask is None else (pair[0][mask], pair[1][mask])
-
-        part = KronOperator(self.M, self.N, cut(self.rows, row_mask), cut(self.cols, col_mask), *self._options)
-        part._problem = self._problem.restrict(row_mask, col_mask)
+        problem = self._problem.restrict(row_mask, col_mask)
+        # Where no vertex was left out, the problem numbers the edges as the caller does: no need to cut them twice.
+        row_edges = problem.rows if is_same(self._problem.rows, self.rows) else cut(self.rows, row_mask)
+        col_edges = problem.cols if is_same(self._problem.cols, self.cols) else cut(self.cols, col_mask)
+        part = KronOperator(self.M, self.N, row_edges, col_edges, *self._options)
+        part._problem = problem
         part._prepare(self, row_mask, col_mask)
         return part
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from vectrick.operators.factors import Factor, LowRank, is_finite, take
-from vectrick.operators.indices import Pair, renumber, used_vertices
+from vectrick.operators.indices import Pair, cut, is_same, renumber, used_vertices
 
 Array = NDArray[Any]
 Name = Literal["M", "N"]
@@ -133,9 +133,8 @@ class Problem:
                 new.append(renumber(edges[side], used, size))
                 kept.append(used)
             parts.append(Parts.of(name, factor, dtype, kept[0], kept[1]))
-        if rows is not None and cols is not None and rows[0] is cols[0] and rows[1] is cols[1]:
-            same = all(part.shape[0] == part.shape[1] for part in parts)
-            new_cols = new_rows if same else new_cols
+        if is_same(rows, cols) and all(part.shape[0] == part.shape[1] for part in parts):
+            new_cols = new_rows
         return cls(
             parts[0],
             parts[1],
@@ -176,10 +175,6 @@ class Problem:
 
     def restrict(self, rows: Array | None, cols: Array | None) -> "Problem":
         """Return the problem of the edges where the masks are true; the factors and their copies are shared."""
-
-        def cut(pair: Pair | None, mask: Array | None) -> Pair | None:
-            return pair if pair is None or mask is None else (pair[0][mask], pair[1][mask])
-
-        return Problem(
-            self.M, self.N, cut(self.rows, rows), cut(self.cols, cols), self.dtype, self.n_threads, self.not_finite
-        )
+        row_edges = cut(self.rows, rows)
+        col_edges = row_edges if rows is cols and is_same(self.rows, self.cols) else cut(self.cols, cols)
+        return Problem(self.M, self.N, row_edges, col_edges, self.dtype, self.n_threads, self.not_finite)
