@@ -193,7 +193,7 @@ class Multiply(Step):
         """Return flops at the matrix-multiply rate, and a pass over the operands."""
         size = self.problem.dtype.itemsize
         moved = (self.A.shape[0] * self.A.shape[1] + 2 * self.n_items) * size
-        return self.flops / rates.gemm + 0.5 * moved / rates.move + rates.dispatch
+        return self.flops / rates.gemm + 0.5 * moved / rates.move + 2 * rates.dispatch  # once more to hold BLAS
 
     def allocations(self) -> list[Allocation]:
         """Return the result."""

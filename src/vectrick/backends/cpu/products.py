@@ -59,6 +59,11 @@ class Tiles:
         return buffer.reshape(self.n_rows, -1)
 
 
+def _worthwhile(flops: int, n_threads: int) -> int:
+    """Return the number of threads for this much work: one, where others would take longer to wake than to help."""
+    return n_threads if flops > 5e6 else 1
+
+
 def whole_strips(n_rows: int, itemsize: int) -> int:
     """Return the rows that the result of a sparse product must have room for: a whole number of strips."""
     strip = STRIP_BYTES // itemsize
@@ -82,6 +87,7 @@ def sparse_product(
     n_rows, n_contracted = F.shape
     n_strips, n_packed = -(-n_rows // strip_rows), packed_rows(layout.blocking, layout.n_chunks, n_contracted)
     chunk_rows = layout.blocking.chunk
+    n_threads = _worthwhile(2 * n_rows * (len(values) + n_contracted + tiles.n_columns), n_threads)
     wanted = 1 if n_threads == 1 else _TASKS_PER_THREAD * n_threads
     # Each part packs its strips anew, so chunks are divided only when the strips do not suffice.
     parts = [
@@ -120,6 +126,7 @@ def sampled_product(
     from vectrick.backends.cpu.kernels import sampled_product as kernel
 
     n_groups = len(layout.held) // EDGES_AT_ONCE
+    n_threads = _worthwhile(2 * len(layout.held) * tiles.n_columns, n_threads)
     parts = even_parts(n_groups, n_threads)  # not more: every part passes over all panels
 
     def task(number: int) -> None:
@@ -135,6 +142,7 @@ def sampled_product(
 def dense_product(A: Array, B: Array, out: Array, n_threads: int) -> None:
     """Write ``A @ B`` to ``out``, in blocks that depend on the shape alone: the same bits for any number of threads."""
     by_rows = out.shape[0] >= out.shape[1]
+    n_threads = _worthwhile(2 * out.size * A.shape[1], n_threads)
     parts = even_parts(max(out.shape), _n_blocks(max(out.shape)))
 
     def task(number: int) -> None:
