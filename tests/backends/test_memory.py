@@ -14,6 +14,7 @@ from vectrick.backends.memory import Workspace, aligned_empty, available_memory,
 def test_sizes_as_people_write_them():
     assert parse_bytes("2GB") == 2 * 10**9
     assert parse_bytes("2 GiB") == 2**31
+    assert parse_bytes("2 gb") == 2 * 10**9
     assert parse_bytes(".5MB") == 500_000
     assert parse_bytes("100") == parse_bytes("100B") == parse_bytes(100.0) == 100
     assert format_bytes(1.5e15) == "1,500 TB"
@@ -26,7 +27,8 @@ def test_available_memory_respects_the_cgroup(tmp_path, monkeypatch):
     (tmp_path / "memory.current").write_text("5")
     assert memory._cgroup_free(tmp_path) is None
     (tmp_path / "memory.max").write_text("1005")
-    assert memory._cgroup_free(tmp_path) == 1000
+    (tmp_path / "memory.stat").write_text("anon 3\ninactive_file 2\n")
+    assert memory._cgroup_free(tmp_path) == 1002
     monkeypatch.setattr(memory, "_cgroup_free", lambda: 1000)
     assert available_memory() == 1000
     monkeypatch.setattr(memory, "_cgroup_free", lambda: None)

@@ -15,9 +15,9 @@ FLOAT64 = np.dtype(np.float64)
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("VECTRICK_CACHE_DIR", str(tmp_path / "cache"))
-    machine_rates.cache_clear()
+    rates._found.clear()
     yield tmp_path / "cache"
-    machine_rates.cache_clear()
+    rates._found.clear()
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def test_measured_once_and_kept(folder, counted):
     assert not known_rates(FLOAT64, 2).measured
     assert machine_rates(FLOAT64, 2).gemm == 1e9
     assert machine_rates(FLOAT64, 2).gemm == 1e9
-    machine_rates.cache_clear()
+    rates._found.clear()
     assert machine_rates(FLOAT64, 2).gemm == 1e9
     assert len(counted) == 1
     assert known_rates(FLOAT64, 2).measured
@@ -51,7 +51,7 @@ def test_a_damaged_file_is_measured_again(folder, counted, text):
     (file,) = folder.iterdir()
     good = json.loads(file.read_text())
     file.write_text(json.dumps({**good, **json.loads(text)}) if text.startswith('{"') else text)
-    machine_rates.cache_clear()
+    rates._found.clear()
     assert machine_rates(FLOAT64, 2).gemm == 1e9
     assert len(counted) == 2
 
@@ -60,9 +60,22 @@ def test_a_folder_that_cannot_be_written_is_no_obstacle(tmp_path, monkeypatch, c
     blocked = tmp_path / "file"
     blocked.write_text("")
     monkeypatch.setenv("VECTRICK_CACHE_DIR", str(blocked / "below"))
-    machine_rates.cache_clear()
+    rates._found.clear()
     assert machine_rates(FLOAT64, 2).gemm == 1e9
-    machine_rates.cache_clear()
+    rates._found.clear()
+
+
+def test_nobodys_home_is_no_obstacle(monkeypatch, counted):
+    monkeypatch.delenv("VECTRICK_CACHE_DIR")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+
+    def nobody(*_args):
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr("pathlib.Path.home", nobody)
+    rates._found.clear()
+    assert machine_rates(FLOAT64, 2).gemm == 1e9
+    rates._found.clear()
 
 
 def test_the_folder_follows_the_environment(monkeypatch, tmp_path):

@@ -170,6 +170,25 @@ def test_sum_of_different_shapes_is_refused():
         one + other
 
 
-def test_scaling_by_a_complex_number_is_refused():
-    with pytest.raises(TypeError, match="scaled by 1j"):
-        1j * vt.kron(np.eye(2), np.eye(2))
+@pytest.mark.parametrize("factor", [1j, 2 + 0j, np.complex64(2), "a"])
+def test_scaling_by_anything_but_a_real_number_is_refused(factor):
+    op = vt.kron(np.eye(2), np.eye(2))
+    for scale in (op.__mul__, op.__rmul__, op.__truediv__, op.dot):
+        with pytest.raises(TypeError, match="scaled by"):
+            scale(factor)
+
+
+def test_sums_as_python_writes_them():
+    op = vt.kron(np.eye(2), np.eye(2))
+    assert (sum([op, op, op]) @ np.ones(4)).tolist() == [3] * 4
+    assert isinstance(op.dot(2.0), ScaledOperator)
+
+
+def test_a_sum_of_two_dtypes_has_the_accuracy_of_the_wider():
+    rng = np.random.default_rng(0)
+    single, double = rng.random((5, 5), np.float32), rng.random((5, 5))
+    total = 2 * vt.kron(single, single) + vt.kron(double, double)
+    assert total.dtype == np.float64
+    matrix = 2 * np.kron(single.astype(float), single.astype(float)) + np.kron(double, double)
+    v = rng.standard_normal(25)
+    np.testing.assert_allclose(total @ v, matrix @ v, rtol=0, atol=1e-12)

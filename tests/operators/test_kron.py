@@ -186,6 +186,32 @@ class TestSpecialValues:
         with np.errstate(invalid="ignore"):
             np.testing.assert_allclose(vt.kron(M, N) @ np.ones(56), np.kron(M, N) @ np.ones(56), rtol=1e-12)
 
+    @pytest.mark.parametrize("kind", ["low-rank", "sparse"])
+    def test_in_a_column_of_a_thin_factor_without_edges(self, rng, kind):
+        M, N = make_factor(rng, 6, 7, kind), make_factor(rng, 5, 8, "C")
+        rows, cols = make_edges(rng, 40, 6, 5), make_edges(rng, 30, 6, 8)
+        expected = vt.kron(M, N)[rows, cols] @ np.ones(30)
+        if kind == "low-rank":
+            M.B[6] = np.nan
+        else:
+            M = sp.csr_array(np.where(np.arange(7) == 6, np.nan, M.toarray()))
+        for path in ["auto", *path_names(M, N, rows, cols)]:
+            np.testing.assert_allclose(vt.kron(M, N, path=path)[rows, cols] @ np.ones(30), expected, err_msg=path)
+
+    def test_a_restriction_leaves_them_out(self, rng):
+        M, N = rng.standard_normal((5, 5)), rng.standard_normal((5, 5))
+        M[0, 0], N[:, 4] = np.inf, np.nan
+        rows, cols = (rng.integers(1, 5, 9), rng.integers(5, size=9)), (rng.integers(1, 5, 20), np.arange(20) % 5)
+        mask = cols[1] != 4
+        op = vt.kron(M, N)[rows, cols]
+        assert np.isnan(op @ np.ones(20)).all()
+        assert np.isfinite(op.restrict(cols=mask) @ np.ones(mask.sum())).all()
+
+    def test_the_factor_with_infinity_comes_first(self):
+        with np.errstate(invalid="ignore"):
+            assert np.isnan(vt.kron([[1.0, -1.0]], [[np.inf]]) @ np.array([2.0, 1.0]))
+            assert np.isnan(vt.kron([[np.inf]], [[1.0, -1.0]]) @ np.array([2.0, 1.0]))
+
     def test_a_large_finite_factor_is_not_taken_for_infinite(self):
         M = np.full((3, 3), 1e308)
         op = vt.kron(M, np.eye(2))[([0], [0]), ([0, 1], [0, 0])]
@@ -206,7 +232,8 @@ class TestBadInput:
             (([0.0], [0]), TypeError, "p has dtype float64, but indices must be integers"),
             (([True], [0]), TypeError, "p has dtype bool"),
             (([[0]], [[0]]), ValueError, r"p has shape \(1, 1\)"),
-            ((np.empty(0), np.empty(0)), TypeError, "p has dtype float64"),
+            (([[0], [0, 1]], [0]), ValueError, "p is not an array"),
+            ((3, 4), TypeError, "p is of type int"),
             (([0], [0], [0]), TypeError, r"the rows must be ':' or a pair \(p, q\)"),
             (3, TypeError, "the rows must be"),
             (slice(0, 2), TypeError, "a slice must be ':'"),
@@ -241,6 +268,8 @@ class TestBadInput:
             (np.ones((2, 2), object), TypeError, "M has dtype object"),
             (np.array([["a"]]), TypeError, "M has dtype <U1"),
             (np.ones((2, 2), np.longdouble), TypeError, "M has dtype"),
+            (None, TypeError, "M is of type NoneType"),
+            ([[1.0], [1.0, 2.0]], ValueError, "M is not an array"),
             (sp.csr_array(np.ones((2, 2), complex)), TypeError, "M has dtype complex128"),
         ],
     )
@@ -251,6 +280,8 @@ class TestBadInput:
     def test_low_rank(self):
         with pytest.raises(ValueError, match="A has 2 columns and B has 3"):
             vt.LowRank(np.ones((4, 2)), np.ones((4, 3)))
+        with pytest.raises(TypeError, match="A is a sparse matrix"):
+            vt.LowRank(sp.eye_array(3))
         with pytest.raises(TypeError, match="B has dtype complex128"):
             vt.LowRank(np.ones((4, 2)), np.ones((4, 2), complex))
         assert "rank 2" in repr(vt.LowRank(np.ones((4, 2))))
@@ -263,7 +294,7 @@ class TestBadInput:
             vt.kron(self.M, self.N, n_threads=0)
         with pytest.raises(TypeError, match=r"n_threads is 1\.5"):
             vt.kron(self.M, self.N, n_threads=1.5)
-        for size in ("much", -1, "2 GX", "", True):
+        for size in ("much", -1, "2 GX", "", True, "0GB"):
             with pytest.raises(ValueError, match="max_memory is"):
                 vt.kron(self.M, self.N, max_memory=size)
 
@@ -321,6 +352,37 @@ class TestSolvers:
     def test_composition_with_scipy_operators(self, system):
         op, matrix, y = system
         np.testing.assert_allclose((op @ op) @ y, matrix @ (matrix @ y), rtol=1e-9)
+
+
+def test_the_operator_owns_its_edges(rng):
+    M, N = rng.random((50, 50)), rng.random((40, 40))
+    p, q = make_edges(rng, 400, 50, 40)
+    expected = kron_matrix(M, N, (p, q), (p, q))
+    op = vt.kron(M, N)[(p, q), (p, q)]
+    p[:], q[:] = 0, 10**9
+    v, everything = rng.random(400), np.ones(400, bool)
+    assert_close(op @ v, expected @ v, np.float64)
+    assert_close(op.T @ v, expected.T @ v, np.float64)
+    assert_close(op.restrict(everything, everything) @ v, expected @ v, np.float64)
+
+
+def test_a_forced_path_without_a_mirror_image(rng):
+    """The transpose falls back to any path, and so do its restriction and its copy."""
+    M, N = make_factor(rng, 20, 20, "C"), make_factor(rng, 30, 30, "sparse")
+    edges = make_edges(rng, 50, 20, 30)
+    expected = kron_matrix(M, N, edges, edges).T @ np.ones(50)
+    for path in path_names(M, N, edges, edges):
+        transpose = vt.kron(M, N, path=path)[edges, edges].T
+        for op in (transpose, transpose.restrict(rows=np.ones(50, bool)), pickle.loads(pickle.dumps(transpose))):
+            assert_close(op @ np.ones(50), expected, np.float64)
+
+
+def test_a_block_that_does_not_fit_is_refused(rng):
+    edges = make_edges(rng, 5000, 50, 40)
+    op = vt.kron(rng.random((50, 50)), rng.random((40, 40)), max_memory="3MB")[edges, edges]
+    op @ np.ones((5000, 2))
+    with pytest.raises(MemoryError, match=r"a block of 1000 vectors needs 4.* MB, but max_memory is 3 MB"):
+        op @ np.ones((5000, 1000))
 
 
 def test_an_operator_can_be_pickled(rng):

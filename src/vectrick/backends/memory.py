@@ -12,8 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 
 CACHE_LINE = 64
 HUGE_PAGE = 2**21
-_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-_BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
 
 def available_memory() -> int:
@@ -26,10 +25,15 @@ def available_memory() -> int:
 
 
 def _cgroup_free(root: Path = Path("/sys/fs/cgroup")) -> int | None:
-    names = (("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"))
-    for limit, used in names:
+    versions = (
+        ("memory.max", "memory.current", "memory.stat", "inactive_file"),
+        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "memory/memory.stat", "total_inactive_file"),
+    )
+    for limit, used, statistics, cached in versions:
         try:
-            return max(0, int((root / limit).read_text()) - int((root / used).read_text()))
+            free = int((root / limit).read_text()) - int((root / used).read_text())
+            found = dict(line.split() for line in (root / statistics).read_text().splitlines())
+            return max(0, free + int(found.get(cached, 0)))  # files that were read are given up when memory runs short
         except (OSError, ValueError):
             continue
     return None
@@ -42,9 +46,9 @@ def parse_bytes(size: int | float | str) -> int:
     (1500000000, 1024, 10)
     """
     if isinstance(size, str):
-        match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([KMGT]i|[KMGT]?)B?\s*", size)
-        if match:
-            return int(float(match[1]) * (_BINARY[match[2]] if match[2] in _BINARY else _UNITS[match[2]]))
+        match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([kmgt]?i?)b?\s*", size.lower())
+        if match and match[2] in _UNITS and float(match[1]) > 0:
+            return int(float(match[1]) * _UNITS[match[2]])
     elif isinstance(size, int | float | np.integer | np.floating) and not isinstance(size, bool) and size > 0:
         return int(min(size, 2.0**62))
     raise ValueError(f"max_memory is {size!r}, but it must be a positive number of bytes or text such as '2GB'")

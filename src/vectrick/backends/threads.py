@@ -86,8 +86,10 @@ def run_tasks(task: Callable[[int], Any], n_tasks: int, n_threads: int) -> None:
     if helpers < 1 or getattr(_here, "inside", False):
         work()
         return
-    futures: list[Future[None]] = [_executor(helpers).submit(work) for _ in range(helpers)]
+    futures: list[Future[None]] = []
     try:
+        for _ in range(helpers):
+            futures.append(_executor(helpers).submit(work))  # noqa: PERF401 - what was submitted must be waited for
         work()
     finally:
         # A helper that has not started yet has nothing left to do.
@@ -126,22 +128,26 @@ def single_threaded_blas() -> Iterator[None]:
     global to the process, so concurrent users are counted: the first sets it, the last restores it.
     """
     global _blas, _blas_before, _blas_users
-    with _lock:
-        if _blas is None:
-            from threadpoolctl import ThreadpoolController
-
-            _blas = ThreadpoolController().select(user_api="blas").lib_controllers
-        if _blas_users == 0:
-            _blas_before = [library.num_threads for library in _blas]
-            _set_blas_threads([1] * len(_blas))
-        _blas_users += 1
+    counted = False
     try:
+        with _lock:
+            if _blas is None:
+                from threadpoolctl import ThreadpoolController
+
+                _blas = ThreadpoolController().select(user_api="blas").lib_controllers
+            if _blas_users == 0:
+                _blas_before = [library.num_threads for library in _blas]
+            counted = True
+            _blas_users += 1
+            if _blas_users == 1:
+                _set_blas_threads([1] * len(_blas))
         yield
     finally:
-        with _lock:
-            _blas_users -= 1
-            if _blas_users == 0:
-                _set_blas_threads(_blas_before)
+        if counted:
+            with _lock:
+                _blas_users -= 1
+                if _blas_users == 0:
+                    _set_blas_threads(_blas_before)
 
 
 def _set_blas_threads(numbers: list[int]) -> None:

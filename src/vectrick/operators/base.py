@@ -1,12 +1,15 @@
 """The base of all operators: a SciPy ``LinearOperator`` with exact types, clear errors, sums, scaling, restriction."""
 
 from abc import abstractmethod
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from scipy.sparse.linalg import LinearOperator
+
+from vectrick.operators.factors import as_array
 
 Array = NDArray[Any]
 
@@ -40,9 +43,9 @@ class Operator(LinearOperator):
 
     def dot(self, x: Any) -> Any:
         """Return the product with a vector, a block of vectors, a number or another operator."""
-        if isinstance(x, LinearOperator) or np.isscalar(x):
+        if isinstance(x, LinearOperator):
             return super().dot(x)
-        return self._product(x)
+        return self._scaled(x) if np.isscalar(x) else self._product(x)
 
     def matvec(self, x: Any) -> Array:
         """Return the product with one vector, (n,) or (n, 1)."""
@@ -66,9 +69,17 @@ class Operator(LinearOperator):
 
     def _product(self, x: Any) -> Array:
         block = as_block(x, self.shape[1], self.dtype)
+        self._check_memory(block.shape[1])
         out = np.empty((self.shape[0], block.shape[1]), self.dtype)
         self._multiply(block, out)
         return out[:, 0] if np.ndim(x) == 1 else out
+
+    def _check_memory(self, n_vectors: int) -> None:
+        """Raise MemoryError where the result and work space of a block would not fit."""
+
+    def _as_dtype(self, dtype: np.dtype[Any]) -> "Operator":
+        """Return the same operator computing in another dtype."""
+        raise NotImplementedError(f"{type(self).__name__} of {self.dtype} cannot be computed in {dtype}")
 
     def _matvec(self, x: Array) -> Array:
         return self._product(x)
@@ -87,6 +98,9 @@ class Operator(LinearOperator):
             return SumOperator(self, other)
         return super().__add__(other)
 
+    def __radd__(self, other: Any) -> Any:
+        return self if np.isscalar(other) and other == 0 else NotImplemented  # as sum() begins
+
     def __sub__(self, other: Any) -> Any:
         return self + (-other)
 
@@ -94,18 +108,16 @@ class Operator(LinearOperator):
         return ScaledOperator(-1.0, self)
 
     def __mul__(self, x: Any) -> Any:
-        return self._scaled(x) if np.isscalar(x) else self.dot(x)
+        return self.dot(x)
 
     def __rmul__(self, x: Any) -> Any:
         return self._scaled(x) if np.isscalar(x) else super().__rmul__(x)
 
     def __truediv__(self, x: Any) -> Any:
-        return self._scaled(1 / x)
+        return self._scaled(1 / real_number(x))
 
     def _scaled(self, factor: Any) -> "Operator":
-        if isinstance(factor, str | bytes) or not np.isreal(factor):
-            raise TypeError(f"the operator was scaled by {factor!r}, but it takes a real number")
-        return ScaledOperator(float(factor), self)
+        return ScaledOperator(real_number(factor), self)
 
 
 class SumOperator(Operator):
@@ -115,8 +127,12 @@ class SumOperator(Operator):
         shapes = sorted({term.shape for term in terms})
         if len(shapes) != 1:
             raise ValueError(f"the terms of a sum have shapes {', '.join(map(str, shapes))}, but they must be equal")
-        super().__init__(shapes[0], np.result_type(*(term.dtype for term in terms)))
-        self.terms: tuple[Operator, ...] = terms
+        dtype = np.result_type(*(term.dtype for term in terms))
+        super().__init__(shapes[0], dtype)
+        self.terms = tuple(term if term.dtype == dtype else term._as_dtype(dtype) for term in terms)
+
+    def _as_dtype(self, dtype: np.dtype[Any]) -> "SumOperator":
+        return SumOperator(*(term._as_dtype(dtype) for term in self.terms))
 
     def _multiply(self, block: Array, out: Array) -> None:
         out[:] = self.terms[0].matmat(block)
@@ -138,6 +154,12 @@ class ScaledOperator(Operator):
         super().__init__(operator.shape, operator.dtype)
         self.factor, self.operator = factor, operator
 
+    def _check_memory(self, n_vectors: int) -> None:
+        self.operator._check_memory(n_vectors)
+
+    def _as_dtype(self, dtype: np.dtype[Any]) -> "ScaledOperator":
+        return ScaledOperator(self.factor, self.operator._as_dtype(dtype))
+
     def _multiply(self, block: Array, out: Array) -> None:
         self.operator._multiply(block, out)
         out *= self.dtype.type(self.factor)
@@ -150,11 +172,18 @@ class ScaledOperator(Operator):
         return ScaledOperator(self.factor, self.operator.restrict(rows, cols))
 
 
+def real_number(x: Any) -> float:
+    """Return a number to scale an operator with, or say what it is instead."""
+    if not isinstance(x, Real):
+        raise TypeError(f"the operator was scaled by {x!r}, but it takes a real number")
+    return float(x)
+
+
 def as_block(x: Any, length: int, dtype: np.dtype[Any]) -> Array:
     """Return a vector or block as a C-contiguous (length, k) array of the dtype, or say what is wrong with it."""
     if issparse(x):
         raise TypeError("v is a sparse matrix, but a product takes a dense vector or block; convert it with toarray()")
-    array = np.asarray(x)
+    array = as_array(x, "v")
     if array.dtype.kind not in "biuf":
         raise TypeError(f"v has dtype {array.dtype}, but a product takes real numbers")
     if array.ndim not in (1, 2):

@@ -65,9 +65,22 @@ class LowRank:
 Factor: TypeAlias = Array | csr_array | LowRank
 
 
+def as_array(value: Any, name: str) -> Array:
+    """Return ``np.asarray(value)``, or say which argument is no array."""
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise ValueError(f"{name} is not an array: {error}") from None
+    if array.ndim == 0:
+        raise TypeError(f"{name} is of type {type(value).__name__}, but it must be an array")
+    return array
+
+
 def as_real_matrix(value: Any, name: str) -> Array:
     """Return a dense matrix of float32 or float64, without a copy where it is one already."""
-    array = np.asarray(value)
+    if issparse(value):
+        raise TypeError(f"{name} is a sparse matrix, but it must be dense; convert it with toarray()")
+    array = as_array(value, name)
     if array.ndim != 2:
         raise ValueError(f"{name} has shape {array.shape}, but it must be a matrix")
     return array.astype(_real(array.dtype, name), copy=False)
@@ -90,11 +103,6 @@ def _real(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
     if dtype.kind == "f" and dtype.itemsize <= 8:
         return np.dtype(np.float32 if dtype.itemsize < 8 else np.float64)
     raise TypeError(f"{name} has dtype {dtype}, but a factor must hold real numbers: float32, float64 or integers")
-
-
-def is_thin(factor: Factor) -> bool:
-    """Whether the factor has a structure that a path can use."""
-    return not isinstance(factor, np.ndarray)
 
 
 def transpose(factor: Factor) -> Factor:

@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vectrick.operators.factors import as_array
+
 Array = NDArray[Any]
 Pair = tuple[Array, Array]
 
@@ -29,15 +31,16 @@ def as_pair(pair: Any, sizes: tuple[int, int], names: tuple[str, str], what: str
         )
     for part, size, name, factor in zip((first, second), sizes, names, "MN", strict=True):
         _check_range(part, size, name, f"{factor} has {size} {what}")
-    return _widened(first), _widened(second)
+    # Our own copy: the operator is built from it now, and its transpose and restrictions later.
+    return first.astype(np.int32), second.astype(np.int32)
 
 
 def _as_indices(value: Any, name: str) -> Array:
-    array = np.asarray(value)
+    array = as_array(value, name)
     if array.ndim != 1:
         raise ValueError(f"{name} has shape {array.shape}, but it must be a vector of indices")
-    if array.size == 0 and not isinstance(value, np.ndarray):
-        return np.empty(0, np.int64)
+    if array.size == 0:
+        return np.empty(0, np.int32)
     if array.dtype.kind not in "iu":
         raise TypeError(f"{name} has dtype {array.dtype}, but indices must be integers")
     return array
@@ -52,11 +55,6 @@ def _check_range(indices: Array, size: int, name: str, bound: str) -> None:
             raise IndexError(f"{name}[{worst}] is {index}, but {bound}")
     if size > _LARGEST:
         raise ValueError(f"{bound}, but at most {_LARGEST} are supported on each side of a graph")
-
-
-def _widened(indices: Array) -> Array:
-    """Return the indices in a type that can be calculated with; 32 and 64 bits stay as they are."""
-    return indices if indices.dtype in (np.int32, np.int64) else indices.astype(np.int64)
 
 
 def is_same(pair: Pair | None, other: Pair | None) -> bool:
@@ -81,6 +79,6 @@ def renumber(indices: Array, used: Array | None, size: int) -> Array:
     """Return the indices as positions among the used vertices."""
     if used is None:
         return indices
-    position = np.zeros(size, np.int64)
-    position[used] = np.arange(len(used))
+    position = np.zeros(size, np.int32)
+    position[used] = np.arange(len(used), dtype=np.int32)
     return np.asarray(position[indices])

@@ -1,12 +1,14 @@
 """``kron(M, N)[rows, cols]``: a submatrix of a Kronecker product as an operator that is never formed."""
 
+import threading
 from collections import deque
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vectrick.backends.memory import Workspace
+from vectrick.backends.memory import Workspace, format_bytes
 from vectrick.backends.threads import count_threads
 from vectrick.operators.base import Operator, as_mask
 from vectrick.operators.factors import Factor, as_factor, describe, transpose
@@ -39,8 +41,8 @@ def kron(
         gather), "sparse-dense", "dense-sparse", "vec" (nothing sampled), "thin" (for LowRank and sparse factors);
         ":M" or ":N" behind it names the factor that comes first.
     n_threads : int, optional
-        Default: the environment variable VECTRICK_NUM_THREADS, then the CPUs that this process may use. The result is
-        the same to the last bit for any number.
+        Default: the environment variable VECTRICK_NUM_THREADS, then the CPUs that this process may use. A path gives
+        the same result to the last bit for any number; "auto" may take another path for another number.
     max_memory : int or str, optional
         Bytes, or text such as "2GB", that the operator may take. Default: what the machine has free.
 
@@ -58,7 +60,22 @@ def kron(
     count_threads(n_threads)
     if max_memory is not None:
         memory_limit(max_memory)
-    return KronOperator(as_factor(M, "M"), as_factor(N, "N"), None, None, path, n_threads, max_memory)
+    return KronOperator(as_factor(M, "M"), as_factor(N, "N"), None, None, Options(path, n_threads, max_memory))
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the caller asked for."""
+
+    path: str
+    n_threads: int | None
+    max_memory: int | float | str | None
+    must: bool = True  # take the path, or take it only where it applies
+
+    @property
+    def transposed(self) -> "Options":
+        """The same for the transpose, where a path through a sparse factor need not have a mirror image."""
+        return replace(self, path=mirrored(self.path), must=False)
 
 
 class KronOperator(Operator):
@@ -68,21 +85,18 @@ class KronOperator(Operator):
     ``2.0 * op``, and all of SciPy's iterative solvers. Several Python threads may use one operator at the same time.
     """
 
-    def __init__(
-        self, M: Factor, N: Factor, rows: Pair | None, cols: Pair | None,
-        path: str, n_threads: int | None, max_memory: int | float | str | None,
-    ) -> None:  # fmt: skip
+    def __init__(self, M: Factor, N: Factor, rows: Pair | None, cols: Pair | None, options: Options) -> None:
         n_rows = M.shape[0] * N.shape[0] if rows is None else len(rows[0])
         n_cols = M.shape[1] * N.shape[1] if cols is None else len(cols[0])
         super().__init__((n_rows, n_cols), np.result_type(M.dtype, N.dtype))
         self.M, self.N, self.rows, self.cols = M, N, rows, cols
-        self._options = (path, n_threads, max_memory)
+        self._options = options
         self._problem: Problem | None = None
         self._path: Path | None = None
         self._plan: Plan | None = None
         self._spaces: deque[Workspace] = deque()
         self._transpose_made: KronOperator | None = None
-        self._is_transpose = False
+        self._lock = threading.Lock()
 
     def __getitem__(self, key: Any) -> "KronOperator":
         """Return the operator of the named rows and columns, ready for products."""
@@ -99,7 +113,7 @@ class KronOperator(Operator):
         if rows is not None and cols is not None and is_same(key[0], key[1]):
             cols = rows  # one graph: its index arrays can be shared
         picked = KronOperator(
-            self.M, self.N, self.rows if rows is None else rows, self.cols if cols is None else cols, *self._options
+            self.M, self.N, self.rows if rows is None else rows, self.cols if cols is None else cols, self._options
         )
         picked._prepare()
         return picked
@@ -126,21 +140,22 @@ class KronOperator(Operator):
             raise TypeError("only rows and columns that are edges can be restricted; index the operator first")
         self._prepare()
         assert self._problem is not None
+        if self._problem.not_finite:  # what keeps NaN and infinity away depends on the vertices that occur
+            whole = KronOperator(self.M, self.N, None, None, self._options)
+            return whole[_index(cut(self.rows, row_mask)), _index(cut(self.cols, col_mask))]
         problem = self._problem.restrict(row_mask, col_mask)
         # Where no vertex was left out, the problem numbers the edges as the caller does: no need to cut them twice.
         row_edges = problem.rows if is_same(self._problem.rows, self.rows) else cut(self.rows, row_mask)
         col_edges = problem.cols if is_same(self._problem.cols, self.cols) else cut(self.cols, col_mask)
-        part = KronOperator(self.M, self.N, row_edges, col_edges, *self._options)
+        part = KronOperator(self.M, self.N, row_edges, col_edges, self._options)
         part._problem = problem
         part._prepare(self, row_mask, col_mask)
         return part
 
     def _transposed(self) -> "KronOperator":
         if self._transpose_made is None:
-            path, n_threads, max_memory = self._options
-            options = (mirrored(path), n_threads, max_memory)
-            made = KronOperator(transpose(self.M), transpose(self.N), self.cols, self.rows, *options)
-            made._is_transpose = True
+            options = self._options.transposed
+            made = KronOperator(transpose(self.M), transpose(self.N), self.cols, self.rows, options)
             made._transpose_made = self
             self._transpose_made = made
         return self._transpose_made
@@ -149,19 +164,22 @@ class KronOperator(Operator):
         self, parent: "KronOperator | None" = None, rows: Array | None = None, cols: Array | None = None
     ) -> None:
         """Plan, then sort, group and copy what the chosen path needs; once."""
-        if self._plan is not None:
-            return
-        path, n_threads, max_memory = self._options
+        with self._lock:
+            if self._plan is None:
+                self._build(parent, rows, cols)
+
+    def _build(self, parent: "KronOperator | None", rows: Array | None, cols: Array | None) -> None:
+        path, max_memory = self._options.path, self._options.max_memory
         if self._problem is None:
-            threads = count_threads(n_threads)
+            threads = count_threads(self._options.n_threads)
             self._problem = Problem.of(self.M, self.N, self.rows, self.cols, self.dtype, threads)
+        limit = parent._plan.max_memory if parent is not None and parent._plan is not None else memory_limit(max_memory)
         if self._problem.is_zero:
-            self._plan = zero_plan(self._problem, self._title())
+            self._plan = zero_plan(self._problem, limit, self._title())
             return
         ready = parent._path if parent is not None else None
-        limit = parent._plan.max_memory if parent is not None and parent._plan is not None else memory_limit(max_memory)
-        if self._is_transpose and path != "auto" and not can_take(self._problem, path):
-            path = "auto"  # a path through a sparse factor need not have a mirror image
+        if not self._options.must and path != "auto" and not can_take(self._problem, path):
+            path = "auto"
         chosen, plan = choose(self._problem, path, limit, self._title(), keep=ready.name if ready else None)
         for number, step in enumerate(chosen.steps):
             if ready is not None and ready.name == chosen.name:
@@ -169,6 +187,19 @@ class KronOperator(Operator):
             else:
                 step.prepare()
         self._path, self._plan = chosen, plan
+
+    def _check_memory(self, n_vectors: int) -> None:
+        plan = self.plan
+        n_buffered = min(n_vectors, _VECTORS_AT_ONCE) if n_vectors > 1 else 0
+        more = self.dtype.itemsize * (self.shape[0] * (n_vectors - 1) + sum(self.shape) * n_buffered)
+        if n_vectors > 1 and plan.memory + more > plan.max_memory:
+            raise MemoryError(
+                f"a block of {n_vectors} vectors needs {format_bytes(plan.memory + more)}, but max_memory is "
+                f"{format_bytes(plan.max_memory)}. What helps: fewer vectors at a time, or a larger max_memory"
+            )
+
+    def _as_dtype(self, dtype: np.dtype[Any]) -> "KronOperator":
+        return KronOperator(self.M.astype(dtype), self.N.astype(dtype), self.rows, self.cols, self._options)
 
     def _multiply(self, block: Array, out: Array) -> None:
         self._prepare()
@@ -206,14 +237,18 @@ class KronOperator(Operator):
         M, N = (describe(factor) for factor in (self.M, self.N))
         sampled = [f"{len(pair[0])} {what}" for pair, what in ((self.rows, "rows"), (self.cols, "columns")) if pair]
         where = " and ".join(sampled) + " of " if sampled else ""
-        return f"{where}M ⊗ N, M {M}, N {N}, {self.dtype}, {count_threads(self._options[1])} threads"
+        return f"{where}M ⊗ N, M {M}, N {N}, {self.dtype}, {count_threads(self._options.n_threads)} threads"
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A copy in another process plans and sorts for itself.
-        return KronOperator, (self.M, self.N, self.rows, self.cols, *self._options)
+        return KronOperator, (self.M, self.N, self.rows, self.cols, self._options)
 
     def __repr__(self) -> str:
         return f"<{self.shape[0]} × {self.shape[1]} KronOperator: {self._title()}>"
+
+
+def _index(pair: Pair | None) -> Pair | slice:
+    return slice(None) if pair is None else pair
 
 
 def _copy_transposed(source: Array, target: Array) -> None:

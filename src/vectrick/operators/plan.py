@@ -106,11 +106,11 @@ def memory_limit(max_memory: int | float | str | None) -> int:
     return available_memory() if max_memory is None else parse_bytes(max_memory)
 
 
-def zero_plan(problem: Problem, title: str) -> Plan:
+def zero_plan(problem: Problem, limit: int, title: str) -> Plan:
     """Return the plan of a product that is zero or empty whatever the vector."""
     result = Allocation("result", problem.n_row_edges * problem.dtype.itemsize)
     nothing = Estimate("zero", "nothing", 0.0, result.n_bytes, (result,))
-    return Plan("zero", "the product is zero or empty", (nothing,), result.n_bytes, title, "no rates needed")
+    return Plan("zero", "the product is zero or empty", (nothing,), limit, title, "no rates needed")
 
 
 def can_take(problem: Problem, wanted: str) -> bool:
@@ -144,10 +144,15 @@ def choose(problem: Problem, wanted: str, limit: int, title: str, keep: str | No
 
 
 def _exact(problem: Problem, paths: list[Path]) -> list[Path]:
-    """Return the paths that may be chosen: with NaN or infinity in a factor, those that never multiply it with zero."""
-    if not problem.not_finite:
-        return paths
-    return [path for path in paths if path.sparse_entry and not path.thin and path.first in problem.not_finite]
+    """Return the paths that may be chosen.
+
+    With NaN or infinity in a dense factor, that one comes first, and no zero stands for an edge that is not there; then
+    the terms are those that NumPy adds up.
+    """
+    bad = [part.name for part in (problem.M, problem.N) if part.thin is None and part.name in problem.not_finite]
+    sampled = problem.cols is not None
+    exact = [path for path in paths if not path.thin and path.first in bad and (path.sparse_entry or not sampled)]
+    return exact or paths
 
 
 def _rates(problem: Problem, paths: list[Path]) -> Rates:
@@ -161,7 +166,8 @@ def _rates(problem: Problem, paths: list[Path]) -> Rates:
 
 
 def _arrays(path: Path, problem: Problem) -> tuple[Allocation, ...]:
-    return (Allocation("result", problem.n_row_edges * problem.dtype.itemsize), *path.arrays)
+    result = Allocation("result", problem.n_row_edges * problem.dtype.itemsize)
+    return (result, Allocation("edges", problem.edge_bytes), *path.arrays)
 
 
 def _memory(path: Path, problem: Problem) -> int:
@@ -182,7 +188,7 @@ def _reason(
     if wanted != "auto":
         return f"asked for by path={wanted!r}"
     if len(allowed) < len(paths):
-        return f"{' and '.join(problem.not_finite)} has NaN or infinity, which only this path passes on as NumPy would"
+        return f"{' and '.join(problem.not_finite)} with NaN or infinity: this path passes them on as NumPy would"
     if len(fitting) < len(allowed):
         return f"the fastest of the {len(fitting)} paths that fit into {room}"
     return f"the fastest of {len(paths)}, all of which fit into {room}"

@@ -60,7 +60,9 @@ class Matrix:
     def array(self, contiguous: bool = False) -> Array:
         """Return the matrix, C-contiguous if asked; made on the first call."""
         if contiguous not in self._made:
-            found = self._make() if self._source is None else self._source
+            found = self._made.get(False, self._source)
+            if found is None:
+                found = self._make()
             if contiguous or not (found.flags.c_contiguous or found.flags.f_contiguous):
                 found = np.ascontiguousarray(found)
             self._made[contiguous] = found
@@ -87,14 +89,13 @@ class Parts:
         """Cut a factor to the named rows and columns and give it the dtype of the product."""
         if isinstance(factor, np.ndarray):
             return cls(name, Matrix.of(f"{name}, as needed", factor, dtype, rows, cols), None)
-        cut: LowRank | csr_array = take(factor, rows, cols).astype(dtype)
-        thin: tuple[Matrix, Matrix] | csr_array
-        if isinstance(cut, LowRank):
-            thin = (Matrix.of(f"{name}.A", cut.A, dtype), Matrix.of(f"{name}.B", cut.B, dtype))
-        else:
-            thin = csr_array(cut)
-        dense = Matrix(f"{name}, expanded", cut.shape, dtype, cut.toarray, None)
-        return cls(name, dense, thin)
+        if isinstance(factor, LowRank):
+            A = Matrix.of(f"{name}.A", factor.A, dtype, rows)
+            B = Matrix.of(f"{name}.B", factor.B, dtype, cols)
+            shape = (A.shape[0], B.shape[0])
+            return cls(name, Matrix(f"{name}, expanded", shape, dtype, lambda: A.array() @ B.array().T, None), (A, B))
+        entries = csr_array(take(factor, rows, cols), dtype=dtype)
+        return cls(name, Matrix(f"{name}, expanded", entries.shape, dtype, entries.toarray, None), entries)
 
 
 @dataclass
@@ -107,7 +108,8 @@ class Problem:
     cols: Pair | None
     dtype: np.dtype[Any]
     n_threads: int
-    not_finite: tuple[Name, ...] = ()  # dense factors with NaN or infinity
+    not_finite: tuple[Name, ...] = ()  # factors with NaN or infinity
+    renumbered: int = 0  # bytes of the edges that were numbered anew
     _cells: dict[tuple[int, int, int, int], Array] = field(default_factory=dict)
 
     @classmethod
@@ -116,7 +118,7 @@ class Problem:
     ) -> "Problem":
         """Cut the factors to the vertices that occur and number the edges accordingly."""
         factors: tuple[tuple[Name, Factor], ...] = (("M", M), ("N", N))
-        bad = tuple(name for name, factor in factors if isinstance(factor, np.ndarray) and not is_finite(factor))
+        bad = tuple(name for name, factor in factors if not is_finite(factor))
         parts: list[Parts] = []
         new_rows: list[Array] = []
         new_cols: list[Array] = []
@@ -133,6 +135,7 @@ class Problem:
                 new.append(renumber(edges[side], used, size))
                 kept.append(used)
             parts.append(Parts.of(name, factor, dtype, kept[0], kept[1]))
+        new_edges = new_rows + new_cols
         if is_same(rows, cols) and all(part.shape[0] == part.shape[1] for part in parts):
             new_cols = new_rows
         return cls(
@@ -142,7 +145,10 @@ class Problem:
             None if cols is None else (new_cols[0], new_cols[1]),
             dtype,
             n_threads,
-            bad if cols is not None else (),
+            bad,
+            sum(
+                new.nbytes for new, old in zip(new_edges, [*(rows or ()), *(cols or ())], strict=True) if new is not old
+            ),
         )
 
     @property
@@ -154,6 +160,12 @@ class Problem:
     def n_col_edges(self) -> int:
         """Columns of the operator."""
         return self.M.shape[1] * self.N.shape[1] if self.cols is None else len(self.cols[0])
+
+    @property
+    def edge_bytes(self) -> int:
+        """Bytes of the operator's own copy of the edges, and of what was numbered anew; one graph counts once."""
+        pairs = [self.rows] if is_same(self.rows, self.cols) else [self.rows, self.cols]
+        return self.renumbered + sum(8 * len(pair[0]) for pair in pairs if pair is not None)
 
     @property
     def is_zero(self) -> bool:

@@ -114,9 +114,13 @@ def _strips(problem: Problem, blocking: Blocking, n_kept: int, n_contracted: int
     return Allocation("packed strips", problem.n_threads * STRIP_BYTES * n_rows, "strips")
 
 
-def _cells(problem: Problem, which: str, major: Array, minor: Array, n_minor: int) -> Allocation:
+def _cells(which: str, major: Array, minor: Array, n_minor: int) -> Allocation:
     """Return the allocation of `Problem.cells`, which scatter and gather of one graph share."""
     return Allocation(f"cells of the {which} edges", 8 * len(major), f"cells {id(major)} {id(minor)} {n_minor}")
+
+
+def _numbering(which: str, n_edges: int) -> Allocation:
+    return Allocation(f"numbering of the {which} edges", 16 * n_edges, passing=True)
 
 
 class ScatterColumns(Step):
@@ -136,7 +140,8 @@ class ScatterColumns(Step):
     def allocations(self) -> list[Allocation]:
         """Return the cell of each edge, and the matrix."""
         return [
-            _cells(self.problem, "column", self.contracted, self.kept, self.shape[1]),
+            _cells("column", self.contracted, self.kept, self.shape[1]),
+            _numbering("column", len(self.kept)),
             Allocation("scattered edges", self.shape[0] * self.shape[1] * self.problem.dtype.itemsize, "outer"),
         ]
 
@@ -262,7 +267,7 @@ class MultiplySparse(Step):
         size, (n_kept, depth) = self.problem.dtype.itemsize, self.factor.shape
         n_runs = min(self.factor.nnz, n_kept * -(-depth // self.blocking.block))
         return [
-            Allocation("sorted sparse factor", (12 + size) * self.factor.nnz + 16 * n_runs),
+            Allocation("sorted sparse factor", (16 + 2 * size) * self.factor.nnz + 16 * n_runs),
             Allocation("sorting of the sparse factor", 40 * self.factor.nnz, passing=True),
             Allocation("contiguous operand", self.n_rows * depth * size, "operand"),
             _strips(self.problem, self.blocking, n_kept, depth),
@@ -358,7 +363,10 @@ class GatherRows(Step):
 
     def allocations(self) -> list[Allocation]:
         """Return the cell of each edge."""
-        return [_cells(self.problem, "row", self.major, self.minor, self.n_minor)]
+        return [
+            _cells("row", self.major, self.minor, self.n_minor),
+            _numbering("row", len(self.major)),
+        ]
 
     def prepare(self) -> None:
         """Number the cells."""

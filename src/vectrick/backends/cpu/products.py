@@ -14,9 +14,6 @@ Array = NDArray[Any]
 
 _CACHED = 2**25  # bytes of a result that a last-level cache can be expected to keep
 _TASKS_PER_THREAD = 4  # more tasks than threads, so that a thread that is held up does not hold up the others
-_GEMM_BLOCK = (
-    256  # rows or columns of a block of a dense product; a fixed number, so that the bits do not depend on the threads
-)
 
 
 @dataclass(frozen=True)
