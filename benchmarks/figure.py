@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 COLOURS = {"vectrick": "#0b6e4f", "dense BLAS": "#8d99ae", "SciPy sparse": "#c9ada7", "Algorithm 1": "#e0d5c5"}
-LEFT, WIDTH, BAR, GAP = 190, 520, 13, 16
+LEFT, WIDTH, BAR, GAP = 230, 520, 13, 16
 
 
 def draw(cases: list[dict[str, Any]]) -> str:

@@ -7,6 +7,7 @@ import platform
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +130,7 @@ def run_case(shape: tuple[int, int, float], dtype: str, limit: float) -> list[Ca
             expected,
             limit,
         )
+    rematch(cases, lambda path: path_product(M, N, p, q, path, operators), blocks, limit)
     for name, make in BASELINES.items():
         product = make(M, N, p, q)
         if product is not None:
@@ -145,6 +147,18 @@ def expected_seconds(baseline: str, case: Case) -> float:
     if baseline == "SciPy sparse":
         return sparse + 2 * case.start * case.end**2 / (case.gemm_gflops * 1e9)
     return 2 * case.edges * (case.start + case.end) / 2e9
+
+
+def rematch(
+    cases: list[Case], product_of: Callable[[str], Callable[[Array], Array]], blocks: dict[int, Array], limit: float
+) -> None:
+    """Time the planner's choice and the best path once more, so that the noise of one moment does not decide."""
+    for case in cases:
+        rivals = {case.planned, case.best_path}
+        if len(rivals) > 1 and sum(case._measured[name] for name in rivals) < limit:
+            for name in sorted(rivals) * 2:
+                again = shortest(partial(product_of(name), blocks[case.vectors]))
+                case.paths[name] = min(case._measured[name], again)
 
 
 def path_product(M: Array, N: Array, p: Array, q: Array, path: str, ready: dict[str, Any]) -> Callable[[Array], Array]:

@@ -86,6 +86,7 @@ def sparse_product(
     chunk_rows = layout.blocking.chunk
     n_threads = _worthwhile(2 * n_rows * (len(values) + n_contracted + tiles.n_columns), n_threads)
     wanted = 1 if n_threads == 1 else _TASKS_PER_THREAD * n_threads
+    like = values[0]
     # Each part packs its strips anew, so chunks are divided only when the strips do not suffice.
     parts = [
         (strips, chunks)
@@ -96,12 +97,13 @@ def sparse_product(
     def task(number: int) -> None:
         (strip0, strip1), (chunk0, chunk1) = parts[number]
         with workspace.borrow((n_packed + chunk_rows) * strip_rows, F.dtype) as scratch:
-            rows = scratch.reshape(-1, strip_rows)
             kernel(
-                F, values, layout.contracted, layout.run_kept, layout.run_start, layout.cell_start,
-                layout.blocking.block, rows[:n_packed], rows[n_packed:], out,
-                tiles.panel_size, tiles.panel_stride, tiles.row_stride, tiles.n_panels, out.nbytes > _CACHED,
-                strip0, strip1, chunk0, chunk1,
+                like, F.itemsize, F.ctypes.data, n_rows, n_contracted, values.ctypes.data,
+                layout.contracted.ctypes.data, layout.run_kept, layout.run_start, layout.cell_start,
+                layout.blocking.block, scratch.ctypes.data, layout.n_chunks > 1,
+                scratch.ctypes.data + n_packed * STRIP_BYTES, chunk_rows, out.ctypes.data,
+                tiles.panel_size, tiles.panel_stride, tiles.row_stride, tiles.n_panels,
+                out.nbytes > _CACHED, strip0, strip1, chunk0, chunk1,
             )  # fmt: skip
 
     run_tasks(task, len(parts), n_threads)
@@ -122,15 +124,16 @@ def sampled_product(
     """Write ``A[held] · B[tile]`` of every row edge to ``out``, in the order of the layout. ``A`` is C-contiguous."""
     from vectrick.backends.cpu.kernels import sampled_product as kernel
 
-    n_groups = len(layout.held) // EDGES_AT_ONCE
+    n_groups, like = len(layout.held) // EDGES_AT_ONCE, out[0]
     n_threads = _worthwhile(2 * len(layout.held) * tiles.n_columns, n_threads)
     parts = even_parts(n_groups, n_threads)  # not more: every part passes over all panels
 
     def task(number: int) -> None:
         start, stop = parts[number]
         kernel(
-            A, tail, B, tiles.panel_stride, tiles.row_stride, tiles.n_panels, layout.held, layout.tile, layout.one_row,
-            out, start * EDGES_AT_ONCE, stop * EDGES_AT_ONCE,
+            like, A.itemsize, A.ctypes.data, A.shape[1] * A.itemsize, tail.ctypes.data, B.ctypes.data,
+            tiles.panel_stride, tiles.row_stride, tiles.n_panels, layout.held, layout.held.ctypes.data,
+            layout.tile.ctypes.data, layout.one_row, out.ctypes.data, start * EDGES_AT_ONCE, stop * EDGES_AT_ONCE,
         )  # fmt: skip
 
     run_tasks(task, len(parts), n_threads)

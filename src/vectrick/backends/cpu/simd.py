@@ -190,6 +190,29 @@ def make_transpose(past_the_cache: bool) -> Any:
     return transpose
 
 
+@intrinsic
+def clear(_context: Any, address: Any, n_bytes: Any) -> Any:
+    """Fill memory with zeros."""
+
+    def codegen(context: Any, builder: ir.IRBuilder, _signature: Any, args: Any) -> Any:
+        cgutils.memset(builder, builder.inttoptr(args[0], ir.IntType(8).as_pointer()), args[1], 0)
+        return context.get_dummy_value()
+
+    return types.void(address, n_bytes), codegen
+
+
+@intrinsic
+def copy_element(_context: Any, source: Any, target: Any, like: Any) -> Any:
+    """Copy one element."""
+    element, size = _element(like)
+
+    def codegen(context: Any, builder: ir.IRBuilder, _signature: Any, args: Any) -> Any:
+        _store(builder, _load(builder, args[0], element, size), args[1], size)
+        return context.get_dummy_value()
+
+    return types.void(source, target, like), codegen
+
+
 def make_prefetch_row(n_vectors: int) -> Any:
     """Return ``prefetch_row(address)``, which asks the caches for the ``n_vectors`` vectors from the address on."""
 
