@@ -18,10 +18,25 @@ if TYPE_CHECKING:
     from vectrick.operators import KronOperator, LowRank, Operator, Plan, kron
 
 _HOME = {
+    "Cosine": "vectrick.kernels",
+    "Edges": "vectrick.data",
+    "Function": "vectrick.kernels",
+    "Gaussian": "vectrick.kernels",
+    "KronLogistic": "vectrick.estimators",
+    "KronRanker": "vectrick.estimators",
+    "KronRidge": "vectrick.estimators",
+    "KronSVM": "vectrick.estimators",
     "KronOperator": "vectrick.operators",
+    "Linear": "vectrick.kernels",
     "LowRank": "vectrick.operators",
     "Operator": "vectrick.operators",
     "Plan": "vectrick.operators",
+    "Polynomial": "vectrick.kernels",
+    "Precomputed": "vectrick.kernels",
+    "Tanimoto": "vectrick.kernels",
+    "concordance_index": "vectrick.metrics",
+    "datasets": "vectrick",
+    "from_svc": "vectrick.estimators",
     "kron": "vectrick.operators",
 }
 
@@ -31,7 +46,7 @@ __all__ = ["KronOperator", "LowRank", "Operator", "Plan", "__version__", "kron"]
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'vectrick' has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
+    value = import_module("vectrick.datasets") if name == "datasets" else getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value
 

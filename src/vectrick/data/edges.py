@@ -1,0 +1,136 @@
+"""``Edges``: pairs of start and end vertices beside the two tables that describe the vertices."""
+
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from vectrick.data.tables import VertexTable
+
+Array = NDArray[Any]
+
+
+class Edges:
+    """Edges of a bipartite graph; one row is one edge, and slicing shares the tables.
+
+    Parameters
+    ----------
+    start, end : array
+        For each edge its start and end vertex: positions in the tables, or ids where the table has ids.
+    start_features, end_features : array, SciPy sparse matrix, pandas or polars frame
+        One row for each vertex. ``end_features=None`` means that both ends come from one vertex set. For a precomputed
+        kernel, row i holds the kernel values between vertex i and all vertices of the table.
+    start_ids, end_ids : array, optional
+        Ids of the rows. Default: the column "id" of a frame, else the index of a pandas frame, else none.
+
+    Examples
+    --------
+    >>> import numpy as np, vectrick as vt
+    >>> X = vt.Edges([0, 1, 1], [2, 0, 1], np.eye(2), np.eye(3))
+    >>> X.shape, X[X.start == 1].end
+    ((3, 2), array([0, 1], dtype=int32))
+    >>> vt.Edges(["a", "b"], ["b", "a"], np.eye(2), start_ids=["a", "b"])
+    <2 edges between 2 vertices of one set>
+    """
+
+    def __init__(
+        self,
+        start: Any,
+        end: Any,
+        start_features: Any,
+        end_features: Any = None,
+        *,
+        start_ids: Any = None,
+        end_ids: Any = None,
+    ) -> None:
+        self.start_table = VertexTable(start_features, "start_features", start_ids)
+        if end_features is None:
+            if end_ids is not None:
+                raise ValueError("end_ids is given, but end_features is None: both ends share the start table")
+            self.end_table = self.start_table
+        else:
+            self.end_table = VertexTable(end_features, "end_features", end_ids)
+        self.start = self.start_table.positions(start, "start")
+        self.end = self.end_table.positions(end, "end")
+        if len(self.start) != len(self.end):
+            raise ValueError(f"start has length {len(self.start)} and end has {len(self.end)}, but an edge has both")
+
+    @classmethod
+    def _of(cls, start: Array, end: Array, start_table: VertexTable, end_table: VertexTable) -> "Edges":
+        """Make edges from checked positions and tables."""
+        made = cls.__new__(cls)
+        made.start, made.end, made.start_table, made.end_table = start, end, start_table, end_table
+        return made
+
+    @classmethod
+    def from_frame(
+        cls, frame: Any, *, start: str = "start", end: str = "end", start_table: Any, end_table: Any = None
+    ) -> "Edges":
+        """Make edges from a pandas or polars frame whose columns ``start`` and ``end`` hold ids.
+
+        A table gives the features of the vertices. Its ids are its column of the same name (``start`` or ``end``), else
+        its column "id", else the index of a pandas frame. ``end_table=None`` means that both ends share one table.
+
+        >>> import pandas as pd, vectrick as vt
+        >>> drugs = pd.DataFrame({"weight": [1.0, 2.0]}, index=["aspirin", "caffeine"])
+        >>> targets = pd.DataFrame({"id": ["P1", "P2"], "length": [3.0, 4.0]})
+        >>> df = pd.DataFrame({"drug": ["caffeine", "aspirin"], "target": ["P1", "P1"]})
+        >>> vt.Edges.from_frame(df, start="drug", end="target", start_table=drugs, end_table=targets).start
+        array([1, 0], dtype=int32)
+        """
+        edges = nw.from_native(frame, eager_only=True)
+        for argument, column in (("start", start), ("end", end)):
+            if column not in edges.columns:
+                raise ValueError(f"{argument} is {column!r}, but the frame has the columns {', '.join(edges.columns)}")
+        first = _named_table(start_table, "start_table", start)
+        second = first if end_table is None else _named_table(end_table, "end_table", end)
+        ids = [edges[column].to_numpy() for column in (start, end)]
+        return cls._of(first.positions(ids[0], start), second.positions(ids[1], end), first, second)
+
+    @classmethod
+    def grid(cls, start_features: Any, end_features: Any = None, *, start_ids: Any = None, end_ids: Any = None) -> "Edges":
+        """Return every pair, the complete graph: edge ``i * n_end + j`` joins start vertex i and end vertex j.
+
+        >>> import numpy as np, vectrick as vt
+        >>> vt.Edges.grid(np.eye(2), np.eye(3)).end
+        array([0, 1, 2, 0, 1, 2], dtype=int32)
+        """
+        none = np.empty(0, np.int32)
+        empty = cls(none, none, start_features, end_features, start_ids=start_ids, end_ids=end_ids)
+        first, second = empty.start_table, empty.end_table
+        start, end = (np.arange(len(table), dtype=np.int32) for table in (first, second))
+        return cls._of(np.repeat(start, len(end)), np.tile(end, len(start)), first, second)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of edges, and 2."""
+        return len(self.start), 2
+
+    @property
+    def is_one_set(self) -> bool:
+        """Whether both ends come from one vertex set."""
+        return self.start_table is self.end_table
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def __getitem__(self, key: Any) -> "Edges":
+        """Return some of the edges, by mask, positions or slice; ``X[key, ...]`` is the same."""
+        if isinstance(key, tuple):
+            if len(key) != 2 or (key[1] is not Ellipsis and key[1] != slice(None)):
+                raise IndexError(f"edges were indexed with {key!r}, but only rows can be taken, as in X[mask]")
+            key = key[0]
+        start, end = np.atleast_1d(self.start[key]), np.atleast_1d(self.end[key])
+        return Edges._of(start, end, self.start_table, self.end_table)
+
+    def __repr__(self) -> str:
+        n_start, n_end = len(self.start_table), len(self.end_table)
+        between = f"{n_start} vertices of one set" if self.is_one_set else f"{n_start} start and {n_end} end vertices"
+        return f"<{len(self)} edges between {between}>"
+
+
+def _named_table(table: Any, name: str, column: str) -> VertexTable:
+    frame = nw.from_native(table, eager_only=True, pass_through=True)
+    id_column = column if isinstance(frame, nw.DataFrame) and column in frame.columns else None
+    return VertexTable(table, name, id_column=id_column)

@@ -1,0 +1,124 @@
+"""A vertex table: one row of features (or of a precomputed kernel) for each vertex, with ids if there are any."""
+
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
+
+Array = NDArray[Any]
+
+_SHOWN = 5  # ids named in an error
+
+
+class VertexTable:
+    """Features of vertices, dense or sparse, and their ids.
+
+    Parameters
+    ----------
+    features : array, SciPy sparse matrix, pandas or polars frame
+        One row for each vertex.
+    name : str
+        What to call the table in errors.
+    ids : array, optional
+        One id for each row. Default: those of the frame (see `id_column`), else none.
+    id_column : str, optional
+        The column of a frame that holds ids. Default: a column "id", else the index of a pandas frame.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> table = VertexTable(np.eye(3), ids=["a", "b", "c"])
+    >>> table.positions(["c", "a"], "start")
+    array([2, 0], dtype=int32)
+    """
+
+    def __init__(self, features: Any, name: str = "features", ids: Any = None, id_column: str | None = None) -> None:
+        self.name = name
+        if isinstance(features, VertexTable):
+            features, ids = features.features, features.ids if ids is None else ids
+        frame = nw.from_native(features, eager_only=True, pass_through=True)
+        if isinstance(frame, nw.DataFrame):
+            features, found = _split_frame(frame, features, name, id_column)
+            ids = found if ids is None else ids
+        self.features: Array | csr_array = _as_matrix(features, name)
+        self.ids = None if ids is None else _as_ids(ids, len(self), name)
+
+    def __len__(self) -> int:
+        return int(self.features.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns."""
+        return int(self.features.shape[1])
+
+    def positions(self, vertices: Any, argument: str) -> Array:
+        """Return the rows of the vertices, given as ids or as positions; integers are ids where the ids are integers."""
+        values = np.asarray(vertices)
+        if values.ndim != 1:
+            raise ValueError(f"{argument} has shape {values.shape}, but it must be one-dimensional")
+        if values.dtype.kind == "b":
+            raise TypeError(f"{argument} is boolean, but it must hold positions or ids of vertices")
+        if self.ids is not None and (values.dtype.kind not in "iu" or self.ids.dtype.kind in "iu"):
+            return self._look_up(values, argument)
+        if values.dtype.kind not in "iu" and values.size:
+            raise TypeError(
+                f"{argument} has dtype {values.dtype}, but {self.name} has no ids, so it must hold integer positions"
+            )
+        wrong = np.flatnonzero((values < 0) | (values >= len(self))) if values.size else values
+        if wrong.size:
+            at = wrong[0]
+            raise ValueError(f"{argument}[{at}] is {values[at]}, but {self.name} has {len(self)} vertices")
+        return values.astype(np.int32)
+
+    def _look_up(self, values: Array, argument: str) -> Array:
+        distinct, inverse = np.unique(values, return_inverse=True)
+        row_of = {vertex: row for row, vertex in enumerate(np.asarray(self.ids).tolist())}
+        rows = [row_of.get(vertex, -1) for vertex in distinct.tolist()]
+        unknown = [vertex for vertex, row in zip(distinct.tolist(), rows, strict=True) if row < 0]
+        if unknown:
+            shown = ", ".join(map(repr, unknown[:_SHOWN])) + (", …" if len(unknown) > _SHOWN else "")
+            raise ValueError(f"{argument} has {len(unknown)} ids that are not in {self.name}: {shown}")
+        return np.array(rows, np.int32)[inverse]
+
+    def label(self, row: int) -> str:
+        """Return the vertex in words, for errors."""
+        return f"vertex {row}" if self.ids is None else f"vertex {np.asarray(self.ids)[row].item()!r}"
+
+
+def _split_frame(frame: Any, native: Any, name: str, id_column: str | None) -> tuple[Array, Array | None]:
+    """Return the feature columns and the ids of a frame."""
+    if id_column is not None and id_column not in frame.columns:
+        raise ValueError(f"{name} has no column {id_column!r}; its columns are {', '.join(frame.columns[:20])}")
+    column = id_column or ("id" if "id" in frame.columns else None)
+    ids = frame[column].to_numpy() if column else getattr(getattr(native, "index", None), "to_numpy", lambda: None)()
+    kept = [other for other in frame.columns if other != column]
+    words = [other for other in kept if not (frame[other].dtype.is_numeric() or frame[other].dtype == nw.Boolean)]
+    if words:
+        raise TypeError(f"{name} has columns that are not numbers: {', '.join(map(repr, words[:_SHOWN]))}")
+    return frame.select(kept).to_numpy().astype(np.float64), ids
+
+
+def _as_matrix(features: Any, name: str) -> Array | csr_array:
+    if issparse(features):
+        matrix = csr_array(features)
+    else:
+        matrix = np.asarray(features)
+        if matrix.ndim == 1:
+            raise ValueError(f"{name} has shape {matrix.shape}, but it must have a row for each vertex; use [:, None]")
+    if matrix.ndim != 2:
+        raise ValueError(f"{name} has shape {matrix.shape}, but it must be a table with a row for each vertex")
+    if matrix.dtype.kind not in "biuf":
+        raise TypeError(f"{name} has dtype {matrix.dtype}, but it must hold real numbers")
+    return matrix if matrix.dtype in (np.float32, np.float64) else matrix.astype(np.float64)
+
+
+def _as_ids(ids: Any, length: int, name: str) -> Array:
+    found = np.asarray(ids)
+    if found.shape != (length,):
+        raise ValueError(f"the ids of {name} have shape {found.shape}, but there are {length} vertices")
+    distinct, counts = np.unique(found, return_counts=True)
+    if len(distinct) < length:
+        raise ValueError(f"{name} has the id {distinct[counts > 1][0].item()!r} more than once")
+    return found

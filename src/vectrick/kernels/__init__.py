@@ -1,0 +1,58 @@
+"""Vertex kernels, by name or as objects."""
+
+from typing import Any
+
+from vectrick.kernels.base import Kernel, Product, Sum
+from vectrick.kernels.cosine import Cosine
+from vectrick.kernels.factor import FeatureMap, pivoted_cholesky
+from vectrick.kernels.function import Function
+from vectrick.kernels.gaussian import Gaussian
+from vectrick.kernels.linear import Linear
+from vectrick.kernels.polynomial import Polynomial
+from vectrick.kernels.precomputed import Precomputed
+from vectrick.kernels.tanimoto import Tanimoto
+
+NAMES: dict[str, type[Kernel]] = {
+    "linear": Linear,
+    "gaussian": Gaussian,
+    "rbf": Gaussian,
+    "polynomial": Polynomial,
+    "poly": Polynomial,
+    "cosine": Cosine,
+    "tanimoto": Tanimoto,
+    "precomputed": Precomputed,
+}
+
+
+def as_kernel(value: Any, argument: str) -> Kernel:
+    """Return a kernel from its name, a function of two feature tables, or a kernel.
+
+    >>> as_kernel("gaussian", "start_kernel")
+    Gaussian()
+    """
+    if isinstance(value, Kernel):
+        return value
+    if isinstance(value, str) and value in NAMES:
+        return NAMES[value]()
+    if callable(value) and not isinstance(value, type):
+        return Function(value)
+    names = ", ".join(map(repr, NAMES))
+    raise ValueError(f"{argument} is {value!r}, but it must be one of {names}, a kernel such as vt.Gaussian(), or a function")
+
+
+__all__ = [
+    "NAMES",
+    "Cosine",
+    "FeatureMap",
+    "Function",
+    "Gaussian",
+    "Kernel",
+    "Linear",
+    "Polynomial",
+    "Precomputed",
+    "Product",
+    "Sum",
+    "Tanimoto",
+    "as_kernel",
+    "pivoted_cholesky",
+]

@@ -1,0 +1,133 @@
+"""The base of vertex kernels, and their sums and products."""
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import hstack, issparse
+from sklearn.base import BaseEstimator
+
+Array = NDArray[Any]
+
+
+class Kernel(BaseEstimator):
+    """A kernel function of vertices, ``kernel(X, Y)`` for feature tables X and Y.
+
+    A subclass writes `__call__` and `diagonal`; it may write `resolve` (parameters that depend on the data) and
+    `features` (where the kernel has finitely many). Its parameters are those of ``__init__``, so that a grid search
+    reaches them: ``start_kernel__gamma``. Kernels can be added and multiplied.
+    """
+
+    is_psd = True  # positive semi-definite whatever the data; otherwise the matrix is checked
+
+    @abstractmethod
+    def __call__(self, X: Any, Y: Any) -> Array:
+        """Return the matrix of kernel values between the rows of X and of Y."""
+
+    @abstractmethod
+    def diagonal(self, X: Any) -> Array:
+        """Return the kernel values of the rows of X with themselves."""
+
+    def resolve(self, X: Any, positions: Array) -> "Kernel":
+        """Return the kernel with everything settled that depends on the training vertices.
+
+        ``positions`` are their rows in the table that X was taken from.
+        """
+        return self
+
+    def columns(self, X: Any, train: Any, which: Any) -> Array:
+        """Return the kernel values between the rows of X and the rows ``which`` of the training vertices."""
+        return self(X, train[which])
+
+    def features(self, X: Any) -> Any:
+        """Return features whose inner products are the kernel values, or None where there is no finite number."""
+        return None
+
+    def __add__(self, other: Any) -> "Sum":
+        return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
+
+    def __mul__(self, other: Any) -> "Product":
+        return Product(self, other) if isinstance(other, Kernel) else NotImplemented
+
+
+class _Pair(Kernel):
+    def __init__(self, first: Kernel, second: Kernel) -> None:
+        self.first = first
+        self.second = second
+
+    @property
+    def is_psd(self) -> bool:  # type: ignore[override]
+        """Whether both are."""
+        return self.first.is_psd and self.second.is_psd
+
+    def resolve(self, X: Any, positions: Array) -> "Kernel":
+        """Settle both."""
+        return type(self)(self.first.resolve(X, positions), self.second.resolve(X, positions))
+
+
+class Sum(_Pair):
+    """The sum of two kernels.
+
+    >>> import numpy as np, vectrick as vt
+    >>> (vt.Linear() + vt.Gaussian(gamma=1.0))(np.ones((1, 1)), np.ones((1, 1)))
+    array([[2.]])
+    """
+
+    def __call__(self, X: Any, Y: Any) -> Array:
+        return self.first(X, Y) + self.second(X, Y)
+
+    def diagonal(self, X: Any) -> Array:
+        """Return the kernel values of the rows of X with themselves."""
+        return self.first.diagonal(X) + self.second.diagonal(X)
+
+    def columns(self, X: Any, train: Any, which: Any) -> Array:
+        """Return the kernel values between the rows of X and some training vertices."""
+        return self.first.columns(X, train, which) + self.second.columns(X, train, which)
+
+    def features(self, X: Any) -> Any:
+        """Return the features of both side by side."""
+        first, second = self.first.features(X), self.second.features(X)
+        if first is None or second is None:
+            return None
+        return hstack([first, second], "csr") if issparse(first) or issparse(second) else np.hstack([first, second])
+
+
+class Product(_Pair):
+    """The elementwise product of two kernels of the same vertices.
+
+    >>> import numpy as np, vectrick as vt
+    >>> (vt.Linear() * vt.Linear())(np.array([[3.0]]), np.array([[2.0]]))
+    array([[36.]])
+    """
+
+    def __call__(self, X: Any, Y: Any) -> Array:
+        return self.first(X, Y) * self.second(X, Y)
+
+    def diagonal(self, X: Any) -> Array:
+        """Return the kernel values of the rows of X with themselves."""
+        return self.first.diagonal(X) * self.second.diagonal(X)
+
+    def columns(self, X: Any, train: Any, which: Any) -> Array:
+        """Return the kernel values between the rows of X and some training vertices."""
+        return self.first.columns(X, train, which) * self.second.columns(X, train, which)
+
+
+def squared_norms(X: Any) -> Array:
+    """Return the squared length of every row."""
+    return np.asarray(X.multiply(X).sum(axis=1)).ravel() if issparse(X) else np.einsum("ij,ij->i", X, X)
+
+
+def settle_gamma(gamma: float | str, X: Any) -> float:
+    """Return ``gamma`` as a number: "scale" is 1 / (n_features * X.var()), "auto" is 1 / n_features, as in scikit-learn."""
+    n_features = max(1, X.shape[1])
+    if isinstance(gamma, str):
+        if gamma == "auto":
+            return 1.0 / n_features
+        if gamma == "scale":
+            mean = X.mean()
+            variance = float((squared_norms(X).sum() / max(1, X.shape[0] * n_features)) - mean * mean)
+            return 1.0 / (n_features * variance) if variance > 1e-12 * max(1.0, mean * mean) else 1.0
+    elif np.isscalar(gamma) and np.isfinite(gamma) and gamma > 0:
+        return float(gamma)
+    raise ValueError(f"gamma is {gamma!r}, but it must be a positive number, 'scale' or 'auto'")

@@ -1,0 +1,39 @@
+"""A kernel that is given as a function."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vectrick.kernels.base import Kernel
+
+Array = NDArray[Any]
+
+
+class Function(Kernel):
+    """``function(X, Y)`` returns the matrix of kernel values between the rows of X and Y.
+
+    >>> import numpy as np, vectrick as vt
+    >>> vt.Function(lambda X, Y: np.minimum(X, Y.T))(np.array([[1.0], [2.0]]), np.array([[3.0]]))
+    array([[1.],
+           [2.]])
+    """
+
+    is_psd = False  # nobody knows
+
+    def __init__(self, function: Callable[[Any, Any], Any]) -> None:
+        self.function = function
+
+    def __call__(self, X: Any, Y: Any) -> Array:
+        found = np.asarray(self.function(X, Y))
+        if found.shape != (X.shape[0], Y.shape[0]):
+            raise ValueError(
+                f"the kernel function returned shape {found.shape} for {X.shape[0]} and {Y.shape[0]} vertices, "
+                f"but it must return ({X.shape[0]}, {Y.shape[0]})"
+            )
+        return found
+
+    def diagonal(self, X: Any) -> Array:
+        """Return the kernel values of the rows of X with themselves."""
+        return np.array([self(X[[i]], X[[i]])[0, 0] for i in range(X.shape[0])])

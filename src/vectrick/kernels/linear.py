@@ -1,0 +1,32 @@
+"""The linear kernel."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from vectrick.kernels.base import Kernel, squared_norms
+
+Array = NDArray[Any]
+
+
+class Linear(Kernel):
+    """``k(x, y) = xᵀ y``, whose features are those of the table.
+
+    >>> import numpy as np, vectrick as vt
+    >>> vt.Linear()(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
+    array([[11.]])
+    """
+
+    def __call__(self, X: Any, Y: Any) -> Array:
+        product = X @ Y.T
+        return np.asarray(product.toarray() if issparse(product) else product)
+
+    def diagonal(self, X: Any) -> Array:
+        """Return the squared lengths."""
+        return squared_norms(X)
+
+    def features(self, X: Any) -> Any:
+        """Return the table itself."""
+        return X

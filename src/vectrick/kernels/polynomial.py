@@ -1,0 +1,52 @@
+"""The polynomial kernel."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics.pairwise import polynomial_kernel
+
+from vectrick.kernels.base import Kernel, settle_gamma, squared_norms
+
+Array = NDArray[Any]
+
+
+class Polynomial(Kernel):
+    """``k(x, y) = (γ xᵀ y + c)^d``.
+
+    Parameters
+    ----------
+    degree : int
+        The power d.
+    gamma : float or str
+        The factor γ, or "scale" or "auto" as for `Gaussian`.
+    coef0 : float
+        The constant c, not negative.
+
+    Examples
+    --------
+    >>> import numpy as np, vectrick as vt
+    >>> vt.Polynomial(degree=2, gamma=1.0)(np.ones((1, 2)), np.ones((1, 2)))
+    array([[9.]])
+    """
+
+    def __init__(self, degree: int = 3, gamma: float | str = "scale", coef0: float = 1.0) -> None:
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+
+    def resolve(self, X: Any, positions: Array) -> "Polynomial":
+        """Return the kernel with a number for gamma, its parameters checked."""
+        if self.degree != int(self.degree) or self.degree < 1:
+            raise ValueError(f"degree is {self.degree!r}, but it must be a positive integer")
+        if not self.coef0 >= 0:
+            raise ValueError(f"coef0 is {self.coef0!r}, but it must not be negative")
+        return Polynomial(self.degree, settle_gamma(self.gamma, X), self.coef0)
+
+    def __call__(self, X: Any, Y: Any) -> Array:
+        gamma = settle_gamma(self.gamma, X)
+        return np.asarray(polynomial_kernel(X, Y, degree=self.degree, gamma=gamma, coef0=self.coef0))
+
+    def diagonal(self, X: Any) -> Array:
+        """Return the kernel values of the rows of X with themselves."""
+        return np.asarray((settle_gamma(self.gamma, X) * squared_norms(X) + self.coef0) ** self.degree)

@@ -1,0 +1,84 @@
+"""Hessians of losses as objects that multiply vectors: diagonal, or centred within groups."""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace
+
+Array = Any
+
+
+class Curvature(ABC):
+    """A positive semi-definite matrix H over the edges.
+
+    ``active`` is a mask of the edges outside of which H is zero, or None where it has no zeros to speak of.
+    """
+
+    active: Array | None = None
+
+    @abstractmethod
+    def times(self, v: Array) -> Array:
+        """Return ``H v``."""
+
+    @abstractmethod
+    def restrict(self, mask: Array) -> "Curvature":
+        """Return the submatrix of the edges in the mask, which holds all active ones."""
+
+
+class Diagonal(Curvature):
+    """``H = diag(h)``.
+
+    >>> import numpy as np
+    >>> Diagonal(np.array([1.0, 0.0]), may_be_flat=True).times(np.ones(2))
+    array([1., 0.])
+    """
+
+    def __init__(self, h: Array, may_be_flat: bool = False) -> None:
+        self.h = h
+        self.may_be_flat = may_be_flat
+        self.active = h > 0 if may_be_flat else None
+
+    def times(self, v: Array) -> Array:
+        """Return ``h v``."""
+        return self.h * v
+
+    def restrict(self, mask: Array) -> "Diagonal":
+        """Return the part of the mask."""
+        return Diagonal(self.h[mask], self.may_be_flat)
+
+
+class Centered(Curvature):
+    """``H v = h (v - v̄)`` with the mean of v within each group, weighted by h.
+
+    It is what remains of ``diag(h)`` when a constant of each group is minimised out: the Hessian of RankRLS, and of a
+    loss with an intercept.
+
+    >>> import numpy as np
+    >>> Centered(np.array([1.0, 1.0, 2.0])).times(np.array([1.0, 2.0, 3.0]))
+    array([-1.25, -0.25,  1.5 ])
+    """
+
+    def __init__(self, h: Array, groups: Array | None = None, may_be_flat: bool = False) -> None:
+        self.h, self.groups, self.may_be_flat = h, groups, may_be_flat
+        self.active = h > 0 if may_be_flat else None
+
+    def times(self, v: Array) -> Array:
+        """Return ``h (v - v̄)``."""
+        return self.h * (v - group_means(v, self.h, self.groups))
+
+    def restrict(self, mask: Array) -> "Centered":
+        """Return the part of the mask."""
+        groups = None if self.groups is None else self.groups[mask]
+        return Centered(self.h[mask], groups, self.may_be_flat)
+
+
+def group_means(v: Array, h: Array, groups: Array | None) -> Array:
+    """Return for each edge the mean of v over its group, weighted by h; one number where there is one group."""
+    xp = array_namespace(v)
+    if groups is None:
+        total = xp.sum(h)
+        return xp.sum(h * v) / total if total > 0 else xp.zeros_like(total)
+    totals = np.bincount(groups, h)
+    sums = np.bincount(groups, h * v, len(totals))
+    return np.divide(sums, totals, out=np.zeros_like(sums), where=totals > 0)[groups].astype(v.dtype, copy=False)

@@ -1,0 +1,32 @@
+"""The hinge loss of the L1-SVM."""
+
+from typing import Any
+
+from vectrick.losses.base import Pointwise
+
+Array = Any
+
+
+class Hinge(Pointwise):
+    """``Σ max(0, 1 - yᵢ pᵢ)`` for labels -1 and +1; it has no curvature, and needs a solver that asks for none.
+
+    >>> import numpy as np
+    >>> Hinge(np.array([1.0, -1.0])).value(np.array([0.5, -2.0]))
+    0.5
+    """
+
+    is_smooth = False
+    may_be_flat = True
+
+    def values(self, p: Array) -> Array:
+        """Return the margin errors."""
+        errors = 1 - self.y * p
+        return self.xp.where(errors > 0, errors, self.xp.zeros_like(errors))
+
+    def slopes(self, p: Array) -> Array:
+        """Return ``-y`` inside the margin."""
+        return self.xp.where(self.y * p < 1, -self.y, self.xp.zeros_like(self.y))
+
+    def curvatures(self, p: Array) -> Array:
+        """Return zeros."""
+        return self.xp.zeros_like(self.y)

@@ -1,0 +1,30 @@
+"""The squared loss of ridge regression."""
+
+from typing import Any
+
+from vectrick.losses.base import Pointwise
+
+Array = Any
+
+
+class Squared(Pointwise):
+    """``½ Σ (pᵢ - yᵢ)²``.
+
+    >>> import numpy as np
+    >>> Squared(np.array([1.0, 2.0])).value(np.array([0.0, 0.0]))
+    2.5
+    """
+
+    is_quadratic = True
+
+    def values(self, p: Array) -> Array:
+        """Return half the squared errors."""
+        return 0.5 * (p - self.y) ** 2
+
+    def slopes(self, p: Array) -> Array:
+        """Return the errors."""
+        return p - self.y
+
+    def curvatures(self, p: Array) -> Array:
+        """Return ones."""
+        return self.xp.ones_like(self.y)

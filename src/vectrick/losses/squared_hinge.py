@@ -1,0 +1,34 @@
+"""The squared hinge loss of the L2-SVM."""
+
+from typing import Any
+
+from vectrick.losses.base import Pointwise
+
+Array = Any
+
+
+class SquaredHinge(Pointwise):
+    """``½ Σ max(0, 1 - yᵢ pᵢ)²`` for labels -1 and +1.
+
+    >>> import numpy as np
+    >>> SquaredHinge(np.array([1.0, -1.0])).gradient(np.array([0.0, -2.0]))
+    array([-1.,  0.])
+    """
+
+    may_be_flat = True
+
+    def values(self, p: Array) -> Array:
+        """Return half the squared margin errors."""
+        return 0.5 * self._errors(p) ** 2
+
+    def slopes(self, p: Array) -> Array:
+        """Return ``p - y`` inside the margin."""
+        return -self.y * self._errors(p)
+
+    def curvatures(self, p: Array) -> Array:
+        """Return one inside the margin, zero outside."""
+        return self.xp.astype(self.y * p < 1, self.y.dtype)
+
+    def _errors(self, p: Array) -> Array:
+        errors = 1 - self.y * p
+        return self.xp.where(errors > 0, errors, self.xp.zeros_like(errors))

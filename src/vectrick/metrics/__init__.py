@@ -1,0 +1,5 @@
+"""How good predictions are: AUC for two classes, the concordance index for real-valued labels."""
+
+from vectrick.metrics.concordance import concordance_index
+
+__all__ = ["concordance_index"]

@@ -1,0 +1,198 @@
+"""The hinge loss by its dual: a quadratic function over a box, minimised by projected conjugate gradients.
+
+With ``p = A a``, minimising ``Σ sᵢ max(0, 1 - yᵢ pᵢ) + ½ α aᵀ A a`` is minimising ``½ aᵀ A a - yᵀ a`` under
+``0 ≤ yᵢ aᵢ ≤ sᵢ / α``. The method is MPRGP (Dostál, "Optimal Quadratic Programming Algorithms", 2009): conjugate
+gradients inside a face of the box, projected gradient steps to change it, and a rate of convergence that is proven.
+The difference between the two problems bounds the distance to the minimum, and is what ``tol`` is about.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vectrick.losses import Hinge
+from vectrick.solvers.solution import CALLBACK, LIMIT, STALLED, TOLERANCE, Callback, Iterate, Solution
+from vectrick.solvers.space import Space
+
+Array = Any
+
+_POWER_STEPS = 12
+_BALANCE = 1.0  # of what can be gained inside the face and by leaving it
+
+
+def hinge_dual(
+    space: Space,
+    loss: Hinge,
+    alpha: float,
+    *,
+    fit_intercept: bool = False,
+    tol: float,
+    max_iter: int,
+    start: Array | None = None,
+    callback: Callback | None = None,
+) -> Solution:
+    """Minimise the hinge risk until the duality gap is ``tol`` of the risk; one or two products for each iteration.
+
+    An intercept is the multiplier of ``Σ aᵢ = 0``, found by the augmented Lagrangian method along the way.
+    """
+    problem = _Problem.of(space, loss, alpha, fit_intercept, start)
+    gaps: list[float] = []
+    direction = problem.free_gradient()
+    for k in range(max_iter):
+        direction = _advance(problem, direction)
+        risk, gap = problem.risk_and_gap()
+        gaps.append(gap / max(abs(risk), 1e-300))
+        moved = problem.update_intercept(gaps[-1])
+        if moved:
+            direction = problem.free_gradient()
+        coefficients = problem.coefficients() if callback is not None else None
+        state = Iterate(k + 1, space.n_products, coefficients, problem.f, risk, gaps[-1])
+        if callback is not None and callback(state):
+            return problem.solution(False, CALLBACK, k + 1, gaps)
+        if gaps[-1] <= tol and problem.is_balanced(tol):
+            return problem.solution(True, TOLERANCE, k + 1, gaps)
+        if not direction.any() and not problem.chopped_gradient().any() and not moved:
+            return problem.solution(False, STALLED, k + 1, gaps)
+    return problem.solution(False, LIMIT, max_iter, gaps)
+
+
+@dataclass
+class _Problem:
+    """The quadratic function over the box, and where we are in it."""
+
+    space: Space
+    loss: Hinge
+    alpha: float
+    low: Array
+    high: Array
+    a: Array
+    f: Array  # A a
+    step: float  # a length that a projected gradient step may safely have
+    penalty: float  # of the augmented Lagrangian; 0 without intercept
+    b: float = 0.0
+
+    @classmethod
+    def of(cls, space: Space, loss: Hinge, alpha: float, fit_intercept: bool, start: Array | None) -> "_Problem":
+        y = loss.y
+        bound = (np.ones_like(y) if loss.weight is None else loss.weight) / y.dtype.type(alpha)
+        low, high = np.where(y > 0, 0, -bound), np.where(y > 0, bound, 0)
+        a = np.zeros_like(y) if start is None else np.clip(start, low, high)
+        norm = _largest_eigenvalue(space, y)
+        penalty = norm / len(y) if fit_intercept else 0.0
+        norm += penalty * len(y)
+        problem = cls(space, loss, alpha, low, high, a, np.zeros_like(y), 1.0 / norm if norm else 1.0, penalty)
+        if start is not None:
+            problem.f = problem.kernel(a)
+        return problem
+
+    def kernel(self, v: Array) -> Array:
+        return self.space.predict(self.space.lift(v))
+
+    def times(self, v: Array) -> Array:
+        """Return the product with the matrix of the quadratic function, and keep the kernel part apart."""
+        return self.kernel(v) + self.penalty * v.sum() if self.penalty else self.kernel(v)
+
+    @property
+    def gradient(self) -> Array:
+        return self.f + (self.penalty * self.a.sum() + self.b) - self.loss.y
+
+    def free_gradient(self) -> Array:
+        return np.where((self.a > self.low) & (self.a < self.high), self.gradient, 0)
+
+    def chopped_gradient(self) -> Array:
+        g = self.gradient
+        inward = np.where(self.a <= self.low, np.minimum(g, 0), np.where(self.a >= self.high, np.maximum(g, 0), 0))
+        return np.where(self.low < self.high, inward, 0)
+
+    def is_proportional(self) -> bool:
+        """Whether more is to be gained inside the face than by leaving it."""
+        free, chopped = self.free_gradient(), self.chopped_gradient()
+        room = np.where(free > 0, (self.a - self.low) / self.step, (self.a - self.high) / self.step)
+        reduced = np.where(free > 0, np.minimum(room, free), np.maximum(room, free))
+        return bool(chopped @ chopped <= _BALANCE**2 * (reduced @ free))
+
+    def longest_step(self, d: Array) -> float:
+        """Return how far ``a - t d`` stays in the box."""
+        down, up = d > 0, d < 0
+        room = [
+            ((self.a - bound)[side] / d[side]).min(initial=np.inf)
+            for side, bound in ((down, self.low), (up, self.high))
+        ]
+        return float(min(room))
+
+    def move(self, t: float, d: Array, kernel_d: Array) -> None:
+        self.a = np.clip(self.a - self.a.dtype.type(t) * d, self.low, self.high)
+        self.f = self.f - self.f.dtype.type(t) * kernel_d
+
+    def risk_and_gap(self) -> tuple[float, float]:
+        """Return the risk of the present coefficients, and how far it is above the dual value at most."""
+        quadratic = self.alpha * float(self.a @ self.f)
+        loss = self.loss.value(self.f + self.b) if self.penalty else self.loss.value(self.f)
+        # With an intercept the bound holds where Σ a = 0, which is_balanced asks for.
+        return loss + 0.5 * quadratic, loss + quadratic - self.alpha * float((self.loss.y - self.b) @ self.a)
+
+    def update_intercept(self, gap: float) -> bool:
+        """Move the multiplier once the present one is about solved for; say whether it moved."""
+        if not self.penalty:
+            return False
+        free, chopped = self.free_gradient(), self.chopped_gradient()
+        rest = float(free @ free + chopped @ chopped) ** 0.5
+        excess = self.penalty * float(self.a.sum())
+        if rest > 0.1 * abs(excess) * len(self.a) ** 0.5:
+            return False
+        self.b += excess
+        return excess != 0
+
+    def is_balanced(self, tol: float) -> bool:
+        return not self.penalty or abs(float(self.a.sum())) <= tol * max(float(np.abs(self.a).sum()), 1e-300)
+
+    def coefficients(self) -> Array:
+        return self.space.lift(self.a)
+
+    def solution(self, converged: bool, reason: str, n_iter: int, gaps: list[float]) -> Solution:
+        x, n = self.coefficients(), self.space.n_products
+        return Solution(x, self.f, converged, reason, n_iter, n, gaps, self.b if self.penalty else 0.0)
+
+
+def _advance(problem: _Problem, direction: Array) -> Array:
+    """Make one step of MPRGP and return the next conjugate direction."""
+    if not problem.is_proportional():
+        d = problem.chopped_gradient()
+        kernel_d, curve = _curve(problem, d)
+        best = float(problem.gradient @ d) / curve if curve > 0 else np.inf
+        problem.move(min(best, problem.longest_step(d)), d, kernel_d)
+        return problem.free_gradient()
+    kernel_d, curve = _curve(problem, direction)
+    best = float(problem.gradient @ direction) / curve if curve > 0 else np.inf
+    longest = problem.longest_step(direction)
+    if best <= longest:
+        problem.move(best, direction, kernel_d)
+        free = problem.free_gradient()
+        Ad = kernel_d + problem.penalty * direction.sum()
+        return free - direction * (float(free @ Ad) / curve)
+    if np.isfinite(longest):
+        problem.move(longest, direction, kernel_d)
+    projected = np.clip(problem.a - problem.step * problem.free_gradient(), problem.low, problem.high)
+    change = problem.a - projected
+    problem.move(1.0, change, problem.kernel(change))
+    return problem.free_gradient()
+
+
+def _curve(problem: _Problem, d: Array) -> tuple[Array, float]:
+    kernel_d = problem.kernel(d)
+    return kernel_d, float(d @ kernel_d) + problem.penalty * float(d.sum()) ** 2
+
+
+def _largest_eigenvalue(space: Space, y: Array) -> float:
+    """Return about the largest eigenvalue of the kernel matrix, from below by a few per cent at most."""
+    v = np.random.default_rng(0).standard_normal(len(y)).astype(y.dtype)
+    v /= np.linalg.norm(v)
+    value = 0.0
+    for _ in range(_POWER_STEPS):
+        v = space.predict(space.lift(v))
+        value = float(np.linalg.norm(v))
+        if value == 0:
+            break
+        v /= value
+    return value

@@ -1,0 +1,170 @@
+"""One door to all solvers: which suits which loss, by name or automatically."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from vectrick.losses import Diagonal, Hinge, Loss
+from vectrick.solvers.box import hinge_dual
+from vectrick.solvers.cg import LinearResult, conjugate_gradients
+from vectrick.solvers.direct import MAX_SIZE, solve_directly
+from vectrick.solvers.lbfgs import lbfgs
+from vectrick.solvers.minres import minres
+from vectrick.solvers.newton import Inner, newton
+from vectrick.solvers.qmr import quasi_minimal_residuals
+from vectrick.solvers.solution import EXACT, Callback, Iterate, Solution
+from vectrick.solvers.space import Dual, Element, Space
+
+Array = Any
+
+LINEAR = ("cg", "minres", "qmr", "direct")  # they solve a quadratic problem at one go
+SOLVERS = ("auto", *LINEAR, "newton", "newton-qmr", "newton-direct", "lbfgs", "box")
+
+
+def check_solver(solver: str, loss: Loss | type[Loss]) -> None:
+    """Say what is wrong where a solver needs something that a loss does not have."""
+    if solver not in SOLVERS:
+        raise ValueError(f"solver is {solver!r}, but it must be one of {', '.join(map(repr, SOLVERS))}")
+    if solver == "auto":
+        return
+    name = (loss if isinstance(loss, type) else type(loss)).__name__
+    if solver == "box" and not (isinstance(loss, Hinge) or loss is Hinge):
+        raise ValueError(f"solver is 'box', which is for the hinge loss, but the loss is {name}")
+    if solver != "box" and not loss.is_smooth:
+        raise ValueError(f"solver is {solver!r}, which needs a smooth loss, but the loss is {name}; use 'box' or 'auto'")
+    if solver in LINEAR and not loss.is_quadratic:
+        raise ValueError(
+            f"solver is {solver!r}, which needs a quadratic loss, but the loss is {name}; use 'newton', 'lbfgs' or 'auto'"
+        )
+
+
+def choose_solver(space: Space, loss: Loss, early_stopping: bool) -> str:
+    """Return the solver that "auto" stands for.
+
+    Small problems are solved exactly, unless the way there matters. Conjugate gradients in the kernel's inner product
+    makes good predictions early and solves all shifts at once; Newton's method is built on it.
+    """
+    if not loss.is_smooth:
+        return "box"
+    small = space.size <= MAX_SIZE and not early_stopping
+    if loss.is_quadratic:
+        return "direct" if small else "cg"
+    return "newton-direct" if small else "newton"
+
+
+def minimise(
+    space: Space,
+    loss: Loss,
+    alpha: float,
+    *,
+    solver: str = "auto",
+    max_iter: int = 100,
+    inner_iter: int = 100,
+    step: float | None = None,
+    tol: float = 1e-6,
+    start: Array | None = None,
+    fit_intercept: bool = False,
+    callback: Callback | None = None,
+) -> Solution:
+    """Minimise ``L(p) + ½ α ‖f‖²``, and warn with ConvergenceWarning if the tolerance was not reached.
+
+    Parameters
+    ----------
+    space : Dual or Primal
+        The functions to minimise over.
+    loss : Loss
+        The loss, with its labels.
+    alpha : float
+        The weight of the regularizer, positive.
+    solver : str
+        One of `SOLVERS`. "newton-qmr" with ``max_iter=10, inner_iter=10, step=1.0`` is the paper's setting for the SVM,
+        "minres" with ``max_iter=100`` its setting for ridge regression.
+    step : float, optional
+        A fixed step of Newton's method; by default the exact line search.
+    tol : float
+        The norm of the gradient (for "box" the duality gap) relative to that of the function zero (to the risk).
+    start : array, optional
+        Coefficients to start from, for "newton", "lbfgs" and "box".
+    fit_intercept : bool
+        For "box"; other losses are wrapped by `WithIntercept`.
+    callback : callable, optional
+        Called with an `Iterate` after each iteration; returning True stops.
+    """
+    check_solver(solver, loss)
+    name = choose_solver(space, loss, callback is not None) if solver == "auto" else solver
+    common: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "callback": callback}
+    if name == "box":
+        assert isinstance(loss, Hinge)
+        found = hinge_dual(space, loss, alpha, fit_intercept=fit_intercept, start=start, **common)
+    elif name in LINEAR:
+        found = _solve_quadratic(space, loss, [alpha], name, **common)[0]
+    elif name == "lbfgs":
+        found = lbfgs(space, loss, alpha, start=start, **common)
+    else:
+        inner = Inner({"newton": "cg", "newton-qmr": "qmr", "newton-direct": "direct"}[name], inner_iter, step)
+        found = newton(space, loss, alpha, inner=inner, start=start, **common)
+    found.warn(name, tol)
+    return found
+
+
+def minimise_path(
+    space: Space, loss: Loss, alphas: Sequence[float], *, solver: str = "auto", max_iter: int = 100, tol: float = 1e-6
+) -> list[Solution]:
+    """Minimise a quadratic loss for every alpha, for about the price of the smallest one."""
+    check_solver("cg" if solver == "auto" else solver, loss)
+    name = choose_solver(space, loss, False) if solver == "auto" else solver
+    if name not in ("cg", "minres", "direct"):
+        raise ValueError(f"solver is {solver!r}, but only 'cg', 'minres' and 'direct' solve for several alphas at once")
+    found = _solve_quadratic(space, loss, alphas, name, tol=tol, max_iter=max_iter, callback=None)
+    found[0].warn(name, tol)
+    return found
+
+
+def _solve_quadratic(
+    space: Space,
+    loss: Loss,
+    alphas: Sequence[float],
+    name: str,
+    *,
+    tol: float,
+    max_iter: int,
+    callback: Callback | None,
+) -> list[Solution]:
+    """Solve ``(B + α I) x = -gradient at zero`` for every alpha."""
+    zero = space.zero(loss.y)
+    curvature = loss.curvature(zero.f)
+    rhs = space.lift(-loss.gradient(zero.f))
+
+    def told(k: int, functions: list[Element], residual: float) -> bool | None:
+        assert callback is not None
+        x = functions[0]
+        risk = loss.value(x.f) + 0.5 * alphas[0] * space.inner(x, x)
+        return callback(Iterate(k, space.n_products, x.c, x.f, risk, residual))
+
+    limits: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "callback": None if callback is None else told}
+    if name == "direct":
+        functions = [solve_directly(space, curvature, rhs, alpha) for alpha in alphas]
+        if callback is not None:
+            told(1, functions, 0.0)
+        return [Solution(x.c, x.f, True, EXACT, 1, space.n_products, [0.0]) for x in functions]
+    if name == "qmr":
+        found = quasi_minimal_residuals(space, curvature, rhs, alphas[0], **limits)
+    elif name == "minres":
+        _check_symmetric(space, curvature)
+        found = minres(space, rhs, alphas, **limits)
+    else:
+        found = conjugate_gradients(space, curvature, space.element(rhs), alphas, **limits)
+    return [_solution(space, found, x) for x in found.x]
+
+
+def _check_symmetric(space: Space, curvature: Any) -> None:
+    uniform = isinstance(curvature, Diagonal) and bool((curvature.h == 1).all())
+    if not uniform:
+        form = "dual" if isinstance(space, Dual) else "primal"
+        raise ValueError(
+            f"solver is 'minres', which solves (A + αI) x = y for the squared loss without weights and intercept, but "
+            f"the {form} problem is another one; use 'cg'"
+        )
+
+
+def _solution(space: Space, found: LinearResult, x: Element) -> Solution:
+    return Solution(x.c, x.f, found.converged, found.reason, found.n_iter, space.n_products, found.residuals)

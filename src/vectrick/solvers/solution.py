@@ -1,0 +1,84 @@
+"""What a solver returns, and what it tells after each iteration."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from array_api_compat import array_namespace
+from sklearn.exceptions import ConvergenceWarning
+
+Array = Any
+
+TOLERANCE = "tolerance reached"
+LIMIT = "iteration limit reached"
+CALLBACK = "stopped by the callback"
+STALLED = "no further decrease possible"
+ROUNDING = "as close as rounding allows"
+EXACT = "solved exactly"
+
+
+@dataclass(frozen=True)
+class Iterate:
+    """The state after an iteration, as a callback sees it: read it, or copy what you want to keep."""
+
+    n_iter: int
+    n_products: int
+    x: Array  # the coefficients
+    predictions: Array  # for the training edges
+    risk: float
+    residual: float  # relative to the first one; NaN where it is not known
+
+
+Callback: TypeAlias = Callable[[Iterate], bool | None]
+
+
+def why_stalled(like: Array, residual: float) -> str:
+    """Return why the risk does not fall any more: with a residual near the root of the rounding error, rounding is to blame."""
+    return ROUNDING if residual <= 10 * float(array_namespace(like).finfo(like.dtype).eps) ** 0.5 else STALLED
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Coefficients, and whether they are the minimum that was asked for.
+
+    Attributes
+    ----------
+    x : array
+        The coefficients, dual or primal.
+    predictions : array
+        The predictions for the training edges, without intercept.
+    converged : bool
+        Whether the tolerance was reached.
+    reason : str
+        Why the solver stopped.
+    n_iter : int
+        Iterations, outer ones where there are two kinds.
+    n_products : int
+        Products with the operator or its transpose.
+    residuals : list of float
+        The norm of the gradient, or what the solver takes for it, relative to the first one, for each iteration.
+    intercept : float
+        The intercept, where the solver finds it itself.
+    """
+
+    x: Array
+    predictions: Array
+    converged: bool
+    reason: str
+    n_iter: int
+    n_products: int
+    residuals: list[float] = field(default_factory=list)
+    intercept: float = 0.0
+
+    def warn(self, solver: str, tol: float) -> None:
+        """Warn if the solver gave up before the tolerance was reached, other than at the callback's wish."""
+        if self.converged or self.reason == CALLBACK:
+            return
+        last = f"{self.residuals[-1]:.1e}" if self.residuals else "unknown"
+        warnings.warn(
+            f"solver {solver!r} stopped after {self.n_iter} iterations: {self.reason}; the relative residual is {last}, "
+            f"but tol is {tol:.1e}. Raise max_iter or tol or alpha, or use early_stopping=True to stop on purpose",
+            ConvergenceWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,179 @@
+"""Functions as solvers see them: coefficients beside predictions, in the inner product of the kernel.
+
+A function is known by its coefficients c and its predictions f for the training edges. In dual form ``c = a`` and
+``f = A a`` with the edge kernel matrix A; in primal form ``c = w`` and ``f = Φ w`` with the edge features Φ. The inner
+product is the one that the regularizer ``‖f‖²`` belongs to, ``aᵀ A a'`` or ``wᵀ w'``. Written this way, a method does
+the same in both forms: it makes the same functions, one after the other.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+from array_api_compat import array_namespace
+
+from vectrick.losses import Curvature
+from vectrick.operators import Operator
+
+Array = Any
+
+# A graph of the active edges alone saves nothing worth its making unless it is smaller than this share.
+_WORTH_RESTRICTING = 0.8
+
+
+@dataclass
+class Element:
+    """A function: coefficients c, and predictions f for the training edges."""
+
+    c: Array
+    f: Array
+
+    def add(self, t: float, other: "Element") -> None:
+        """Add t times another function in place."""
+        self.c += t * other.c
+        self.f += t * other.f
+
+    def copy(self) -> "Element":
+        """Return a copy that can be changed."""
+        xp = array_namespace(self.c)
+        return Element(xp.asarray(self.c, copy=True), xp.asarray(self.f, copy=True))
+
+    def times(self, t: float) -> "Element":
+        """Return t times the function."""
+        return Element(t * self.c, t * self.f)
+
+
+class Space(ABC):
+    """The functions that a solver moves among."""
+
+    def __init__(self, n_edges: int, size: int) -> None:
+        self.n_edges, self.size = n_edges, size
+        self.n_products = 0
+
+    @abstractmethod
+    def predict(self, c: Array) -> Array:
+        """Return the predictions of coefficients; one product."""
+
+    @abstractmethod
+    def lift(self, g: Array) -> Array:
+        """Return the coefficients of the function whose inner product with any f is ``g · f``."""
+
+    @abstractmethod
+    def inner(self, u: Element, v: Element) -> float:
+        """Return the inner product of two functions."""
+
+    @abstractmethod
+    def part(self, active: Array | None, x: Element) -> "Part":
+        """Return the space in which a Newton system takes place that has curvature at active edges only."""
+
+    def element(self, c: Array) -> Element:
+        """Return the function of coefficients; one product."""
+        return Element(c, self.predict(c))
+
+    def zero(self, like: Array) -> Element:
+        """Return the function zero; ``like`` is an array of the kind and dtype to use."""
+        xp = array_namespace(like)
+        return Element(xp.zeros(self.size, dtype=like.dtype), xp.zeros(self.n_edges, dtype=like.dtype))
+
+    def norm(self, u: Element) -> float:
+        """Return the norm, and zero where rounding made its square negative."""
+        return max(0.0, self.inner(u, u)) ** 0.5
+
+
+class Dual(Space):
+    """Coefficients a, predictions ``A a`` with a symmetric operator A; a product each."""
+
+    is_dual = True
+
+    def __init__(self, A: Operator) -> None:
+        super().__init__(A.shape[0], A.shape[1])
+        self.A = A
+
+    def predict(self, c: Array) -> Array:
+        """Return ``A a``."""
+        self.n_products += 1
+        return self.A @ c
+
+    def lift(self, g: Array) -> Array:
+        """Return g itself."""
+        return g
+
+    def inner(self, u: Element, v: Element) -> float:
+        """Return ``aᵀ A a'``."""
+        return float(u.c @ v.f)
+
+    def part(self, active: Array | None, x: Element) -> "Part":
+        """Return the space of the active edges and of those with a coefficient."""
+        if active is None:
+            return Part(self, self)
+        keep = active | (x.c != 0)
+        if float(keep.sum()) > _WORTH_RESTRICTING * self.n_edges:
+            return Part(self, self)
+        return Part(self, Dual(self.A.restrict(rows=keep, cols=keep)), keep)
+
+
+class Primal(Space):
+    """Coefficients w, predictions ``Φ w``; a step takes a product with Φ and one with its transpose."""
+
+    is_dual = False
+
+    def __init__(self, features: Operator, transposed: Operator | None = None) -> None:
+        super().__init__(*features.shape)
+        self.features = features
+        self.transposed = features.T if transposed is None else transposed
+
+    def predict(self, c: Array) -> Array:
+        """Return ``Φ w``."""
+        self.n_products += 1
+        return self.features @ c
+
+    def lift(self, g: Array) -> Array:
+        """Return ``Φᵀ g``."""
+        self.n_products += 1
+        return self.transposed @ g
+
+    def inner(self, u: Element, v: Element) -> float:
+        """Return ``wᵀ w'``."""
+        return float(u.c @ v.c)
+
+    def part(self, active: Array | None, x: Element) -> "Part":
+        """Return the space with the predictions of the active edges only."""
+        if active is None or float(active.sum()) > _WORTH_RESTRICTING * self.n_edges:
+            return Part(self, self)
+        some = Primal(self.features.restrict(rows=active), self.transposed.restrict(cols=active))
+        return Part(self, some, active)
+
+
+@dataclass
+class Part:
+    """A space over some of the edges, and the way back to all of them."""
+
+    whole: Space
+    space: Space
+    keep: Array | None = None  # a mask of edges; None for all
+
+    def take(self, c: Array) -> Array:
+        """Return the coefficients that live in the part."""
+        return c[self.keep] if self.keep is not None and isinstance(self.whole, Dual) else c
+
+    def curvature(self, curvature: Curvature) -> Curvature:
+        """Return the curvature of the part."""
+        return curvature if self.keep is None else curvature.restrict(self.keep)
+
+    def expand(self, x: Element) -> Element:
+        """Return a function of the part with its predictions for all edges; one small product."""
+        if self.keep is None:
+            return x
+        xp = array_namespace(x.c)
+        f = xp.zeros(self.whole.n_edges, dtype=x.f.dtype)
+        f[self.keep] = x.f
+        others = ~self.keep
+        c = x.c
+        if isinstance(self.whole, Dual):
+            f[others] = self.whole.A.restrict(rows=others, cols=self.keep) @ x.c
+            c = xp.zeros(self.whole.size, dtype=x.c.dtype)
+            c[self.keep] = x.c
+        elif isinstance(self.whole, Primal):
+            f[others] = self.whole.features.restrict(rows=others) @ x.c
+        self.whole.n_products += self.space.n_products + 1
+        return Element(c, f)
