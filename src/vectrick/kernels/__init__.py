@@ -4,7 +4,7 @@ from typing import Any
 
 from vectrick.kernels.base import Kernel, Product, Sum
 from vectrick.kernels.cosine import Cosine
-from vectrick.kernels.factor import FeatureMap, pivoted_cholesky
+from vectrick.kernels.factor import FeatureMap, feature_map, pivoted_cholesky
 from vectrick.kernels.function import Function
 from vectrick.kernels.gaussian import Gaussian
 from vectrick.kernels.linear import Linear
@@ -54,5 +54,6 @@ __all__ = [
     "Sum",
     "Tanimoto",
     "as_kernel",
+    "feature_map",
     "pivoted_cholesky",
 ]

@@ -1,53 +1,80 @@
 """Thin factors of kernel matrices: exact where there are finitely many features, else by pivoted Cholesky."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
-from scipy.sparse import issparse
 
 from vectrick.kernels.base import Kernel
 
 Array = NDArray[Any]
 
 
-@dataclass(frozen=True)
-class FeatureMap:
+class FeatureMap(ABC):
     """Features ``Φ`` of the training vertices with ``Φ Φᵀ = K``, and the same features for other vertices.
 
     ``tolerance`` bounds the error of each entry of K, relative to its largest diagonal entry; 0 means exact.
     """
 
-    train: Any
-    transform: Callable[[Any], Any]
-    tolerance: float
+    tolerance = 0.0
+
+    def __init__(self, train: Any) -> None:
+        self.train = train
 
     @property
     def rank(self) -> int:
         """The number of features."""
         return int(self.train.shape[1])
 
-    @classmethod
-    def of(cls, kernel: Kernel, X: Any, tolerance: float, max_rank: int | None = None) -> "FeatureMap | None":
-        """Return the features of a resolved kernel at the training vertices X, or None if there are over max_rank."""
-        max_rank = X.shape[0] if max_rank is None else max_rank
-        exact = kernel.features(X)
-        if exact is not None:
-            return cls(exact, kernel.features, 0.0) if exact.shape[1] <= max_rank or issparse(exact) else None
-        diagonal = np.asarray(kernel.diagonal(X), np.float64)
-        found = pivoted_cholesky(lambda i: kernel.columns(X, X, [i])[:, 0], diagonal, tolerance, max_rank)
-        if found is None:
-            return None
-        features, pivots = found
-        corner = features[pivots]  # lower triangular
+    @abstractmethod
+    def transform(self, X: Any) -> Any:
+        """Return the features of other vertices."""
 
-        def transform(new: Any) -> Array:
-            return np.asarray(solve_triangular(corner, kernel.columns(new, X, pivots).T, lower=True).T)
 
-        return cls(features, transform, tolerance)
+class ExactMap(FeatureMap):
+    """The features of a kernel that has finitely many."""
+
+    def __init__(self, kernel: Kernel, train: Any) -> None:
+        super().__init__(train)
+        self.kernel = kernel
+
+    def transform(self, X: Any) -> Any:
+        """Return the features of other vertices."""
+        return self.kernel.features(X)
+
+
+class CholeskyMap(FeatureMap):
+    """Features from kernel values with the pivots: ``k(x, pivots) L⁻ᵀ``."""
+
+    def __init__(self, kernel: Kernel, X: Any, train: Array, pivots: Array, tolerance: float) -> None:
+        super().__init__(train)
+        self.kernel, self.X, self.pivots, self.tolerance = kernel, X, pivots, tolerance
+
+    def transform(self, X: Any) -> Array:
+        """Return the features of other vertices."""
+        corner = self.train[self.pivots]  # lower triangular
+        return np.asarray(solve_triangular(corner, self.kernel.columns(X, self.X, self.pivots).T, lower=True).T)
+
+
+def feature_map(kernel: Kernel, X: Any, tolerance: float, max_rank: int | None = None) -> FeatureMap | None:
+    """Return the features of a resolved kernel at the training vertices X, or None if there are over ``max_rank``.
+
+    >>> import numpy as np, vectrick as vt
+    >>> X = np.linspace(0, 1, 50)[:, None]
+    >>> found = feature_map(vt.Gaussian(gamma=1.0), X, 1e-12)
+    >>> found.rank < 15, bool(np.allclose(found.train, found.transform(X)))
+    (True, True)
+    """
+    max_rank = X.shape[0] if max_rank is None else max_rank
+    exact = kernel.features(X)
+    if exact is not None:
+        return ExactMap(kernel, exact)
+    diagonal = np.asarray(kernel.diagonal(X), np.float64)
+    found = pivoted_cholesky(lambda i: kernel.columns(X, X, [i])[:, 0], diagonal, tolerance, max_rank)
+    return None if found is None else CholeskyMap(kernel, X, *found, tolerance)
 
 
 def pivoted_cholesky(

@@ -63,6 +63,20 @@ def kron(
     return KronOperator(as_factor(M, "M"), as_factor(N, "N"), None, None, Options(path, n_threads, max_memory))
 
 
+def plan_kron(M: Any, N: Any, rows: Any, cols: Any, *, n_threads: int | None = None) -> Plan:
+    """Return the plan of ``kron(M, N)[rows, cols]`` without sorting or copying anything for it; one object for both means one graph."""
+    factors = as_factor(M, "M"), as_factor(N, "N")
+    (a, b), (c, d) = (factor.shape for factor in factors)
+    row_edges = as_pair(rows, (a, c), ("p", "q"), "rows")
+    col_edges = row_edges if rows is cols else as_pair(cols, (b, d), ("r", "t"), "columns")
+    dtype = np.result_type(factors[0].dtype, factors[1].dtype)
+    problem = Problem.of(*factors, row_edges, col_edges, dtype, count_threads(n_threads))
+    limit = memory_limit(None)
+    if problem.is_zero:
+        return zero_plan(problem, limit, "an estimate")
+    return choose(problem, "auto", limit, "an estimate")[1]
+
+
 @dataclass(frozen=True)
 class Options:
     """What the caller asked for."""

@@ -16,7 +16,7 @@ from vectrick.solvers.space import Dual, Element, Space
 
 Array = Any
 
-LINEAR = ("cg", "minres", "qmr", "direct")  # they solve a quadratic problem at one go
+LINEAR = ("cg", "minres", "qmr", "direct", "eigen")  # they solve a quadratic problem at one go
 SOLVERS = ("auto", *LINEAR, "newton", "newton-qmr", "newton-direct", "lbfgs", "box")
 
 
@@ -100,6 +100,8 @@ def minimise(
     elif name == "lbfgs":
         found = lbfgs(space, loss, alpha, start=start, **common)
     else:
+        if name == "newton-direct":
+            common["tol"] = min(tol, 1e-9)  # a last step is cheap, and doubles the digits
         inner = Inner({"newton": "cg", "newton-qmr": "qmr", "newton-direct": "direct"}[name], inner_iter, step)
         found = newton(space, loss, alpha, inner=inner, start=start, **common)
     found.warn(name, tol)
@@ -130,6 +132,11 @@ def _solve_quadratic(
     callback: Callback | None,
 ) -> list[Solution]:
     """Solve ``(B + α I) x = -gradient at zero`` for every alpha."""
+    if name == "eigen":
+        raise ValueError(
+            "solver is 'eigen', which is for ridge regression in dual form on a complete graph without weights and "
+            "early stopping; use 'auto'"
+        )
     zero = space.zero(loss.y)
     curvature = loss.curvature(zero.f)
     rhs = space.lift(-loss.gradient(zero.f))

@@ -1,0 +1,398 @@
+"""The base of all estimators: parameters, fit, predictions."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from vectrick.backends.threads import count_threads
+from vectrick.data import Edges, VertexTable, hold_out_vertices
+from vectrick.estimators.form import FORMS, Form, choose_form
+from vectrick.estimators.inputs import Graph, as_edges, as_weights
+from vectrick.estimators.monitor import SCORES, Monitor, Validation
+from vectrick.estimators.predictor import Predictor
+from vectrick.estimators.side import Side
+from vectrick.losses import Loss, WithIntercept
+from vectrick.losses.base import Pointwise
+from vectrick.solvers import Solution, check_solver, minimise
+from vectrick.solvers.minimise import choose_solver
+
+Array = NDArray[Any]
+
+_MAX_ITER = {"newton": 100, "newton-qmr": 100, "newton-direct": 100, "box": 20000}  # 1000 for the others
+
+
+_PARAMETERS = """\
+    start_kernel, end_kernel : str, Kernel or callable
+        The vertex kernels k and g: "linear", "gaussian", "polynomial", "cosine", "tanimoto", "precomputed", a kernel
+        object such as ``vt.Gaussian(gamma=1.0)``, a sum or product of these, or a function of two feature tables.
+    alpha : float
+        The weight λ of the regularizer.
+    pairwise : str
+        How the two kernels become one of edges: "kronecker".
+    form : str
+        "dual" (a coefficient for each edge), "primal" (one for each pair of features; smooth kernels get theirs by pivoted
+        Cholesky), or "auto", the cheaper one; ``form_`` says which it was and why.
+    solver : str
+        "auto", or "cg", "minres", "qmr", "direct" (quadratic losses), "newton", "newton-qmr", "newton-direct", "lbfgs"
+        (smooth losses), "box" (hinge loss). The paper's settings are ``solver="minres", max_iter=100`` for ridge
+        regression and ``solver="newton-qmr", max_iter=10, inner_iter=10, step=1.0`` for the SVM.
+    max_iter : int, optional
+        The most iterations; by default 100 for Newton's method, 20 000 for "box", 1000 for the rest.
+    inner_iter : int
+        The most iterations in a step of Newton's method.
+    step : float, optional
+        A fixed step length δ of Newton's method; by default it is found by exact line search.
+    tol : float
+        When to stop: the norm of the gradient relative to that at zero; for "box" the duality gap relative to the risk.
+    fit_intercept : bool
+        Whether to add a constant that is not regularized, for labels that are not centred.
+    early_stopping : bool
+        Whether to stop when the score on held-out edges has not risen for ``n_iter_no_change`` iterations, and to go back
+        to the best one. The held-out edges are those of ``validation=`` in `fit`, or else ``validation_fraction`` of the
+        vertices of each side is held out, with the edges that touch them.
+    scoring : str
+        The score of early stopping: "auc", "concordance", "r2", or "auto" (AUC for two classes, R² for values,
+        concordance for rankings).
+    factor_tol : float
+        The error, relative to the largest kernel value, that a thin factor by pivoted Cholesky may have.
+    backend : str
+        "cpu".
+    dtype : str, optional
+        "float64" or "float32" for the computation; by default that of the vertex features.
+    n_threads : int, optional
+        By default all CPUs, or VECTRICK_NUM_THREADS.
+    verbose : int
+        1 prints a line for each iteration.
+    random_state : int, optional
+        The seed for holding out vertices.
+    n_start_features : int, optional
+        How many columns of a plain array X belong to the start vertex; not needed for `Edges`."""
+
+_ATTRIBUTES = """\
+    dual_coef_ : array of shape (n_edges,)
+        In dual form, the coefficients of the training edges.
+    coef_ : array of shape (n_start_features, n_end_features)
+        In primal form, the coefficients of pairs of features.
+    support_ : array
+        In dual form, the training edges with a coefficient that is not zero.
+    intercept_ : float
+        The constant, 0.0 without ``fit_intercept``.
+    form_, form_reason_ : str
+        "dual" or "primal", and why.
+    n_iter_ : int
+        The iterations made, or the one that early stopping went back to.
+    history_ : dict of lists
+        For each iteration: "iteration", "risk", "seconds", and with early stopping "score".
+    solution_ : Solution
+        Whether the solver converged, and why it stopped."""
+
+
+@dataclass(frozen=True)
+class Training:
+    """Everything that a fit starts from, checked."""
+
+    edges: Edges
+    graph: Graph
+    start: Side
+    end: Side
+    loss: Loss
+    held: Edges | None
+    held_labels: Array | None
+    rows: Array  # which of the user's edges are trained on
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the computation."""
+        return np.dtype(self.loss.y.dtype)
+
+
+class KronEstimator(BaseEstimator):
+    """A kernel machine on the Kronecker product kernel ``k(d, d') · g(t, t')`` of edges (d, t).
+
+    It minimises ``L(p) + ½ alpha ‖f‖²``. Subclasses say which loss L, and what the labels are. Their docstrings say
+    ``<shared parameters>`` and ``<shared attributes>`` for what is common to all.
+    """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        doc = cls.__doc__ or ""
+        cls.__doc__ = doc.replace("    <shared parameters>", _PARAMETERS).replace("    <shared attributes>", _ATTRIBUTES)
+
+    def __init__(
+        self,
+        start_kernel: Any = "linear",
+        end_kernel: Any = "linear",
+        *,
+        alpha: float = 1.0,
+        pairwise: str = "kronecker",
+        form: str = "auto",
+        solver: str = "auto",
+        max_iter: int | None = None,
+        inner_iter: int = 100,
+        step: float | None = None,
+        tol: float = 1e-6,
+        fit_intercept: bool = False,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.25,
+        n_iter_no_change: int = 5,
+        scoring: str = "auto",
+        factor_tol: float = 1e-12,
+        backend: str = "cpu",
+        dtype: str | None = None,
+        n_threads: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+        n_start_features: int | None = None,
+    ) -> None:
+        self.start_kernel = start_kernel
+        self.end_kernel = end_kernel
+        self.alpha = alpha
+        self.pairwise = pairwise
+        self.form = form
+        self.solver = solver
+        self.max_iter = max_iter
+        self.inner_iter = inner_iter
+        self.step = step
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.scoring = scoring
+        self.factor_tol = factor_tol
+        self.backend = backend
+        self.dtype = dtype
+        self.n_threads = n_threads
+        self.verbose = verbose
+        self.random_state = random_state
+        self.n_start_features = n_start_features
+
+    # What a subclass says about itself.
+
+    @property
+    @abstractmethod
+    def _loss_type(self) -> type[Loss]:
+        """The loss, before there are labels."""
+
+    @abstractmethod
+    def _encode(self, y: Any, n_edges: int) -> Array:
+        """Check labels for training and return them as numbers, setting ``classes_`` where there are classes."""
+
+    @abstractmethod
+    def _encode_validation(self, y: Any, n_edges: int) -> Array:
+        """Check labels for validation and return them as numbers."""
+
+    @abstractmethod
+    def _auto_scoring(self, y: Array) -> str:
+        """Return the score that "auto" stands for."""
+
+    def _make_loss(self, y: Array, weight: Array | None, edges: Edges) -> Loss:
+        return self._loss_type(y, weight)
+
+    # Fitting
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, validation: tuple[Any, Any] | None = None) -> Self:
+        """Train on edges X with labels y.
+
+        Parameters
+        ----------
+        X : Edges or array
+            One row for each edge; see ``n_start_features`` for plain arrays.
+        y : array
+            A label for each edge.
+        sample_weight : array, optional
+            A weight for each edge.
+        validation : (X, y), optional
+            Edges and labels for early stopping, in place of a held-out part of X.
+
+        Returns
+        -------
+        self
+        """
+        self._finish(self._load(X, y, sample_weight, validation))
+        return self
+
+    def _load(self, X: Any, y: Any, sample_weight: Any, validation: tuple[Any, Any] | None) -> Training:
+        """Check everything, set validation edges apart, and settle the kernels."""
+        self._check_parameters(validation)
+        edges = as_edges(self, X, reset=True)
+        labels = self._encode(y, len(edges))
+        weight = as_weights(sample_weight, len(edges))
+        rows = np.ones(len(edges), bool)
+        held, held_labels = None, None
+        if validation is not None:
+            held = as_edges(self, validation[0], reset=False)
+            held_labels = self._encode_validation(validation[1], len(held))
+        elif self.early_stopping:
+            rows, held, held_labels = self._hold_out(edges, labels)
+        if weight is not None:
+            rows &= weight > 0  # an edge without weight is no edge
+        if not rows.all():
+            edges, labels = edges[rows], labels[rows]
+            weight = None if weight is None else weight[rows]
+        graph = Graph.of(edges)
+        start = Side(self.start_kernel, "start", edges.start_table, graph.used_start)
+        end = Side(self.end_kernel, "end", edges.end_table, graph.used_end)
+        if held is not None:
+            start.check(held.start_table)
+            end.check(held.end_table)
+        dtype = self._compute_dtype(edges)
+        loss = self._make_loss(labels.astype(dtype), None if weight is None else weight.astype(dtype), edges)
+        return Training(edges, graph, start, end, loss, held, held_labels, rows)
+
+    def _form(self, training: Training) -> Form:
+        """Choose dual or primal form and make its operator."""
+        sides = training.graph, training.start, training.end
+        limits: dict[str, Any] = {"tolerance": self.factor_tol, "n_threads": self.n_threads}
+        return choose_form(self.form, *sides, dtype=training.dtype, **limits)
+
+    def _finish(self, training: Training) -> None:
+        """Choose the form, minimise, and keep the result."""
+        form, loss = self._form(training), training.loss
+        if self.fit_intercept and isinstance(loss, Pointwise) and loss.is_smooth:
+            loss = WithIntercept(loss)
+        intercept = loss.intercept if isinstance(loss, WithIntercept) else None
+        validation = self._validation(form, training)
+        monitor = Monitor(type(self).__name__, self.verbose, validation, self.n_iter_no_change, intercept)
+        solver = choose_solver(form.space, loss, validation is not None) if self.solver == "auto" else self.solver
+        solution = minimise(
+            form.space,
+            loss,
+            self.alpha,
+            solver=solver,
+            max_iter=_MAX_ITER.get(solver, 1000) if self.max_iter is None else self.max_iter,
+            inner_iter=self.inner_iter,
+            step=self.step,
+            tol=self.tol,
+            fit_intercept=self.fit_intercept,
+            callback=monitor,
+        )
+        x, predictions, n_iter = solution.x, solution.predictions, solution.n_iter
+        if monitor.best is not None:
+            x, predictions, n_iter = monitor.best, monitor.best_predictions, monitor.best_iteration
+        constant = solution.intercept if intercept is None else intercept(predictions)
+        self._keep(form, training.rows, x, constant, n_iter, solution, monitor.history)
+
+    def _validation(self, form: Form, training: Training) -> Validation | None:
+        """Return what scores the held-out edges, if there are any."""
+        if training.held is None or training.held_labels is None:
+            return None
+        scoring = self._auto_scoring(training.held_labels) if self.scoring == "auto" else self.scoring
+        everything = form.predictor(np.ones(form.space.size, training.dtype), self.n_threads)
+        return Validation(everything.operator(training.held), training.held_labels, scoring)
+
+    def _keep(
+        self,
+        form: Form,
+        rows: Array,
+        x: Array,
+        intercept: float,
+        n_iter: int,
+        solution: Solution,
+        history: dict[str, list[Any]],
+    ) -> None:
+        """Set the fitted attributes."""
+        for name in ("dual_coef_", "support_", "coef_"):
+            self.__dict__.pop(name, None)
+        self._predictor = form.predictor(x, self.n_threads)
+        self.solution_, self.intercept_ = solution, float(intercept)
+        self.n_iter_, self.history_ = n_iter, history
+        self.form_, self.form_reason_, self.plan_ = form.name, form.reason, form.plan
+        if form.name == "primal":
+            self.coef_ = self._predictor.core
+            return
+        self.dual_coef_ = x
+        if not rows.all():  # edges that were left out have no coefficient
+            self.dual_coef_ = np.zeros(len(rows), x.dtype)
+            self.dual_coef_[rows] = x
+        self.support_ = np.flatnonzero(self.dual_coef_)
+
+    def _hold_out(self, edges: Edges, labels: Array) -> tuple[Array, Edges, Array]:
+        """Return which edges to train on, and the held-out ones with their labels."""
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        train, test = hold_out_vertices(edges, self.validation_fraction, np.random.default_rng(seed))
+        for part, mask in (("training", train), ("validation", test)):
+            if not mask.any() or len(np.unique(labels[mask])) < 2:
+                raise ValueError(
+                    f"validation_fraction is {self.validation_fraction}, which leaves {int(mask.sum())} edges with "
+                    f"{len(np.unique(labels[mask]))} different labels in the {part} part; choose another fraction or "
+                    "random_state, or give validation=(X, y)"
+                )
+        return train, edges[test], labels[test]
+
+    def _compute_dtype(self, edges: Edges) -> np.dtype[Any]:
+        if self.dtype is not None:
+            return np.dtype(self.dtype)
+        return np.result_type(edges.start_table.features.dtype, edges.end_table.features.dtype)
+
+    def _check_parameters(self, validation: Any) -> None:
+        """Refuse parameters that cannot be meant, before any work is done."""
+        if isinstance(self.alpha, bool) or not isinstance(self.alpha, Real) or not 0 < self.alpha < np.inf:
+            raise ValueError(f"alpha is {self.alpha!r}, but it must be a positive number")
+        choices = (
+            ("pairwise", ("kronecker",)),
+            ("form", FORMS),
+            ("backend", ("cpu",)),
+            ("dtype", (None, "float32", "float64", np.float32, np.float64)),
+            ("scoring", ("auto", *SCORES)),
+        )
+        for name, allowed in choices:
+            value = getattr(self, name)
+            if not any(value is choice or value == choice for choice in allowed):
+                shown = ", ".join(repr(choice) for choice in allowed if not isinstance(choice, type))
+                raise ValueError(f"{name} is {value!r}, but it must be one of {shown}")
+        for name, least in (("max_iter", 1), ("inner_iter", 1), ("n_iter_no_change", 1)):
+            value = getattr(self, name)
+            if value is None and name == "max_iter":
+                continue
+            if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+                raise ValueError(f"{name} is {value!r}, but it must be an integer of at least {least}")
+        for name in ("tol", "factor_tol"):
+            if not isinstance(getattr(self, name), Real) or not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)!r}, but it must be a number in [0, 1)")
+        if self.step is not None and not (isinstance(self.step, Real) and self.step > 0):
+            raise ValueError(f"step is {self.step!r}, but it must be a positive number or None")
+        if not (isinstance(self.validation_fraction, Real) and 0 < self.validation_fraction < 1):
+            raise ValueError(f"validation_fraction is {self.validation_fraction!r}, but it must be between 0 and 1")
+        if validation is not None and not (isinstance(validation, tuple | list) and len(validation) == 2):
+            raise ValueError(f"validation is of type {type(validation).__name__}, but it must be a pair (X, y)")
+        count_threads(self.n_threads)
+        check_solver(self.solver, self._loss_type)
+
+    # Predicting
+
+    def _decide(self, X: Any) -> Array:
+        """Return the real-valued predictions for edges."""
+        check_is_fitted(self)
+        edges = as_edges(self, X, reset=False)
+        predictor: Predictor = self._predictor
+        return predictor.predict(edges) + self.intercept_
+
+    def predict_grid(self, start_features: Any, end_features: Any) -> Array:
+        """Return the real-valued predictions for every pair of a start and an end vertex, a row for each start vertex.
+
+        The vertices are given by their features (or rows of a precomputed kernel). It is computed in blocks.
+        """
+        check_is_fitted(self)
+        tables = VertexTable(start_features, "start_features"), VertexTable(end_features, "end_features")
+        return self._predictor.grid(*tables) + self.intercept_
+
+    def top_k(self, start_features: Any, end_features: Any, k: int) -> tuple[Array, Array]:
+        """Return the k end vertices with the largest predictions for each start vertex, and the predictions.
+
+        Both arrays have a row for each start vertex, the best first; equal predictions are in the order of the end
+        vertices. The whole grid is never held.
+        """
+        check_is_fitted(self)
+        start, end = VertexTable(start_features, "start_features"), VertexTable(end_features, "end_features")
+        if isinstance(k, bool) or not isinstance(k, Integral) or not 1 <= k <= len(end):
+            raise ValueError(f"k is {k!r}, but it must be an integer from 1 to the number of end vertices, {len(end)}")
+        which, scores = self._predictor.top_k(start, end, int(k))
+        return which, scores + self.intercept_

@@ -1,0 +1,60 @@
+"""What the classifiers share: labels of any two values, and decisions."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+
+from vectrick.estimators.base import KronEstimator
+from vectrick.estimators.inputs import as_classes
+
+Array = NDArray[Any]
+
+
+class KronClassifier(ClassifierMixin, KronEstimator):
+    """A kernel machine for two classes; the second of ``classes_`` is the positive one."""
+
+    def _encode(self, y: Any, n_edges: int) -> Array:
+        labels = as_classes(y, n_edges)
+        check_classification_targets(labels)
+        classes = np.unique(labels)
+        if len(classes) < 2:
+            raise ValueError(f"y has one class only, {classes[0].item()!r}, but a classifier needs two")
+        if len(classes) > 2:
+            raise ValueError(
+                f"Only binary classification is supported. The type of the target is {type_of_target(labels)}: y has "
+                f"{len(classes)} classes"
+            )
+        self.classes_ = classes
+        return self._signs(labels)
+
+    def _encode_validation(self, y: Any, n_edges: int) -> Array:
+        labels = as_classes(y, n_edges)
+        unknown = np.setdiff1d(labels, self.classes_)
+        if len(unknown):
+            raise ValueError(f"validation has the class {unknown[0].item()!r}, which the training labels do not have")
+        if len(np.unique(labels)) < 2:
+            raise ValueError("validation has one class only, but a score needs two")
+        return self._signs(labels)
+
+    def _signs(self, labels: Array) -> Array:
+        return np.where(labels == self.classes_[1], 1.0, -1.0)
+
+    def _auto_scoring(self, y: Array) -> str:
+        return "auc"
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the real-valued predictions for edges; positive ones mean the second class."""
+        return self._decide(X)
+
+    def predict(self, X: Any) -> Array:
+        """Return the class of each edge."""
+        positive = self._decide(X) > 0
+        return self.classes_[positive.astype(int)]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags

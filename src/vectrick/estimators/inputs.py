@@ -1,0 +1,134 @@
+"""What users give: edges or plain arrays, labels, weights; checked, and in one form."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import validate_data
+
+from vectrick.data import Edges, VertexTable
+
+Array = NDArray[Any]
+
+
+def as_edges(estimator: Any, X: Any, reset: bool) -> Edges:
+    """Return X as edges: it is `Edges`, or a plain array of concatenated features whose equal rows are one vertex."""
+    if isinstance(X, Edges):
+        if reset:
+            estimator.n_features_in_ = 2
+        return X
+    array = validate_data(estimator, X, reset=reset, dtype=[np.float64, np.float32], ensure_min_features=1)
+    n_start = estimator.n_start_features
+    if n_start is None:
+        raise ValueError(
+            f"X is an array with {array.shape[1]} columns, but n_start_features is None: give Edges, or say how many of "
+            "the columns belong to the start vertex"
+        )
+    if isinstance(n_start, bool) or n_start != int(n_start) or n_start < 1:
+        raise ValueError(f"n_start_features is {n_start!r}, but it must be a positive integer")
+    if n_start >= array.shape[1]:
+        raise ValueError(
+            f"X has {array.shape[1]} feature(s) and n_start_features is {n_start}, but both the start and the end vertex "
+            "need at least one"
+        )
+    start_rows, start = np.unique(array[:, :n_start], axis=0, return_inverse=True)
+    end_rows, end = np.unique(array[:, n_start:], axis=0, return_inverse=True)
+    tables = VertexTable(start_rows, "start_features"), VertexTable(end_rows, "end_features")
+    return Edges._of(start.astype(np.int32), end.astype(np.int32), *tables)
+
+
+def as_weights(sample_weight: Any, n_edges: int) -> Array | None:
+    """Return weights of edges as finite numbers that are not negative, or None."""
+    if sample_weight is None:
+        return None
+    weight = np.asarray(sample_weight, np.float64)
+    if weight.ndim == 0:
+        weight = np.full(n_edges, float(weight))
+    if weight.shape != (n_edges,):
+        raise ValueError(f"sample_weight has shape {weight.shape}, but there are {n_edges} edges")
+    wrong = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
+    if wrong.size:
+        at = wrong[0]
+        raise ValueError(f"sample_weight[{at}] is {weight[at]}, but weights must be finite and not negative")
+    if not weight.any():
+        raise ValueError("sample_weight is zero for every edge, so there is nothing to train on")
+    return weight
+
+
+def as_real_labels(y: Any, n_edges: int) -> Array:
+    """Return real-valued labels, or say what is wrong with them."""
+    labels = _as_vector(y, n_edges)
+    try:
+        labels = labels.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"y has dtype {labels.dtype}, but it must hold real numbers") from None
+    wrong = np.flatnonzero(~np.isfinite(labels))
+    if wrong.size:
+        raise ValueError(f"y contains NaN or infinity: y[{wrong[0]}] is {labels[wrong[0]]}")
+    return labels
+
+
+def as_classes(y: Any, n_edges: int) -> Array:
+    """Return class labels as they are, checked to be a vector without missing values."""
+    labels = _as_vector(y, n_edges)
+    if labels.dtype.kind == "f":
+        as_real_labels(labels, n_edges)
+    return labels
+
+
+def _as_vector(y: Any, n_edges: int) -> Array:
+    from sklearn.utils import column_or_1d
+
+    if y is None:
+        raise ValueError("y is None, but fit requires y to be passed: a label for each edge")
+    labels = column_or_1d(y, warn=True)
+    if len(labels) != n_edges:
+        raise ValueError(f"y has length {len(labels)}, but X has {n_edges} edges: inconsistent numbers of samples")
+    if n_edges == 0:
+        raise ValueError("X has no edges, so there is nothing to train on: 0 sample(s)")
+    return np.asarray(labels)
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Training edges between numbered training vertices: positions in ``used_start`` and ``used_end``."""
+
+    start: Array
+    end: Array
+    used_start: Array
+    used_end: Array
+
+    @classmethod
+    def of(cls, edges: Edges) -> "Graph":
+        """Number the vertices that occur."""
+        used_start, start = _number(edges.start, len(edges.start_table))
+        used_end, end = _number(edges.end, len(edges.end_table))
+        return cls(start, end, used_start, used_end)
+
+    @property
+    def pair(self) -> tuple[Array, Array]:
+        """The edges as indices of ``G ⊗ K``."""
+        return self.end, self.start
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every pair of vertices is an edge exactly once."""
+        m, q = len(self.used_start), len(self.used_end)
+        if len(self.start) != m * q:
+            return False
+        seen = np.zeros(m * q, bool)
+        seen[self.start.astype(np.int64) * q + self.end] = True
+        return bool(seen.all())
+
+
+def _number(vertices: Array, size: int) -> tuple[Array, Array]:
+    """Return the vertices that occur, and every vertex as its place among them; O(n + size)."""
+    occurs = np.zeros(size, bool)
+    occurs[vertices] = True
+    used = np.flatnonzero(occurs).astype(np.int32)
+    if len(used) == size:
+        return used, vertices
+    place = np.zeros(size, np.int32)
+    place[used] = np.arange(len(used), dtype=np.int32)
+    return used, place[vertices]

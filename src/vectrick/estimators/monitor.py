@@ -1,0 +1,84 @@
+"""What happens after each iteration: the history, progress for people, and early stopping."""
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import r2_score, roc_auc_score
+
+from vectrick.metrics import concordance_index
+from vectrick.solvers import Iterate
+
+Array = NDArray[Any]
+
+SCORES: dict[str, Callable[[Array, Array], float]] = {
+    "auc": roc_auc_score,
+    "concordance": concordance_index,
+    "r2": r2_score,
+}
+
+
+class Validation:
+    """Held-out edges: an operator from coefficients to their predictions, and a score."""
+
+    def __init__(self, operator: Any, y: Array, scoring: str) -> None:
+        self.operator, self.y, self.scoring = operator, y, scoring
+
+    def score(self, coefficients: Array, intercept: float) -> float:
+        """Return the score of coefficients; one prediction."""
+        return float(SCORES[self.scoring](self.y, self.operator @ coefficients + intercept))
+
+
+class Monitor:
+    """The callback of a fit: it records, reports, and stops after ``patience`` iterations without a better score."""
+
+    def __init__(
+        self,
+        name: str,
+        verbose: int,
+        validation: Validation | None = None,
+        patience: int = 5,
+        intercept: Callable[[Array], float] | None = None,
+    ) -> None:
+        self.name, self.verbose, self.validation, self.patience = name, verbose, validation, patience
+        self.intercept = intercept
+        self.history: dict[str, list[Any]] = {"iteration": [], "risk": [], "seconds": []}
+        if validation is not None:
+            self.history["score"] = []
+        self.best: Array | None = None
+        self.best_predictions: Array | None = None
+        self.best_iteration = 0
+        self.best_score = -np.inf
+        self._begin = time.perf_counter()
+
+    def __call__(self, iterate: Iterate) -> bool:
+        """Take in an iteration; say whether to stop."""
+        self.history["iteration"].append(iterate.n_iter)
+        self.history["risk"].append(iterate.risk)
+        stop = False
+        if self.validation is not None:
+            stop = self._judge(self.validation, iterate)
+        self.history["seconds"].append(time.perf_counter() - self._begin)
+        if self.verbose:
+            self._report(iterate)
+        return stop
+
+    def _judge(self, validation: Validation, iterate: Iterate) -> bool:
+        intercept = 0.0 if self.intercept is None else self.intercept(iterate.predictions)
+        score = validation.score(iterate.x, intercept)
+        self.history["score"].append(score)
+        if score > self.best_score:
+            self.best_score, self.best_iteration = score, iterate.n_iter
+            self.best, self.best_predictions = np.array(iterate.x), np.array(iterate.predictions)
+        return iterate.n_iter - self.best_iteration >= self.patience
+
+    def _report(self, iterate: Iterate) -> None:
+        score = ""
+        if self.validation is not None:
+            score = f", validation {self.validation.scoring} {self.history['score'][-1]:.4f}"
+        seconds = self.history["seconds"][-1]
+        line = f"{self.name}: iteration {iterate.n_iter}, risk {iterate.risk:.6g}{score}, {seconds:.2f} s"
+        print(line, file=sys.stderr, flush=True)

@@ -1,0 +1,188 @@
+"""Predictions of a fitted model: for edges, for grids in blocks, and the best of a grid."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
+
+from vectrick.backends.memory import available_memory, format_bytes
+from vectrick.data import Edges, VertexTable
+from vectrick.estimators.inputs import Graph
+from vectrick.estimators.side import Side, checked_features
+from vectrick.kernels import FeatureMap
+from vectrick.operators import kron
+
+Array = NDArray[Any]
+
+_BLOCK_BYTES = 1 << 26  # of a block of a grid
+
+
+class Predictor(ABC):
+    """A function of edges, ``f(d, t) = Σ core[i, j] φᵢ(d) ψⱼ(t)``.
+
+    In dual form φ and ψ are the kernel values with the training vertices and the core holds the dual coefficients; in
+    primal form they are features and the core holds the primal coefficients.
+    """
+
+    def __init__(self, start: Side, end: Side, n_threads: int | None) -> None:
+        self.start, self.end, self.n_threads = start, end, n_threads
+
+    @abstractmethod
+    def start_functions(self, features: Any) -> Any:
+        """Return φ of start vertices, a row for each."""
+
+    @abstractmethod
+    def end_functions(self, features: Any) -> Any:
+        """Return ψ of end vertices, a row for each."""
+
+    @property
+    @abstractmethod
+    def core(self) -> Any:
+        """The coefficients as a matrix, dense or sparse."""
+
+    @abstractmethod
+    def operator(self, edges: Edges) -> Any:
+        """Return the operator that makes predictions for edges from the vector of coefficients."""
+
+    @abstractmethod
+    def predict(self, edges: Edges) -> Array:
+        """Return the predictions for edges."""
+
+    def _functions(self, edges: Edges) -> tuple[Graph, Any, Any]:
+        """Return the vertices of the edges, and φ and ψ of each."""
+        self.start.check(edges.start_table)
+        self.end.check(edges.end_table)
+        graph = Graph.of(edges)
+        first = self.start_functions(checked_features(edges.start_table, graph.used_start))
+        second = self.end_functions(checked_features(edges.end_table, graph.used_end))
+        return graph, first, second
+
+    def grid(self, start: VertexTable, end: VertexTable) -> Array:
+        """Return the predictions for all pairs, in blocks; the result has to fit into memory."""
+        n_bytes = 8 * len(start) * len(end)
+        if n_bytes > available_memory():
+            raise MemoryError(
+                f"the grid of {len(start)} × {len(end)} predictions takes {format_bytes(n_bytes)}, but there are only "
+                f"{format_bytes(available_memory())}; take fewer vertices at a time, or use top_k"
+            )
+        out = np.empty((len(start), len(end)))
+        for rows, cols, block in self._blocks(start, end):
+            out[rows, cols] = block
+        return out
+
+    def top_k(self, start: VertexTable, end: VertexTable, k: int) -> tuple[Array, Array]:
+        """Return for each start vertex the k end vertices with the largest predictions, and these, the best first."""
+        best = np.full((len(start), k), -np.inf)
+        which = np.full((len(start), k), -1, np.int64)
+        for rows, cols, block in self._blocks(start, end):
+            scores = np.hstack([best[rows], block])
+            names = np.hstack([which[rows], np.broadcast_to(np.arange(cols.start, cols.stop), block.shape)])
+            if scores.shape[1] > 4 * k:  # only the best need to be sorted; ties at the edge go to all of them
+                bound = np.partition(scores, -k, axis=1)[:, -k]
+                width = int((scores >= bound[:, None]).sum(axis=1).max())
+                order = np.argsort(scores < bound[:, None], axis=1, kind="stable")[:, :width]
+                scores, names = np.take_along_axis(scores, order, 1), np.take_along_axis(names, order, 1)
+            order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+            best[rows], which[rows] = np.take_along_axis(scores, order, 1), np.take_along_axis(names, order, 1)
+        return which, best
+
+    def _blocks(self, start: VertexTable, end: VertexTable) -> Iterator[tuple[slice, slice, Array]]:
+        """Yield the grid of predictions block by block."""
+        self.start.check(start)
+        self.end.check(end)
+        core = self.core
+        wide = core.shape[1]
+        n_rows = max(1, _BLOCK_BYTES // (8 * max(core.shape[0], wide)))
+        n_cols = max(1, _BLOCK_BYTES // (8 * max(min(n_rows, len(start)), wide)))
+        kept: dict[int, Any] = {}  # ψ of the end vertices, where all of them fit
+        keep = 8 * wide * len(end) <= available_memory() // 4
+        for top in range(0, len(start), n_rows):
+            rows = slice(top, min(top + n_rows, len(start)))
+            first = self.start_functions(checked_features(start, np.arange(rows.start, rows.stop)))
+            left = np.asarray(first @ core) if not issparse(first) or not issparse(core) else (first @ core).toarray()
+            for low in range(0, len(end), n_cols):
+                cols = slice(low, min(low + n_cols, len(end)))
+                second = kept.get(low)
+                if second is None:
+                    second = self.end_functions(checked_features(end, np.arange(cols.start, cols.stop)))
+                    if keep:
+                        kept[low] = second
+                yield rows, cols, np.asarray((second @ left.T).T)
+
+
+class DualPredictor(Predictor):
+    """Kernel values with the training vertices, and the coefficients of the support edges."""
+
+    def __init__(self, start: Side, end: Side, graph: Graph, a: Array, n_threads: int | None) -> None:
+        super().__init__(start, end, n_threads)
+        support = np.flatnonzero(a)
+        # All edges keep their order while most have a coefficient; a validation operator relies on it only in training.
+        self.graph = graph if len(support) == len(a) else Graph(
+            graph.start[support], graph.end[support], graph.used_start, graph.used_end
+        )
+        self.a = a[support]
+
+    def start_functions(self, features: Any) -> Array:
+        """Return the kernel values with the training start vertices."""
+        return self.start.rows(features).astype(self.a.dtype, copy=False)
+
+    def end_functions(self, features: Any) -> Array:
+        """Return the kernel values with the training end vertices."""
+        return self.end.rows(features).astype(self.a.dtype, copy=False)
+
+    @property
+    def core(self) -> Any:
+        """The dual coefficients, a row for each start vertex and a column for each end vertex; equal edges add up."""
+        shape = (len(self.graph.used_start), len(self.graph.used_end))
+        entries = csr_array((self.a, (self.graph.start, self.graph.end)), shape)
+        return entries.toarray() if entries.nnz > 0.05 * shape[0] * shape[1] else entries
+
+    def operator(self, edges: Edges) -> Any:
+        """Return ``R̂ (Ĝ ⊗ K̂) Rᵀ``."""
+        graph, K, G = self._functions(edges)
+        return kron(G, K, n_threads=self.n_threads)[graph.pair, self.graph.pair]
+
+    def predict(self, edges: Edges) -> Array:
+        """Return the predictions for edges."""
+        if len(self.a) == 0 or len(edges) == 0:
+            self.start.check(edges.start_table)
+            self.end.check(edges.end_table)
+            return np.zeros(len(edges), self.a.dtype)
+        return np.asarray(self.operator(edges) @ self.a)
+
+
+class PrimalPredictor(Predictor):
+    """Features of vertices, and a coefficient for each pair of a start and an end feature."""
+
+    def __init__(
+        self, start: Side, end: Side, start_map: FeatureMap, end_map: FeatureMap, w: Array, n_threads: int | None
+    ) -> None:
+        super().__init__(start, end, n_threads)
+        self.start_map, self.end_map, self.w = start_map, end_map, w
+
+    def start_functions(self, features: Any) -> Any:
+        """Return the features of start vertices."""
+        return self.start_map.transform(features).astype(self.w.dtype, copy=False)
+
+    def end_functions(self, features: Any) -> Any:
+        """Return the features of end vertices."""
+        return self.end_map.transform(features).astype(self.w.dtype, copy=False)
+
+    @property
+    def core(self) -> Array:
+        """The primal coefficients, a row for each start feature and a column for each end feature."""
+        return self.w.reshape(self.end_map.rank, self.start_map.rank).T
+
+    def operator(self, edges: Edges) -> Any:
+        """Return ``R̂ (T̂ ⊗ D̂)``."""
+        graph, D, T = self._functions(edges)
+        return kron(T, D, n_threads=self.n_threads)[graph.pair, :]
+
+    def predict(self, edges: Edges) -> Array:
+        """Return the predictions for edges."""
+        if len(edges) == 0:
+            return np.zeros(0, self.w.dtype)
+        return np.asarray(self.operator(edges) @ self.w)

@@ -1,0 +1,135 @@
+"""One side of a model: the training vertices of the start or the end, their kernel, and its thin factor."""
+
+import warnings
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cholesky, eigh
+from scipy.sparse import issparse
+
+from vectrick.data import VertexTable
+from vectrick.kernels import FeatureMap, Kernel, Precomputed, as_kernel, feature_map
+
+Array = NDArray[Any]
+
+_ROUNDING = 1e-8  # relative size of negative eigenvalues and of asymmetry that may come from rounding
+_SHOWN = 5  # vertices named in an error
+
+
+class Side:
+    """The kernel of one side, settled on its training vertices.
+
+    Parameters
+    ----------
+    kernel : name, kernel or function
+        What the user gave.
+    name : str
+        "start" or "end".
+    table : VertexTable
+        The table that the vertices are from.
+    used : array
+        The rows of the table that are training vertices.
+    """
+
+    def __init__(self, kernel: Any, name: str, table: VertexTable, used: Array) -> None:
+        self.name = name
+        given = as_kernel(kernel, f"{name}_kernel")
+        if isinstance(given, Precomputed) and table.n_features != len(table):
+            raise ValueError(
+                f"{name}_kernel is precomputed, so {table.name} must be square, but it is {len(table)} × {table.n_features}"
+            )
+        if table.n_features == 0:
+            raise ValueError(f"{table.name} has 0 feature(s), but a minimum of 1 is required")
+        self.n_columns = table.n_features
+        self.vertices = checked_features(table, used)
+        self.kernel: Kernel = given.resolve(self.vertices, used)
+        self._projection: Array | None = None  # onto what is positive in a kernel that is not
+
+    @cached_property
+    def matrix(self) -> Array:
+        """The kernel matrix of the training vertices, made positive semi-definite where it is not."""
+        K = np.asarray(self.kernel(self.vertices, self.vertices), np.float64)
+        return K if self.kernel.is_psd else self._repaired(K)
+
+    def factor(self, tolerance: float, max_rank: int | None = None) -> FeatureMap | None:
+        """Return features of the vertices whose inner products are the kernel, or None if there are over max_rank."""
+        if not self.kernel.is_psd:
+            K = self.matrix
+            if self._projection is not None:
+                values, vectors = eigh(K)
+                kept = values > _ROUNDING * values[-1]
+                return None if max_rank is not None and kept.sum() > max_rank else SpectralMap(self, values[kept], vectors[:, kept])
+        return feature_map(self.kernel, self.vertices, tolerance, max_rank)
+
+    def rows(self, features: Any) -> Array:
+        """Return the kernel values between other vertices and the training vertices."""
+        K = np.asarray(self.kernel(features, self.vertices))
+        return K if self._projection is None else K @ self._projection
+
+    def check(self, table: VertexTable) -> None:
+        """Refuse a table with other columns than the one trained with."""
+        if table.n_features != self.n_columns:
+            raise ValueError(
+                f"{self.name}_features has {table.n_features} columns, but the model was trained with {self.n_columns}"
+            )
+
+    def _repaired(self, K: Array) -> Array:
+        if not np.isfinite(K).all():
+            raise ValueError(f"{self.name}_kernel has values that are NaN or infinite")
+        size = max(float(np.abs(K).max(initial=0.0)), 1e-300)
+        skew = float(np.abs(K - K.T).max(initial=0.0))
+        if skew > _ROUNDING * size:
+            warnings.warn(
+                f"{self.name}_kernel is not symmetric (entries differ by up to {skew:.2g}); (K + Kᵀ) / 2 is used in training",
+                UserWarning,
+                stacklevel=2,
+            )
+        K = 0.5 * (K + K.T)
+        try:
+            cholesky(K + _ROUNDING * size * np.eye(len(K)), check_finite=False)
+        except LinAlgError:
+            return self._clipped(K)
+        return K
+
+    def _clipped(self, K: Array) -> Array:
+        """Return the nearest positive semi-definite matrix, and remember how to do the same to other vertices."""
+        values, vectors = eigh(K)
+        kept = values > _ROUNDING * values[-1]
+        if not kept.any():
+            raise ValueError(f"{self.name}_kernel has no positive eigenvalue; it is no kernel of these vertices")
+        negative = int((values < -_ROUNDING * values[-1]).sum())
+        warnings.warn(
+            f"{self.name}_kernel is not positive semi-definite: {negative} of {len(values)} eigenvalues are negative, down "
+            f"to {values[0]:.3g} (the largest is {values[-1]:.3g}). They were set to zero, in training and in prediction",
+            UserWarning,
+            stacklevel=2,
+        )
+        basis = vectors[:, kept]
+        self._projection = basis @ basis.T
+        return np.asarray((basis * values[kept]) @ basis.T)
+
+
+class SpectralMap(FeatureMap):
+    """Features from the eigenvectors of a kernel matrix that had to be repaired."""
+
+    def __init__(self, side: Side, values: Array, basis: Array) -> None:
+        super().__init__(basis * np.sqrt(values))
+        self.side, self.inverse = side, basis / np.sqrt(values)
+
+    def transform(self, X: Any) -> Array:
+        """Return the features of other vertices."""
+        return self.side.rows(X) @ self.inverse
+
+
+def checked_features(table: VertexTable, used: Array) -> Any:
+    """Return the features of some vertices in float64, or say which of them are not finite."""
+    taken = table.features[used].astype(np.float64)
+    finite = np.isfinite(taken.data if issparse(taken) else taken)
+    if not finite.all():
+        rows = taken.tocoo().coords[0][~finite] if issparse(taken) else np.flatnonzero(~finite.all(axis=1))
+        wrong = [table.label(int(used[row])) for row in np.unique(rows)]
+        shown = ", ".join(wrong[:_SHOWN]) + (", …" if len(wrong) > _SHOWN else "")
+        raise ValueError(f"{table.name} contains NaN or infinity for {len(wrong)} vertices that edges use: {shown}")
+    return taken

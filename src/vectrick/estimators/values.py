@@ -1,0 +1,32 @@
+"""What the estimators of real-valued labels share."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vectrick.estimators.base import KronEstimator
+from vectrick.estimators.inputs import as_real_labels
+
+Array = NDArray[Any]
+
+
+class KronValues(KronEstimator):
+    """A kernel machine for real-valued labels."""
+
+    def _encode(self, y: Any, n_edges: int) -> Array:
+        labels = as_real_labels(y, n_edges)
+        if n_edges > 1 and (labels == labels[0]).all():
+            warnings.warn(f"y is constant ({labels[0]}), so there is little to learn", UserWarning, stacklevel=3)
+        return labels
+
+    def _encode_validation(self, y: Any, n_edges: int) -> Array:
+        return as_real_labels(y, n_edges)
+
+    def _auto_scoring(self, y: Array) -> str:
+        return "auc" if len(np.unique(y)) == 2 else "r2"
+
+    def predict(self, X: Any) -> Array:
+        """Return the prediction for each edge."""
+        return self._decide(X)
