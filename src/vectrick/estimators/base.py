@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from vectrick.backends.threads import count_threads
+from vectrick.backends.threads import count_threads, single_threaded_blas
 from vectrick.data import Edges, VertexTable, hold_out_vertices
 from vectrick.estimators.form import FORMS, Form, choose_form
 from vectrick.estimators.inputs import Graph, as_edges, as_weights
@@ -255,6 +255,11 @@ class KronEstimator(BaseEstimator):
 
     def _finish(self, training: Training) -> None:
         """Choose the form, minimise, and keep the result."""
+        # BLAS threads that have just computed an inner product go on spinning, and halve the speed of our own.
+        with single_threaded_blas():
+            self._minimise(training)
+
+    def _minimise(self, training: Training) -> None:
         form, loss = self._form(training), training.loss
         if self.fit_intercept and isinstance(loss, Pointwise) and loss.is_smooth:
             loss = WithIntercept(loss)
