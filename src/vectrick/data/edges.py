@@ -89,7 +89,9 @@ class Edges:
         return cls._of(first.positions(ids[0], start), second.positions(ids[1], end), first, second)
 
     @classmethod
-    def grid(cls, start_features: Any, end_features: Any = None, *, start_ids: Any = None, end_ids: Any = None) -> "Edges":
+    def grid(
+        cls, start_features: Any, end_features: Any = None, *, start_ids: Any = None, end_ids: Any = None
+    ) -> "Edges":
         """Return every pair, the complete graph: edge ``i * n_end + j`` joins start vertex i and end vertex j.
 
         >>> import numpy as np, vectrick as vt

@@ -54,7 +54,7 @@ class VertexTable:
         return int(self.features.shape[1])
 
     def positions(self, vertices: Any, argument: str) -> Array:
-        """Return the rows of the vertices, given as ids or as positions; integers are ids where the ids are integers."""
+        """Return the rows of the vertices, given as ids, or as positions where the ids are no integers."""
         values = np.asarray(vertices)
         if values.ndim != 1:
             raise ValueError(f"{argument} has shape {values.shape}, but it must be one-dimensional")

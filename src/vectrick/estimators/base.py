@@ -37,8 +37,8 @@ _PARAMETERS = """\
     pairwise : str
         How the two kernels become one of edges: "kronecker".
     form : str
-        "dual" (a coefficient for each edge), "primal" (one for each pair of features; smooth kernels get theirs by pivoted
-        Cholesky), or "auto", the cheaper one; ``form_`` says which it was and why.
+        "dual" (a coefficient for each edge), "primal" (one for each pair of features; smooth kernels get theirs by
+        pivoted Cholesky), or "auto", the cheaper one; ``form_`` says which it was and ``form_reason_`` why.
     solver : str
         "auto", or "cg", "minres", "qmr", "direct" (quadratic losses), "newton", "newton-qmr", "newton-direct", "lbfgs"
         (smooth losses), "box" (hinge loss). The paper's settings are ``solver="minres", max_iter=100`` for ridge
@@ -54,9 +54,9 @@ _PARAMETERS = """\
     fit_intercept : bool
         Whether to add a constant that is not regularized, for labels that are not centred.
     early_stopping : bool
-        Whether to stop when the score on held-out edges has not risen for ``n_iter_no_change`` iterations, and to go back
-        to the best one. The held-out edges are those of ``validation=`` in `fit`, or else ``validation_fraction`` of the
-        vertices of each side is held out, with the edges that touch them.
+        Whether to stop when the score on held-out edges has not risen for ``n_iter_no_change`` iterations, and to go
+        back to the best one. The held-out edges are those of ``validation=`` in `fit`, or else
+        ``validation_fraction`` of the vertices of each side is held out, with the edges that touch them.
     scoring : str
         The score of early stopping: "auc", "concordance", "r2", or "auto" (AUC for two classes, R² for values,
         concordance for rankings).
@@ -110,7 +110,8 @@ class Training:
     @property
     def dtype(self) -> np.dtype[Any]:
         """The dtype of the computation."""
-        return np.dtype(self.loss.y.dtype)
+        found: np.dtype[Any] = self.loss.y.dtype
+        return found
 
 
 class KronEstimator(BaseEstimator):
@@ -123,7 +124,9 @@ class KronEstimator(BaseEstimator):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         doc = cls.__doc__ or ""
-        cls.__doc__ = doc.replace("    <shared parameters>", _PARAMETERS).replace("    <shared attributes>", _ATTRIBUTES)
+        cls.__doc__ = doc.replace("    <shared parameters>", _PARAMETERS).replace(
+            "    <shared attributes>", _ATTRIBUTES
+        )
 
     def __init__(
         self,
@@ -335,7 +338,7 @@ class KronEstimator(BaseEstimator):
     def _compute_dtype(self, edges: Edges) -> np.dtype[Any]:
         if self.dtype is not None:
             return np.dtype(self.dtype)
-        return np.result_type(edges.start_table.features.dtype, edges.end_table.features.dtype)
+        return np.dtype(np.result_type(edges.start_table.features.dtype, edges.end_table.features.dtype))
 
     def _check_parameters(self, validation: Any) -> None:
         """Refuse parameters that cannot be meant, before any work is done."""

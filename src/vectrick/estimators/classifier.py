@@ -52,7 +52,7 @@ class KronClassifier(ClassifierMixin, KronEstimator):
     def predict(self, X: Any) -> Array:
         """Return the class of each edge."""
         positive = self._decide(X) > 0
-        return self.classes_[positive.astype(int)]
+        return np.asarray(self.classes_[positive.astype(int)])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

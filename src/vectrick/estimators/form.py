@@ -95,7 +95,7 @@ def _factor(side: Side, form: str, tolerance: float) -> FeatureMap | None:
 
 def _dual_factors(maps: Maps, start: Side, end: Side, dtype: np.dtype[Any]) -> tuple[Any, Any]:
     """Return G and K, as thin as they come."""
-    made = []
+    made: list[Any] = []
     for found, side in ((maps[1], end), (maps[0], start)):
         if found is not None and not issparse(found.train) and found.rank < side.vertices.shape[0]:
             made.append(LowRank(_cast(found.train, dtype)))

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import column_or_1d
 from sklearn.utils.validation import validate_data
 
 from vectrick.data import Edges, VertexTable
@@ -22,15 +23,15 @@ def as_edges(estimator: Any, X: Any, reset: bool) -> Edges:
     n_start = estimator.n_start_features
     if n_start is None:
         raise ValueError(
-            f"X is an array with {array.shape[1]} columns, but n_start_features is None: give Edges, or say how many of "
-            "the columns belong to the start vertex"
+            f"X is an array with {array.shape[1]} columns, but n_start_features is None: give Edges, or say how many "
+            "of the columns belong to the start vertex"
         )
     if isinstance(n_start, bool) or n_start != int(n_start) or n_start < 1:
         raise ValueError(f"n_start_features is {n_start!r}, but it must be a positive integer")
     if n_start >= array.shape[1]:
         raise ValueError(
-            f"X has {array.shape[1]} feature(s) and n_start_features is {n_start}, but both the start and the end vertex "
-            "need at least one"
+            f"X has {array.shape[1]} feature(s) and n_start_features is {n_start}, but both the start and the end "
+            "vertex need at least one"
         )
     start_rows, start = np.unique(array[:, :n_start], axis=0, return_inverse=True)
     end_rows, end = np.unique(array[:, n_start:], axis=0, return_inverse=True)
@@ -78,8 +79,6 @@ def as_classes(y: Any, n_edges: int) -> Array:
 
 
 def _as_vector(y: Any, n_edges: int) -> Array:
-    from sklearn.utils import column_or_1d
-
     if y is None:
         raise ValueError("y is None, but fit requires y to be passed: a label for each edge")
     labels = column_or_1d(y, warn=True)

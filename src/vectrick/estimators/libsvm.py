@@ -1,7 +1,5 @@
 """LIBSVM models as Kronecker models: the same decision values, through the vec trick."""
 
-from typing import Any
-
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.svm import SVC
@@ -18,8 +16,9 @@ from vectrick.kernels import Gaussian
 def from_svc(svc: SVC, n_start_features: int, *, n_threads: int | None = None) -> KronSVM:
     """Turn a fitted ``SVC`` with a Gaussian kernel on concatenated features into a predictor through the vec trick.
 
-    ``exp(-γ ‖(d, t) - (d', t')‖²)`` is the product of a Gaussian kernel of the start and one of the end vertices, so that
-    the decision values are the same, while n new edges take O(n) kernel products in place of O(n s) for s support vectors.
+    ``exp(-γ ‖(d, t) - (d', t')‖²)`` is the product of a Gaussian kernel of the start and one of the end vertices, so
+    the decision values are the same; but n new edges between u start and v end vertices take O(v s + m n) for s support
+    vectors with m start vertices, where LIBSVM takes O(n s).
 
     Parameters
     ----------
@@ -55,8 +54,8 @@ def from_svc(svc: SVC, n_start_features: int, *, n_threads: int | None = None) -
         raise ValueError(f"svc has {len(svc.classes_)} classes, but it must have two")
     if not 1 <= n_start_features < svc.n_features_in_:
         raise ValueError(
-            f"n_start_features is {n_start_features!r}, but it must be from 1 to {svc.n_features_in_ - 1}, since svc has "
-            f"{svc.n_features_in_} features"
+            f"n_start_features is {n_start_features!r}, but it must be from 1 to {svc.n_features_in_ - 1}, since svc "
+            f"has {svc.n_features_in_} features"
         )
     vectors = svc.support_vectors_.toarray() if issparse(svc.support_vectors_) else svc.support_vectors_
     kernel = Gaussian(gamma=float(svc._gamma))  # the number that gamma="scale" became
@@ -65,7 +64,8 @@ def from_svc(svc: SVC, n_start_features: int, *, n_threads: int | None = None) -
         vertices, place = np.unique(columns, axis=0, return_inverse=True)
         sides.append(Side(kernel, name, VertexTable(vertices, f"{name}_features"), np.arange(len(vertices))))
         places.append(place.astype(np.int32))
-    graph = Graph(*places, *(np.arange(side.vertices.shape[0]) for side in sides))
+    start, end = sides
+    graph = Graph(places[0], places[1], np.arange(len(start.vertices)), np.arange(len(end.vertices)))
     dual = np.ravel(svc.dual_coef_.toarray() if issparse(svc.dual_coef_) else svc.dual_coef_)
     model = KronSVM(
         kernel, kernel, loss="hinge", alpha=1.0 / svc.C, fit_intercept=True,
@@ -76,5 +76,5 @@ def from_svc(svc: SVC, n_start_features: int, *, n_threads: int | None = None) -
     model.dual_coef_, model.support_ = dual, np.asarray(svc.support_)
     model.intercept_ = float(svc.intercept_[0])
     model.form_, model.form_reason_ = "dual", "taken from LIBSVM"
-    model._predictor = DualPredictor(*sides, graph, dual, n_threads)
+    model._predictor = DualPredictor(start, end, graph, dual, n_threads)
     return model

@@ -15,8 +15,8 @@ Array = NDArray[Any]
 class KronLogistic(KronClassifier):
     """Logistic regression for labeled edges.
 
-    It minimises ``Σ log(1 + exp(-yᵢ pᵢ)) + ½ alpha ‖f‖²`` by truncated Newton; scikit-learn's C is 1 / alpha. An iteration
-    takes O((m + q) n) for m start vertices, q end vertices and n edges.
+    It minimises ``Σ log(1 + exp(-yᵢ pᵢ)) + ½ alpha ‖f‖²`` by truncated Newton; scikit-learn's C is 1 / alpha. An
+    iteration takes O((m + q) n) for m start vertices, q end vertices and n edges.
 
     Parameters
     ----------

@@ -120,8 +120,10 @@ class DualPredictor(Predictor):
         super().__init__(start, end, n_threads)
         support = np.flatnonzero(a)
         # All edges keep their order while most have a coefficient; a validation operator relies on it only in training.
-        self.graph = graph if len(support) == len(a) else Graph(
-            graph.start[support], graph.end[support], graph.used_start, graph.used_end
+        self.graph = (
+            graph
+            if len(support) == len(a)
+            else Graph(graph.start[support], graph.end[support], graph.used_start, graph.used_end)
         )
         self.a = a[support]
 

@@ -38,10 +38,10 @@ class KronRidge(RegressorMixin, KronValues):
     --------
     >>> import vectrick as vt
     >>> X, y = vt.datasets.make_checkerboard(200, random_state=0)
-    >>> X_new, y_new = vt.datasets.make_checkerboard(200, random_state=1)
-    >>> ridge = vt.KronRidge(vt.Gaussian(gamma=1.0), vt.Gaussian(gamma=1.0), alpha=0.1).fit(X, y)
-    >>> vt.concordance_index(y_new, ridge.predict(X_new)) > 0.53
-    True
+    >>> ridge = vt.KronRidge(vt.Gaussian(gamma=1.0), vt.Gaussian(gamma=1.0)).fit(X, y)
+    >>> X_new, _ = vt.datasets.make_checkerboard(50, random_state=1)
+    >>> ridge.predict(X_new).shape, ridge.score(X, y) > 0.5
+    ((625,), True)
     """
 
     @property
@@ -87,7 +87,7 @@ class KronRidge(RegressorMixin, KronValues):
         ((form, solution),) = self._closed_form(training, [self.alpha])
         risk = training.loss.value(solution.predictions + solution.intercept)
         risk += 0.5 * self.alpha * float(solution.x @ solution.predictions)
-        history = {"iteration": [1], "risk": [risk], "seconds": [0.0]}
+        history: dict[str, list[Any]] = {"iteration": [1], "risk": [risk], "seconds": [0.0]}
         self._keep(form, training.rows, solution.x, solution.intercept, 1, solution, history)
 
     def _with_intercept(self, loss: Loss) -> Loss:

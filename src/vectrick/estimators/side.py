@@ -38,7 +38,8 @@ class Side:
         given = as_kernel(kernel, f"{name}_kernel")
         if isinstance(given, Precomputed) and table.n_features != len(table):
             raise ValueError(
-                f"{name}_kernel is precomputed, so {table.name} must be square, but it is {len(table)} × {table.n_features}"
+                f"{name}_kernel is precomputed, so {table.name} must be square, but it is {len(table)} × "
+                f"{table.n_features}"
             )
         if table.n_features == 0:
             raise ValueError(f"{table.name} has 0 feature(s), but a minimum of 1 is required")
@@ -60,7 +61,11 @@ class Side:
             if self._projection is not None:
                 values, vectors = eigh(K)
                 kept = values > _ROUNDING * values[-1]
-                return None if max_rank is not None and kept.sum() > max_rank else SpectralMap(self, values[kept], vectors[:, kept])
+                return (
+                    None
+                    if max_rank is not None and kept.sum() > max_rank
+                    else SpectralMap(self, values[kept], vectors[:, kept])
+                )
         return feature_map(self.kernel, self.vertices, tolerance, max_rank)
 
     def rows(self, features: Any) -> Array:
@@ -82,7 +87,8 @@ class Side:
         skew = float(np.abs(K - K.T).max(initial=0.0))
         if skew > _ROUNDING * size:
             warnings.warn(
-                f"{self.name}_kernel is not symmetric (entries differ by up to {skew:.2g}); (K + Kᵀ) / 2 is used in training",
+                f"{self.name}_kernel is not symmetric (entries differ by up to {skew:.2g}); (K + Kᵀ) / 2 is used in "
+                "training",
                 UserWarning,
                 stacklevel=2,
             )
@@ -101,8 +107,9 @@ class Side:
             raise ValueError(f"{self.name}_kernel has no positive eigenvalue; it is no kernel of these vertices")
         negative = int((values < -_ROUNDING * values[-1]).sum())
         warnings.warn(
-            f"{self.name}_kernel is not positive semi-definite: {negative} of {len(values)} eigenvalues are negative, down "
-            f"to {values[0]:.3g} (the largest is {values[-1]:.3g}). They were set to zero, in training and in prediction",
+            f"{self.name}_kernel is not positive semi-definite: {negative} of {len(values)} eigenvalues are negative, "
+            f"down to {values[0]:.3g} (the largest is {values[-1]:.3g}). They were set to zero, in training and in "
+            "prediction",
             UserWarning,
             stacklevel=2,
         )
@@ -125,7 +132,7 @@ class SpectralMap(FeatureMap):
 
 def checked_features(table: VertexTable, used: Array) -> Any:
     """Return the features of some vertices in float64, or say which of them are not finite."""
-    taken = table.features[used].astype(np.float64)
+    taken: Any = table.features[used].astype(np.float64)
     finite = np.isfinite(taken.data if issparse(taken) else taken)
     if not finite.all():
         rows = taken.tocoo().coords[0][~finite] if issparse(taken) else np.flatnonzero(~finite.all(axis=1))

@@ -37,7 +37,9 @@ def as_kernel(value: Any, argument: str) -> Kernel:
     if callable(value) and not isinstance(value, type):
         return Function(value)
     names = ", ".join(map(repr, NAMES))
-    raise ValueError(f"{argument} is {value!r}, but it must be one of {names}, a kernel such as vt.Gaussian(), or a function")
+    raise ValueError(
+        f"{argument} is {value!r}, but it must be one of {names}, a kernel such as vt.Gaussian(), or a function"
+    )
 
 
 __all__ = [

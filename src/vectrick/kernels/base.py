@@ -1,6 +1,7 @@
 """The base of vertex kernels, and their sums and products."""
 
 from abc import abstractmethod
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -14,15 +15,19 @@ Array = NDArray[Any]
 class Kernel(BaseEstimator):
     """A kernel function of vertices, ``kernel(X, Y)`` for feature tables X and Y.
 
-    A subclass writes `__call__` and `diagonal`; it may write `resolve` (parameters that depend on the data) and
+    A subclass writes `_matrix` and `diagonal`; it may write `resolve` (parameters that depend on the data) and
     `features` (where the kernel has finitely many). Its parameters are those of ``__init__``, so that a grid search
     reaches them: ``start_kernel__gamma``. Kernels can be added and multiplied.
     """
 
     is_psd = True  # positive semi-definite whatever the data; otherwise the matrix is checked
 
+    def __call__(self, X: Any, Y: Any = None) -> Array:
+        """Return the matrix of kernel values between the rows of X and of Y, by default X again."""
+        return self._matrix(X, X if Y is None else Y)
+
     @abstractmethod
-    def __call__(self, X: Any, Y: Any) -> Array:
+    def _matrix(self, X: Any, Y: Any) -> Array:
         """Return the matrix of kernel values between the rows of X and of Y."""
 
     @abstractmethod
@@ -74,7 +79,7 @@ class Sum(_Pair):
     array([[2.]])
     """
 
-    def __call__(self, X: Any, Y: Any) -> Array:
+    def _matrix(self, X: Any, Y: Any) -> Array:
         return self.first(X, Y) + self.second(X, Y)
 
     def diagonal(self, X: Any) -> Array:
@@ -101,7 +106,7 @@ class Product(_Pair):
     array([[36.]])
     """
 
-    def __call__(self, X: Any, Y: Any) -> Array:
+    def _matrix(self, X: Any, Y: Any) -> Array:
         return self.first(X, Y) * self.second(X, Y)
 
     def diagonal(self, X: Any) -> Array:
@@ -115,19 +120,19 @@ class Product(_Pair):
 
 def squared_norms(X: Any) -> Array:
     """Return the squared length of every row."""
-    return np.asarray(X.multiply(X).sum(axis=1)).ravel() if issparse(X) else np.einsum("ij,ij->i", X, X)
+    return np.asarray(X.multiply(X).sum(axis=1)).ravel() if issparse(X) else np.asarray(np.einsum("ij,ij->i", X, X))
 
 
 def settle_gamma(gamma: float | str, X: Any) -> float:
-    """Return ``gamma`` as a number: "scale" is 1 / (n_features * X.var()), "auto" is 1 / n_features, as in scikit-learn."""
+    """Return ``gamma`` as a number: "scale" is 1 / (n_features * X.var()) and "auto" 1 / n_features, as in scikit-learn."""
     n_features = max(1, X.shape[1])
     if isinstance(gamma, str):
         if gamma == "auto":
             return 1.0 / n_features
         if gamma == "scale":
-            mean = X.mean()
-            variance = float((squared_norms(X).sum() / max(1, X.shape[0] * n_features)) - mean * mean)
-            return 1.0 / (n_features * variance) if variance > 1e-12 * max(1.0, mean * mean) else 1.0
-    elif np.isscalar(gamma) and np.isfinite(gamma) and gamma > 0:
+            mean = float(X.mean())
+            variance = float(squared_norms(X).sum()) / (X.shape[0] * n_features) - mean * mean
+            return 1.0 / (n_features * variance) if variance > 1e-12 * mean * mean else 1.0
+    elif isinstance(gamma, Real) and 0 < gamma < np.inf:
         return float(gamma)
     raise ValueError(f"gamma is {gamma!r}, but it must be a positive number, 'scale' or 'auto'")

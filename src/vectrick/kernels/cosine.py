@@ -20,7 +20,7 @@ class Cosine(Kernel):
     array([[0.6]])
     """
 
-    def __call__(self, X: Any, Y: Any) -> Array:
+    def _matrix(self, X: Any, Y: Any) -> Array:
         product = normalize(X) @ normalize(Y).T
         return np.asarray(product.toarray() if issparse(product) else product)
 

@@ -25,7 +25,7 @@ class Function(Kernel):
     def __init__(self, function: Callable[[Any, Any], Any]) -> None:
         self.function = function
 
-    def __call__(self, X: Any, Y: Any) -> Array:
+    def _matrix(self, X: Any, Y: Any) -> Array:
         found = np.asarray(self.function(X, Y))
         if found.shape != (X.shape[0], Y.shape[0]):
             raise ValueError(

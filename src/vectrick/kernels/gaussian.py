@@ -37,7 +37,7 @@ class Gaussian(Kernel):
         """Return the kernel with a number for gamma."""
         return Gaussian(settle_gamma(self.gamma, X))
 
-    def __call__(self, X: Any, Y: Any) -> Array:
+    def _matrix(self, X: Any, Y: Any) -> Array:
         gamma = settle_gamma(self.gamma, X)
         if issparse(X) or issparse(Y):
             return np.asarray(rbf_kernel(X, Y, gamma=gamma))
@@ -58,4 +58,4 @@ def _squared_distances(X: Array, Y: Array) -> Array:
     squares *= -2
     squares += squared_norms(X)[:, None]
     squares += squared_norms(Y)[None, :]
-    return np.maximum(squares, 0, out=squares)
+    return np.asarray(np.maximum(squares, 0, out=squares))

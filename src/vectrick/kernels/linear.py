@@ -19,7 +19,7 @@ class Linear(Kernel):
     array([[11.]])
     """
 
-    def __call__(self, X: Any, Y: Any) -> Array:
+    def _matrix(self, X: Any, Y: Any) -> Array:
         product = X @ Y.T
         return np.asarray(product.toarray() if issparse(product) else product)
 

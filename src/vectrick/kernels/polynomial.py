@@ -43,7 +43,7 @@ class Polynomial(Kernel):
             raise ValueError(f"coef0 is {self.coef0!r}, but it must not be negative")
         return Polynomial(self.degree, settle_gamma(self.gamma, X), self.coef0)
 
-    def __call__(self, X: Any, Y: Any) -> Array:
+    def _matrix(self, X: Any, Y: Any) -> Array:
         gamma = settle_gamma(self.gamma, X)
         return np.asarray(polynomial_kernel(X, Y, degree=self.degree, gamma=gamma, coef0=self.coef0))
 

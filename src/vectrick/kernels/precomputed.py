@@ -19,7 +19,7 @@ class Precomputed(Kernel):
 
     >>> import numpy as np, vectrick as vt
     >>> K = np.array([[2.0, 1.0], [1.0, 2.0]])
-    >>> vt.Precomputed().resolve(K, np.array([0, 1]))(K[:1], None)
+    >>> vt.Precomputed().resolve(K, np.array([0, 1]))(K[:1])
     array([[2., 1.]])
     """
 
@@ -32,7 +32,7 @@ class Precomputed(Kernel):
         """Return the kernel with the columns of the training vertices."""
         return Precomputed(np.asarray(positions))
 
-    def __call__(self, X: Any, Y: Any) -> Array:
+    def _matrix(self, X: Any, Y: Any) -> Array:
         if self.used is None:
             raise ValueError("a precomputed kernel knows its columns only after it was fitted with training vertices")
         taken = X[:, self.used]
@@ -40,8 +40,8 @@ class Precomputed(Kernel):
 
     def columns(self, X: Any, train: Any, which: Any) -> Array:
         """Return the kernel values between the rows of X and some training vertices."""
-        return self(X, None)[:, which]
+        return self(X)[:, which]
 
     def diagonal(self, X: Any) -> Array:
         """Return the diagonal of the kernel matrix of the training vertices."""
-        return np.diagonal(self(X, None))
+        return np.diagonal(self(X))

@@ -28,11 +28,11 @@ class Tanimoto(Kernel):
             raise ValueError(f"the Tanimoto kernel takes features that are not negative, but there is {smallest}")
         return self
 
-    def __call__(self, X: Any, Y: Any) -> Array:
+    def _matrix(self, X: Any, Y: Any) -> Array:
         product = X @ Y.T
         common = np.asarray(product.toarray() if issparse(product) else product)
         union = squared_norms(X)[:, None] + squared_norms(Y)[None, :] - common
-        return np.divide(common, union, out=np.ones_like(common), where=union > 0)
+        return np.asarray(np.divide(common, union, out=np.ones_like(common), where=union > 0))
 
     def diagonal(self, X: Any) -> Array:
         """Return ones."""

@@ -12,12 +12,14 @@ def concordance_index(y_true: Any, y_score: Any) -> float:
     It is 0.5 at chance and 1.0 for a perfect order; for two classes it is the AUC. It takes O(n log n), by way of
     Kendall's tau; without two different labels it is NaN.
 
-    >>> concordance_index([1.0, 2.0, 3.0], [0.1, 0.5, 0.3])
-    0.6666666666666667
+    >>> concordance_index([1.0, 2.0, 3.0, 4.0], [0.1, 0.5, 0.5, 0.7])
+    0.9166666666666667
     """
     y, score = np.asarray(y_true), np.asarray(y_score)
     if y.shape != score.shape or y.ndim != 1:
-        raise ValueError(f"y_true has shape {y.shape} and y_score {score.shape}, but both must be vectors of one length")
+        raise ValueError(
+            f"y_true has shape {y.shape} and y_score {score.shape}, but both must be vectors of one length"
+        )
     comparable, distinct = _pairs_apart(y), _pairs_apart(score)
     if comparable == 0:
         return float("nan")
@@ -25,7 +27,7 @@ def concordance_index(y_true: Any, y_score: Any) -> float:
         return 0.5
     # tau-b is (concordant - discordant) / sqrt(pairs apart in y * pairs apart in score).
     difference = kendalltau(y, score).statistic * np.sqrt(float(comparable) * float(distinct))
-    return float(0.5 + 0.5 * round(difference) / comparable)
+    return 0.5 + 0.5 * round(float(difference)) / comparable
 
 
 def _pairs_apart(values: Any) -> int:

@@ -64,7 +64,7 @@ def kron(
 
 
 def plan_kron(M: Any, N: Any, rows: Any, cols: Any, *, n_threads: int | None = None) -> Plan:
-    """Return the plan of ``kron(M, N)[rows, cols]`` without sorting or copying anything for it; one object for both means one graph."""
+    """Return the plan of ``kron(M, N)[rows, cols]`` without preparing it; one object for both means one graph."""
     factors = as_factor(M, "M"), as_factor(N, "N")
     (a, b), (c, d) = (factor.shape for factor in factors)
     row_edges = as_pair(rows, (a, c), ("p", "q"), "rows")

@@ -10,7 +10,9 @@ from scipy.linalg import eigh
 Array = NDArray[Any]
 
 
-def solve_complete(K: Array, G: Array, Y: Array, alphas: Sequence[float], fit_intercept: bool = False) -> list[tuple[Array, float]]:
+def solve_complete(
+    K: Array, G: Array, Y: Array, alphas: Sequence[float], fit_intercept: bool = False
+) -> list[tuple[Array, float]]:
     """Solve ``K A G + α A + b = Y`` for every alpha; return dual coefficients A and intercepts b.
 
     Y has a row for each start vertex and a column for each end vertex. It takes O(m³ + q³) once and O(m² q + m q²) for

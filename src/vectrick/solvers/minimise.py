@@ -30,10 +30,13 @@ def check_solver(solver: str, loss: Loss | type[Loss]) -> None:
     if solver == "box" and not (isinstance(loss, Hinge) or loss is Hinge):
         raise ValueError(f"solver is 'box', which is for the hinge loss, but the loss is {name}")
     if solver != "box" and not loss.is_smooth:
-        raise ValueError(f"solver is {solver!r}, which needs a smooth loss, but the loss is {name}; use 'box' or 'auto'")
+        raise ValueError(
+            f"solver is {solver!r}, which needs a smooth loss, but the loss is {name}; use 'box' or 'auto'"
+        )
     if solver in LINEAR and not loss.is_quadratic:
         raise ValueError(
-            f"solver is {solver!r}, which needs a quadratic loss, but the loss is {name}; use 'newton', 'lbfgs' or 'auto'"
+            f"solver is {solver!r}, which needs a quadratic loss, but the loss is {name}; use 'newton', 'lbfgs' or "
+            "'auto'"
         )
 
 

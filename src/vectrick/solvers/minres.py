@@ -53,11 +53,11 @@ def minres(
     max_iter: int,
     callback: LinearCallback | None = None,
 ) -> LinearResult:
-    """Solve ``(A + α I) x = b`` for every α in ``shifts`` in the plain inner product, as the paper does for ridge regression.
+    """Solve ``(A + α I) x = b`` for every α in ``shifts`` in the plain inner product: the paper's ridge regression.
 
-    ``A`` is the kernel matrix in dual form, ``Φᵀ Φ`` in primal form. One product is made for each iteration (one with Φ and
-    one with its transpose in primal form), whatever the number of shifts; a shift takes O(n) (Paige and Saunders 1975).
-    SciPy has MINRES for one shift, and does not pass on the predictions that come with the iterates.
+    ``A`` is the kernel matrix in dual form, ``Φᵀ Φ`` in primal form. One product is made for each iteration (one with Φ
+    and one with its transpose in primal form), whatever the number of shifts; a shift takes O(n).
+    (Paige and Saunders 1975.) SciPy has MINRES for one shift, and does not pass on the predictions that come with the iterates.
     """
     beta = first = float(rhs @ rhs) ** 0.5
     zero = space.zero(rhs)

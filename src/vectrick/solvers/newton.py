@@ -38,32 +38,37 @@ def newton(
 ) -> Solution:
     """Minimise ``L(p) + ½ α ‖f‖²``.
 
-    Each iteration solves ``(B + α I) δ = gradient`` roughly, as far as the distance to the minimum deserves, and goes the
-    exact step along it; the risk never rises (except with a fixed step). Where the loss is flat at many edges, the
+    Each iteration solves ``(B + α I) δ = gradient`` roughly, as far as the distance to the minimum deserves, and goes
+    the exact step along it; the risk never rises (except with a fixed step). Where the loss is flat at many edges, the
     products are over the others only. ``tol`` is relative to the norm of the gradient at zero.
     """
     x = space.zero(loss.y) if start is None else space.element(start)
     risk = _risk(space, loss, alpha, x)
     first = space.norm(space.element(space.lift(loss.gradient(0 * x.f))))
     residuals: list[float] = []
+    near = False  # whether the last system was solved as exactly as it deserved
     for k in range(max_iter):
-        g = loss.gradient(x.f)
         curvature = loss.curvature(x.f)
-        part = space.part(curvature.active, x)
-        gradient = part.space.element(part.take(space.lift(g) + alpha * x.c))
-        residuals.append(part.space.norm(gradient) / first if first else 0.0)
+        part = space.part(curvature.active, x.c)
+        gradient = space.lift(loss.gradient(x.f)) + alpha * x.c
+        element = part.space.element(part.take(gradient))
+        size = part.space.norm(element)
+        residuals.append(size / first if first else 0.0)
         if residuals[-1] <= tol:
             return _solution(space, x, True, TOLERANCE, k, residuals)
-        system = part.curvature(curvature)
-        found = _solve(part.space, system, gradient, alpha, inner, _forcing(residuals[-1], tol))
-        descent = part.expand(found.x[0].times(-1.0))
-        new, new_risk = _step(space, loss, alpha, x, descent, inner.step)
-        if found.converged and inner.step is None and isinstance(space, Dual) and curvature.active is not None:
-            new, new_risk = _drop(space, loss, alpha, new, risk, new_risk)
-        if not new_risk < risk and inner.step is None:
+        accuracy = _forcing(residuals[-1], tol)
+        new = None
+        if near and isinstance(space, Dual) and curvature.active is not None and inner.step is None:
+            new = _sparse_step(space, loss, alpha, x, risk, curvature, gradient, accuracy * size, inner)
+        if new is None:
+            found = _solve(part.space, part.curvature(curvature), element, alpha, inner, accuracy)
+            near = found.converged
+            descent = part.expand(found.x[0].times(-1.0))
+            new = _step(space, loss, alpha, x, descent, inner.step)
+        if not new[1] < risk and inner.step is None:
             reason = why_stalled(x.f, residuals[-1])
             return _solution(space, x, reason == ROUNDING, reason, k, residuals)
-        x, risk = new, new_risk
+        x, risk = new
         state = Iterate(k + 1, space.n_products, x.c, x.f, risk, residuals[-1])
         if callback is not None and callback(state):
             return _solution(space, x, False, CALLBACK, k + 1, residuals)
@@ -72,7 +77,7 @@ def newton(
 
 def _forcing(residual: float, tol: float) -> float:
     """Return how exactly to solve a Newton system: roughly far from the minimum, more and more exactly near it."""
-    return max(min(0.3, residual**0.5), 0.1 * tol / residual, 1e-10)
+    return float(max(min(0.3, residual**0.5), 0.1 * tol / residual, 1e-10))
 
 
 def _solve(
@@ -96,18 +101,43 @@ def _step(
     return new, _risk(space, loss, alpha, new)
 
 
-def _drop(
-    space: Dual, loss: Loss, alpha: float, new: Element, risk: float, new_risk: float
-) -> tuple[Element, float]:
-    """Set the coefficients of edges without loss to zero, which they are at the minimum, if the risk still falls."""
-    active = loss.curvature(new.f).active
-    drop = ~active & (new.c != 0)
-    if not drop.any():
-        return new, new_risk
-    space.n_products += 1
-    fewer = Element(new.c * ~drop, new.f - space.A.restrict(cols=drop) @ new.c[drop])
-    fewer_risk = _risk(space, loss, alpha, fewer)
-    return (fewer, fewer_risk) if fewer_risk <= risk - 0.5 * (risk - new_risk) else (new, new_risk)
+def _sparse_step(
+    space: Dual,
+    loss: Loss,
+    alpha: float,
+    x: Element,
+    risk: float,
+    curvature: Curvature,
+    gradient: Array,
+    accuracy: float,
+    inner: Inner,
+) -> tuple[Element, float] | None:
+    """Make a Newton step after which edges outside the margin have no coefficient; None if that does not descend.
+
+    Where the curvature is zero the system says ``α δ = α a``: the whole coefficient goes. What remains is a system of
+    the active edges alone. Far from the minimum this is a bad direction, near it is the exact one, and the step is 1.
+    """
+    assert curvature.active is not None
+    outside = ~curvature.active & (x.c != 0)
+    c = x.c * outside
+    gone = space.zero(x.c)
+    if bool(outside.any()):
+        space.n_products += 1
+        gone = Element(c, space.A.restrict(cols=outside) @ x.c[outside])
+    part = space.part(curvature.active)
+    rest = part.space.element(part.take(gradient - curvature.times(gone.f) - alpha * c))
+    size = part.space.norm(rest)
+    if size > 0:
+        found = _solve(part.space, part.curvature(curvature), rest, alpha, inner, min(0.5, accuracy / size))
+        if not found.converged:
+            return None
+        gone.add(1.0, part.expand(found.x[0]))
+    descent = gone.times(-1.0)
+    best = _step(space, loss, alpha, x, descent, None)
+    whole = _step(space, loss, alpha, x, descent, 1.0)
+    whole[0].c[outside] = 0.0  # what rounding left
+    enough = whole[1] <= risk - 0.5 * (risk - best[1])
+    return (whole if enough else best) if best[1] < risk else None
 
 
 def _risk(space: Space, loss: Loss, alpha: float, x: Element) -> float:

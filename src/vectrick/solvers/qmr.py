@@ -8,7 +8,7 @@ from scipy.sparse.linalg import LinearOperator, qmr
 from vectrick.losses import Curvature
 from vectrick.solvers.cg import LinearCallback, LinearResult
 from vectrick.solvers.solution import CALLBACK, LIMIT, TOLERANCE
-from vectrick.solvers.space import Element, Space
+from vectrick.solvers.space import Space
 
 Array = Any
 
@@ -27,9 +27,10 @@ def quasi_minimal_residuals(
     max_iter: int,
     callback: LinearCallback | None = None,
 ) -> LinearResult:
-    """Solve ``(B + α I) x = b`` with ``B x = lift(H predict(x))``; two products with B or its transpose for each iteration.
+    """Solve ``(B + α I) x = b`` with ``B x = lift(H predict(x))``.
 
-    The callback, where there is one, costs one more, since QMR does not know the predictions of its iterates.
+    An iteration makes two products with B or its transpose. The callback, where there is one, costs
+    one more, since QMR does not know the predictions of its iterates.
     """
 
     def forward(v: Array) -> Array:

@@ -34,7 +34,7 @@ Callback: TypeAlias = Callable[[Iterate], bool | None]
 
 
 def why_stalled(like: Array, residual: float) -> str:
-    """Return why the risk does not fall any more: with a residual near the root of the rounding error, rounding is to blame."""
+    """Return why the risk does not fall any more; near the root of the rounding error, rounding is to blame."""
     return ROUNDING if residual <= 10 * float(array_namespace(like).finfo(like.dtype).eps) ** 0.5 else STALLED
 
 
@@ -77,8 +77,9 @@ class Solution:
             return
         last = f"{self.residuals[-1]:.1e}" if self.residuals else "unknown"
         warnings.warn(
-            f"solver {solver!r} stopped after {self.n_iter} iterations: {self.reason}; the relative residual is {last}, "
-            f"but tol is {tol:.1e}. Raise max_iter or tol or alpha, or use early_stopping=True to stop on purpose",
+            f"solver {solver!r} stopped after {self.n_iter} iterations: {self.reason}; the relative residual is "
+            f"{last}, but tol is {tol:.1e}. Raise max_iter, tol or alpha, or use early_stopping=True to stop "
+            "on purpose",
             ConvergenceWarning,
             stacklevel=4,
         )

@@ -63,8 +63,8 @@ class Space(ABC):
         """Return the inner product of two functions."""
 
     @abstractmethod
-    def part(self, active: Array | None, x: Element) -> "Part":
-        """Return the space in which a Newton system takes place that has curvature at active edges only."""
+    def part(self, active: Array | None, coefficients: Array | None = None) -> "Part":
+        """Return the space of a Newton system with curvature at active edges only, and the given coefficients in it."""
 
     def element(self, c: Array) -> Element:
         """Return the function of coefficients; one product."""
@@ -77,7 +77,7 @@ class Space(ABC):
 
     def norm(self, u: Element) -> float:
         """Return the norm, and zero where rounding made its square negative."""
-        return max(0.0, self.inner(u, u)) ** 0.5
+        return float(max(0.0, self.inner(u, u)) ** 0.5)
 
 
 class Dual(Space):
@@ -102,11 +102,11 @@ class Dual(Space):
         """Return ``aᵀ A a'``."""
         return float(u.c @ v.f)
 
-    def part(self, active: Array | None, x: Element) -> "Part":
+    def part(self, active: Array | None, coefficients: Array | None = None) -> "Part":
         """Return the space of the active edges and of those with a coefficient."""
         if active is None:
             return Part(self, self)
-        keep = active | (x.c != 0)
+        keep = active if coefficients is None else active | (coefficients != 0)
         if float(keep.sum()) > _WORTH_RESTRICTING * self.n_edges:
             return Part(self, self)
         return Part(self, Dual(self.A.restrict(rows=keep, cols=keep)), keep)
@@ -136,7 +136,7 @@ class Primal(Space):
         """Return ``wᵀ w'``."""
         return float(u.c @ v.c)
 
-    def part(self, active: Array | None, x: Element) -> "Part":
+    def part(self, active: Array | None, coefficients: Array | None = None) -> "Part":
         """Return the space with the predictions of the active edges only."""
         if active is None or float(active.sum()) > _WORTH_RESTRICTING * self.n_edges:
             return Part(self, self)
