@@ -18,6 +18,7 @@ from vectrick.estimators.inputs import Graph, as_edges, as_weights
 from vectrick.estimators.monitor import SCORES, Monitor, Validation
 from vectrick.estimators.predictor import Predictor
 from vectrick.estimators.side import Side
+from vectrick.kernels import Linear
 from vectrick.losses import Loss, WithIntercept
 from vectrick.losses.base import Pointwise
 from vectrick.solvers import Solution, check_solver, minimise
@@ -373,6 +374,11 @@ class KronEstimator(BaseEstimator):
             raise ValueError(f"validation is of type {type(validation).__name__}, but it must be a pair (X, y)")
         count_threads(self.n_threads)
         check_solver(self.solver, self._loss_type)
+
+    @property
+    def _sees_products_only(self) -> bool:
+        """Whether the features of a vertex count only in products with those of its partner."""
+        return all(isinstance(kernel, Linear) or kernel == "linear" for kernel in (self.start_kernel, self.end_kernel))
 
     # Predicting
 

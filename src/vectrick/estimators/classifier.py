@@ -57,4 +57,5 @@ class KronClassifier(ClassifierMixin, KronEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
+        tags.classifier_tags.poor_score = self._sees_products_only
         return tags

@@ -80,7 +80,7 @@ def as_classes(y: Any, n_edges: int) -> Array:
 
 def _as_vector(y: Any, n_edges: int) -> Array:
     if y is None:
-        raise ValueError("y is None, but fit requires y to be passed: a label for each edge")
+        raise ValueError("fit requires y to be passed, but the target y is None: give a label for each edge")
     labels = column_or_1d(y, warn=True)
     if len(labels) != n_edges:
         raise ValueError(f"y has length {len(labels)}, but X has {n_edges} edges: inconsistent numbers of samples")

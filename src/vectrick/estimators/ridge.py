@@ -38,7 +38,7 @@ class KronRidge(RegressorMixin, KronValues):
     --------
     >>> import vectrick as vt
     >>> X, y = vt.datasets.make_checkerboard(200, random_state=0)
-    >>> ridge = vt.KronRidge(vt.Gaussian(gamma=1.0), vt.Gaussian(gamma=1.0)).fit(X, y)
+    >>> ridge = vt.KronRidge(vt.Gaussian(gamma=1.0), vt.Gaussian(gamma=1.0), alpha=0.1).fit(X, y)
     >>> X_new, _ = vt.datasets.make_checkerboard(50, random_state=1)
     >>> ridge.predict(X_new).shape, ridge.score(X, y) > 0.5
     ((625,), True)
@@ -47,6 +47,11 @@ class KronRidge(RegressorMixin, KronValues):
     @property
     def _loss_type(self) -> type[Loss]:
         return Squared
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = self._sees_products_only
+        return tags
 
     def fit_path(self, X: Any, y: Any, alphas: Sequence[float]) -> list["KronRidge"]:
         """Return an estimator for every alpha, for about the price of the smallest one.

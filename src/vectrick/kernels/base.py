@@ -124,8 +124,8 @@ def squared_norms(X: Any) -> Array:
 
 
 def settle_gamma(gamma: float | str, X: Any) -> float:
-    """Return ``gamma`` as a number: "scale" is 1 / (n_features * X.var()) and "auto" 1 / n_features, as in scikit-learn."""
-    n_features = max(1, X.shape[1])
+    """Return ``gamma`` as a number: "scale" is 1 / (n_features * X.var()), "auto" is 1 / n_features."""
+    n_features: int = max(1, X.shape[1])
     if isinstance(gamma, str):
         if gamma == "auto":
             return 1.0 / n_features

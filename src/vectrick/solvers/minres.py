@@ -57,7 +57,7 @@ def minres(
 
     ``A`` is the kernel matrix in dual form, ``Φᵀ Φ`` in primal form. One product is made for each iteration (one with Φ
     and one with its transpose in primal form), whatever the number of shifts; a shift takes O(n).
-    (Paige and Saunders 1975.) SciPy has MINRES for one shift, and does not pass on the predictions that come with the iterates.
+    SciPy has MINRES for one shift, and does not pass on the predictions that come with the iterates.
     """
     beta = first = float(rhs @ rhs) ** 0.5
     zero = space.zero(rhs)

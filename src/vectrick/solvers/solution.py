@@ -35,7 +35,7 @@ Callback: TypeAlias = Callable[[Iterate], bool | None]
 
 def why_stalled(like: Array, residual: float) -> str:
     """Return why the risk does not fall any more; near the root of the rounding error, rounding is to blame."""
-    return ROUNDING if residual <= 10 * float(array_namespace(like).finfo(like.dtype).eps) ** 0.5 else STALLED
+    return ROUNDING if residual <= 64 * float(array_namespace(like).finfo(like.dtype).eps) ** 0.5 else STALLED
 
 
 @dataclass(frozen=True)
