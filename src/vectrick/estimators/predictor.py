@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from vectrick.operators import kron
 Array = NDArray[Any]
 
 _BLOCK_BYTES = 1 << 26  # of a block of a grid
+_SMALL_GRID, _FILLED = 1 << 20, 8  # pairs, and pairs for each edge, up to which the whole grid is predicted for edges
 
 
 class Predictor(ABC):
@@ -38,18 +40,34 @@ class Predictor(ABC):
     def end_functions(self, features: Any) -> Any:
         """Return ψ of end vertices, a row for each."""
 
+    core: Any  # the coefficients as a matrix, dense or sparse
+
     @property
     @abstractmethod
-    def core(self) -> Any:
-        """The coefficients as a matrix, dense or sparse."""
+    def coefficients(self) -> Array:
+        """The coefficients as a vector, as `operator` takes them."""
 
     @abstractmethod
+    def _operator(self, graph: Graph, first: Any, second: Any, once: bool) -> Any:
+        """Return the operator for edges with these values of φ and ψ."""
+
     def operator(self, edges: Edges) -> Any:
         """Return the operator that makes predictions for edges from the vector of coefficients."""
+        return self._operator(*self._functions(edges), once=False)
 
-    @abstractmethod
     def predict(self, edges: Edges) -> Array:
         """Return the predictions for edges."""
+        if len(edges) == 0 or len(self.coefficients) == 0:
+            self.start.check(edges.start_table)
+            self.end.check(edges.end_table)
+            return np.zeros(len(edges), self.coefficients.dtype)
+        graph, first, second = self._functions(edges)
+        n_pairs = first.shape[0] * second.shape[0]
+        if n_pairs <= min(_SMALL_GRID, _FILLED * len(edges)) and not issparse(first) and not issparse(second):
+            # Two matrix products and no plan: planning and sorting would take longer.
+            grid = np.asarray(first @ self.core) @ second.T
+            return np.asarray(grid[graph.start, graph.end])
+        return np.asarray(self._operator(graph, first, second, once=True) @ self.coefficients)
 
     def _functions(self, edges: Edges) -> tuple[Graph, Any, Any]:
         """Return the vertices of the edges, and φ and ψ of each."""
@@ -135,25 +153,20 @@ class DualPredictor(Predictor):
         """Return the kernel values with the training end vertices."""
         return self.end.rows(features).astype(self.a.dtype, copy=False)
 
-    @property
+    @cached_property
     def core(self) -> Any:
         """The dual coefficients, a row for each start vertex and a column for each end vertex; equal edges add up."""
         shape = (len(self.graph.used_start), len(self.graph.used_end))
         entries = csr_array((self.a, (self.graph.start, self.graph.end)), shape)
         return entries.toarray() if entries.nnz > 0.05 * shape[0] * shape[1] else entries
 
-    def operator(self, edges: Edges) -> Any:
-        """Return ``R̂ (Ĝ ⊗ K̂) Rᵀ``."""
-        graph, K, G = self._functions(edges)
-        return kron(G, K, n_threads=self.n_threads)[graph.pair, self.graph.pair]
+    @property
+    def coefficients(self) -> Array:
+        """The dual coefficients of the support edges."""
+        return self.a
 
-    def predict(self, edges: Edges) -> Array:
-        """Return the predictions for edges."""
-        if len(self.a) == 0 or len(edges) == 0:
-            self.start.check(edges.start_table)
-            self.end.check(edges.end_table)
-            return np.zeros(len(edges), self.a.dtype)
-        return np.asarray(self.operator(edges) @ self.a)
+    def _operator(self, graph: Graph, first: Any, second: Any, once: bool) -> Any:
+        return kron(second, first, n_threads=self.n_threads, once=once)[graph.pair, self.graph.pair]
 
 
 class PrimalPredictor(Predictor):
@@ -173,18 +186,15 @@ class PrimalPredictor(Predictor):
         """Return the features of end vertices."""
         return self.end_map.transform(features).astype(self.w.dtype, copy=False)
 
-    @property
+    @cached_property
     def core(self) -> Array:
         """The primal coefficients, a row for each start feature and a column for each end feature."""
         return self.w.reshape(self.end_map.rank, self.start_map.rank).T
 
-    def operator(self, edges: Edges) -> Any:
-        """Return ``R̂ (T̂ ⊗ D̂)``."""
-        graph, D, T = self._functions(edges)
-        return kron(T, D, n_threads=self.n_threads)[graph.pair, :]
+    @property
+    def coefficients(self) -> Array:
+        """The primal coefficients, those of the first end feature first."""
+        return self.w
 
-    def predict(self, edges: Edges) -> Array:
-        """Return the predictions for edges."""
-        if len(edges) == 0:
-            return np.zeros(0, self.w.dtype)
-        return np.asarray(self.operator(edges) @ self.w)
+    def _operator(self, graph: Graph, first: Any, second: Any, once: bool) -> Any:
+        return kron(second, first, n_threads=self.n_threads, once=once)[graph.pair, :]

@@ -8,11 +8,14 @@ from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import rbf_kernel
 
+from vectrick.backends.threads import count_threads, run_tasks
 from vectrick.kernels.base import Kernel, settle_gamma, squared_norms
 
 Array = NDArray[Any]
 
-_FEW = 16  # features, up to which differences are faster than a matrix product, and free of cancellation
+# Up to so many features, differences are faster than a matrix product, and free of cancellation.
+_VERY_FEW, _FEW = 3, 16
+_BLOCK = 1 << 15  # kernel values at a time
 
 
 class Gaussian(Kernel):
@@ -41,21 +44,45 @@ class Gaussian(Kernel):
         gamma = settle_gamma(self.gamma, X)
         if issparse(X) or issparse(Y):
             return np.asarray(rbf_kernel(X, Y, gamma=gamma))
-        # scikit-learn's checks take longer than the few values that pivoted Cholesky asks for at a time.
-        squares = _squared_distances(X, Y)
-        squares *= -gamma
-        return np.exp(squares, out=squares)
+        return _by_differences(X, Y, gamma) if X.shape[1] <= _FEW else _by_product(X, Y, gamma)
 
     def diagonal(self, X: Any) -> Array:
         """Return ones."""
         return np.ones(X.shape[0], X.dtype)
 
 
-def _squared_distances(X: Array, Y: Array) -> Array:
-    if X.shape[1] <= _FEW:
-        return np.asarray(cdist(X, Y, "sqeuclidean"))
-    squares = X @ Y.T
-    squares *= -2
-    squares += squared_norms(X)[:, None]
-    squares += squared_norms(Y)[None, :]
-    return np.asarray(np.maximum(squares, 0, out=squares))
+def _by_product(X: Array, Y: Array, gamma: float) -> Array:
+    out = X @ Y.T
+    out *= -2
+    out += squared_norms(X)[:, None]
+    out += squared_norms(Y)[None, :]
+    np.maximum(out, 0, out=out)
+    out *= -gamma
+    return np.asarray(np.exp(out, out=out))
+
+
+def _by_differences(X: Array, Y: Array, gamma: float) -> Array:
+    """Return the kernel matrix, without the cancellation of the other way, in blocks that stay in the cache.
+
+    For few features it is faster than scikit-learn's, above all for the single columns that pivoted Cholesky asks for.
+    """
+    out = np.empty((len(X), len(Y)))
+    height = max(1, _BLOCK // max(1, len(Y)))
+    blocks = [slice(top, top + height) for top in range(0, len(X), height)]
+
+    def fill(number: int) -> None:
+        block = out[blocks[number]]
+        some = X[blocks[number]]
+        if X.shape[1] > _VERY_FEW:
+            cdist(some, Y, "sqeuclidean", out=block)
+        else:
+            block[:] = 0
+            for x, y in zip(some.T, Y.T, strict=True):
+                difference = np.subtract.outer(x, y)
+                difference *= difference
+                block += difference
+        block *= -gamma
+        np.exp(block, out=block)
+
+    run_tasks(fill, len(blocks), count_threads() if len(blocks) > 1 else 1)
+    return out

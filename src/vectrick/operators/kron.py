@@ -23,7 +23,13 @@ _VECTORS_AT_ONCE = 8  # of a block; as many doubles as a cache line holds
 
 
 def kron(
-    M: Any, N: Any, *, path: str = "auto", n_threads: int | None = None, max_memory: int | float | str | None = None
+    M: Any,
+    N: Any,
+    *,
+    path: str = "auto",
+    n_threads: int | None = None,
+    max_memory: int | float | str | None = None,
+    once: bool = False,
 ) -> "KronOperator":
     """Return the Kronecker product ``M ⊗ N`` as an operator; index it for a submatrix ``R (M ⊗ N) Cᵀ``.
 
@@ -45,6 +51,8 @@ def kron(
         the same result to the last bit for any number; "auto" may take another path for another number.
     max_memory : int or str, optional
         Bytes, or text such as "2GB", that the operator may take. Default: what the machine has free.
+    once : bool
+        Whether the operator serves one product only: then the time to sort the edges counts when "auto" chooses.
 
     Examples
     --------
@@ -60,7 +68,9 @@ def kron(
     count_threads(n_threads)
     if max_memory is not None:
         memory_limit(max_memory)
-    return KronOperator(as_factor(M, "M"), as_factor(N, "N"), None, None, Options(path, n_threads, max_memory))
+    return KronOperator(
+        as_factor(M, "M"), as_factor(N, "N"), None, None, Options(path, n_threads, max_memory, once=once)
+    )
 
 
 def plan_kron(M: Any, N: Any, rows: Any, cols: Any, *, n_threads: int | None = None) -> Plan:
@@ -84,6 +94,7 @@ class Options:
     path: str
     n_threads: int | None
     max_memory: int | float | str | None
+    once: bool = False
     must: bool = True  # take the path, or take it only where it applies
 
     @property
@@ -187,6 +198,7 @@ class KronOperator(Operator):
         if self._problem is None:
             threads = count_threads(self._options.n_threads)
             self._problem = Problem.of(self.M, self.N, self.rows, self.cols, self.dtype, threads)
+            self._problem.once = self._options.once
         limit = parent._plan.max_memory if parent is not None and parent._plan is not None else memory_limit(max_memory)
         if self._problem.is_zero:
             self._plan = zero_plan(self._problem, limit, self._title())

@@ -110,6 +110,7 @@ class Problem:
     n_threads: int
     not_finite: tuple[Name, ...] = ()  # factors with NaN or infinity
     renumbered: int = 0  # bytes of the edges that were numbered anew
+    once: bool = False  # whether it serves one product only
     _cells: dict[tuple[int, int, int, int], Array] = field(default_factory=dict)
 
     @classmethod

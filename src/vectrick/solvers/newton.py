@@ -77,7 +77,7 @@ def newton(
 
 def _forcing(residual: float, tol: float) -> float:
     """Return how exactly to solve a Newton system: roughly far from the minimum, more and more exactly near it."""
-    return float(max(min(0.3, residual**0.5), 0.1 * tol / residual, 1e-10))
+    return float(max(min(0.05, residual**0.5), 0.1 * tol / residual, 1e-10))
 
 
 def _solve(
