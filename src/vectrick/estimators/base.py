@@ -248,7 +248,8 @@ class KronEstimator(BaseEstimator):
             start.check(held.start_table)
             end.check(held.end_table)
         dtype = self._compute_dtype(edges)
-        loss = self._make_loss(labels.astype(dtype), None if weight is None else weight.astype(dtype), edges)
+        weight = None if weight is None else weight.astype(dtype, copy=False)
+        loss = self._make_loss(labels.astype(dtype, copy=False), weight, edges)
         return Training(edges, graph, start, end, loss, held, held_labels, rows)
 
     def _form(self, training: Training) -> Form:

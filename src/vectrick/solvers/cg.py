@@ -6,7 +6,7 @@ from typing import Any
 
 from vectrick.losses import Curvature
 from vectrick.solvers.solution import CALLBACK, LIMIT, STALLED, TOLERANCE
-from vectrick.solvers.space import Element, Space
+from vectrick.solvers.space import Element, Residual, Space
 
 Array = Any
 
@@ -32,7 +32,7 @@ LinearCallback = Callable[[int, list[Element], float], bool | None]
 
 @dataclass
 class _Shifted:
-    """The state of one shift: its residual is ζ times that of the smallest shift."""
+    """The state of a shift that follows the smallest one: its residual is ζ times that one's."""
 
     gap: float  # to the smallest shift
     x: Element
@@ -41,11 +41,24 @@ class _Shifted:
     zeta_before: float = 1.0
     done: bool = False
 
+    def move(self, step: float, step_before: float, beta_before: float) -> None:
+        """Take the step that follows from the one of the smallest shift."""
+        old, older = self.zeta, self.zeta_before
+        below = step * beta_before * (older - old) + older * step_before * (1 + self.gap * step)
+        self.zeta, self.zeta_before = old * older * step_before / below, old
+        self.x.add(step * self.zeta / old, self.p)
+
+    def turn(self, r: Element, beta: float) -> None:
+        """Make the next direction from the residual of the smallest shift."""
+        ratio = self.zeta / self.zeta_before
+        again = beta * ratio * ratio
+        self.p = Element(self.zeta * r.c + again * self.p.c, self.zeta * r.f + again * self.p.f)
+
 
 def conjugate_gradients(
     space: Space,
     curvature: Curvature,
-    rhs: Element,
+    rhs: Residual,
     shifts: Sequence[float],
     *,
     tol: float,
@@ -57,54 +70,41 @@ def conjugate_gradients(
     B is self-adjoint in the inner product of the space, so that one product makes a step (in primal form one with the
     features and one with their transpose), and ``A x`` comes with it. Krylov spaces do not depend on α: the larger
     shifts follow the smallest for O(n) each, their residuals being multiples of its own (Jegerlehner 1996). Every
-    iterate is a descent direction. ``tol`` is relative to the norm of b; ``rhs`` is used up.
+    iterate is a descent direction. ``tol`` is relative to the norm of b.
     """
     smallest = min(shifts)
-    states = [_Shifted(shift - smallest, space.zero(rhs.c), rhs.copy()) for shift in shifts]
-    r, p = rhs, rhs.copy()
-    rr = first = space.inner(r, r)
+    x, r, p = space.zero(rhs.c), rhs, space.direction(rhs)
+    others = [_Shifted(shift - smallest, x.copy(), p.copy()) for shift in shifts if shift > smallest]
+    following = iter(others)
+    found = [x if shift == smallest else next(following).x for shift in shifts]
     step_before, beta_before = 1.0, 0.0
-    residuals = [1.0]
-    if first <= 0:
-        return LinearResult([state.x for state in states], TOLERANCE, 0, [0.0])
+    residuals = [1.0 if rhs.square > 0 else 0.0]
     for k in range(max_iter):
+        if max([residuals[-1], *(residuals[-1] * other.zeta for other in others)]) <= tol:
+            return LinearResult(found, TOLERANCE, k, residuals)
         hp = curvature.times(p.f)
         curve = float(p.f @ hp) + smallest * space.inner(p, p)
         if not curve > 0:
-            return LinearResult([state.x for state in states], STALLED, k, residuals)
-        step = rr / curve
-        _move(states, p, step, step_before, beta_before)
-        r.c -= step * (space.lift(hp) + smallest * p.c)
-        if k + 1 < max_iter:  # the residual after the last step would cost a product that nobody needs
-            r.f = space.predict(r.c)
-            new = space.inner(r, r)
-            residuals.append((max(new, 0.0) / first) ** 0.5)
-        if callback is not None and callback(k + 1, [state.x for state in states], residuals[-1]):
-            return LinearResult([state.x for state in states], CALLBACK, k + 1, residuals)
-        if k + 1 == max_iter:
-            break
-        beta = max(new, 0.0) / rr
-        for state in states:
-            state.done = state.done or state.zeta * residuals[-1] <= tol
-        if all(state.done for state in states):
-            return LinearResult([state.x for state in states], TOLERANCE, k + 1, residuals)
-        p = Element(r.c + beta * p.c, r.f + beta * p.f)
-        for state in states:
-            if state.gap and not state.done:
-                ratio = state.zeta / state.zeta_before
-                again = beta * ratio * ratio
-                state.p = Element(state.zeta * r.c + again * state.p.c, state.zeta * r.f + again * state.p.f)
-        rr, step_before, beta_before = new, step, beta
-    return LinearResult([state.x for state in states], LIMIT, max_iter, residuals)
-
-
-def _move(states: list[_Shifted], p: Element, step: float, step_before: float, beta_before: float) -> None:
-    """Take the step of the smallest shift, and the one that follows from it for every other."""
-    for state in states:
-        if not state.gap:
-            state.x.add(step, p)
-        elif not state.done:
-            old, older = state.zeta, state.zeta_before
-            below = step * beta_before * (older - old) + older * step_before * (1 + state.gap * step)
-            state.zeta, state.zeta_before = old * older * step_before / below, old
-            state.x.add(step * state.zeta / old, state.p)
+            return LinearResult(found, STALLED, k, residuals)
+        step = r.square / curve
+        x.add(step, p)
+        for other in others:
+            other.done = other.done or residuals[-1] * other.zeta <= tol
+            if not other.done:
+                other.move(step, step_before, beta_before)
+        if k + 1 == max_iter:  # the residual after the last step would cost a product that nobody needs
+            stop = callback is not None and callback(k + 1, found, residuals[-1])
+            return LinearResult(found, CALLBACK if stop else LIMIT, max_iter, residuals)
+        new = space.residual(r.c - step * (space.lift(hp) + smallest * p.c))
+        residuals.append(new.norm / rhs.norm)
+        if callback is not None and callback(k + 1, found, residuals[-1]):
+            return LinearResult(found, CALLBACK, k + 1, residuals)
+        beta = max(new.square, 0.0) / r.square
+        p_before, p = p, space.direction(new, beta, p)
+        if others:
+            r_f = p.f - beta * p_before.f
+            for other in others:
+                if not other.done:
+                    other.turn(Element(new.c, r_f), beta)
+        r, step_before, beta_before = new, step, beta
+    raise AssertionError("unreachable: the last iteration returns")

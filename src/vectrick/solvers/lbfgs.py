@@ -32,12 +32,13 @@ def lbfgs(
     ``tol`` is relative to the norm of the gradient at zero.
     """
     x = space.zero(loss.y) if start is None else space.element(start)
-    first = space.norm(space.element(space.lift(loss.gradient(0 * x.f))))
+    first = space.residual(space.lift(loss.gradient(0 * x.f))).norm
     gradient = _gradient(space, loss, alpha, x)
     pairs: deque[tuple[Element, Element, float]] = deque(maxlen=_MEMORY)
     residuals: list[float] = []
     for k in range(max_iter):
-        residuals.append(space.norm(gradient) / first if first else 0.0)
+        size = max(0.0, space.inner(gradient, gradient)) ** 0.5
+        residuals.append(size / first if first else 0.0)
         if residuals[-1] <= tol:
             return Solution(x.c, x.f, True, TOLERANCE, k, space.n_products, residuals)
         d = _direction(space, gradient, pairs)

@@ -162,7 +162,7 @@ def _solve_quadratic(
         _check_symmetric(space, curvature)
         found = minres(space, rhs, alphas, **limits)
     else:
-        found = conjugate_gradients(space, curvature, space.element(rhs), alphas, **limits)
+        found = conjugate_gradients(space, curvature, space.residual(rhs), alphas, **limits)
     return [_solution(space, found, x) for x in found.x]
 
 

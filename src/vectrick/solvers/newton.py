@@ -9,7 +9,7 @@ from vectrick.solvers.direct import solve_directly
 from vectrick.solvers.line_search import exact_step
 from vectrick.solvers.qmr import quasi_minimal_residuals
 from vectrick.solvers.solution import CALLBACK, LIMIT, ROUNDING, TOLERANCE, Callback, Iterate, Solution, why_stalled
-from vectrick.solvers.space import Dual, Element, Space
+from vectrick.solvers.space import Dual, Element, Residual, Space
 
 Array = Any
 
@@ -44,24 +44,23 @@ def newton(
     """
     x = space.zero(loss.y) if start is None else space.element(start)
     risk = _risk(space, loss, alpha, x)
-    first = space.norm(space.element(space.lift(loss.gradient(0 * x.f))))
+    first = space.residual(space.lift(loss.gradient(0 * x.f))).norm
     residuals: list[float] = []
     near = False  # whether the last system was solved as exactly as it deserved
     for k in range(max_iter):
         curvature = loss.curvature(x.f)
         part = space.part(curvature.active, x.c)
         gradient = space.lift(loss.gradient(x.f)) + alpha * x.c
-        element = part.space.element(part.take(gradient))
-        size = part.space.norm(element)
-        residuals.append(size / first if first else 0.0)
+        rest = part.space.residual(part.take(gradient))
+        residuals.append(rest.norm / first if first else 0.0)
         if residuals[-1] <= tol:
             return _solution(space, x, True, TOLERANCE, k, residuals)
         accuracy = _forcing(residuals[-1], tol)
         new = None
         if near and isinstance(space, Dual) and curvature.active is not None and inner.step is None:
-            new = _sparse_step(space, loss, alpha, x, risk, curvature, gradient, accuracy * size, inner)
+            new = _sparse_step(space, loss, alpha, x, risk, curvature, gradient, accuracy * rest.norm, inner)
         if new is None:
-            found = _solve(part.space, part.curvature(curvature), element, alpha, inner, accuracy)
+            found = _solve(part.space, part.curvature(curvature), rest, alpha, inner, accuracy)
             near = found.converged
             descent = part.expand(found.x[0].times(-1.0))
             new = _step(space, loss, alpha, x, descent, inner.step)
@@ -81,7 +80,7 @@ def _forcing(residual: float, tol: float) -> float:
 
 
 def _solve(
-    space: Space, curvature: Curvature, gradient: Element, alpha: float, inner: Inner, tol: float
+    space: Space, curvature: Curvature, gradient: Residual, alpha: float, inner: Inner, tol: float
 ) -> LinearResult:
     if inner.method == "direct":
         return LinearResult([solve_directly(space, curvature, gradient.c, alpha)], TOLERANCE, 1)
@@ -125,10 +124,9 @@ def _sparse_step(
         space.n_products += 1
         gone = Element(c, space.A.restrict(cols=outside) @ x.c[outside])
     part = space.part(curvature.active)
-    rest = part.space.element(part.take(gradient - curvature.times(gone.f) - alpha * c))
-    size = part.space.norm(rest)
-    if size > 0:
-        found = _solve(part.space, part.curvature(curvature), rest, alpha, inner, min(0.5, accuracy / size))
+    rest = part.space.residual(part.take(gradient - curvature.times(gone.f) - alpha * c))
+    if rest.norm > 0:
+        found = _solve(part.space, part.curvature(curvature), rest, alpha, inner, min(0.5, accuracy / rest.norm))
         if not found.converged:
             return None
         gone.add(1.0, part.expand(found.x[0]))

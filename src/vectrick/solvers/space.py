@@ -43,6 +43,20 @@ class Element:
         return Element(t * self.c, t * self.f)
 
 
+@dataclass
+class Residual:
+    """A function that is only measured: coefficients, squared norm, and predictions in dual form."""
+
+    c: Array
+    square: float
+    f: Array | None = None
+
+    @property
+    def norm(self) -> float:
+        """The norm, and zero where rounding made its square negative."""
+        return float(max(0.0, self.square) ** 0.5)
+
+
 class Space(ABC):
     """The functions that a solver moves among."""
 
@@ -63,6 +77,14 @@ class Space(ABC):
         """Return the inner product of two functions."""
 
     @abstractmethod
+    def residual(self, c: Array) -> "Residual":
+        """Return the squared norm of a function, and its predictions if they come with it; one product in dual form."""
+
+    @abstractmethod
+    def direction(self, r: "Residual", beta: float = 0.0, p: Element | None = None) -> Element:
+        """Return ``r + β p`` with its predictions; one product in primal form."""
+
+    @abstractmethod
     def part(self, active: Array | None, coefficients: Array | None = None) -> "Part":
         """Return the space of a Newton system with curvature at active edges only, and the given coefficients in it."""
 
@@ -74,10 +96,6 @@ class Space(ABC):
         """Return the function zero; ``like`` is an array of the kind and dtype to use."""
         xp = array_namespace(like)
         return Element(xp.zeros(self.size, dtype=like.dtype), xp.zeros(self.n_edges, dtype=like.dtype))
-
-    def norm(self, u: Element) -> float:
-        """Return the norm, and zero where rounding made its square negative."""
-        return float(max(0.0, self.inner(u, u)) ** 0.5)
 
 
 class Dual(Space):
@@ -101,6 +119,17 @@ class Dual(Space):
     def inner(self, u: Element, v: Element) -> float:
         """Return ``aᵀ A a'``."""
         return float(u.c @ v.f)
+
+    def residual(self, c: Array) -> "Residual":
+        """Return ``cᵀ A c``, and ``A c``."""
+        f = self.predict(c)
+        return Residual(c, float(c @ f), f)
+
+    def direction(self, r: "Residual", beta: float = 0.0, p: Element | None = None) -> Element:
+        """Return ``r + β p``; its predictions follow from those of both."""
+        if p is None:
+            return Element(r.c + 0.0, r.f + 0.0)
+        return Element(r.c + beta * p.c, r.f + beta * p.f)
 
     def part(self, active: Array | None, coefficients: Array | None = None) -> "Part":
         """Return the space of the active edges and of those with a coefficient."""
@@ -135,6 +164,14 @@ class Primal(Space):
     def inner(self, u: Element, v: Element) -> float:
         """Return ``wᵀ w'``."""
         return float(u.c @ v.c)
+
+    def residual(self, c: Array) -> "Residual":
+        """Return ``cᵀ c``; its predictions are not needed."""
+        return Residual(c, float(c @ c))
+
+    def direction(self, r: "Residual", beta: float = 0.0, p: Element | None = None) -> Element:
+        """Return ``r + β p``, and predict it."""
+        return self.element(r.c + 0.0 if p is None else r.c + beta * p.c)
 
     def part(self, active: Array | None, coefficients: Array | None = None) -> "Part":
         """Return the space with the predictions of the active edges only."""
