@@ -67,7 +67,9 @@ def choose_form(
             reason = f"a step takes about {seconds:.2g} s, in dual form {dual_seconds:.2g} s"
         few = both[0].rank * both[1].rank <= len(graph.start)
         if factors is None or (few and seconds <= dual_seconds):
-            space = Primal(kron(E, S, n_threads=n_threads)[graph.pair, :])
+            features = kron(E, S, n_threads=n_threads)[graph.pair, :]
+            _ = features.T.plan  # sorted now, before there are vectors beside it
+            space = Primal(features)
             return Form("primal", space, plan, reason + _thin(both), graph, start, end, both)
     assert factors is not None
     A = kron(*factors, n_threads=n_threads)[graph.pair, graph.pair]

@@ -1,11 +1,14 @@
 """The base of losses: a convex function of the predictions p, with gradient and Hessian."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from array_api_compat import array_namespace
 
 from vectrick.losses.curvature import Curvature, Diagonal
+
+PIECE = 1 << 15  # edges at a time
 
 Array = Any  # NumPy arrays, or those of another library with the same interface
 
@@ -44,35 +47,67 @@ class Loss(ABC):
     def curvature(self, p: Array) -> Curvature:
         """Return the Hessian, or a generalized Hessian, as an object that multiplies vectors."""
 
+    def along(self, p: Array, d: Array, t: float) -> tuple[float, float]:
+        """Return the first and second derivative of ``L(p + t d)`` by t."""
+        q = p + t * d
+        return float(d @ self.gradient(q)), float(d @ self.curvature(q).times(d))
+
 
 class Pointwise(Loss):
-    """A sum over the edges; a subclass writes `values`, `slopes` and `curvatures` of single edges."""
+    """A sum over the edges; a subclass writes `values`, `slopes` and `curvatures` of edges with predictions p, labels y.
+
+    They are called for pieces of the edges that stay in the cache, so that no long array passes by more than once.
+    """
+
+    may_be_flat = False  # whether the second derivative of many edges is zero
 
     @abstractmethod
-    def values(self, p: Array) -> Array:
+    def values(self, p: Array, y: Array) -> Array:
         """Return the loss of each edge."""
 
     @abstractmethod
-    def slopes(self, p: Array) -> Array:
+    def slopes(self, p: Array, y: Array) -> Array:
         """Return its derivative by the prediction."""
 
     @abstractmethod
-    def curvatures(self, p: Array) -> Array:
+    def curvatures(self, p: Array, y: Array) -> Array:
         """Return its second derivative by the prediction."""
 
     def value(self, p: Array) -> float:
         """Return the weighted sum."""
-        return float(self.xp.sum(self._weighted(self.values(p))))
+        return float(sum(float(self.xp.sum(part)) for _, part in self._pieces(self.values, p)))
 
     def gradient(self, p: Array) -> Array:
         """Return the weighted derivatives."""
-        return self._weighted(self.slopes(p))
+        return self._joined(self.slopes, p)
 
     def curvature(self, p: Array) -> Diagonal:
         """Return the diagonal Hessian."""
-        return Diagonal(self._weighted(self.curvatures(p)), self.may_be_flat)
+        return Diagonal(self._joined(self.curvatures, p), self.may_be_flat)
 
-    may_be_flat = False  # whether the second derivative of many edges is zero
+    def along(self, p: Array, d: Array, t: float) -> tuple[float, float]:
+        """Return the first and second derivative of ``L(p + t d)`` by t."""
+        first = second = 0.0
+        for piece in self._slices():
+            q, part, y = p[piece] + t * d[piece], d[piece], self.y[piece]
+            first += float(part @ self._weighted(self.slopes(q, y), piece))
+            second += float((part * part) @ self._weighted(self.curvatures(q, y), piece))
+        return first, second
 
-    def _weighted(self, values: Array) -> Array:
-        return values if self.weight is None else values * self.weight
+    def _joined(self, function: Callable[[Array, Array], Array], p: Array) -> Array:
+        out = None
+        for piece, part in self._pieces(function, p):
+            if out is None:
+                out = self.xp.empty(self.y.shape[0], dtype=part.dtype)
+            out[piece] = part
+        return out
+
+    def _pieces(self, function: Callable[[Array, Array], Array], p: Array) -> Iterator[tuple[slice, Array]]:
+        for piece in self._slices():
+            yield piece, self._weighted(function(p[piece], self.y[piece]), piece)
+
+    def _slices(self) -> list[slice]:
+        return [slice(start, start + PIECE) for start in range(0, self.y.shape[0], PIECE)]
+
+    def _weighted(self, values: Array, piece: slice) -> Array:
+        return values if self.weight is None else values * self.weight[piece]

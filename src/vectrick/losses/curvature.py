@@ -37,7 +37,7 @@ class Diagonal(Curvature):
     def __init__(self, h: Array, may_be_flat: bool = False) -> None:
         self.h = h
         self.may_be_flat = may_be_flat
-        self.active = h > 0 if may_be_flat else None
+        self.active = _positive(h) if may_be_flat else None
 
     def times(self, v: Array) -> Array:
         """Return ``h v``."""
@@ -61,7 +61,7 @@ class Centered(Curvature):
 
     def __init__(self, h: Array, groups: Array | None = None, may_be_flat: bool = False) -> None:
         self.h, self.groups, self.may_be_flat = h, groups, may_be_flat
-        self.active = h > 0 if may_be_flat else None
+        self.active = _positive(h) if may_be_flat else None
 
     def times(self, v: Array) -> Array:
         """Return ``h (v - v̄)``."""
@@ -71,6 +71,12 @@ class Centered(Curvature):
         """Return the part of the mask."""
         groups = None if self.groups is None else self.groups[mask]
         return Centered(self.h[mask], groups, self.may_be_flat)
+
+
+def _positive(h: Array) -> Array:
+    """Return where h is not zero; a mask is so by itself."""
+    xp = array_namespace(h)
+    return h if h.dtype == xp.bool else h > 0
 
 
 def group_means(v: Array, h: Array, groups: Array | None) -> Array:

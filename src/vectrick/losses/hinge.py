@@ -18,15 +18,15 @@ class Hinge(Pointwise):
     is_smooth = False
     may_be_flat = True
 
-    def values(self, p: Array) -> Array:
+    def values(self, p: Array, y: Array) -> Array:
         """Return the margin errors."""
-        errors = 1 - self.y * p
+        errors = 1 - y * p
         return self.xp.where(errors > 0, errors, self.xp.zeros_like(errors))
 
-    def slopes(self, p: Array) -> Array:
+    def slopes(self, p: Array, y: Array) -> Array:
         """Return ``-y`` inside the margin."""
-        return self.xp.where(self.y * p < 1, -self.y, self.xp.zeros_like(self.y))
+        return self.xp.where(y * p < 1, -y, self.xp.zeros_like(y))
 
-    def curvatures(self, p: Array) -> Array:
+    def curvatures(self, p: Array, y: Array) -> Array:
         """Return zeros."""
-        return self.xp.zeros_like(self.y)
+        return self.xp.zeros_like(y)

@@ -17,18 +17,18 @@ class SquaredHinge(Pointwise):
 
     may_be_flat = True
 
-    def values(self, p: Array) -> Array:
+    def values(self, p: Array, y: Array) -> Array:
         """Return half the squared margin errors."""
-        return 0.5 * self._errors(p) ** 2
+        return 0.5 * self._errors(p, y) ** 2
 
-    def slopes(self, p: Array) -> Array:
+    def slopes(self, p: Array, y: Array) -> Array:
         """Return ``p - y`` inside the margin."""
-        return -self.y * self._errors(p)
+        return -y * self._errors(p, y)
 
-    def curvatures(self, p: Array) -> Array:
-        """Return one inside the margin, zero outside."""
-        return self.xp.astype(self.y * p < 1, self.y.dtype)
+    def curvatures(self, p: Array, y: Array) -> Array:
+        """Return one inside the margin, zero outside, as a mask."""
+        return y * p < 1
 
-    def _errors(self, p: Array) -> Array:
-        errors = 1 - self.y * p
+    def _errors(self, p: Array, y: Array) -> Array:
+        errors = 1 - y * p
         return self.xp.where(errors > 0, errors, self.xp.zeros_like(errors))

@@ -96,15 +96,15 @@ def conjugate_gradients(
             stop = callback is not None and callback(k + 1, found, residuals[-1])
             return LinearResult(found, CALLBACK if stop else LIMIT, max_iter, residuals)
         new = space.residual(r.c - step * (space.lift(hp) + smallest * p.c))
+        del hp  # as long as the edges
         residuals.append(new.norm / rhs.norm)
         if callback is not None and callback(k + 1, found, residuals[-1]):
             return LinearResult(found, CALLBACK, k + 1, residuals)
         beta = max(new.square, 0.0) / r.square
-        p_before, p = p, space.direction(new, beta, p)
-        if others:
-            r_f = p.f - beta * p_before.f
-            for other in others:
-                if not other.done:
-                    other.turn(Element(new.c, r_f), beta)
+        beta_p = beta * p.f if others else None
+        p = space.direction(new, beta, p)
+        for other in others:
+            if not other.done:
+                other.turn(Element(new.c, p.f - beta_p), beta)
         r, step_before, beta_before = new, step, beta
     raise AssertionError("unreachable: the last iteration returns")

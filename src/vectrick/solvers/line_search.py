@@ -16,17 +16,17 @@ def exact_step(loss: Loss, p: Array, d: Array, alpha: float, xd: float, dd: floa
     ``xd`` and ``dd`` are the inner products of δ with x and with itself. The function of t is convex; Newton's method
     inside a bracket that shrinks finds its minimum to 6 digits of the first slope. Zero means that d does not descend.
     """
-    first = float(d @ loss.gradient(p)) + alpha * xd
+    first = loss.along(p, d, 0.0)[0] + alpha * xd
     if not first < 0:
         return 0.0
     low, high, t = 0.0, float("inf"), 1.0
     for _ in range(_MAX_STEPS):
-        q = p + t * d
-        slope = float(d @ loss.gradient(q)) + alpha * (xd + t * dd)
+        slope, curve = loss.along(p, d, t)
+        slope += alpha * (xd + t * dd)
         if abs(slope) <= _PRECISION * abs(first):
             break
         low, high = (t, high) if slope < 0 else (low, t)
-        curve = float(d @ loss.curvature(q).times(d)) + alpha * dd
+        curve += alpha * dd
         new = t - slope / curve if curve > 0 else float("inf")
         if not low < new < high:
             new = 2 * t if high == float("inf") else 0.5 * (low + high)

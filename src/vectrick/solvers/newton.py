@@ -62,8 +62,8 @@ def newton(
         if new is None:
             found = _solve(part.space, part.curvature(curvature), rest, alpha, inner, accuracy)
             near = found.converged
-            descent = part.expand(found.x[0].times(-1.0))
-            new = _step(space, loss, alpha, x, descent, inner.step)
+            new = _step(space, loss, alpha, x, _negative(part.expand(found.x[0])), inner.step)
+            del found  # as long as the edges, and the next iteration will need the room
         if not new[1] < risk and inner.step is None:
             reason = why_stalled(x.f, residuals[-1])
             return _solution(space, x, reason == ROUNDING, reason, k, residuals)
@@ -130,12 +130,19 @@ def _sparse_step(
         if not found.converged:
             return None
         gone.add(1.0, part.expand(found.x[0]))
-    descent = gone.times(-1.0)
+    descent = _negative(gone)
     best = _step(space, loss, alpha, x, descent, None)
     whole = _step(space, loss, alpha, x, descent, 1.0)
     whole[0].c[outside] = 0.0  # what rounding left
     enough = whole[1] <= risk - 0.5 * (risk - best[1])
     return (whole if enough else best) if best[1] < risk else None
+
+
+def _negative(x: Element) -> Element:
+    """Turn a function around in place."""
+    x.c *= -1
+    x.f *= -1
+    return x
 
 
 def _risk(space: Space, loss: Loss, alpha: float, x: Element) -> float:

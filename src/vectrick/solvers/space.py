@@ -13,6 +13,7 @@ from typing import Any
 from array_api_compat import array_namespace
 
 from vectrick.losses import Curvature
+from vectrick.losses.base import PIECE
 from vectrick.operators import Operator
 
 Array = Any
@@ -30,8 +31,8 @@ class Element:
 
     def add(self, t: float, other: "Element") -> None:
         """Add t times another function in place."""
-        self.c += t * other.c
-        self.f += t * other.f
+        _add(self.c, t, other.c)
+        _add(self.f, t, other.f)
 
     def copy(self) -> "Element":
         """Return a copy that can be changed."""
@@ -41,6 +42,13 @@ class Element:
     def times(self, t: float) -> "Element":
         """Return t times the function."""
         return Element(t * self.c, t * self.f)
+
+
+def _add(x: Array, t: float, y: Array) -> None:
+    """Add t y to x, piece by piece, so that no long temporary array is made."""
+    for start in range(0, x.shape[0], PIECE):
+        piece = slice(start, start + PIECE)
+        x[piece] += t * y[piece]
 
 
 @dataclass
@@ -82,7 +90,7 @@ class Space(ABC):
 
     @abstractmethod
     def direction(self, r: "Residual", beta: float = 0.0, p: Element | None = None) -> Element:
-        """Return ``r + β p`` with its predictions; one product in primal form."""
+        """Return ``r + β p`` with its predictions, p being used up; one product in primal form."""
 
     @abstractmethod
     def part(self, active: Array | None, coefficients: Array | None = None) -> "Part":
@@ -149,7 +157,7 @@ class Primal(Space):
     def __init__(self, features: Operator, transposed: Operator | None = None) -> None:
         super().__init__(*features.shape)
         self.features = features
-        self.transposed = features.T if transposed is None else transposed
+        self.transposed: Operator = features.T if transposed is None else transposed
 
     def predict(self, c: Array) -> Array:
         """Return ``Φ w``."""
@@ -171,7 +179,10 @@ class Primal(Space):
 
     def direction(self, r: "Residual", beta: float = 0.0, p: Element | None = None) -> Element:
         """Return ``r + β p``, and predict it."""
-        return self.element(r.c + 0.0 if p is None else r.c + beta * p.c)
+        if p is None:
+            return self.element(r.c + 0.0)
+        p.f = None  # as long as the edges, and not needed any more
+        return self.element(r.c + beta * p.c)
 
     def part(self, active: Array | None, coefficients: Array | None = None) -> "Part":
         """Return the space with the predictions of the active edges only."""
