@@ -27,3 +27,52 @@ ESTIMATORS = [
 @parametrize_with_checks(ESTIMATORS)
 def test_scikit_learn_check(estimator, check):
     check(estimator)
+
+
+def graph():
+    X, y = vt.datasets.make_checkerboard(40, density=0.5, noise=0.0, random_state=0)
+    return X, y
+
+
+def test_grid_search_reaches_the_kernels():
+    X, y = graph()
+    model = vt.KronSVM(vt.Gaussian(), vt.Gaussian())
+    search = GridSearchCV(model, {"start_kernel__gamma": [0.01, 1.0], "alpha": [0.1, 1.0]}, cv=3, scoring="roc_auc")
+    search.fit(X, y)
+    assert search.best_estimator_.start_kernel.gamma in (0.01, 1.0)
+    assert model.start_kernel.gamma == "scale"
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+def test_cross_validation_of_edges():
+    X, y = graph()
+    scores = cross_val_score(vt.KronLogistic("gaussian", "gaussian"), X, y, groups=X.start, cv=GroupKFold(4))
+    assert scores.shape == (4,)
+    predictions = cross_val_predict(vt.KronRidge("gaussian", "gaussian"), X, y, cv=3)
+    assert predictions.shape == y.shape
+    probabilities = cross_val_predict(vt.KronLogistic("gaussian", "gaussian"), X, y, cv=3, method="predict_proba")
+    assert probabilities.shape == (len(y), 2)
+
+
+def test_pipelines():
+    X, y = graph()
+    rows = np.hstack([X.start_table.features[X.start], X.end_table.features[X.end]])
+    model = make_pipeline(StandardScaler(), vt.KronSVM("gaussian", "gaussian", n_start_features=1))
+    model.set_output(transform="pandas")
+    assert model.fit(rows, y).predict(rows).shape == y.shape
+    assert_columns = model[-1].feature_names_in_
+    assert len(assert_columns) == 2
+
+
+def test_an_interrupted_fit_leaves_the_old_model():
+    X, y = graph()
+    model = vt.KronSVM("gaussian", "gaussian").fit(X, y)
+    before = model.decision_function(X)
+
+    def interrupt(A, B):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        model.set_params(start_kernel=interrupt).fit(X, y)
+    assert (model.decision_function(X) == before).all()
+    assert pickle.loads(pickle.dumps(clone(model.set_params(start_kernel="gaussian")))).alpha == 1.0

@@ -84,7 +84,7 @@ class VertexTable:
 
     def label(self, row: int) -> str:
         """Return the vertex in words, for errors."""
-        return f"vertex {row}" if self.ids is None else f"vertex {np.asarray(self.ids)[row].item()!r}"
+        return f"vertex {row}" if self.ids is None else f"vertex {self.ids[row : row + 1].tolist()[0]!r}"
 
 
 def _split_frame(frame: Any, native: Any, name: str, id_column: str | None) -> tuple[Array, Array | None]:
@@ -120,5 +120,5 @@ def _as_ids(ids: Any, length: int, name: str) -> Array:
         raise ValueError(f"the ids of {name} have shape {found.shape}, but there are {length} vertices")
     distinct, counts = np.unique(found, return_counts=True)
     if len(distinct) < length:
-        raise ValueError(f"{name} has the id {distinct[counts > 1][0].item()!r} more than once")
+        raise ValueError(f"{name} has the id {distinct[counts > 1].tolist()[0]!r} more than once")
     return found

@@ -18,10 +18,11 @@ class KronClassifier(ClassifierMixin, KronEstimator):
 
     def _encode(self, y: Any, n_edges: int) -> Array:
         labels = as_classes(y, n_edges)
-        check_classification_targets(labels)
         classes = np.unique(labels)
+        if len(classes) != 2:
+            check_classification_targets(labels)
         if len(classes) < 2:
-            raise ValueError(f"y has one class only, {classes[0].item()!r}, but a classifier needs two")
+            raise ValueError(f"y has one class only, {classes.tolist()[0]!r}, but a classifier needs two")
         if len(classes) > 2:
             raise ValueError(
                 f"Only binary classification is supported. The type of the target is {type_of_target(labels)}: y has "
@@ -34,7 +35,7 @@ class KronClassifier(ClassifierMixin, KronEstimator):
         labels = as_classes(y, n_edges)
         unknown = np.setdiff1d(labels, self.classes_)
         if len(unknown):
-            raise ValueError(f"validation has the class {unknown[0].item()!r}, which the training labels do not have")
+            raise ValueError(f"validation has the class {unknown.tolist()[0]!r}, which the training labels do not have")
         if len(np.unique(labels)) < 2:
             raise ValueError("validation has one class only, but a score needs two")
         return self._signs(labels)

@@ -54,7 +54,7 @@ class Loss(ABC):
 
 
 class Pointwise(Loss):
-    """A sum over the edges; a subclass writes `values`, `slopes` and `curvatures` of edges with predictions p, labels y.
+    """A sum over the edges; a subclass writes `values`, `slopes` and `curvatures` of edges with predictions p.
 
     They are called for pieces of the edges that stay in the cache, so that no long array passes by more than once.
     """

@@ -135,6 +135,7 @@ class Dual(Space):
 
     def direction(self, r: "Residual", beta: float = 0.0, p: Element | None = None) -> Element:
         """Return ``r + β p``; its predictions follow from those of both."""
+        assert r.f is not None
         if p is None:
             return Element(r.c + 0.0, r.f + 0.0)
         return Element(r.c + beta * p.c, r.f + beta * p.f)

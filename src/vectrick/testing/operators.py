@@ -1,11 +1,4 @@
-"""Contracts that operators keep: inherit a class, say how to make one, and the tests come with it.
-
-A test class for a new operator is three lines long::
-
-    class TestMine(OperatorContract):
-        def make(self, rng):
-            return MyOperator(...), the_same_as_a_dense_matrix
-"""
+"""The contract of operators."""
 
 from typing import Any
 

@@ -1,0 +1,14 @@
+"""Contracts of operators, losses and estimators: inherit a class, say how to make one, and the tests come with it.
+
+A test class for a new operator is three lines long::
+
+    class TestMine(OperatorContract):
+        def make(self, rng):
+            return MyOperator(...), the_same_as_a_dense_matrix
+"""
+
+from vectrick.testing.estimators import EstimatorContract
+from vectrick.testing.losses import LossContract
+from vectrick.testing.operators import TOLERANCE, OperatorContract, assert_close, dot_test
+
+__all__ = ["TOLERANCE", "EstimatorContract", "LossContract", "OperatorContract", "assert_close", "dot_test"]

@@ -1,0 +1,51 @@
+"""An estimator, and a small graph to try it on."""
+
+from typing import Any
+
+import numpy as np
+from numpy.testing import assert_allclose
+from numpy.typing import NDArray
+
+from vectrick.data import Edges
+
+Array = NDArray[Any]
+
+N_START, N_END, N_START_FEATURES, N_END_FEATURES = 14, 11, 4, 3
+
+
+class EstimatorCase:
+    """How to make an estimator, and what to make of it."""
+
+    iterative = "newton"  # a solver that goes step by step
+
+    def make(self, **parameters: Any) -> Any:
+        """Return an estimator."""
+        raise NotImplementedError
+
+    def labels(self, values: Array) -> Array:
+        """Return labels from real values: these themselves, unless overridden."""
+        return values
+
+    def _tables(self, seed: int = 0) -> tuple[Array, Array]:
+        rng = np.random.default_rng(seed)
+        return rng.standard_normal((N_START, N_START_FEATURES)), rng.standard_normal((N_END, N_END_FEATURES))
+
+    def _data(self, seed: int = 0) -> tuple[Edges, Array]:
+        rng = np.random.default_rng(100 + seed)
+        features = self._tables(seed)
+        cells = rng.choice(N_START * N_END, 90, replace=False)
+        start, end = cells // N_END, cells % N_END
+        values = np.einsum("ij,ij->i", features[0][start, :3], features[1][end]) + 0.3 * rng.standard_normal(90)
+        return Edges(start, end, *features), self.labels(values)
+
+    def _scores(self, model: Any, X: Any) -> Array:
+        return np.asarray(model.decision_function(X) if hasattr(model, "decision_function") else model.predict(X))
+
+    def _fitted(self, **parameters: Any) -> tuple[Any, Edges, Array]:
+        X, y = self._data()
+        return self.make(**parameters).fit(X, y), X, y
+
+    def _same(self, one: Any, other: Any, X: Edges, X_other: Edges | None = None, rtol: float = 1e-6) -> None:
+        expected = self._scores(one, X)
+        found = self._scores(other, X if X_other is None else X_other)
+        assert_allclose(found, expected, rtol=0, atol=rtol * max(1e-3, np.abs(expected).max()))

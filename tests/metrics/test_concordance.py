@@ -1,0 +1,37 @@
+"""The concordance index against its definition and against the AUC."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import roc_auc_score
+
+import vectrick as vt
+
+
+def brute_force(y, score):
+    right = total = 0.0
+    for i in range(len(y)):
+        for j in range(i):
+            if y[i] != y[j]:
+                total += 1
+                order = (y[i] - y[j]) * (score[i] - score[j])
+                right += 1.0 if order > 0 else 0.5 if order == 0 else 0.0
+    return right / total if total else float("nan")
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=30))
+def test_is_its_definition(pairs):
+    y, score = np.array(pairs, float).T
+    assert vt.concordance_index(y, score) == pytest.approx(brute_force(y, score), abs=1e-12, nan_ok=True)
+
+
+def test_of_two_classes_is_the_auc():
+    rng = np.random.default_rng(0)
+    y, score = rng.random(500) < 0.2, rng.standard_normal(500).round(1)
+    assert vt.concordance_index(y.astype(float), score) == pytest.approx(roc_auc_score(y, score))
+
+
+def test_refuses_what_does_not_belong_together():
+    with pytest.raises(ValueError, match=r"y_true has shape \(2,\) and y_score \(3,\)"):
+        vt.concordance_index([1, 2], [1, 2, 3])
