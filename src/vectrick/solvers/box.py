@@ -18,6 +18,7 @@ from vectrick.solvers.space import Space
 Array = Any
 
 _POWER_STEPS = 12
+_STEP = 1.8  # times the inverse of the largest eigenvalue, which is known from below; 2 is what convergence allows
 _BALANCE = 1.0  # of what can be gained inside the face and by leaving it
 
 
@@ -70,6 +71,7 @@ class _Problem:
     f: Array  # A a
     step: float  # a length that a projected gradient step may safely have
     penalty: float  # of the augmented Lagrangian; 0 without intercept
+    gradient: Array
     b: float = 0.0
 
     @classmethod
@@ -81,21 +83,21 @@ class _Problem:
         norm = _largest_eigenvalue(space, y)
         penalty = norm / len(y) if fit_intercept else 0.0
         norm += penalty * len(y)
-        problem = cls(space, loss, alpha, low, high, a, np.zeros_like(y), 1.0 / norm if norm else 1.0, penalty)
+        step = _STEP / norm if norm else 1.0
+        problem = cls(space, loss, alpha, low, high, a, np.zeros_like(y), step, penalty, -y)
         if start is not None:
             problem.f = problem.kernel(a)
+            problem.refresh()
         return problem
 
     def kernel(self, v: Array) -> Array:
         return self.space.predict(self.space.lift(v))
 
-    def times(self, v: Array) -> Array:
-        """Return the product with the matrix of the quadratic function, and keep the kernel part apart."""
-        return self.kernel(v) + self.penalty * v.sum() if self.penalty else self.kernel(v)
-
-    @property
-    def gradient(self) -> Array:
-        return self.f + (self.penalty * self.a.sum() + self.b) - self.loss.y
+    def refresh(self) -> None:
+        """Compute the gradient anew."""
+        self.gradient = self.f - self.loss.y
+        if self.penalty:
+            self.gradient += self.penalty * self.a.sum() + self.b
 
     def free_gradient(self) -> Array:
         return np.where((self.a > self.low) & (self.a < self.high), self.gradient, 0)
@@ -123,7 +125,8 @@ class _Problem:
 
     def move(self, t: float, d: Array, kernel_d: Array) -> None:
         self.a = np.clip(self.a - self.a.dtype.type(t) * d, self.low, self.high)
-        self.f = self.f - self.f.dtype.type(t) * kernel_d
+        self.f -= self.f.dtype.type(t) * kernel_d
+        self.refresh()
 
     def risk_and_gap(self) -> tuple[float, float]:
         """Return the risk of the present coefficients, and how far it is above the dual value at most."""
@@ -142,6 +145,7 @@ class _Problem:
         if rest > 0.1 * abs(excess) * len(self.a) ** 0.5:
             return False
         self.b += excess
+        self.refresh()
         return excess != 0
 
     def is_balanced(self, tol: float) -> bool:

@@ -49,8 +49,8 @@ def newton(
     near = False  # whether the last system was solved as exactly as it deserved
     for k in range(max_iter):
         curvature = loss.curvature(x.f)
-        part = space.part(curvature.active, x.c)
         gradient = space.lift(loss.gradient(x.f)) + alpha * x.c
+        part = space.part(curvature.active, gradient)
         rest = part.space.residual(part.take(gradient))
         residuals.append(rest.norm / first if first else 0.0)
         if residuals[-1] <= tol:
@@ -113,16 +113,16 @@ def _sparse_step(
 ) -> tuple[Element, float] | None:
     """Make a Newton step after which edges outside the margin have no coefficient; None if that does not descend.
 
-    Where the curvature is zero the system says ``α δ = α a``: the whole coefficient goes. What remains is a system of
-    the active edges alone. Far from the minimum this is a bad direction, near it is the exact one, and the step is 1.
+    Where the curvature is zero the system says ``α δ = g + α a``: beyond the margin, where the loss is zero as well, the
+    whole coefficient goes. What remains is a system of the active edges alone. Far from the minimum this is a bad direction, near it is the exact one, and the step is 1.
     """
     assert curvature.active is not None
-    outside = ~curvature.active & (x.c != 0)
-    c = x.c * outside
+    c = gradient * ~curvature.active / alpha
+    outside = c != 0
     gone = space.zero(x.c)
     if bool(outside.any()):
         space.n_products += 1
-        gone = Element(c, space.A.restrict(cols=outside) @ x.c[outside])
+        gone = Element(c, space.A.restrict(cols=outside) @ c[outside])
     part = space.part(curvature.active)
     rest = part.space.residual(part.take(gradient - curvature.times(gone.f) - alpha * c))
     if rest.norm > 0:
@@ -133,7 +133,7 @@ def _sparse_step(
     descent = _negative(gone)
     best = _step(space, loss, alpha, x, descent, None)
     whole = _step(space, loss, alpha, x, descent, 1.0)
-    whole[0].c[outside] = 0.0  # what rounding left
+    whole[0].c[outside & (loss.gradient(x.f) == 0)] = 0.0  # what rounding left
     enough = whole[1] <= risk - 0.5 * (risk - best[1])
     return (whole if enough else best) if best[1] < risk else None
 
