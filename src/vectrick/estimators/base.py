@@ -62,7 +62,8 @@ _PARAMETERS = """\
         The score of early stopping: "auc", "concordance", "r2", or "auto" (AUC for two classes, R² for values,
         concordance for rankings).
     factor_tol : float
-        The error, relative to the largest kernel value, that a thin factor by pivoted Cholesky may have.
+        The error, relative to the largest kernel value, that a thin factor by pivoted Cholesky may have; with 0.0 only
+        kernels that have finitely many features are factored.
     backend : str
         "cpu".
     dtype : str, optional

@@ -92,7 +92,8 @@ def _factor(side: Side, form: str, tolerance: float) -> FeatureMap | None:
     exact = side.kernel.features(side.vertices[:1])
     if exact is not None:
         return side.factor(tolerance, exact.shape[1])
-    return side.factor(tolerance, int(_WORTH_RANK * m)) if m >= _WORTH_FACTORING else None
+    worth = m >= _WORTH_FACTORING and tolerance > 0
+    return side.factor(tolerance, int(_WORTH_RANK * m)) if worth else None
 
 
 def _dual_factors(maps: Maps, start: Side, end: Side, dtype: np.dtype[Any]) -> tuple[Any, Any]:

@@ -113,8 +113,9 @@ def _sparse_step(
 ) -> tuple[Element, float] | None:
     """Make a Newton step after which edges outside the margin have no coefficient; None if that does not descend.
 
-    Where the curvature is zero the system says ``α δ = g + α a``: beyond the margin, where the loss is zero as well, the
-    whole coefficient goes. What remains is a system of the active edges alone. Far from the minimum this is a bad direction, near it is the exact one, and the step is 1.
+    Where the curvature is zero the system says ``α δ = g + α a``: beyond the margin, where g is zero, the
+    whole coefficient goes. What remains is a system of the active edges alone. Far from the minimum this is a bad
+    direction, near it is the exact one, and the step is 1.
     """
     assert curvature.active is not None
     c = gradient * ~curvature.active / alpha
