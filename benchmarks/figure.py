@@ -1,4 +1,4 @@
-"""Draws the result of ``make bench`` as an SVG for the README: one product of each graph, beside its baselines."""
+"""Draws results of ``make bench`` as an SVG for the README: times of products or of training, beside their baselines."""
 
 import argparse
 import json
@@ -6,17 +6,52 @@ import math
 from pathlib import Path
 from typing import Any
 
-COLOURS = {"vectrick": "#0b6e4f", "dense BLAS": "#8d99ae", "SciPy sparse": "#c9ada7", "Algorithm 1": "#e0d5c5"}
+COLOURS = {
+    "vectrick": "#0b6e4f",
+    "dense BLAS": "#8d99ae",
+    "SciPy sparse": "#c9ada7",
+    "Algorithm 1": "#e0d5c5",
+    "LIBSVM": "#8d99ae",
+    "RLScore": "#c9ada7",
+    "the paper": "#e0d5c5",
+}
+# Seconds that were not measured in the same run: RLScore on a machine of this kind, the paper on its own.
+RLSCORE = {"KronRidge": 27.8, "KronSVM": 133.9}
+PAPER = {"KronRidge": 45_150.0, "KronSVM": 89_500.0}
+Rows = list[tuple[str, dict[str, float]]]
 LEFT, WIDTH, BAR, GAP = 230, 520, 13, 16
 
 
-def draw(cases: list[dict[str, Any]]) -> str:
+def product_rows(results: dict[str, Any]) -> Rows:
+    """Return the times of one product in float64 for each graph."""
+    rows: Rows = []
+    for case in results["cases"]:
+        if case["dtype"] == "float64" and case["vectors"] == 1:
+            times = {"vectrick": case["paths"][case["planned"]], **case["baselines"]}
+            label = f"{case['start']} × {case['end']}, {case['edges']:,} edges"
+            rows.append((label, {name: times[name] for name in COLOURS if times.get(name)}))
+    return rows
+
+
+def training_rows(results: dict[str, Any]) -> Rows:
+    """Return the times of training in float64, and of prediction beside LIBSVM."""
+    rows: Rows = []
+    for row in results["checker"]:
+        if row["dtype"] == "float64":
+            times = {"vectrick": sorted(row["seconds"])[len(row["seconds"]) // 2], "RLScore": RLSCORE[row["model"]]}
+            rows.append((f"{row['model']}, 250,000 edges", times))
+    for row in results["checker_plus"]:
+        if row["dtype"] == "float64":
+            rows.append((f"{row['model']}, 10,240,000 edges", {"vectrick": row["seconds"], "the paper": PAPER[row["model"]]}))
+    beside = results["libsvm"]
+    for what, word in (("fit", "KronSVM"), ("predict", "its predictions")):
+        times = {"vectrick": beside["vectrick"][what], "LIBSVM": beside["libsvm"][what]}
+        rows.append((f"{word}, {beside['edges']:,} edges", times))
+    return rows
+
+
+def draw(rows: Rows) -> str:
     """Return the picture: horizontal bars on a logarithmic scale, the shortest is best."""
-    rows = []
-    for case in cases:
-        times = {"vectrick": case["paths"][case["planned"]], **case["baselines"]}
-        label = f"{case['start']} × {case['end']}, {case['edges']:,} edges"
-        rows.append((label, {name: times[name] for name in COLOURS if times.get(name)}))
     low = math.floor(math.log10(min(time for _, times in rows for time in times.values())))
     high = math.ceil(math.log10(max(time for _, times in rows for time in times.values())))
     scale = WIDTH / (high - low)
@@ -35,7 +70,9 @@ def draw(cases: list[dict[str, Any]]) -> str:
         axis.append(f'<line x1="{x}" x2="{x}" y1="42" y2="{y - 8}" stroke="#ddd"/>')
         axis.append(f'<text x="{x}" y="{y + 6}" text-anchor="middle" fill="#555">{_text(10.0 ** (low + i))}</text>')
     legend = []
-    for i, (name, colour) in enumerate(COLOURS.items()):
+    shown = [name for name in COLOURS if any(name in times for _, times in rows)]
+    for i, name in enumerate(shown):
+        colour = COLOURS[name]
         legend.append(f'<rect x="{LEFT + 130 * i}" y="18" width="12" height="12" fill="{colour}"/>')
         legend.append(f'<text x="{LEFT + 130 * i + 18}" y="28">{name}</text>')
     size = f'width="{LEFT + WIDTH + 90}" height="{y + 20}"'
@@ -53,9 +90,9 @@ def main() -> None:
     parser.add_argument("results", type=Path, help="the JSON that the benchmark wrote")
     parser.add_argument("picture", type=Path, help="the SVG to write")
     options = parser.parse_args()
-    cases = json.loads(options.results.read_text())["cases"]
+    results = json.loads(options.results.read_text())
     options.picture.parent.mkdir(parents=True, exist_ok=True)
-    options.picture.write_text(draw([c for c in cases if c["dtype"] == "float64" and c["vectors"] == 1]))
+    options.picture.write_text(draw(product_rows(results) if "cases" in results else training_rows(results)))
 
 
 if __name__ == "__main__":

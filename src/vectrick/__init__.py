@@ -2,11 +2,11 @@
 
 Names are loaded on first use, so that ``import vectrick`` stays fast.
 
->>> import numpy as np, vectrick as vt
->>> M, N = np.array([[1.0, 2.0], [3.0, 4.0]]), np.eye(2)
->>> op = vt.kron(M, N)[([0, 1], [0, 1]), :]
->>> op @ np.ones(4)
-array([3., 7.])
+>>> import vectrick as vt
+>>> X, y = vt.datasets.make_checkerboard(50, noise=0.0, random_state=0)
+>>> model = vt.KronSVM(vt.Gaussian(gamma=1.0), vt.Gaussian(gamma=1.0), alpha=0.01).fit(X, y)
+>>> model.score(X, y) > 0.9
+True
 """
 
 from importlib import import_module
@@ -15,41 +15,56 @@ from typing import TYPE_CHECKING, Any
 from vectrick._version import __version__
 
 if TYPE_CHECKING:
+    from vectrick import datasets
+    from vectrick.data import Edges
+    from vectrick.estimators import KronLogistic, KronRanker, KronRidge, KronSVM, from_svc
+    from vectrick.kernels import Cosine, Function, Gaussian, Linear, Polynomial, Precomputed, Tanimoto
+    from vectrick.metrics import concordance_index
     from vectrick.operators import KronOperator, LowRank, Operator, Plan, kron
 
-_HOME = {
-    "Cosine": "vectrick.kernels",
-    "Edges": "vectrick.data",
-    "Function": "vectrick.kernels",
-    "Gaussian": "vectrick.kernels",
-    "KronLogistic": "vectrick.estimators",
-    "KronRanker": "vectrick.estimators",
-    "KronRidge": "vectrick.estimators",
-    "KronSVM": "vectrick.estimators",
-    "KronOperator": "vectrick.operators",
-    "Linear": "vectrick.kernels",
-    "LowRank": "vectrick.operators",
-    "Operator": "vectrick.operators",
-    "Plan": "vectrick.operators",
-    "Polynomial": "vectrick.kernels",
-    "Precomputed": "vectrick.kernels",
-    "Tanimoto": "vectrick.kernels",
-    "concordance_index": "vectrick.metrics",
-    "datasets": "vectrick",
-    "from_svc": "vectrick.estimators",
-    "kron": "vectrick.operators",
+_NAMES = {
+    "vectrick.data": ["Edges"],
+    "vectrick.estimators": ["KronLogistic", "KronRanker", "KronRidge", "KronSVM", "from_svc"],
+    "vectrick.kernels": ["Cosine", "Function", "Gaussian", "Linear", "Polynomial", "Precomputed", "Tanimoto"],
+    "vectrick.metrics": ["concordance_index"],
+    "vectrick.operators": ["KronOperator", "LowRank", "Operator", "Plan", "kron"],
 }
+_HOME = {name: module for module, names in _NAMES.items() for name in names}
 
-__all__ = ["KronOperator", "LowRank", "Operator", "Plan", "__version__", "kron"]
+__all__ = [
+    "Cosine",
+    "Edges",
+    "Function",
+    "Gaussian",
+    "KronLogistic",
+    "KronOperator",
+    "KronRanker",
+    "KronRidge",
+    "KronSVM",
+    "Linear",
+    "LowRank",
+    "Operator",
+    "Plan",
+    "Polynomial",
+    "Precomputed",
+    "Tanimoto",
+    "__version__",
+    "concordance_index",
+    "datasets",
+    "from_svc",
+    "kron",
+]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "datasets":
+        return import_module("vectrick.datasets")
     if name not in _HOME:
         raise AttributeError(f"module 'vectrick' has no attribute {name!r}")
-    value = import_module("vectrick.datasets") if name == "datasets" else getattr(import_module(_HOME[name]), name)
+    value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME})
+    return sorted({*globals(), *__all__})

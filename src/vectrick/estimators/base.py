@@ -71,7 +71,7 @@ _PARAMETERS = """\
     n_threads : int, optional
         By default all CPUs, or VECTRICK_NUM_THREADS.
     verbose : int
-        1 prints a line for each iteration.
+        1 reports progress about twice a second, 2 after each iteration.
     random_state : int, optional
         The seed for holding out vertices.
     n_start_features : int, optional
@@ -221,7 +221,12 @@ class KronEstimator(BaseEstimator):
         -------
         self
         """
-        self._finish(self._load(X, y, sample_weight, validation))
+        before = dict(self.__dict__)
+        try:
+            self._finish(self._load(X, y, sample_weight, validation))
+        except BaseException:  # whatever stopped it, an old model stays whole
+            self.__dict__ = before
+            raise
         return self
 
     def _load(self, X: Any, y: Any, sample_weight: Any, validation: tuple[Any, Any] | None) -> Training:
@@ -285,6 +290,7 @@ class KronEstimator(BaseEstimator):
             fit_intercept=self.fit_intercept,
             callback=monitor,
         )
+        monitor.finish(solution)
         x, predictions, n_iter = solution.x, solution.predictions, solution.n_iter
         if monitor.best is not None:
             x, predictions, n_iter = monitor.best, monitor.best_predictions, monitor.best_iteration

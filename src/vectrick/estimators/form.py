@@ -55,26 +55,36 @@ def choose_form(
     take no longer than one with the kernel matrix, and there are not more coefficients than edges.
     """
     maps = _factor(start, form, tolerance), _factor(end, form, tolerance)
-    factors = None if form == "primal" else _dual_factors(maps, start, end, dtype)
-    if form != "dual" and maps[0] is not None and maps[1] is not None:
-        both = maps[0], maps[1]
+    both = (maps[0], maps[1]) if maps[0] is not None and maps[1] is not None else None
+    if both is not None and form != "dual":
         S, E = (_cast(found.train, dtype) for found in both)
-        plan, seconds = _primal_plan(S, E, graph, n_threads)
-        reason = "asked for"
-        if factors is not None:
-            edges = graph.pair
-            dual_seconds = plan_kron(*factors, edges, edges, n_threads=n_threads).seconds
-            reason = f"a step takes about {seconds:.2g} s, in dual form {dual_seconds:.2g} s"
-        few = both[0].rank * both[1].rank <= len(graph.start)
-        if factors is None or (few and seconds <= dual_seconds):
+        reason: str | None = "asked for"
+        if form == "auto":
+            reason = _why_primal(S, E, maps, graph, start, end, n_threads)
+        if reason is not None:
             features = kron(E, S, n_threads=n_threads)[graph.pair, :]
             _ = features.T.plan  # sorted now, before there are vectors beside it
-            space = Primal(features)
-            return Form("primal", space, plan, reason + _thin(both), graph, start, end, both)
-    assert factors is not None
-    A = kron(*factors, n_threads=n_threads)[graph.pair, graph.pair]
+            return Form("primal", Primal(features), features.plan, reason + _thin(maps), graph, start, end, both)
+    A = kron(*_dual_factors(maps, start, end, dtype), n_threads=n_threads)[graph.pair, graph.pair]
     reason = "asked for" if form == "dual" else "the cheaper form"
     return Form("dual", Dual(A), A.plan, reason + _thin(maps), graph, start, end, None)
+
+
+def _why_primal(
+    S: Any, E: Any, maps: Maps, graph: Graph, start: Side, end: Side, n_threads: int | None
+) -> str | None:
+    """Return why the primal form is the one to take, or None if it is not."""
+    if S.shape[1] * E.shape[1] > len(graph.start):
+        return None
+    try:
+        factors = _dual_factors(maps, start, end, S.dtype)
+    except MemoryError:
+        return "the kernel matrices do not fit into memory"
+    edges, everything = graph.pair, slice(None)
+    dual = plan_kron(*factors, edges, edges, n_threads=n_threads).seconds
+    primal = plan_kron(E, S, edges, everything, n_threads=n_threads).seconds
+    primal += plan_kron(E.T, S.T, everything, edges, n_threads=n_threads).seconds
+    return f"a step takes about {primal:.2g} s, in dual form {dual:.2g} s" if primal <= dual else None
 
 
 def dual_form(graph: Graph, start: Side, end: Side, dtype: np.dtype[Any], n_threads: int | None) -> Form:
@@ -105,13 +115,6 @@ def _dual_factors(maps: Maps, start: Side, end: Side, dtype: np.dtype[Any]) -> t
         else:
             made.append(side.matrix.astype(dtype, copy=False))
     return made[0], made[1]
-
-
-def _primal_plan(S: Any, E: Any, graph: Graph, n_threads: int | None) -> tuple[Plan, float]:
-    """Return the plan of a product with the features, and the time of it and one with their transpose."""
-    forward = plan_kron(E, S, graph.pair, slice(None), n_threads=n_threads)
-    backward = plan_kron(E.T, S.T, slice(None), graph.pair, n_threads=n_threads)
-    return forward, forward.seconds + backward.seconds
 
 
 def _cast(features: Any, dtype: np.dtype[Any]) -> Any:

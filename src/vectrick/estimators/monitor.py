@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 from sklearn.metrics import r2_score, roc_auc_score
 
 from vectrick.metrics import concordance_index
-from vectrick.solvers import Iterate
+from vectrick.solvers import Iterate, Solution
 
 Array = NDArray[Any]
+
+_PAUSE = 0.5  # seconds between reports
 
 SCORES: dict[str, Callable[[Array, Array], float]] = {
     "auc": roc_auc_score,
@@ -53,6 +55,7 @@ class Monitor:
         self.best_iteration = 0
         self.best_score = -np.inf
         self._begin = time.perf_counter()
+        self._said = -np.inf
 
     def __call__(self, iterate: Iterate) -> bool:
         """Take in an iteration; say whether to stop."""
@@ -62,9 +65,19 @@ class Monitor:
         if self.validation is not None:
             stop = self._judge(self.validation, iterate)
         self.history["seconds"].append(time.perf_counter() - self._begin)
-        if self.verbose:
+        seconds = self.history["seconds"][-1]
+        if self.verbose > 1 or (self.verbose and seconds > self._said + _PAUSE):
+            self._said = seconds
             self._report(iterate)
         return stop
+
+    def finish(self, solution: Solution) -> None:
+        """Say how it ended."""
+        if self.verbose:
+            best = f", the best at iteration {self.best_iteration}" if self.best is not None else ""
+            made = f"{solution.n_iter} iterations, {solution.n_products} products"
+            seconds = time.perf_counter() - self._begin
+            print(f"{self.name}: {solution.reason}, {made}{best}, {seconds:.2f} s", file=sys.stderr, flush=True)
 
     def _judge(self, validation: Validation, iterate: Iterate) -> bool:
         intercept = 0.0 if self.intercept is None else self.intercept(iterate.predictions)

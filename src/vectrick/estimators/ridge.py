@@ -1,5 +1,6 @@
 """Kronecker ridge regression."""
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -89,10 +90,11 @@ class KronRidge(RegressorMixin, KronValues):
         if not self._wants_closed_form(training):
             super()._finish(training)
             return
+        begin = time.perf_counter()
         ((form, solution),) = self._closed_form(training, [self.alpha])
         risk = training.loss.value(solution.predictions + solution.intercept)
         risk += 0.5 * self.alpha * float(solution.x @ solution.predictions)
-        history: dict[str, list[Any]] = {"iteration": [1], "risk": [risk], "seconds": [0.0]}
+        history: dict[str, list[Any]] = {"iteration": [1], "risk": [risk], "seconds": [time.perf_counter() - begin]}
         self._keep(form, training.rows, solution.x, solution.intercept, 1, solution, history)
 
     def _with_intercept(self, loss: Loss) -> Loss:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cholesky, eigh
 from scipy.sparse import issparse
 
+from vectrick.backends.memory import available_memory, format_bytes
 from vectrick.data import VertexTable
 from vectrick.kernels import FeatureMap, Kernel, Precomputed, as_kernel, feature_map
 
@@ -51,6 +52,7 @@ class Side:
     @cached_property
     def matrix(self) -> Array:
         """The kernel matrix of the training vertices, made positive semi-definite where it is not."""
+        check_memory(f"the {self.name} kernel matrix", self.vertices.shape[0], self.vertices.shape[0])
         K = np.asarray(self.kernel(self.vertices, self.vertices), np.float64)
         return K if self.kernel.is_psd else self._repaired(K)
 
@@ -70,6 +72,7 @@ class Side:
 
     def rows(self, features: Any) -> Array:
         """Return the kernel values between other vertices and the training vertices."""
+        check_memory(f"the kernel matrix of new {self.name} vertices", features.shape[0], self.vertices.shape[0])
         K = np.asarray(self.kernel(features, self.vertices))
         return K if self._projection is None else K @ self._projection
 
@@ -128,6 +131,16 @@ class SpectralMap(FeatureMap):
     def transform(self, X: Any) -> Array:
         """Return the features of other vertices."""
         return self.side.rows(X) @ self.inverse
+
+
+def check_memory(what: str, n_rows: int, n_cols: int) -> None:
+    """Refuse a matrix of doubles that does not fit into memory, before it is made."""
+    n_bytes, free = 8 * n_rows * n_cols, available_memory()
+    if n_bytes > free:
+        raise MemoryError(
+            f"{what}, {n_rows} × {n_cols}, takes {format_bytes(n_bytes)}, but there are only {format_bytes(free)}; use "
+            "fewer vertices at a time, or form='primal' for kernels of few features"
+        )
 
 
 def checked_features(table: VertexTable, used: Array) -> Any:

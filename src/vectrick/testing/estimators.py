@@ -333,6 +333,9 @@ class EstimatorContract(BadInputContract):
         assert model.dual_coef_.shape == (len(X),)
 
     def test_progress(self, capsys: Any) -> None:
-        """``verbose=1`` prints a line for each iteration."""
-        self._fitted(verbose=1)
-        assert "iteration 1, risk" in capsys.readouterr().err
+        """``verbose`` reports iterations, and how it ended."""
+        model, _, _ = self._fitted(verbose=2, solver=self.iterative)
+        lines = capsys.readouterr().err.splitlines()
+        assert "iteration 1, risk" in lines[0]
+        assert model.solution_.reason in lines[-1]
+        assert len(lines) == model.n_iter_ + 1
