@@ -1,4 +1,4 @@
-"""Draws results of ``make bench`` as an SVG for the README: times of products or of training, beside their baselines."""
+"""Draws results of ``make bench`` as an SVG for the README: times of products or of training, beside others."""
 
 import argparse
 import json
@@ -42,7 +42,9 @@ def training_rows(results: dict[str, Any]) -> Rows:
             rows.append((f"{row['model']}, 250,000 edges", times))
     for row in results["checker_plus"]:
         if row["dtype"] == "float64":
-            rows.append((f"{row['model']}, 10,240,000 edges", {"vectrick": row["seconds"], "the paper": PAPER[row["model"]]}))
+            rows.append(
+                (f"{row['model']}, 10,240,000 edges", {"vectrick": row["seconds"], "the paper": PAPER[row["model"]]})
+            )
     beside = results["libsvm"]
     for what, word in (("fit", "KronSVM"), ("predict", "its predictions")):
         times = {"vectrick": beside["vectrick"][what], "LIBSVM": beside["libsvm"][what]}

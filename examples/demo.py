@@ -1,4 +1,4 @@
-"""The paper's Checker graph: KronRidge and KronSVM on edges between vertices that they have never seen, beside LIBSVM."""
+"""The paper's Checker graph: KronRidge and KronSVM on edges between vertices never seen before, beside LIBSVM."""
 
 import time
 from collections.abc import Callable
@@ -68,12 +68,16 @@ def compare(m: int, m_small: int, verbose: int = 1) -> list[list[str]]:
 
 def main() -> None:
     """Print the table."""
-    print("The Checker graph of the paper: an edge is +1 where the features of its two vertices, rounded down, are both")
-    print("even or both odd; a fifth of the labels is wrong, so that nobody can have an AUC over 0.8. The test graphs have")
-    print("other vertices than the training graphs. Training stops when the AUC on a third graph does not rise any more.\n")
+    print("The Checker graph of the paper: an edge is +1 where the features of its two vertices, rounded down, are")
+    print("both even or both odd; a fifth of the labels is wrong, so that nobody can have an AUC over 0.8. The test")
+    print("graphs have other vertices than the training graphs. Training stops when the AUC on a third graph does not")
+    print("rise any more.\n")
     rows = compare(1000, 200)
-    print("\n" + format_table(["model", "training edges", "training", "as many predictions", "AUC, new vertices"], rows))
-    print("\nLIBSVM takes some 200 s for the 40,000 edges of 400 × 400 vertices, and KronSVM a fraction of one: make bench.")
+    head = ["model", "training edges", "training", "as many predictions", "AUC, new vertices"]
+    print("\n" + format_table(head, rows))
+    print(
+        "\nLIBSVM takes some 200 s for the 40,000 edges of 400 × 400 vertices, KronSVM a fraction of one: make bench."
+    )
 
 
 if __name__ == "__main__":

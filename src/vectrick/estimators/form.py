@@ -70,9 +70,7 @@ def choose_form(
     return Form("dual", Dual(A), A.plan, reason + _thin(maps), graph, start, end, None)
 
 
-def _why_primal(
-    S: Any, E: Any, maps: Maps, graph: Graph, start: Side, end: Side, n_threads: int | None
-) -> str | None:
+def _why_primal(S: Any, E: Any, maps: Maps, graph: Graph, start: Side, end: Side, n_threads: int | None) -> str | None:
     """Return why the primal form is the one to take, or None if it is not."""
     if S.shape[1] * E.shape[1] > len(graph.start):
         return None

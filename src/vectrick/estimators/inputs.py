@@ -127,7 +127,14 @@ def _number(vertices: Array, size: int) -> tuple[Array, Array]:
     occurs[vertices] = True
     used = np.flatnonzero(occurs).astype(np.int32)
     if len(used) == size:
-        return used, vertices
+        return used, _read_only(vertices)
     place = np.zeros(size, np.int32)
     place[used] = np.arange(len(used), dtype=np.int32)
-    return used, place[vertices]
+    return used, _read_only(place[vertices])
+
+
+def _read_only(array: Array) -> Array:
+    """Return a view that cannot be written to, which operators take without copying it."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

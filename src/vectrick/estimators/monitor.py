@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import r2_score, roc_auc_score
+from sklearn.metrics import r2_score
 
-from vectrick.metrics import concordance_index
+from vectrick.metrics import auc, concordance_index
 from vectrick.solvers import Iterate, Solution
 
 Array = NDArray[Any]
@@ -17,7 +17,7 @@ Array = NDArray[Any]
 _PAUSE = 0.5  # seconds between reports
 
 SCORES: dict[str, Callable[[Array, Array], float]] = {
-    "auc": roc_auc_score,
+    "auc": auc,
     "concordance": concordance_index,
     "r2": r2_score,
 }

@@ -31,8 +31,9 @@ def as_pair(pair: Any, sizes: tuple[int, int], names: tuple[str, str], what: str
         )
     for part, size, name, factor in zip((first, second), sizes, names, "MN", strict=True):
         _check_range(part, size, name, f"{factor} has {size} {what}")
-    # Our own copy: the operator is built from it now, and its transpose and restrictions later.
-    return first.astype(np.int32), second.astype(np.int32)
+    # Our own copy: the operator is built from it now, and its transpose and restrictions later. What is read-only need
+    # not be copied.
+    return tuple(part.astype(np.int32, copy=part.flags.writeable) for part in (first, second))  # type: ignore[return-value]
 
 
 def _as_indices(value: Any, name: str) -> Array:
