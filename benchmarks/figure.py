@@ -84,6 +84,8 @@ def draw(rows: Rows) -> str:
 
 
 def _text(seconds: float) -> str:
+    if seconds >= 1000:
+        return f"{seconds:,.0f} s"
     return f"{seconds:.3g} s" if seconds >= 1 else f"{seconds * 1e3:.3g} ms"
 
 

@@ -49,6 +49,21 @@ def test_support_edges():
     assert (model.dual_coef_[margin > 1 + 1e-6] == 0).all()
 
 
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_support_edges_of_both_forms(loss, fit_intercept):
+    weight = np.ones(len(X))
+    weight[:20] = 0
+    dual, primal = (
+        vt.KronSVM(form=form, loss=loss, alpha=0.05, fit_intercept=fit_intercept, tol=1e-9).fit(X, SIGNS, weight)
+        for form in ("dual", "primal")
+    )
+    margin = SIGNS * dual.decision_function(X)
+    clear = np.flatnonzero((np.abs(margin - 1) > 1e-4) & (weight > 0))
+    assert_array_equal(np.intersect1d(dual.support_, clear), np.intersect1d(primal.support_, clear))
+    assert len(np.intersect1d(primal.support_, clear)) > 20
+
+
 def test_bad_loss():
     with pytest.raises(ValueError, match="loss is 'log', but it must be one of 'squared_hinge', 'hinge'"):
         vt.KronSVM(loss="log").fit(X, SIGNS)

@@ -1,8 +1,8 @@
 """The base of all estimators: parameters, fit, predictions."""
 
 from abc import abstractmethod
-from dataclasses import dataclass
-from numbers import Integral, Real
+from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -11,11 +11,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from vectrick.backends.threads import count_threads, single_threaded_blas
+from vectrick.backends.threads import single_threaded_blas
 from vectrick.data import Edges, VertexTable, hold_out_vertices
-from vectrick.estimators.form import FORMS, Form, choose_form
+from vectrick.estimators.form import Form, choose_form
 from vectrick.estimators.inputs import Graph, as_edges, as_weights
-from vectrick.estimators.monitor import SCORES, Monitor, Validation
+from vectrick.estimators.monitor import Monitor, Validation
+from vectrick.estimators.parameters import ATTRIBUTES, PARAMETERS, check_parameters
 from vectrick.estimators.predictor import Predictor
 from vectrick.estimators.side import Side
 from vectrick.kernels import Linear
@@ -27,73 +28,6 @@ from vectrick.solvers.minimise import choose_solver
 Array = NDArray[Any]
 
 _MAX_ITER = {"newton": 100, "newton-qmr": 100, "newton-direct": 100, "box": 20000}  # 1000 for the others
-
-
-_PARAMETERS = """\
-    start_kernel, end_kernel : str, Kernel or callable
-        The vertex kernels k and g: "linear", "gaussian", "polynomial", "cosine", "tanimoto", "precomputed", a kernel
-        object such as ``vt.Gaussian(gamma=1.0)``, a sum or product of these, or a function of two feature tables.
-    alpha : float
-        The weight λ of the regularizer.
-    pairwise : str
-        How the two kernels become one of edges: "kronecker".
-    form : str
-        "dual" (a coefficient for each edge), "primal" (one for each pair of features; smooth kernels get theirs by
-        pivoted Cholesky), or "auto", the cheaper one; ``form_`` says which it was and ``form_reason_`` why.
-    solver : str
-        "auto", or "cg", "minres", "qmr", "direct" (quadratic losses), "newton", "newton-qmr", "newton-direct", "lbfgs"
-        (smooth losses), "box" (hinge loss). The paper's settings are ``solver="minres", max_iter=100`` for ridge
-        regression and ``solver="newton-qmr", max_iter=10, inner_iter=10, step=1.0`` for the SVM.
-    max_iter : int, optional
-        The most iterations; by default 100 for Newton's method, 20 000 for "box", 1000 for the rest.
-    inner_iter : int
-        The most iterations in a step of Newton's method.
-    step : float, optional
-        A fixed step length δ of Newton's method; by default it is found by exact line search.
-    tol : float
-        When to stop: the norm of the gradient relative to that at zero; for "box" the duality gap relative to the risk.
-    fit_intercept : bool
-        Whether to add a constant that is not regularized, for labels that are not centred.
-    early_stopping : bool
-        Whether to stop when the score on held-out edges has not risen for ``n_iter_no_change`` iterations, and to go
-        back to the best one. The held-out edges are those of ``validation=`` in `fit`, or else
-        ``validation_fraction`` of the vertices of each side is held out, with the edges that touch them.
-    scoring : str
-        The score of early stopping: "auc", "concordance", "r2", or "auto" (AUC for two classes, R² for values,
-        concordance for rankings).
-    factor_tol : float
-        The error, relative to the largest kernel value, that a thin factor by pivoted Cholesky may have; with 0.0 only
-        kernels that have finitely many features are factored.
-    backend : str
-        "cpu".
-    dtype : str, optional
-        "float64" or "float32" for the computation; by default that of the vertex features.
-    n_threads : int, optional
-        By default all CPUs, or VECTRICK_NUM_THREADS.
-    verbose : int
-        1 reports progress about twice a second, 2 after each iteration.
-    random_state : int, optional
-        The seed for holding out vertices.
-    n_start_features : int, optional
-        How many columns of a plain array X belong to the start vertex; not needed for `Edges`."""
-
-_ATTRIBUTES = """\
-    dual_coef_ : array of shape (n_edges,)
-        In dual form, the coefficients of the training edges.
-    coef_ : array of shape (n_start_features, n_end_features)
-        In primal form, the coefficients of pairs of features.
-    support_ : array
-        In dual form, the training edges with a coefficient that is not zero.
-    intercept_ : float
-        The constant, 0.0 without ``fit_intercept``.
-    form_, form_reason_ : str
-        "dual" or "primal", and why.
-    n_iter_ : int
-        The iterations made, or the one that early stopping went back to.
-    history_ : dict of lists
-        For each iteration: "iteration", "risk", "seconds", and with early stopping "score".
-    solution_ : Solution
-        Whether the solver converged, and why it stopped."""
 
 
 @dataclass(frozen=True)
@@ -126,9 +60,7 @@ class KronEstimator(BaseEstimator):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         doc = cls.__doc__ or ""
-        cls.__doc__ = doc.replace("    <shared parameters>", _PARAMETERS).replace(
-            "    <shared attributes>", _ATTRIBUTES
-        )
+        cls.__doc__ = doc.replace("    <shared parameters>", PARAMETERS).replace("    <shared attributes>", ATTRIBUTES)
 
     def __init__(
         self,
@@ -231,7 +163,8 @@ class KronEstimator(BaseEstimator):
 
     def _load(self, X: Any, y: Any, sample_weight: Any, validation: tuple[Any, Any] | None) -> Training:
         """Check everything, set validation edges apart, and settle the kernels."""
-        self._check_parameters(validation)
+        check_parameters(self, validation)
+        check_solver(self.solver, self._loss_type)
         edges = as_edges(self, X, reset=True)
         labels = self._encode(y, len(edges))
         weight = as_weights(sample_weight, len(edges))
@@ -281,7 +214,7 @@ class KronEstimator(BaseEstimator):
         solution = minimise(
             form.space,
             loss,
-            self.alpha,
+            float(self.alpha),  # a NumPy number would widen float32
             solver=solver,
             max_iter=_MAX_ITER.get(solver, 1000) if self.max_iter is None else self.max_iter,
             inner_iter=self.inner_iter,
@@ -291,11 +224,15 @@ class KronEstimator(BaseEstimator):
             callback=monitor,
         )
         monitor.finish(solution)
-        x, predictions, n_iter = solution.x, solution.predictions, solution.n_iter
+        constant = solution.intercept if intercept is None else intercept(solution.predictions)
+        n_iter = solution.n_iter
         if monitor.best is not None:
-            x, predictions, n_iter = monitor.best, monitor.best_predictions, monitor.best_iteration
-        constant = solution.intercept if intercept is None else intercept(predictions)
-        self._keep(form, training.rows, x, constant, n_iter, solution, monitor.history)
+            solution = replace(solution, x=monitor.best, predictions=form.space.predict(monitor.best))
+            constant, n_iter = monitor.best_intercept, monitor.best_iteration
+        self._keep(form, training.rows, solution, constant, n_iter, monitor.history)
+        if form.name == "primal" and training.loss.may_be_flat:
+            inside = training.loss.gradient(solution.predictions + constant) != 0
+            self.support_ = np.flatnonzero(training.rows)[inside]
 
     def _validation(self, form: Form, training: Training) -> Validation | None:
         """Return what scores the held-out edges, if there are any."""
@@ -309,17 +246,18 @@ class KronEstimator(BaseEstimator):
         self,
         form: Form,
         rows: Array,
-        x: Array,
+        solution: Solution,
         intercept: float,
         n_iter: int,
-        solution: Solution,
         history: dict[str, list[Any]],
     ) -> None:
         """Set the fitted attributes."""
+        x = solution.x
         for name in ("dual_coef_", "support_", "coef_"):
             self.__dict__.pop(name, None)
         self._predictor = form.predictor(x, self.n_threads)
-        self.solution_, self.intercept_ = solution, float(intercept)
+        self.solution_ = replace(solution, predictions=None)  # as long as the edges, and easy to make again
+        self.intercept_ = float(intercept)
         self.n_iter_, self.history_ = n_iter, history
         self.form_, self.form_reason_, self.plan_ = form.name, form.reason, form.plan
         if form.name == "primal":
@@ -348,40 +286,6 @@ class KronEstimator(BaseEstimator):
         if self.dtype is not None:
             return np.dtype(self.dtype)
         return np.dtype(np.result_type(edges.start_table.features.dtype, edges.end_table.features.dtype))
-
-    def _check_parameters(self, validation: Any) -> None:
-        """Refuse parameters that cannot be meant, before any work is done."""
-        if isinstance(self.alpha, bool) or not isinstance(self.alpha, Real) or not 0 < self.alpha < np.inf:
-            raise ValueError(f"alpha is {self.alpha!r}, but it must be a positive number")
-        choices = (
-            ("pairwise", ("kronecker",)),
-            ("form", FORMS),
-            ("backend", ("cpu",)),
-            ("dtype", (None, "float32", "float64", np.float32, np.float64)),
-            ("scoring", ("auto", *SCORES)),
-        )
-        for name, allowed in choices:
-            value = getattr(self, name)
-            if not any(value is choice or value == choice for choice in allowed):
-                shown = ", ".join(repr(choice) for choice in allowed if not isinstance(choice, type))
-                raise ValueError(f"{name} is {value!r}, but it must be one of {shown}")
-        for name, least in (("max_iter", 1), ("inner_iter", 1), ("n_iter_no_change", 1)):
-            value = getattr(self, name)
-            if value is None and name == "max_iter":
-                continue
-            if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-                raise ValueError(f"{name} is {value!r}, but it must be an integer of at least {least}")
-        for name in ("tol", "factor_tol"):
-            if not isinstance(getattr(self, name), Real) or not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)!r}, but it must be a number in [0, 1)")
-        if self.step is not None and not (isinstance(self.step, Real) and self.step > 0):
-            raise ValueError(f"step is {self.step!r}, but it must be a positive number or None")
-        if not (isinstance(self.validation_fraction, Real) and 0 < self.validation_fraction < 1):
-            raise ValueError(f"validation_fraction is {self.validation_fraction!r}, but it must be between 0 and 1")
-        if validation is not None and not (isinstance(validation, tuple | list) and len(validation) == 2):
-            raise ValueError(f"validation is of type {type(validation).__name__}, but it must be a pair (X, y)")
-        count_threads(self.n_threads)
-        check_solver(self.solver, self._loss_type)
 
     @property
     def _sees_products_only(self) -> bool:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.special import expit, log_expit
 
 from vectrick.estimators.classifier import KronClassifier
 from vectrick.losses import Logistic, Loss
@@ -48,4 +48,5 @@ class KronLogistic(KronClassifier):
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithm of the probability of each class for each edge."""
-        return np.log(self.predict_proba(X))
+        scores = self._decide(X)
+        return np.column_stack([log_expit(-scores), log_expit(scores)])

@@ -51,7 +51,7 @@ class Monitor:
         if validation is not None:
             self.history["score"] = []
         self.best: Array | None = None
-        self.best_predictions: Array | None = None
+        self.best_intercept = 0.0
         self.best_iteration = 0
         self.best_score = -np.inf
         self._begin = time.perf_counter()
@@ -80,12 +80,12 @@ class Monitor:
             print(f"{self.name}: {solution.reason}, {made}{best}, {seconds:.2f} s", file=sys.stderr, flush=True)
 
     def _judge(self, validation: Validation, iterate: Iterate) -> bool:
-        intercept = 0.0 if self.intercept is None else self.intercept(iterate.predictions)
+        intercept = iterate.intercept if self.intercept is None else self.intercept(iterate.predictions)
         score = validation.score(iterate.x, intercept)
         self.history["score"].append(score)
         if score > self.best_score:
             self.best_score, self.best_iteration = score, iterate.n_iter
-            self.best, self.best_predictions = np.array(iterate.x), np.array(iterate.predictions)
+            self.best, self.best_intercept = np.array(iterate.x), intercept
         return iterate.n_iter - self.best_iteration >= self.patience
 
     def _report(self, iterate: Iterate) -> None:

@@ -137,7 +137,6 @@ class DualPredictor(Predictor):
     def __init__(self, start: Side, end: Side, graph: Graph, a: Array, n_threads: int | None) -> None:
         super().__init__(start, end, n_threads)
         support = np.flatnonzero(a)
-        # All edges keep their order while most have a coefficient; a validation operator relies on it only in training.
         self.graph = (
             graph
             if len(support) == len(a)

@@ -10,6 +10,7 @@ from sklearn.base import RegressorMixin, clone
 
 from vectrick.estimators.base import Training
 from vectrick.estimators.form import Form, dual_form
+from vectrick.estimators.parameters import check_parameters
 from vectrick.estimators.values import KronValues
 from vectrick.losses import Loss, Squared, WithIntercept
 from vectrick.losses.base import Pointwise
@@ -69,8 +70,8 @@ class KronRidge(RegressorMixin, KronValues):
         if not models:
             raise ValueError("alphas is empty, but there must be at least one")
         for model in models:
-            training = model._load(X, y, None, None) if model is models[-1] else model._check_parameters(None)
-        assert training is not None
+            check_parameters(model, None)
+        training = models[-1]._load(X, y, None, None)
         if self._wants_closed_form(training):
             found = self._closed_form(training, alphas)
         else:
@@ -83,7 +84,7 @@ class KronRidge(RegressorMixin, KronValues):
             loss = self._with_intercept(training.loss)
             constant = loss.intercept(solution.predictions) if isinstance(loss, WithIntercept) else 0.0
             model.n_features_in_ = last.n_features_in_
-            model._keep(form, training.rows, solution.x, constant, solution.n_iter, solution, {})
+            model._keep(form, training.rows, solution, constant, solution.n_iter, {})
         return models
 
     def _finish(self, training: Training) -> None:
@@ -95,7 +96,7 @@ class KronRidge(RegressorMixin, KronValues):
         risk = training.loss.value(solution.predictions + solution.intercept)
         risk += 0.5 * self.alpha * float(solution.x @ solution.predictions)
         history: dict[str, list[Any]] = {"iteration": [1], "risk": [risk], "seconds": [time.perf_counter() - begin]}
-        self._keep(form, training.rows, solution.x, solution.intercept, 1, solution, history)
+        self._keep(form, training.rows, solution, solution.intercept, 1, history)
 
     def _with_intercept(self, loss: Loss) -> Loss:
         return WithIntercept(loss) if self.fit_intercept and isinstance(loss, Pointwise) else loss

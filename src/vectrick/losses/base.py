@@ -29,6 +29,7 @@ class Loss(ABC):
 
     is_quadratic = False  # its Hessian is the same everywhere
     is_smooth = True  # it has a gradient everywhere and a (generalized) Hessian
+    may_be_flat = False  # the gradient and the second derivative of many edges are zero
 
     def __init__(self, y: Array, sample_weight: Array | None = None) -> None:
         self.xp = array_namespace(y)
@@ -58,8 +59,6 @@ class Pointwise(Loss):
 
     They are called for pieces of the edges that stay in the cache, so that no long array passes by more than once.
     """
-
-    may_be_flat = False  # whether the second derivative of many edges is zero
 
     @abstractmethod
     def values(self, p: Array, y: Array) -> Array:

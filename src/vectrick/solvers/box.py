@@ -48,7 +48,7 @@ def hinge_dual(
         if moved:
             direction = problem.free_gradient()
         coefficients = problem.coefficients() if callback is not None else None
-        state = Iterate(k + 1, space.n_products, coefficients, problem.f, risk, gaps[-1])
+        state = Iterate(k + 1, space.n_products, coefficients, problem.f, risk, gaps[-1], problem.b)
         if callback is not None and callback(state):
             return problem.solution(False, CALLBACK, k + 1, gaps)
         if gaps[-1] <= tol and problem.is_balanced(tol):

@@ -13,8 +13,6 @@ from vectrick.solvers.space import Dual, Element, Residual, Space
 
 Array = Any
 
-INNER = ("cg", "qmr", "direct")
-
 
 @dataclass(frozen=True)
 class Inner:

@@ -28,6 +28,7 @@ class Iterate:
     predictions: Array  # for the training edges
     risk: float
     residual: float  # relative to the first one; NaN where it is not known
+    intercept: float = 0.0  # where the solver finds it itself
 
 
 Callback: TypeAlias = Callable[[Iterate], bool | None]

@@ -1,0 +1,116 @@
+"""The parameters that all estimators share: what they mean, and which values can be meant."""
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from vectrick.backends.threads import count_threads
+from vectrick.estimators.form import FORMS
+from vectrick.estimators.monitor import SCORES
+
+PARAMETERS = """\
+    start_kernel, end_kernel : str, Kernel or callable
+        The vertex kernels k and g: "linear", "gaussian", "polynomial", "cosine", "tanimoto", "precomputed", a kernel
+        object such as ``vt.Gaussian(gamma=1.0)``, a sum or product of these, or a function of two feature tables.
+    alpha : float
+        The weight λ of the regularizer.
+    pairwise : str
+        How the two kernels become one of edges: "kronecker".
+    form : str
+        "dual" (a coefficient for each edge), "primal" (one for each pair of features; smooth kernels get theirs by
+        pivoted Cholesky), or "auto", the cheaper one; ``form_`` says which it was and ``form_reason_`` why.
+    solver : str
+        "auto", or "cg", "minres", "qmr", "direct" (quadratic losses), "newton", "newton-qmr", "newton-direct", "lbfgs"
+        (smooth losses), "box" (hinge loss). The paper's settings are ``solver="minres", max_iter=100`` for ridge
+        regression and ``solver="newton-qmr", max_iter=10, inner_iter=10, step=1.0`` for the SVM.
+    max_iter : int, optional
+        The most iterations; by default 100 for Newton's method, 20 000 for "box", 1000 for the rest.
+    inner_iter : int
+        The most iterations in a step of Newton's method.
+    step : float, optional
+        A fixed step length δ of Newton's method; by default it is found by exact line search.
+    tol : float
+        When to stop: the norm of the gradient relative to that at zero; for "box" the duality gap relative to the risk.
+    fit_intercept : bool
+        Whether to add a constant that is not regularized, for labels that are not centred.
+    early_stopping : bool
+        Whether to stop when the score on held-out edges has not risen for ``n_iter_no_change`` iterations, and to go
+        back to the best one. The held-out edges are those of ``validation=`` in `fit`, or else
+        ``validation_fraction`` of the vertices of each side is held out, with the edges that touch them.
+    scoring : str
+        The score of early stopping: "auc", "concordance", "r2", or "auto" (AUC for two classes, R² for values,
+        concordance for rankings).
+    factor_tol : float
+        The error, relative to the largest kernel value, that a thin factor by pivoted Cholesky may have; with 0.0 only
+        kernels that have finitely many features are factored.
+    backend : str
+        "cpu".
+    dtype : str, optional
+        "float64" or "float32" for the computation; by default that of the vertex features.
+    n_threads : int, optional
+        By default all CPUs, or VECTRICK_NUM_THREADS.
+    verbose : int
+        1 reports progress about twice a second, 2 after each iteration.
+    random_state : int, optional
+        The seed for holding out vertices.
+    n_start_features : int, optional
+        How many columns of a plain array X belong to the start vertex; not needed for `Edges`."""
+
+ATTRIBUTES = """\
+    dual_coef_ : array of shape (n_edges,)
+        In dual form, the coefficients of the training edges.
+    coef_ : array of shape (n_start_features, n_end_features)
+        In primal form, the coefficients of pairs of features.
+    support_ : array
+        In dual form, the training edges with a coefficient that is not zero; of an SVM in primal form, the edges
+        inside the margin, which is the same at convergence.
+    intercept_ : float
+        The constant, 0.0 without ``fit_intercept``.
+    form_, form_reason_ : str
+        "dual" or "primal", and why.
+    n_iter_ : int
+        The iterations made, or the one that early stopping went back to.
+    history_ : dict of lists
+        For each iteration: "iteration", "risk", "seconds", and with early stopping "score".
+    solution_ : Solution
+        Whether the solver converged, and why it stopped."""
+
+
+def check_parameters(estimator: Any, validation: Any) -> None:
+    """Refuse parameters that cannot be meant, before any work is done."""
+    if not _is_between(estimator.alpha, 0, np.inf) or estimator.alpha == 0:
+        raise ValueError(f"alpha is {estimator.alpha!r}, but it must be a positive number")
+    choices = (
+        ("pairwise", ("kronecker",)),
+        ("form", FORMS),
+        ("backend", ("cpu",)),
+        ("dtype", (None, "float32", "float64", np.float32, np.float64)),
+        ("scoring", ("auto", *SCORES)),
+    )
+    for name, allowed in choices:
+        value = getattr(estimator, name)
+        if not any(value is choice or value == choice for choice in allowed):
+            shown = ", ".join(repr(choice) for choice in allowed if not isinstance(choice, type))
+            raise ValueError(f"{name} is {value!r}, but it must be one of {shown}")
+    for name, least in (("max_iter", 1), ("inner_iter", 1), ("n_iter_no_change", 1)):
+        value = getattr(estimator, name)
+        if value is None and name == "max_iter":
+            continue
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+            raise ValueError(f"{name} is {value!r}, but it must be an integer of at least {least}")
+    for name in ("tol", "factor_tol"):
+        if not _is_between(getattr(estimator, name), 0, 1):
+            raise ValueError(f"{name} is {getattr(estimator, name)!r}, but it must be a number in [0, 1)")
+    if estimator.step is not None and (not _is_between(estimator.step, 0, np.inf) or estimator.step == 0):
+        raise ValueError(f"step is {estimator.step!r}, but it must be a positive number or None")
+    if not _is_between(estimator.validation_fraction, 0, 1) or estimator.validation_fraction == 0:
+        raise ValueError(f"validation_fraction is {estimator.validation_fraction!r}, but it must be between 0 and 1")
+    if validation is not None and not (isinstance(validation, tuple | list) and len(validation) == 2):
+        raise ValueError(f"validation is of type {type(validation).__name__}, but it must be a pair (X, y)")
+    count_threads(estimator.n_threads)
+
+
+def _is_between(value: Any, low: float, high: float) -> bool:
+    """Whether a value is a number in [low, high)."""
+    return isinstance(value, Real) and not isinstance(value, bool) and low <= float(value) < high
