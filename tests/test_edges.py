@@ -74,6 +74,34 @@ def test_unknown_ids_are_listed():
     assert len(many) == 1
 
 
+def test_integers_in_a_frame_are_ids():
+    table = pd.DataFrame({"id": ["2", "1", "0"], "f": [20.0, 10.0, 0.0]})
+    with pytest.raises(ValueError, match=r"start has 2 ids that are not in start_table: 0, 1 \(an id there: '2'\)"):
+        vt.Edges.from_frame(pd.DataFrame({"start": [0, 1], "end": [1, 0]}), start_table=table)
+    with pytest.raises(ValueError, match=r"start\[1\] is missing \(1 of 2 ids are\)"):
+        vt.Edges.from_frame(pd.DataFrame({"start": ["0", None], "end": ["1", "0"]}), start_table=table)
+    with pytest.raises(TypeError, match="start has ids of several types, int and str"):
+        vt.Edges(np.array(["0", 1], object), ["1", "0"], table)
+    assert vt.Edges.from_frame(
+        pd.DataFrame({"start": ["0"], "end": ["1"]}), start_table=table, end_table=table
+    ).is_one_set
+
+
+def test_frames_without_names_and_of_float32():
+    table = pd.DataFrame(D.astype(np.float32))
+    X = vt.Edges([0, 2], [1, 1], table, T)
+    assert X.start_table.features.dtype == np.float32
+    assert_array_equal(X.start_table.features, D)
+    assert repr(X.start_table) == "<start_features: 3 vertices, 2 features, with ids>"
+    polars = vt.Edges([0, 2], [1, 1], pl.DataFrame(D.astype(np.float32)), T)
+    assert polars.start_table.features.dtype == np.float32
+
+
+def test_edges_are_no_array():
+    with pytest.raises(TypeError, match="Edges are no array"):
+        np.asarray(vt.Edges([0], [0], D, T))
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [

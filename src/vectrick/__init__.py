@@ -18,14 +18,23 @@ if TYPE_CHECKING:
     from vectrick import datasets
     from vectrick.data import Edges
     from vectrick.estimators import KronLogistic, KronRanker, KronRidge, KronSVM, from_svc
-    from vectrick.kernels import Cosine, Function, Gaussian, Linear, Polynomial, Precomputed, Tanimoto
+    from vectrick.kernels import Cosine, Function, Gaussian, KernelWarning, Linear, Polynomial, Precomputed, Tanimoto
     from vectrick.metrics import concordance_index
     from vectrick.operators import KronOperator, LowRank, Operator, Plan, kron
 
 _NAMES = {
     "vectrick.data": ["Edges"],
     "vectrick.estimators": ["KronLogistic", "KronRanker", "KronRidge", "KronSVM", "from_svc"],
-    "vectrick.kernels": ["Cosine", "Function", "Gaussian", "Linear", "Polynomial", "Precomputed", "Tanimoto"],
+    "vectrick.kernels": [
+        "Cosine",
+        "Function",
+        "Gaussian",
+        "KernelWarning",
+        "Linear",
+        "Polynomial",
+        "Precomputed",
+        "Tanimoto",
+    ],
     "vectrick.metrics": ["concordance_index"],
     "vectrick.operators": ["KronOperator", "LowRank", "Operator", "Plan", "kron"],
 }
@@ -36,6 +45,7 @@ __all__ = [
     "Edges",
     "Function",
     "Gaussian",
+    "KernelWarning",
     "KronLogistic",
     "KronOperator",
     "KronRanker",

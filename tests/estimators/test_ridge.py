@@ -53,6 +53,15 @@ def test_many_alphas_at_once(complete, fit_intercept, form, solver):
         assert model.intercept_ == pytest.approx(single.intercept_, abs=1e-7)
 
 
+def test_paths_say_which_alphas_converged():
+    X, y = graph()[:2]
+    with pytest.warns(ConvergenceWarning):
+        models = vt.KronRidge(solver="cg", max_iter=3).fit_path(X, y, (alpha for alpha in (1e-9, 1e12)))
+    assert [model.solution_.converged for model in models] == [False, True]
+    narrow = vt.KronRidge(dtype="float32", solver="cg", tol=1e-3, form="dual").fit_path(X, y, np.logspace(-1, 2, 3))
+    assert {model.dual_coef_.dtype for model in narrow} == {np.dtype(np.float32)}
+
+
 def test_bad_paths():
     X, y = graph()[:2]
     with pytest.raises(ValueError, match="alphas is empty"):
@@ -79,7 +88,8 @@ def test_early_stopping_scores():
             model.fit(X, labels, validation=(X_val, y_val))
         scores = model.history_["score"]
         assert model.n_iter_ == 1 + int(np.argmax(scores))
-        assert model.solution_.reason == "stopped by the callback"
+        assert model.solution_.reason == f"stopped by the callback; the best was iteration {model.n_iter_}"
+        assert not model.solution_.converged
         assert len(scores) == len(model.history_["risk"]) == len(model.history_["seconds"]) == model.n_iter_ + 4
     best = vt.KronRidge(g, g, alpha=1e-3, max_iter=model.n_iter_)
     with pytest.warns(ConvergenceWarning):

@@ -120,5 +120,10 @@ def test_libsvm_models_that_are_refused():
         vt.from_svc(SVC(kernel="linear").fit(FEATURES, SIGNS), 1)
     with pytest.raises(ValueError, match="svc has 3 classes"):
         vt.from_svc(SVC().fit(FEATURES, np.arange(len(X)) % 3), 1)
+    model = vt.from_svc(SVC(gamma=1.0).fit(FEATURES, SIGNS), 3)
+    assert model.dual_coef_.shape == (len(X),)
+    assert model.solution_.converged
+    with pytest.raises(ValueError, match=r"n_start_features is 1\.0, but"):
+        vt.from_svc(SVC().fit(FEATURES, SIGNS), 1.0)
     with pytest.raises(ValueError, match="n_start_features is 12, but it must be from 1 to 11"):
         vt.from_svc(SVC().fit(FEATURES, SIGNS), 12)

@@ -88,6 +88,26 @@ def test_gamma_is_scikit_learns():
     assert vt.Gaussian().resolve(np.ones((3, 2)), np.arange(3)).gamma == 1.0
 
 
+def test_gamma_of_features_far_from_zero():
+    Z = RNG.standard_normal((50, 1)) * 1e3 + 1.6e9
+    for table in (Z, csr_array(Z)):
+        assert vt.Gaussian().resolve(table, np.arange(50)).gamma == pytest.approx(1 / Z.var(), rel=1e-6)
+
+
+def test_gaussian_of_features_far_from_zero():
+    Z = RNG.standard_normal((6, 20))
+    found, expected = (vt.Gaussian(gamma=0.025)(table) for table in (Z + 2.0**24, Z))
+    assert_allclose(found, expected, rtol=1e-6)
+    assert_allclose(np.diagonal(found), 1.0, rtol=1e-12)
+
+
+def test_factor_without_tolerance_stops_at_rounding():
+    points = np.linspace(0, 1, 60)[:, None]
+    found = feature_map(vt.Gaussian(gamma=1.0), points, 0.0)
+    assert found.rank < 20
+    assert_allclose(found.transform(points), found.train, atol=1e-6)
+
+
 def test_zero_vectors():
     zero = np.zeros((1, 3))
     ones = np.ones((1, 3))

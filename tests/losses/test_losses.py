@@ -103,6 +103,14 @@ def test_intercept_with_margins_far_away():
         assert abs(loss.gradient(np.array([1e4, 1e4, -1e4])).sum()) < 1e-6
 
 
+def test_intercept_does_not_run_away():
+    loss = WithIntercept(Logistic(np.array([1.0, 1.0, -1.0])))
+    for shift in (200.0, 800.0, 1e5):
+        p = np.array([-shift, -shift - 1, -shift + 3])
+        assert loss.intercept(p) == pytest.approx(shift + loss.intercept(p + shift), abs=1e-6 * shift)
+        assert abs(loss.intercept(p) - shift) < 5
+
+
 def test_long_arrays_are_taken_in_pieces():
     rng = np.random.default_rng(0)
     n = 2 * PIECE + 17

@@ -94,10 +94,9 @@ def test_several_shifts_at_once(form, solver):
 
 
 def test_several_shifts_cost_no_more_products():
-    one, many = spaces()["dual"], spaces()["dual"]
-    minimise_path(one, LOSSES["squared"], [0.5], solver="cg", tol=1e-8)
-    minimise_path(many, LOSSES["squared"], [0.5, 1.0, 5.0], solver="cg", tol=1e-8)
-    assert many.n_products == one.n_products
+    one = minimise_path(spaces()["dual"], LOSSES["squared"], [0.5], solver="cg", tol=1e-8)
+    many = minimise_path(spaces()["dual"], LOSSES["squared"], [0.5, 1.0, 5.0], solver="cg", tol=1e-8)
+    assert many[0].n_products == one[0].n_products
 
 
 def test_the_iterates_of_minres_are_scipys():
@@ -283,7 +282,55 @@ def test_complete_graphs_in_closed_form(fit_intercept):
     Y = RNG.standard_normal((20, 25)) + 2
     K, G = D @ D.T, T @ T.T
     found = solve_complete(K, G, Y, [0.1, 5.0], fit_intercept)
+    whole = np.kron(K, G)
     for alpha, (coefficients, b) in zip([0.1, 5.0], found, strict=True):
-        assert_allclose(K @ coefficients @ G + alpha * coefficients + b, Y, atol=1e-9)
-        assert not fit_intercept or abs(coefficients.sum()) < 1e-9
-        assert fit_intercept or b == 0
+        expected = np.linalg.solve(whole + alpha * np.eye(500), Y.ravel() - b)
+        assert_allclose(K @ coefficients @ G, (whole @ expected).reshape(20, 25), atol=1e-9)
+        assert abs(expected.sum()) < 1e-6 if fit_intercept else b == 0
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e2, 1e4])
+@pytest.mark.parametrize("form", ["dual", "primal"])
+def test_large_kernels_and_small_alphas_lose_no_digits(scale, form):
+    S, E = scale * np.arange(1, 11.0)[:, None], scale * np.arange(1, 9.0)[:, None]
+    grid = vt.Edges.grid(S, E)
+    y = 1 + grid.start * grid.end / 20
+    Z = S[grid.start, 0] * E[grid.end, 0] / scale**2
+    expected = Z * (Z @ y) / (Z @ Z + 1 / scale**4)
+    for solver in ("auto", "direct", "cg"):
+        model = vt.KronRidge(solver=solver, form=form).fit(grid, y)
+        assert model.solution_.converged
+        assert_allclose(model.predict(grid), expected, rtol=1e-6)
+
+
+def test_flags_follow_from_the_coefficients():
+    S, E = 1e3 * np.arange(1, 11.0)[:, None], 1e3 * np.arange(1, 9.0)[:, None]
+    grid = vt.Edges.grid(S, E)
+    y = 1 + grid.start * grid.end / 20
+    for solver in ("minres", "qmr"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = vt.KronRidge(solver=solver, form="dual").fit(grid, y)
+        right = np.abs(model.predict(grid) - y).mean() < 2
+        assert right or not model.solution_.converged
+
+
+def test_what_is_not_a_number_has_not_converged():
+    huge = vt.kron(np.full((25, 25), 1e200), np.full((20, 20), 1e200))[EDGES, EDGES]
+    for loss in (Squared(VALUES), SquaredHinge(SIGNS)):
+        with np.errstate(all="ignore"), pytest.warns(ConvergenceWarning):
+            found = minimise(Dual(huge), loss, 1.0, solver="cg" if loss.is_quadratic else "newton")
+        assert not found.converged
+
+
+@pytest.mark.parametrize("alpha", [1e-2, 1.0, 1e2, 1e4])
+def test_hinge_with_intercept_for_any_alpha(alpha):
+    y = np.where(np.arange(N) % 3 > 0, 1.0, -1.0)
+    found = minimise(spaces()["dual"], Hinge(y), alpha, fit_intercept=True, max_iter=20000, tol=1e-5)
+    svc = SVC(kernel="precomputed", C=1 / alpha, tol=1e-6).fit(A, y)
+    theirs = svc.decision_function(A)
+    a = np.zeros(N)
+    a[svc.support_] = svc.dual_coef_[0]
+    best = Hinge(y).value(theirs) + 0.5 * alpha * a @ A @ a
+    ours = Hinge(y).value(found.predictions + found.intercept) + 0.5 * alpha * found.x @ found.predictions
+    assert ours <= best * (1 + 1e-4)

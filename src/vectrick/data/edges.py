@@ -17,12 +17,21 @@ class Edges:
     Parameters
     ----------
     start, end : array
-        For each edge its start and end vertex: positions in the tables, or ids where the table has ids.
+        For each edge its start and end vertex: ids where the table has ids, else positions. Integers are ids if the
+        ids are integers (such as the index of a pandas frame that was sorted), and positions otherwise.
     start_features, end_features : array, SciPy sparse matrix, pandas or polars frame
         One row for each vertex. ``end_features=None`` means that both ends come from one vertex set. For a precomputed
         kernel, row i holds the kernel values between vertex i and all vertices of the table.
     start_ids, end_ids : array, optional
         Ids of the rows. Default: the column "id" of a frame, else the index of a pandas frame, else none.
+
+    Attributes
+    ----------
+    start, end : array
+        The positions of the vertices of each edge, so that ``X.start_table.features[X.start]`` are their features. A
+        mask over vertices makes one over edges: ``X[~held[X.start]]`` leaves out the edges of held-out start vertices.
+    start_table, end_table : VertexTable
+        The tables, with ``features`` and ``ids``; one object where both ends come from one vertex set.
 
     Examples
     --------
@@ -84,9 +93,11 @@ class Edges:
             if column not in edges.columns:
                 raise ValueError(f"{argument} is {column!r}, but the frame has the columns {', '.join(edges.columns)}")
         first = _named_table(start_table, "start_table", start)
-        second = first if end_table is None else _named_table(end_table, "end_table", end)
+        one_set = end_table is None or end_table is start_table
+        second = first if one_set else _named_table(end_table, "end_table", end)
         ids = [edges[column].to_numpy() for column in (start, end)]
-        return cls._of(first.positions(ids[0], start), second.positions(ids[1], end), first, second)
+        rows = first.positions(ids[0], start, only_ids=True), second.positions(ids[1], end, only_ids=True)
+        return cls._of(*rows, first, second)
 
     @classmethod
     def grid(
@@ -125,6 +136,12 @@ class Edges:
             key = key[0]
         start, end = np.atleast_1d(self.start[key]), np.atleast_1d(self.end[key])
         return Edges._of(start, end, self.start_table, self.end_table)
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError(
+            "Edges are no array: give them to vectrick's estimators as they are, or take X.start, X.end and the tables "
+            "X.start_table.features, X.end_table.features"
+        )
 
     def __repr__(self) -> str:
         n_start, n_end = len(self.start_table), len(self.end_table)

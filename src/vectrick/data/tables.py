@@ -35,12 +35,11 @@ class VertexTable:
     """
 
     def __init__(self, features: Any, name: str = "features", ids: Any = None, id_column: str | None = None) -> None:
-        self.name = name
-        if isinstance(features, VertexTable):
-            features, ids = features.features, features.ids if ids is None else ids
+        self.name, self.id_column = name, id_column
+        self.columns: list[Any] | None = None  # their names, where the table has names
         frame = nw.from_native(features, eager_only=True, pass_through=True)
         if isinstance(frame, nw.DataFrame):
-            features, found = _split_frame(frame, features, name, id_column)
+            features, found, self.columns = _split_frame(frame, features, name, id_column)
             ids = found if ids is None else ids
         self.features: Array | csr_array = _as_matrix(features, name)
         self.ids = None if ids is None else _as_ids(ids, len(self), name)
@@ -53,14 +52,17 @@ class VertexTable:
         """The number of columns."""
         return int(self.features.shape[1])
 
-    def positions(self, vertices: Any, argument: str) -> Array:
-        """Return the rows of the vertices, given as ids, or as positions where the ids are no integers."""
+    def positions(self, vertices: Any, argument: str, only_ids: bool = False) -> Array:
+        """Return the rows of the vertices, given as ids; integers are positions where the ids are none.
+
+        ``only_ids`` says that also integers are meant as ids.
+        """
         values = np.asarray(vertices)
         if values.ndim != 1:
             raise ValueError(f"{argument} has shape {values.shape}, but it must be one-dimensional")
         if values.dtype.kind == "b":
             raise TypeError(f"{argument} is boolean, but it must hold positions or ids of vertices")
-        if self.ids is not None and (values.dtype.kind not in "iu" or self.ids.dtype.kind in "iu"):
+        if self.ids is not None and (only_ids or values.dtype.kind not in "iu" or self.ids.dtype.kind in "iu"):
             return self._look_up(values, argument)
         if values.dtype.kind not in "iu" and values.size:
             raise TypeError(
@@ -73,31 +75,56 @@ class VertexTable:
         return values.astype(np.int32)
 
     def _look_up(self, values: Array, argument: str) -> Array:
-        distinct, inverse = np.unique(values, return_inverse=True)
+        distinct, inverse = _distinct(values, argument)
         row_of = {vertex: row for row, vertex in enumerate(np.asarray(self.ids).tolist())}
         rows = [row_of.get(vertex, -1) for vertex in distinct.tolist()]
         unknown = [vertex for vertex, row in zip(distinct.tolist(), rows, strict=True) if row < 0]
         if unknown:
             shown = ", ".join(map(repr, unknown[:_SHOWN])) + (", …" if len(unknown) > _SHOWN else "")
-            raise ValueError(f"{argument} has {len(unknown)} ids that are not in {self.name}: {shown}")
+            known = repr(np.asarray(self.ids)[:1].tolist()[0]) if len(self) else "none"
+            raise ValueError(
+                f"{argument} has {len(unknown)} ids that are not in {self.name}: {shown} (an id there: {known})"
+            )
         return np.array(rows, np.int32)[inverse]
+
+    def __repr__(self) -> str:
+        ids = "" if self.ids is None else ", with ids"
+        return f"<{self.name}: {len(self)} vertices, {self.n_features} features{ids}>"
 
     def label(self, row: int) -> str:
         """Return the vertex in words, for errors."""
         return f"vertex {row}" if self.ids is None else f"vertex {self.ids[row : row + 1].tolist()[0]!r}"
 
 
-def _split_frame(frame: Any, native: Any, name: str, id_column: str | None) -> tuple[Array, Array | None]:
-    """Return the feature columns and the ids of a frame."""
-    if id_column is not None and id_column not in frame.columns:
-        raise ValueError(f"{name} has no column {id_column!r}; its columns are {', '.join(frame.columns[:20])}")
-    column = id_column or ("id" if "id" in frame.columns else None)
+def _split_frame(frame: Any, native: Any, name: str, id_column: str | None) -> tuple[Array, Array | None, list[Any]]:
+    """Return the feature columns, the ids and the names of the feature columns of a frame."""
+    columns = list(frame.columns)
+    if id_column is not None and id_column not in columns:
+        raise ValueError(f"{name} has no column {id_column!r}; its columns are {', '.join(map(str, columns[:20]))}")
+    column = id_column or ("id" if "id" in columns else None)
     ids = frame[column].to_numpy() if column else getattr(getattr(native, "index", None), "to_numpy", lambda: None)()
-    kept = [other for other in frame.columns if other != column]
-    words = [other for other in kept if not (frame[other].dtype.is_numeric() or frame[other].dtype == nw.Boolean)]
+    kept = [other for other in columns if other != column]
+    kinds = frame.schema
+    words = [other for other in kept if not (kinds[other].is_numeric() or kinds[other] == nw.Boolean)]
     if words:
         raise TypeError(f"{name} has columns that are not numbers: {', '.join(map(repr, words[:_SHOWN]))}")
-    return frame.select(kept).to_numpy().astype(np.float64), ids
+    values = (frame.drop(column) if column else frame).to_numpy()
+    return values.astype(np.float32 if values.dtype == np.float32 else np.float64, copy=False), ids, kept
+
+
+def _distinct(values: Array, argument: str) -> tuple[Array, Array]:
+    """Return the distinct ids and which of them each one is, or say which one is missing."""
+    if values.dtype == object:
+        missing = [at for at, value in enumerate(values.tolist()) if value is None or value != value]
+        if missing:
+            raise ValueError(f"{argument}[{missing[0]}] is missing ({len(missing)} of {len(values)} ids are)")
+    try:
+        return np.unique(values, return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(value).__name__ for value in values.tolist()})
+        raise TypeError(
+            f"{argument} has ids of several types, {' and '.join(kinds)}, but they must be of one"
+        ) from None
 
 
 def _as_matrix(features: Any, name: str) -> Array | csr_array:
@@ -106,7 +133,10 @@ def _as_matrix(features: Any, name: str) -> Array | csr_array:
     else:
         matrix = np.asarray(features)
         if matrix.ndim == 1:
-            raise ValueError(f"{name} has shape {matrix.shape}, but it must have a row for each vertex; use [:, None]")
+            raise ValueError(
+                f"{name} has shape {matrix.shape}, but it must have a row for each vertex: x[None, :] is one vertex, "
+                "x[:, None] are vertices with one feature each"
+            )
     if matrix.ndim != 2:
         raise ValueError(f"{name} has shape {matrix.shape}, but it must be a table with a row for each vertex")
     if matrix.dtype.kind not in "biuf":
@@ -118,7 +148,8 @@ def _as_ids(ids: Any, length: int, name: str) -> Array:
     found = np.asarray(ids)
     if found.shape != (length,):
         raise ValueError(f"the ids of {name} have shape {found.shape}, but there are {length} vertices")
-    distinct, counts = np.unique(found, return_counts=True)
+    distinct, inverse = _distinct(found, f"the id column of {name}")
     if len(distinct) < length:
-        raise ValueError(f"{name} has the id {distinct[counts > 1].tolist()[0]!r} more than once")
+        often = distinct[np.bincount(inverse) > 1]
+        raise ValueError(f"{name} has the id {often.tolist()[0]!r} more than once")
     return found

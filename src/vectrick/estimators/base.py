@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from vectrick.backends.threads import single_threaded_blas
-from vectrick.data import Edges, VertexTable, hold_out_vertices
+from vectrick.data import Edges, hold_out_vertices
 from vectrick.estimators.form import Form, choose_form
 from vectrick.estimators.inputs import Graph, as_edges, as_weights
 from vectrick.estimators.monitor import Monitor, Validation
@@ -133,6 +133,10 @@ class KronEstimator(BaseEstimator):
     def _make_loss(self, y: Array, weight: Array | None, edges: Edges) -> Loss:
         return self._loss_type(y, weight)
 
+    def _groups_of(self, edges: Edges) -> Array | None:
+        """Return the group of each edge, where only edges of one group are compared."""
+        return None
+
     # Fitting
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, validation: tuple[Any, Any] | None = None) -> Self:
@@ -147,7 +151,7 @@ class KronEstimator(BaseEstimator):
         sample_weight : array, optional
             A weight for each edge.
         validation : (X, y), optional
-            Edges and labels for early stopping, in place of a held-out part of X.
+            Edges and labels for early stopping, in place of a held-out part of X; giving them turns it on.
 
         Returns
         -------
@@ -168,15 +172,15 @@ class KronEstimator(BaseEstimator):
         edges = as_edges(self, X, reset=True)
         labels = self._encode(y, len(edges))
         weight = as_weights(sample_weight, len(edges))
-        rows = np.ones(len(edges), bool)
+        rows = np.ones(len(edges), bool) if weight is None else weight > 0  # an edge without weight is no edge
         held, held_labels = None, None
         if validation is not None:
             held = as_edges(self, validation[0], reset=False)
             held_labels = self._encode_validation(validation[1], len(held))
         elif self.early_stopping:
-            rows, held, held_labels = self._hold_out(edges, labels)
-        if weight is not None:
-            rows &= weight > 0  # an edge without weight is no edge
+            train, test = self._hold_out(edges, labels, rows)
+            held, held_labels, rows = edges[test], labels[test], train
+        self._check_labels(labels[rows])
         if not rows.all():
             edges, labels = edges[rows], labels[rows]
             weight = None if weight is None else weight[rows]
@@ -227,11 +231,12 @@ class KronEstimator(BaseEstimator):
         constant = solution.intercept if intercept is None else intercept(solution.predictions)
         n_iter = solution.n_iter
         if monitor.best is not None:
-            solution = replace(solution, x=monitor.best, predictions=form.space.predict(monitor.best))
+            solution = _restored(solution, form, monitor)
             constant, n_iter = monitor.best_intercept, monitor.best_iteration
         self._keep(form, training.rows, solution, constant, n_iter, monitor.history)
         if form.name == "primal" and training.loss.may_be_flat:
-            inside = training.loss.gradient(solution.predictions + constant) != 0
+            dual = solution.dual
+            inside = training.loss.gradient(solution.predictions + constant) != 0 if dual is None else dual != 0
             self.support_ = np.flatnonzero(training.rows)[inside]
 
     def _validation(self, form: Form, training: Training) -> Validation | None:
@@ -240,7 +245,8 @@ class KronEstimator(BaseEstimator):
             return None
         scoring = self._auto_scoring(training.held_labels) if self.scoring == "auto" else self.scoring
         everything = form.predictor(np.ones(form.space.size, training.dtype), self.n_threads)
-        return Validation(everything.operator(training.held), training.held_labels, scoring)
+        groups = self._groups_of(training.held)
+        return Validation(everything.operator(training.held), training.held_labels, scoring, groups)
 
     def _keep(
         self,
@@ -256,7 +262,8 @@ class KronEstimator(BaseEstimator):
         for name in ("dual_coef_", "support_", "coef_"):
             self.__dict__.pop(name, None)
         self._predictor = form.predictor(x, self.n_threads)
-        self.solution_ = replace(solution, predictions=None)  # as long as the edges, and easy to make again
+        # Without the predictions, which are as long as the edges and easy to make again.
+        self.solution_ = replace(solution, predictions=None, dual=None, intercept=float(intercept))
         self.intercept_ = float(intercept)
         self.n_iter_, self.history_ = n_iter, history
         self.form_, self.form_reason_, self.plan_ = form.name, form.reason, form.plan
@@ -269,18 +276,23 @@ class KronEstimator(BaseEstimator):
             self.dual_coef_[rows] = x
         self.support_ = np.flatnonzero(self.dual_coef_)
 
-    def _hold_out(self, edges: Edges, labels: Array) -> tuple[Array, Edges, Array]:
-        """Return which edges to train on, and the held-out ones with their labels."""
+    def _hold_out(self, edges: Edges, labels: Array, rows: Array) -> tuple[Array, Array]:
+        """Return masks of the edges to train on and of those to validate with."""
         seed = check_random_state(self.random_state).randint(2**31 - 1)
-        train, test = hold_out_vertices(edges, self.validation_fraction, np.random.default_rng(seed))
-        for part, mask in (("training", train), ("validation", test)):
-            if not mask.any() or len(np.unique(labels[mask])) < 2:
+        train, test = hold_out_vertices(edges[rows], self.validation_fraction, np.random.default_rng(seed))
+        parts = np.zeros(len(edges), bool), np.zeros(len(edges), bool)
+        for part, mask, kept in zip(("training", "validation"), parts, (train, test), strict=True):
+            mask[np.flatnonzero(rows)[kept]] = True
+            if len(np.unique(labels[mask])) < 2:
                 raise ValueError(
                     f"validation_fraction is {self.validation_fraction}, which leaves {int(mask.sum())} edges with "
                     f"{len(np.unique(labels[mask]))} different labels in the {part} part; choose another fraction or "
                     "random_state, or give validation=(X, y)"
                 )
-        return train, edges[test], labels[test]
+        return parts
+
+    def _check_labels(self, labels: Array) -> None:
+        """Refuse labels of the edges to train on that nothing can be learned from."""
 
     def _compute_dtype(self, edges: Edges) -> np.dtype[Any]:
         if self.dtype is not None:
@@ -307,18 +319,30 @@ class KronEstimator(BaseEstimator):
         The vertices are given by their features (or rows of a precomputed kernel). It is computed in blocks.
         """
         check_is_fitted(self)
-        tables = VertexTable(start_features, "start_features"), VertexTable(end_features, "end_features")
-        return self._predictor.grid(*tables) + self.intercept_
+        predictor: Predictor = self._predictor
+        return (
+            predictor.grid(predictor.start.table(start_features), predictor.end.table(end_features)) + self.intercept_
+        )
 
     def top_k(self, start_features: Any, end_features: Any, k: int) -> tuple[Array, Array]:
         """Return the k end vertices with the largest predictions for each start vertex, and the predictions.
 
-        Both arrays have a row for each start vertex, the best first; equal predictions are in the order of the end
-        vertices. The whole grid is never held.
+        End vertices are given by their positions in ``end_features``. Both arrays have a row for each start vertex, the
+        best first; equal predictions are in the order of the end vertices. The whole grid is never held.
         """
         check_is_fitted(self)
-        start, end = VertexTable(start_features, "start_features"), VertexTable(end_features, "end_features")
+        predictor: Predictor = self._predictor
+        start, end = predictor.start.table(start_features), predictor.end.table(end_features)
         if isinstance(k, bool) or not isinstance(k, Integral) or not 1 <= k <= len(end):
             raise ValueError(f"k is {k!r}, but it must be an integer from 1 to the number of end vertices, {len(end)}")
-        which, scores = self._predictor.top_k(start, end, int(k))
+        which, scores = predictor.top_k(start, end, int(k))
         return which, scores + self.intercept_
+
+
+def _restored(solution: Solution, form: Form, monitor: Monitor) -> Solution:
+    """Return the solution of the best iteration, which is not the one that the solver ended with."""
+    if monitor.best_iteration == solution.n_iter:
+        return solution
+    reason = f"{solution.reason}; the best was iteration {monitor.best_iteration}"
+    predictions = form.space.predict(monitor.best)
+    return replace(solution, x=monitor.best, predictions=predictions, converged=False, reason=reason, dual=None)

@@ -40,6 +40,10 @@ class KronClassifier(ClassifierMixin, KronEstimator):
             raise ValueError("validation has one class only, but a score needs two")
         return self._signs(labels)
 
+    def _check_labels(self, labels: Array) -> None:
+        if len(np.unique(labels)) < 2:
+            raise ValueError("sample_weight is zero for all edges of one class, but a classifier needs two")
+
     def _signs(self, labels: Array) -> Array:
         return np.where(labels == self.classes_[1], 1.0, -1.0)
 

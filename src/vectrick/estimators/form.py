@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 
 from vectrick.estimators.inputs import Graph
 from vectrick.estimators.predictor import DualPredictor, Predictor, PrimalPredictor
-from vectrick.estimators.side import Side
+from vectrick.estimators.side import Side, check_finite
 from vectrick.kernels import FeatureMap
 from vectrick.operators import LowRank, Plan, kron, plan_kron
 from vectrick.solvers import Dual, Primal, Space
@@ -57,7 +57,7 @@ def choose_form(
     maps = _factor(start, form, tolerance), _factor(end, form, tolerance)
     both = (maps[0], maps[1]) if maps[0] is not None and maps[1] is not None else None
     if both is not None and form != "dual":
-        S, E = (_cast(found.train, dtype) for found in both)
+        S, E = _cast(both[0].train, dtype, start), _cast(both[1].train, dtype, end)
         reason: str | None = "asked for"
         if form == "auto":
             reason = _why_primal(S, E, maps, graph, start, end, n_threads)
@@ -109,14 +109,18 @@ def _dual_factors(maps: Maps, start: Side, end: Side, dtype: np.dtype[Any]) -> t
     made: list[Any] = []
     for found, side in ((maps[1], end), (maps[0], start)):
         if found is not None and not issparse(found.train) and found.rank < side.vertices.shape[0]:
-            made.append(LowRank(_cast(found.train, dtype)))
+            made.append(LowRank(_cast(found.train, dtype, side)))
         else:
-            made.append(side.matrix.astype(dtype, copy=False))
+            made.append(_cast(side.matrix, dtype, side))
     return made[0], made[1]
 
 
-def _cast(features: Any, dtype: np.dtype[Any]) -> Any:
-    return features.astype(dtype) if features.dtype != dtype else features
+def _cast(values: Any, dtype: np.dtype[Any], side: Side) -> Any:
+    """Return kernel values or features in the dtype of the computation, which they have to fit into."""
+    with np.errstate(over="ignore"):
+        made = values.astype(dtype) if values.dtype != dtype else values
+    check_finite(made, f"{side.name}_kernel")
+    return made
 
 
 def _thin(maps: Maps) -> str:

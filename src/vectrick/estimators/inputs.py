@@ -16,16 +16,17 @@ Array = NDArray[Any]
 def as_edges(estimator: Any, X: Any, reset: bool) -> Edges:
     """Return X as edges: it is `Edges`, or a plain array of concatenated features whose equal rows are one vertex."""
     if isinstance(X, Edges):
-        if reset:
-            estimator.n_features_in_ = 2
+        if reset:  # of edges there are no columns to compare a later array with
+            for name in ("n_features_in_", "feature_names_in_"):
+                estimator.__dict__.pop(name, None)
         return X
-    array = validate_data(estimator, X, reset=reset, dtype=[np.float64, np.float32], ensure_min_features=1)
     n_start = estimator.n_start_features
     if n_start is None:
         raise ValueError(
-            f"X is an array with {array.shape[1]} columns, but n_start_features is None: give Edges, or say how many "
-            "of the columns belong to the start vertex"
+            f"X is of type {type(X).__name__}, but n_start_features is None: give Edges (vt.Edges.from_frame makes "
+            "them from a table of ids), or say how many of the columns of X belong to the start vertex"
         )
+    array = validate_data(estimator, X, reset=reset, dtype=[np.float64, np.float32], ensure_min_features=1)
     if isinstance(n_start, bool) or n_start != int(n_start) or n_start < 1:
         raise ValueError(f"n_start_features is {n_start!r}, but it must be a positive integer")
     if n_start >= array.shape[1]:

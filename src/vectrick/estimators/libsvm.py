@@ -1,5 +1,7 @@
 """LIBSVM models as Kronecker models: the same decision values, through the vec trick."""
 
+from numbers import Integral
+
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.svm import SVC
@@ -11,6 +13,7 @@ from vectrick.estimators.predictor import DualPredictor
 from vectrick.estimators.side import Side
 from vectrick.estimators.svm import KronSVM
 from vectrick.kernels import Gaussian
+from vectrick.solvers import Solution
 
 
 def from_svc(svc: SVC, n_start_features: int, *, n_threads: int | None = None) -> KronSVM:
@@ -52,7 +55,7 @@ def from_svc(svc: SVC, n_start_features: int, *, n_threads: int | None = None) -
         raise ValueError(f"svc has the kernel {svc.kernel!r}, but only 'rbf' is a product of vertex kernels")
     if len(svc.classes_) != 2:
         raise ValueError(f"svc has {len(svc.classes_)} classes, but it must have two")
-    if not 1 <= n_start_features < svc.n_features_in_:
+    if not isinstance(n_start_features, Integral) or not 1 <= n_start_features < svc.n_features_in_:
         raise ValueError(
             f"n_start_features is {n_start_features!r}, but it must be from 1 to {svc.n_features_in_ - 1}, since svc "
             f"has {svc.n_features_in_} features"
@@ -73,8 +76,13 @@ def from_svc(svc: SVC, n_start_features: int, *, n_threads: int | None = None) -
     )  # fmt: skip
     model.classes_ = svc.classes_
     model.n_features_in_ = svc.n_features_in_
-    model.dual_coef_, model.support_ = dual, np.asarray(svc.support_)
+    model.support_ = np.asarray(svc.support_)
+    model.dual_coef_ = np.zeros(svc.shape_fit_[0])
+    model.dual_coef_[model.support_] = dual
     model.intercept_ = float(svc.intercept_[0])
+    model.n_iter_, model.history_ = int(np.max(svc.n_iter_)), {}
+    converged, reason = svc.fit_status_ == 0, "LIBSVM's own"
+    model.solution_ = Solution(model.dual_coef_, None, converged, reason, model.n_iter_, 0, [], model.intercept_)
     model.form_, model.form_reason_ = "dual", "taken from LIBSVM"
     model._predictor = DualPredictor(start, end, graph, dual, n_threads)
     return model

@@ -16,22 +16,28 @@ Array = NDArray[Any]
 
 _PAUSE = 0.5  # seconds between reports
 
-SCORES: dict[str, Callable[[Array, Array], float]] = {
-    "auc": auc,
+SCORES: dict[str, Callable[[Array, Array, Array | None], float]] = {
+    "auc": lambda y, scores, groups: auc(y, scores),
     "concordance": concordance_index,
-    "r2": r2_score,
+    "r2": lambda y, scores, groups: r2_score(y, scores),
 }
 
 
 class Validation:
     """Held-out edges: an operator from coefficients to their predictions, and a score."""
 
-    def __init__(self, operator: Any, y: Array, scoring: str) -> None:
-        self.operator, self.y, self.scoring = operator, y, scoring
+    def __init__(self, operator: Any, y: Array, scoring: str, groups: Array | None = None) -> None:
+        self.operator, self.scoring, self.groups = operator, scoring, groups
+        values = np.unique(y)
+        if scoring == "auc" and len(values) != 2:
+            raise ValueError(f"scoring is 'auc', but the validation labels have {len(values)} values in place of two")
+        if len(values) < 2:
+            raise ValueError("the validation labels are all the same, but a score needs different ones")
+        self.y = np.where(y == values[1], 1.0, -1.0) if scoring == "auc" else y
 
     def score(self, coefficients: Array, intercept: float) -> float:
         """Return the score of coefficients; one prediction."""
-        return float(SCORES[self.scoring](self.y, self.operator @ coefficients + intercept))
+        return float(SCORES[self.scoring](self.y, self.operator @ coefficients + intercept, self.groups))
 
 
 class Monitor:

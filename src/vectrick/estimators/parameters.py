@@ -11,8 +11,9 @@ from vectrick.estimators.monitor import SCORES
 
 PARAMETERS = """\
     start_kernel, end_kernel : str, Kernel or callable
-        The vertex kernels k and g: "linear", "gaussian", "polynomial", "cosine", "tanimoto", "precomputed", a kernel
-        object such as ``vt.Gaussian(gamma=1.0)``, a sum or product of these, or a function of two feature tables.
+        The vertex kernels k and g: "linear", "gaussian" ("rbf"), "polynomial" ("poly"), "cosine", "tanimoto",
+        "precomputed", a kernel object such as ``vt.Gaussian(gamma=1.0)``, a sum or product of these, or a function of
+        two feature tables. For a grid search over ``start_kernel__gamma`` give an object, not a name.
     alpha : float
         The weight λ of the regularizer.
     pairwise : str
@@ -21,8 +22,9 @@ PARAMETERS = """\
         "dual" (a coefficient for each edge), "primal" (one for each pair of features; smooth kernels get theirs by
         pivoted Cholesky), or "auto", the cheaper one; ``form_`` says which it was and ``form_reason_`` why.
     solver : str
-        "auto", or "cg", "minres", "qmr", "direct" (quadratic losses), "newton", "newton-qmr", "newton-direct", "lbfgs"
-        (smooth losses), "box" (hinge loss). The paper's settings are ``solver="minres", max_iter=100`` for ridge
+        "auto", or "cg", "qmr", "direct" (quadratic losses), "minres" (the squared loss without weights and intercept),
+        "eigen" (ridge regression on a complete graph), "newton", "newton-qmr", "newton-direct", "lbfgs" (smooth
+        losses), "box" (hinge loss). The paper's settings are ``solver="minres", max_iter=100`` for ridge
         regression and ``solver="newton-qmr", max_iter=10, inner_iter=10, step=1.0`` for the SVM.
     max_iter : int, optional
         The most iterations; by default 100 for Newton's method, 20 000 for "box", 1000 for the rest.
@@ -33,11 +35,13 @@ PARAMETERS = """\
     tol : float
         When to stop: the norm of the gradient relative to that at zero; for "box" the duality gap relative to the risk.
     fit_intercept : bool
-        Whether to add a constant that is not regularized, for labels that are not centred.
+        Whether to add a constant that is not regularized. Without it, labels should be about centred: values around 10
+        are badly predicted for vertices unlike all others, where a model without intercept predicts zero.
     early_stopping : bool
         Whether to stop when the score on held-out edges has not risen for ``n_iter_no_change`` iterations, and to go
         back to the best one. The held-out edges are those of ``validation=`` in `fit`, or else
-        ``validation_fraction`` of the vertices of each side is held out, with the edges that touch them.
+        ``validation_fraction`` of the vertices of each side is held out, with the edges that touch them (about 44 % of
+        the edges for a quarter of the vertices); they stay out of the model.
     scoring : str
         The score of early stopping: "auc", "concordance", "r2", or "auto" (AUC for two classes, R² for values,
         concordance for rankings).

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vectrick.data import Edges
+from vectrick.estimators.inputs import as_edges
 from vectrick.estimators.values import KronValues
 from vectrick.losses import Loss, RankRLS
 from vectrick.metrics import concordance_index
@@ -79,12 +80,20 @@ class KronRanker(KronValues):
         return RankRLS
 
     def _make_loss(self, y: Array, weight: Array | None, edges: Edges) -> Loss:
-        groups = None if self.groups is None else np.asarray(edges.start if self.groups == "start" else edges.end)
-        return RankRLS(y, weight, groups)
+        return RankRLS(y, weight, self._groups_of(edges))
+
+    def _groups_of(self, edges: Edges) -> Array | None:
+        if self.groups is None:
+            return None
+        return np.asarray(edges.start if self.groups == "start" else edges.end)
 
     def _auto_scoring(self, y: Array) -> str:
         return "concordance"
 
     def score(self, X: Any, y: Any) -> float:
-        """Return the concordance index: the share of pairs with different labels that are in the right order."""
-        return concordance_index(np.asarray(y, float), self._decide(X))
+        """Return the concordance index: the share of pairs with different labels that are in the right order.
+
+        With ``groups`` only pairs within a group count, as in training.
+        """
+        scores = self._decide(X)
+        return concordance_index(np.asarray(y, float), scores, self._groups_of(as_edges(self, X, reset=False)))

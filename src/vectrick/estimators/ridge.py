@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin, clone
 
+from vectrick.backends.threads import single_threaded_blas
 from vectrick.estimators.base import Training
 from vectrick.estimators.form import Form, dual_form
 from vectrick.estimators.parameters import check_parameters
@@ -66,6 +67,7 @@ class KronRidge(RegressorMixin, KronValues):
         >>> [model.alpha for model in vt.KronRidge().fit_path(X, y, [0.1, 1.0, 10.0])]
         [0.1, 1.0, 10.0]
         """
+        alphas = [float(alpha) for alpha in alphas]
         models = [clone(self).set_params(alpha=alpha, early_stopping=False) for alpha in alphas]
         if not models:
             raise ValueError("alphas is empty, but there must be at least one")
@@ -75,15 +77,18 @@ class KronRidge(RegressorMixin, KronValues):
         if self._wants_closed_form(training):
             found = self._closed_form(training, alphas)
         else:
-            form, loss = self._form(training), self._with_intercept(training.loss)
             max_iter = 1000 if self.max_iter is None else self.max_iter
-            solutions = minimise_path(form.space, loss, alphas, solver=self.solver, max_iter=max_iter, tol=self.tol)
+            with single_threaded_blas():
+                form, loss = self._form(training), self._with_intercept(training.loss)
+                solutions = minimise_path(form.space, loss, alphas, solver=self.solver, max_iter=max_iter, tol=self.tol)
             found = [(form, solution) for solution in solutions]
         last = models[-1]
         for model, (form, solution) in zip(models, found, strict=True):
             loss = self._with_intercept(training.loss)
             constant = loss.intercept(solution.predictions) if isinstance(loss, WithIntercept) else 0.0
-            model.n_features_in_ = last.n_features_in_
+            for name in ("n_features_in_", "feature_names_in_"):
+                if hasattr(last, name):
+                    setattr(model, name, getattr(last, name))
             model._keep(form, training.rows, solution, constant, solution.n_iter, {})
         return models
 

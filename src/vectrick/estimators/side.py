@@ -11,7 +11,17 @@ from scipy.sparse import issparse
 
 from vectrick.backends.memory import available_memory, format_bytes
 from vectrick.data import VertexTable
-from vectrick.kernels import FeatureMap, Kernel, Precomputed, as_kernel, feature_map
+from vectrick.kernels import (
+    CholeskyMap,
+    FeatureMap,
+    Kernel,
+    KernelWarning,
+    Precomputed,
+    as_kernel,
+    feature_map,
+    pivoted_cholesky,
+)
+from vectrick.operators.factors import is_finite
 
 Array = NDArray[Any]
 
@@ -44,7 +54,9 @@ class Side:
             )
         if table.n_features == 0:
             raise ValueError(f"{table.name} has 0 feature(s), but a minimum of 1 is required")
-        self.n_columns = table.n_features
+        if isinstance(given, Precomputed):
+            _check_order(table)
+        self.n_columns, self.columns, self.id_column = table.n_features, table.columns, table.id_column
         self.vertices = checked_features(table, used)
         self.kernel: Kernel = given.resolve(self.vertices, used)
         self._projection: Array | None = None  # onto what is positive in a kernel that is not
@@ -54,21 +66,21 @@ class Side:
         """The kernel matrix of the training vertices, made positive semi-definite where it is not."""
         check_memory(f"the {self.name} kernel matrix", self.vertices.shape[0], self.vertices.shape[0])
         K = np.asarray(self.kernel(self.vertices, self.vertices), np.float64)
+        check_finite(K, f"{self.name}_kernel")
         return K if self.kernel.is_psd else self._repaired(K)
 
     def factor(self, tolerance: float, max_rank: int | None = None) -> FeatureMap | None:
         """Return features of the vertices whose inner products are the kernel, or None if there are over max_rank."""
-        if not self.kernel.is_psd:
-            K = self.matrix
-            if self._projection is not None:
-                values, vectors = eigh(K)
-                kept = values > _ROUNDING * values[-1]
-                return (
-                    None
-                    if max_rank is not None and kept.sum() > max_rank
-                    else SpectralMap(self, values[kept], vectors[:, kept])
-                )
-        return feature_map(self.kernel, self.vertices, tolerance, max_rank)
+        if self.kernel.is_psd:
+            return feature_map(self.kernel, self.vertices, tolerance, max_rank)
+        K = self.matrix  # repaired, and there anyway
+        max_rank = len(K) if max_rank is None else max_rank
+        if self._projection is not None:
+            values, vectors = eigh(K)
+            kept = values > _ROUNDING * values[-1]
+            return SpectralMap(self, values[kept], vectors[:, kept]) if kept.sum() <= max_rank else None
+        found = pivoted_cholesky(lambda i: K[:, i], np.diagonal(K), tolerance, max_rank)
+        return None if found is None else MatrixMap(self, *found, tolerance)
 
     def rows(self, features: Any) -> Array:
         """Return the kernel values between other vertices and the training vertices."""
@@ -82,17 +94,32 @@ class Side:
             raise ValueError(
                 f"{self.name}_features has {table.n_features} columns, but the model was trained with {self.n_columns}"
             )
+        if self.columns is not None and table.columns is not None and self.columns != table.columns:
+            pairs = zip(table.columns, self.columns, strict=True)
+            at, (found, expected) = next((i, pair) for i, pair in enumerate(pairs) if pair[0] != pair[1])
+            raise ValueError(
+                f"column {at} of {self.name}_features is {found!r}, but the model was trained with {expected!r} there; "
+                "give the columns in the order of the training table"
+            )
+
+    def table(self, features: Any) -> VertexTable:
+        """Return features of vertices as a table; it may have the id column that the training table had."""
+        known = getattr(features, "columns", ())
+        id_column = self.id_column if self.id_column is not None and self.id_column in known else None
+        return VertexTable(features, f"{self.name}_features", id_column=id_column)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The kernel matrix of the training vertices is large, and predictions do not need it.
+        return {name: value for name, value in self.__dict__.items() if name != "matrix"}
 
     def _repaired(self, K: Array) -> Array:
-        if not np.isfinite(K).all():
-            raise ValueError(f"{self.name}_kernel has values that are NaN or infinite")
         size = max(float(np.abs(K).max(initial=0.0)), 1e-300)
         skew = float(np.abs(K - K.T).max(initial=0.0))
         if skew > _ROUNDING * size:
             warnings.warn(
                 f"{self.name}_kernel is not symmetric (entries differ by up to {skew:.2g}); (K + Kᵀ) / 2 is used in "
-                "training",
-                UserWarning,
+                "training, and the rows as they are in prediction",
+                KernelWarning,
                 stacklevel=2,
             )
         K = 0.5 * (K + K.T)
@@ -113,12 +140,23 @@ class Side:
             f"{self.name}_kernel is not positive semi-definite: {negative} of {len(values)} eigenvalues are negative, "
             f"down to {values[0]:.3g} (the largest is {values[-1]:.3g}). They were set to zero, in training and in "
             "prediction",
-            UserWarning,
+            KernelWarning,
             stacklevel=2,
         )
         basis = vectors[:, kept]
         self._projection = basis @ basis.T
         return np.asarray((basis * values[kept]) @ basis.T)
+
+
+class MatrixMap(CholeskyMap):
+    """Features from kernel values with the pivots, where the kernel is known by its matrix."""
+
+    def __init__(self, side: Side, train: Array, pivots: Array, tolerance: float) -> None:
+        super().__init__(side.kernel, side.vertices, train, pivots, tolerance)
+        self.side = side
+
+    def _values(self, X: Any) -> Array:
+        return self.side.rows(X)[:, self.pivots]
 
 
 class SpectralMap(FeatureMap):
@@ -131,6 +169,25 @@ class SpectralMap(FeatureMap):
     def transform(self, X: Any) -> Array:
         """Return the features of other vertices."""
         return self.side.rows(X) @ self.inverse
+
+
+def _check_order(table: VertexTable) -> None:
+    """Refuse a kernel matrix whose columns carry the ids of its rows in another order."""
+    if table.columns is None or table.ids is None:
+        return
+    rows, columns = [str(vertex) for vertex in table.ids.tolist()], [str(column) for column in table.columns]
+    if rows != columns and sorted(rows) == sorted(columns):
+        at = next(i for i, (row, column) in enumerate(zip(rows, columns, strict=True)) if row != column)
+        raise ValueError(
+            f"{table.name} is a kernel matrix whose columns are not in the order of its rows: at {at} there is the row "
+            f"{rows[at]!r}, but the column {columns[at]!r}"
+        )
+
+
+def check_finite(K: Any, name: str) -> None:
+    """Refuse kernel values or features of a kernel that are NaN or too large for their type."""
+    if not is_finite(K):
+        raise ValueError(f"{name} has values that are NaN or too large for {K.dtype}; scale the features")
 
 
 def check_memory(what: str, n_rows: int, n_cols: int) -> None:

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from vectrick.kernels.base import Kernel, Product, Sum
+from vectrick.kernels.base import Kernel, KernelWarning, Product, Sum
 from vectrick.kernels.cosine import Cosine
-from vectrick.kernels.factor import FeatureMap, feature_map, pivoted_cholesky
+from vectrick.kernels.factor import CholeskyMap, FeatureMap, feature_map, pivoted_cholesky
 from vectrick.kernels.function import Function
 from vectrick.kernels.gaussian import Gaussian
 from vectrick.kernels.linear import Linear
@@ -37,6 +37,11 @@ def as_kernel(value: Any, argument: str) -> Kernel:
     if callable(value) and not isinstance(value, type):
         return Function(value)
     names = ", ".join(map(repr, NAMES))
+    if hasattr(value, "shape"):
+        raise ValueError(
+            f"{argument} is a matrix of shape {value.shape}, but it must be a kernel; give a kernel matrix as the "
+            f"vertex table, and {argument}='precomputed'"
+        )
     raise ValueError(
         f"{argument} is {value!r}, but it must be one of {names}, a kernel such as vt.Gaussian(), or a function"
     )
@@ -44,11 +49,13 @@ def as_kernel(value: Any, argument: str) -> Kernel:
 
 __all__ = [
     "NAMES",
+    "CholeskyMap",
     "Cosine",
     "FeatureMap",
     "Function",
     "Gaussian",
     "Kernel",
+    "KernelWarning",
     "Linear",
     "Polynomial",
     "Precomputed",

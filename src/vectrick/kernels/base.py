@@ -12,6 +12,10 @@ from sklearn.base import BaseEstimator
 Array = NDArray[Any]
 
 
+class KernelWarning(UserWarning):
+    """A kernel matrix was not what a kernel is, and had to be repaired."""
+
+
 class Kernel(BaseEstimator):
     """A kernel function of vertices, ``kernel(X, Y)`` for feature tables X and Y.
 
@@ -123,6 +127,15 @@ def squared_norms(X: Any) -> Array:
     return np.asarray(X.multiply(X).sum(axis=1)).ravel() if issparse(X) else np.asarray(np.einsum("ij,ij->i", X, X))
 
 
+def _variance(X: Any) -> float:
+    """Return the variance of all entries, those that a sparse table does not hold included."""
+    if not issparse(X):
+        return float(X.var())
+    size, mean = int(X.shape[0] * X.shape[1]), float(X.mean())
+    squares = float(((X.data - mean) ** 2).sum())
+    return (squares + (size - len(X.data)) * mean * mean) / size
+
+
 def settle_gamma(gamma: float | str, X: Any) -> float:
     """Return ``gamma`` as a number: "scale" is 1 / (n_features * X.var()), "auto" is 1 / n_features."""
     n_features: int = max(1, X.shape[1])
@@ -130,9 +143,8 @@ def settle_gamma(gamma: float | str, X: Any) -> float:
         if gamma == "auto":
             return 1.0 / n_features
         if gamma == "scale":
-            mean = float(X.mean())
-            variance = float(squared_norms(X).sum()) / (X.shape[0] * n_features) - mean * mean
-            return 1.0 / (n_features * variance) if variance > 1e-12 * mean * mean else 1.0
+            variance = _variance(X)
+            return 1.0 / (n_features * variance) if variance > 0 else 1.0
     elif isinstance(gamma, Real) and 0 < gamma < np.inf:
         return float(gamma)
     raise ValueError(f"gamma is {gamma!r}, but it must be a positive number, 'scale' or 'auto'")

@@ -12,6 +12,8 @@ from vectrick.kernels.base import Kernel
 
 Array = NDArray[Any]
 
+_FLOOR = 1e-13  # a smaller rest of the diagonal is rounding
+
 
 class FeatureMap(ABC):
     """Features ``Φ`` of the training vertices with ``Φ Φᵀ = K``, and the same features for other vertices.
@@ -56,7 +58,11 @@ class CholeskyMap(FeatureMap):
     def transform(self, X: Any) -> Array:
         """Return the features of other vertices."""
         corner = self.train[self.pivots]  # lower triangular
-        return np.asarray(solve_triangular(corner, self.kernel.columns(X, self.X, self.pivots).T, lower=True).T)
+        return np.asarray(solve_triangular(corner, self._values(X).T, lower=True).T)
+
+    def _values(self, X: Any) -> Array:
+        """Return the kernel values with the pivots."""
+        return self.kernel.columns(X, self.X, self.pivots)
 
 
 def feature_map(kernel: Kernel, X: Any, tolerance: float, max_rank: int | None = None) -> FeatureMap | None:
@@ -94,7 +100,7 @@ def pivoted_cholesky(
     """
     rest = diagonal.astype(np.float64)
     m = len(rest)
-    limit = tolerance * rest.max(initial=0.0)
+    limit = max(tolerance, _FLOOR) * rest.max(initial=0.0)
     rows = np.empty((min(max_rank, m), m))  # the factor transposed, so that a new column of L is contiguous
     pivots: list[int] = []
     while (pivot := int(np.argmax(rest))) >= 0 and rest[pivot] > limit:

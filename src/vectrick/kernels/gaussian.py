@@ -64,6 +64,8 @@ def _exp_of_minus(x: Array) -> None:
 
 
 def _by_product(X: Array, Y: Array, gamma: float) -> Array:
+    centre = Y.mean(axis=0)  # without which large features would leave no digits for their differences
+    X, Y = X - centre, Y - centre
     out = X @ Y.T
     out *= -2
     out += squared_norms(X)[:, None]

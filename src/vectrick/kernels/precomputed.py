@@ -40,7 +40,8 @@ class Precomputed(Kernel):
 
     def columns(self, X: Any, train: Any, which: Any) -> Array:
         """Return the kernel values between the rows of X and some training vertices."""
-        return self(X)[:, which]
+        taken = X[:, np.asarray(self.used)[which]]
+        return np.asarray(taken.toarray() if issparse(taken) else taken)
 
     def diagonal(self, X: Any) -> Array:
         """Return the diagonal of the kernel matrix of the training vertices."""

@@ -7,7 +7,8 @@ from vectrick.losses.curvature import Centered
 
 Array = Any
 
-_MAX_STEPS = 100
+_MAX_STEPS = 200
+_FAR = 100.0  # how far beyond all predictions the constant can be at most: where any loss is flat or linear
 
 
 class WithIntercept(Loss):
@@ -31,16 +32,21 @@ class WithIntercept(Loss):
 
     def intercept(self, p: Array) -> float:
         """Return the best constant b, by Newton's method inside a bracket that shrinks."""
-        low, high, b = -float("inf"), float("inf"), self._last
+        xp, y = self.xp, self.y
+        low = min(0.0, float(xp.min(y))) - float(xp.max(p)) - _FAR
+        high = max(0.0, float(xp.max(y))) - float(xp.min(p)) + _FAR
+        b = min(max(self._last, low), high)
         for _ in range(_MAX_STEPS):
-            slope = float(self.xp.sum(self.loss.gradient(p + b)))
+            slope = float(xp.sum(self.loss.gradient(p + b)))
             low, high = (b, high) if slope < 0 else (low, b)
-            curvature = float(self.xp.sum(self.loss.curvature(p + b).h))
-            new = b - slope / curvature if curvature > 0 else b - (1.0 if slope > 0 else -1.0) * (1.0 + abs(b))
+            curvature = float(xp.sum(self.loss.curvature(p + b).h))
+            new = b - slope / curvature if curvature > 0 else float("inf")
             if slope == 0 or abs(new - b) <= self._resolution * (1.0 + abs(b)):
                 break
             if not low < new < high:
                 new = 0.5 * (low + high)
+            if abs(new - b) <= self._resolution * (1.0 + abs(b)):
+                break
             b = new
         self._last = b
         return b

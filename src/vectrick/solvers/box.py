@@ -81,7 +81,7 @@ class _Problem:
         low, high = np.where(y > 0, 0, -bound), np.where(y > 0, bound, 0)
         a = np.zeros_like(y) if start is None else np.clip(start, low, high)
         norm = _largest_eigenvalue(space, y)
-        penalty = norm / len(y) if fit_intercept else 0.0
+        penalty = (norm or 1.0) / len(y) if fit_intercept else 0.0
         norm += penalty * len(y)
         step = _STEP / norm if norm else 1.0
         problem = cls(space, loss, alpha, low, high, a, np.zeros_like(y), step, penalty, -y)
@@ -144,9 +144,19 @@ class _Problem:
         excess = self.penalty * float(self.a.sum())
         if rest > 0.1 * abs(excess) * len(self.a) ** 0.5:
             return False
-        self.b += excess
+        # With all coefficients at their bounds, a small step changes nothing; the best constant lets some of them free.
+        best = self.best_constant()
+        self.b = best if rest == 0 and (best - self.b) * excess > 0 else self.b + excess
         self.refresh()
         return excess != 0
+
+    def best_constant(self) -> float:
+        """Return a constant that minimises the hinge loss of ``f + b``: a weighted quantile of ``y - f``."""
+        y = self.loss.y
+        weight = np.ones_like(y) if self.loss.weight is None else self.loss.weight
+        order = np.argsort(y - self.f)
+        reached = np.searchsorted(np.cumsum(weight[order]), weight[y > 0].sum())
+        return float((y - self.f)[order[min(int(reached), len(y) - 1)]])
 
     def is_balanced(self, tol: float) -> bool:
         return not self.penalty or abs(float(self.a.sum())) <= tol * max(float(np.abs(self.a).sum()), 1e-300)
@@ -156,7 +166,7 @@ class _Problem:
 
     def solution(self, converged: bool, reason: str, n_iter: int, gaps: list[float]) -> Solution:
         x, n = self.coefficients(), self.space.n_products
-        return Solution(x, self.f, converged, reason, n_iter, n, gaps, self.b if self.penalty else 0.0)
+        return Solution(x, self.f, converged, reason, n_iter, n, gaps, self.b if self.penalty else 0.0, self.a)
 
 
 def _advance(problem: _Problem, direction: Array) -> Array:
@@ -167,6 +177,8 @@ def _advance(problem: _Problem, direction: Array) -> Array:
         best = float(problem.gradient @ d) / curve if curve > 0 else np.inf
         problem.move(min(best, problem.longest_step(d)), d, kernel_d)
         return problem.free_gradient()
+    if not direction.any():
+        return direction
     kernel_d, curve = _curve(problem, direction)
     best = float(problem.gradient @ direction) / curve if curve > 0 else np.inf
     longest = problem.longest_step(direction)

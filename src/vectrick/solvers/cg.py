@@ -78,7 +78,7 @@ def conjugate_gradients(
     following = iter(others)
     found = [x if shift == smallest else next(following).x for shift in shifts]
     step_before, beta_before = 1.0, 0.0
-    residuals = [1.0 if rhs.square > 0 else 0.0]
+    residuals = [0.0 if rhs.square <= 0 else 1.0]
     for k in range(max_iter):
         if max([residuals[-1], *(residuals[-1] * other.zeta for other in others)]) <= tol:
             return LinearResult(found, TOLERANCE, k, residuals)

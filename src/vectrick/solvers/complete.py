@@ -16,7 +16,8 @@ def solve_complete(
     """Solve ``K A G + α A + b = Y`` for every alpha; return dual coefficients A and intercepts b.
 
     Y has a row for each start vertex and a column for each end vertex. It takes O(m³ + q³) once and O(m² q + m q²) for
-    each alpha. With an intercept the coefficients sum to zero.
+    each alpha. Of the coefficients that solve it, these are the smallest: what the kernels map to zero is left out,
+    since rounding would make something of it where alpha is small.
 
     >>> import numpy as np
     >>> K, G, Y = np.array([[2.0]]), np.array([[3.0]]), np.array([[7.0]])
@@ -26,14 +27,12 @@ def solve_complete(
     k, U = eigh(K)
     g, V = eigh(G)
     rotated = U.T @ Y @ V
-    ones = np.outer(U.sum(axis=0), V.sum(axis=0)) if fit_intercept else None
-    products = np.maximum(np.outer(k, g), 0.0)
+    products = np.outer(np.maximum(k, 0.0), np.maximum(g, 0.0))
+    seen = products > max(Y.shape) * np.finfo(float).eps * products.max(initial=0.0)
+    ones = np.outer(U.sum(axis=0), V.sum(axis=0))
     found = []
     for alpha in alphas:
-        b = 0.0
-        if ones is not None:
-            inverse = 1.0 / (products + alpha)
-            b = float((ones * inverse * rotated).sum() / (ones * inverse * ones).sum())
-        right = rotated if ones is None else rotated - b * ones
-        found.append((U @ (right / (products + alpha)) @ V.T, b))
+        inverse = 1.0 / (products + alpha)
+        b = float((ones * inverse * rotated).sum() / (ones * inverse * ones).sum()) if fit_intercept else 0.0
+        found.append((U @ (seen * inverse * (rotated - b * ones)) @ V.T, b))
     return found

@@ -10,7 +10,7 @@ from typing import Any
 from vectrick.losses import Loss
 from vectrick.solvers.line_search import exact_step
 from vectrick.solvers.solution import CALLBACK, LIMIT, ROUNDING, TOLERANCE, Callback, Iterate, Solution, why_stalled
-from vectrick.solvers.space import Element, Space
+from vectrick.solvers.space import Element, Residual, Space
 
 Array = Any
 
@@ -37,7 +37,7 @@ def lbfgs(
     pairs: deque[tuple[Element, Element, float]] = deque(maxlen=_MEMORY)
     residuals: list[float] = []
     for k in range(max_iter):
-        size = max(0.0, space.inner(gradient, gradient)) ** 0.5
+        size = Residual(gradient.c, space.inner(gradient, gradient)).norm
         residuals.append(size / first if first else 0.0)
         if residuals[-1] <= tol:
             return Solution(x.c, x.f, True, TOLERANCE, k, space.n_products, residuals)

@@ -1,6 +1,7 @@
 """One door to all solvers: which suits which loss, by name or automatically."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from vectrick.losses import Diagonal, Hinge, Loss
@@ -11,7 +12,7 @@ from vectrick.solvers.lbfgs import lbfgs
 from vectrick.solvers.minres import minres
 from vectrick.solvers.newton import Inner, newton
 from vectrick.solvers.qmr import quasi_minimal_residuals
-from vectrick.solvers.solution import EXACT, Callback, Iterate, Solution
+from vectrick.solvers.solution import EXACT, INEXACT, TOLERANCE, Callback, Iterate, Solution, rounding
 from vectrick.solvers.space import Dual, Element, Space
 
 Array = Any
@@ -107,8 +108,27 @@ def minimise(
             common["tol"] = min(tol, 1e-9)  # a last step is cheap, and doubles the digits
         inner = Inner({"newton": "cg", "newton-qmr": "qmr", "newton-direct": "direct"}[name], inner_iter, step)
         found = newton(space, loss, alpha, inner=inner, start=start, **common)
+    if name != "box" and (found.converged or name == "newton-direct"):
+        found = _verified(space, loss, alpha, found, tol, _gradient_at_zero(space, loss))
     found.warn(name, tol)
     return found
+
+
+def _gradient_at_zero(space: Space, loss: Loss) -> float:
+    return space.residual(space.lift(loss.gradient(space.zero(loss.y).f))).norm
+
+
+def _verified(space: Space, loss: Loss, alpha: float, found: Solution, tol: float, first: float) -> Solution:
+    """Return a solution whose flag follows from its coefficients alone, not from what a recurrence made of them."""
+    f = space.predict(found.x)
+    rest = space.residual(space.lift(loss.gradient(f)) + alpha * found.x).norm
+    relative = rest / first if first else 0.0
+    reached = relative <= tol or (found.converged and relative <= max(10 * tol, rounding(f)))
+    reason = found.reason
+    if reached != found.converged:
+        reason = TOLERANCE if reached else INEXACT
+    residuals = [*found.residuals, relative]
+    return replace(found, predictions=f, converged=reached, reason=reason, residuals=residuals)
 
 
 def minimise_path(
@@ -120,7 +140,10 @@ def minimise_path(
     if name not in ("cg", "minres", "direct"):
         raise ValueError(f"solver is {solver!r}, but only 'cg', 'minres' and 'direct' solve for several alphas at once")
     found = _solve_quadratic(space, loss, alphas, name, tol=tol, max_iter=max_iter, callback=None)
-    found[0].warn(name, tol)
+    first = _gradient_at_zero(space, loss)
+    found = [_verified(space, loss, alpha, one, tol, first) for alpha, one in zip(alphas, found, strict=True)]
+    worst = max(found, key=lambda one: (not one.converged, one.residuals[-1]))
+    worst.warn(name, tol)
     return found
 
 

@@ -1,5 +1,6 @@
 """What a solver returns, and what it tells after each iteration."""
 
+import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ CALLBACK = "stopped by the callback"
 STALLED = "no further decrease possible"
 ROUNDING = "as close as rounding allows"
 EXACT = "solved exactly"
+INEXACT = "rounding stopped it before the tolerance was reached"
 
 
 @dataclass(frozen=True)
@@ -36,10 +38,15 @@ Callback: TypeAlias = Callable[[Iterate], bool | None]
 
 def why_stalled(like: Array, residual: float) -> str:
     """Return why the risk does not fall any more; near the root of the rounding error, rounding is to blame."""
-    return ROUNDING if residual <= 64 * float(array_namespace(like).finfo(like.dtype).eps) ** 0.5 else STALLED
+    return ROUNDING if residual <= rounding(like) else STALLED
 
 
-@dataclass(frozen=True)
+def rounding(like: Array) -> float:
+    """Return a relative residual below which a difference of risks cannot be told from rounding."""
+    return 10 * math.sqrt(float(array_namespace(like).finfo(like.dtype).eps))
+
+
+@dataclass(frozen=True, repr=False)
 class Solution:
     """Coefficients, and whether they are the minimum that was asked for.
 
@@ -48,7 +55,7 @@ class Solution:
     x : array
         The coefficients, dual or primal.
     predictions : array
-        The predictions for the training edges, without intercept.
+        The predictions for the training edges, without intercept; an estimator does not keep them.
     converged : bool
         Whether the tolerance was reached.
     reason : str
@@ -61,6 +68,8 @@ class Solution:
         The norm of the gradient, or what the solver takes for it, relative to the first one, for each iteration.
     intercept : float
         The intercept, where the solver finds it itself.
+    dual : array, optional
+        The dual coefficients, where the solver works with them in either form.
     """
 
     x: Array
@@ -71,6 +80,12 @@ class Solution:
     n_products: int
     residuals: list[float] = field(default_factory=list)
     intercept: float = 0.0
+    dual: Array | None = None
+
+    def __repr__(self) -> str:
+        last = f", residual {self.residuals[-1]:.1e}" if self.residuals else ""
+        made = f"{self.n_iter} iterations, {self.n_products} products"
+        return f"<Solution: {'converged' if self.converged else 'not converged'}, {self.reason}, {made}{last}>"
 
     def warn(self, solver: str, tol: float) -> None:
         """Warn if the solver gave up before the tolerance was reached, other than at the callback's wish."""
@@ -79,8 +94,8 @@ class Solution:
         last = f"{self.residuals[-1]:.1e}" if self.residuals else "unknown"
         warnings.warn(
             f"solver {solver!r} stopped after {self.n_iter} iterations: {self.reason}; the relative residual is "
-            f"{last}, but tol is {tol:.1e}. Raise max_iter, tol or alpha, or use early_stopping=True to stop "
-            "on purpose",
+            f"{last}, but tol is {tol:.1e}. Raise max_iter, tol or alpha, scale the features, or use "
+            "early_stopping=True to stop on purpose",
             ConvergenceWarning,
             stacklevel=4,
         )

@@ -61,8 +61,8 @@ class Residual:
 
     @property
     def norm(self) -> float:
-        """The norm, and zero where rounding made its square negative."""
-        return float(max(0.0, self.square) ** 0.5)
+        """The norm, zero where rounding made its square negative, and NaN where it is."""
+        return float(self.square**0.5) if not self.square <= 0 else 0.0
 
 
 class Space(ABC):
