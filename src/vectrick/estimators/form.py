@@ -56,33 +56,43 @@ def choose_form(
     """
     maps = _factor(start, form, tolerance), _factor(end, form, tolerance)
     both = (maps[0], maps[1]) if maps[0] is not None and maps[1] is not None else None
-    if both is not None and form != "dual":
+    primal, reason = form == "primal", "asked for"
+    if form == "auto":
+        primal, reason = _compare(both, maps, graph, start, end, dtype, n_threads)
+    if both is not None and primal:
         S, E = _cast(both[0].train, dtype, start), _cast(both[1].train, dtype, end)
-        reason: str | None = "asked for"
-        if form == "auto":
-            reason = _why_primal(S, E, maps, graph, start, end, n_threads)
-        if reason is not None:
-            features = kron(E, S, n_threads=n_threads)[graph.pair, :]
-            _ = features.T.plan  # sorted now, before there are vectors beside it
-            return Form("primal", Primal(features), features.plan, reason + _thin(maps), graph, start, end, both)
+        features = kron(E, S, n_threads=n_threads)[graph.pair, :]
+        _ = features.T.plan  # sorted now, before there are vectors beside it
+        return Form("primal", Primal(features), features.plan, reason + _thin(maps), graph, start, end, both)
     A = kron(*_dual_factors(maps, start, end, dtype), n_threads=n_threads)[graph.pair, graph.pair]
-    reason = "asked for" if form == "dual" else "the cheaper form"
     return Form("dual", Dual(A), A.plan, reason + _thin(maps), graph, start, end, None)
 
 
-def _why_primal(S: Any, E: Any, maps: Maps, graph: Graph, start: Side, end: Side, n_threads: int | None) -> str | None:
-    """Return why the primal form is the one to take, or None if it is not."""
-    if S.shape[1] * E.shape[1] > len(graph.start):
-        return None
+def _compare(
+    both: tuple[FeatureMap, FeatureMap] | None,
+    maps: Maps,
+    graph: Graph,
+    start: Side,
+    end: Side,
+    dtype: np.dtype[Any],
+    n_threads: int | None,
+) -> tuple[bool, str]:
+    """Return whether the primal form is the one to take, and why or why not."""
+    if both is None:
+        return False, "there are no thin factors of both kernels"
+    n_edges, n_coefficients = len(graph.start), both[0].rank * both[1].rank
+    if n_coefficients > n_edges:
+        return False, f"{n_edges} coefficients, in primal form {n_coefficients}"
+    S, E = _cast(both[0].train, dtype, start), _cast(both[1].train, dtype, end)
     try:
-        factors = _dual_factors(maps, start, end, S.dtype)
+        factors = _dual_factors(maps, start, end, dtype)
     except MemoryError:
-        return "the kernel matrices do not fit into memory"
+        return True, "the kernel matrices do not fit into memory"
     edges, everything = graph.pair, slice(None)
     dual = plan_kron(*factors, edges, edges, n_threads=n_threads).seconds
     primal = plan_kron(E, S, edges, everything, n_threads=n_threads).seconds
     primal += plan_kron(E.T, S.T, everything, edges, n_threads=n_threads).seconds
-    return f"a step takes about {primal:.2g} s, in dual form {dual:.2g} s" if primal <= dual else None
+    return primal <= dual, f"a step takes about {dual:.2g} s in dual and {primal:.2g} s in primal form"
 
 
 def dual_form(graph: Graph, start: Side, end: Side, dtype: np.dtype[Any], n_threads: int | None) -> Form:
