@@ -191,7 +191,11 @@ def _advance(problem: _Problem, direction: Array) -> Array:
         problem.move(longest, direction, kernel_d)
     projected = np.clip(problem.a - problem.step * problem.free_gradient(), problem.low, problem.high)
     change = problem.a - projected
-    problem.move(1.0, change, problem.kernel(change))
+    kernel_change, curve = _curve(problem, change)
+    if 0.5 * curve > float(problem.gradient @ change):  # it would rise: the largest eigenvalue was taken for too small
+        problem.step *= 0.5
+    else:
+        problem.move(1.0, change, kernel_change)
     return problem.free_gradient()
 
 
