@@ -21,8 +21,8 @@ class KronRanker(KronValues):
 
     It minimises ``¼ Σᵢ Σⱼ (yᵢ - pᵢ - yⱼ + pⱼ)² + ½ alpha ‖f‖²``, over all pairs of edges, or over those that share
     their start or end vertex. Only the order of its predictions means something. An iteration takes O((m + q) n) for m
-    start vertices, q end vertices and n edges; the sum over pairs itself takes O(n). The loss grows with the
-    number of pairs: an alpha that is larger by the number of edges compared regularizes about as much as for `KronRidge`.
+    start vertices, q end vertices and n edges; the sum over pairs itself takes O(n). The loss grows with the number of
+    pairs: an alpha that is larger by the number of edges compared regularizes about as much as for `KronRidge`.
 
     Parameters
     ----------
