@@ -8,7 +8,7 @@ from scipy.sparse.linalg import LinearOperator, qmr
 from vectrick.losses import Curvature
 from vectrick.solvers.cg import LinearCallback, LinearResult
 from vectrick.solvers.solution import CALLBACK, LIMIT, TOLERANCE
-from vectrick.solvers.space import Space
+from vectrick.solvers.space import Dual, Space
 
 Array = Any
 
@@ -38,7 +38,7 @@ def quasi_minimal_residuals(
 
     def backward(v: Array) -> Array:
         # The transpose of H A is A H; in primal form Φᵀ H Φ is symmetric.
-        return (space.predict(curvature.times(v)) if _is_dual(space) else forward(v) - alpha * v) + alpha * v
+        return (space.predict(curvature.times(v)) if isinstance(space, Dual) else forward(v) - alpha * v) + alpha * v
 
     system = LinearOperator((space.size, space.size), matvec=forward, rmatvec=backward, dtype=rhs.dtype)
     n_iter, last = 0, np.zeros_like(rhs)
@@ -58,7 +58,3 @@ def quasi_minimal_residuals(
     rest = rhs - space.lift(curvature.times(found.f)) - alpha * found.c
     size = float(rhs @ rhs) ** 0.5
     return LinearResult([found], reason, n_iter, [1.0, float(rest @ rest) ** 0.5 / size if size else 0.0])
-
-
-def _is_dual(space: Space) -> bool:
-    return bool(getattr(space, "is_dual", False))

@@ -109,8 +109,6 @@ class Space(ABC):
 class Dual(Space):
     """Coefficients a, predictions ``A a`` with a symmetric operator A; a product each."""
 
-    is_dual = True
-
     def __init__(self, A: Operator) -> None:
         super().__init__(A.shape[0], A.shape[1])
         self.A = A
@@ -152,8 +150,6 @@ class Dual(Space):
 
 class Primal(Space):
     """Coefficients w, predictions ``Φ w``; a step takes a product with Φ and one with its transpose."""
-
-    is_dual = False
 
     def __init__(self, features: Operator, transposed: Operator | None = None) -> None:
         super().__init__(*features.shape)
