@@ -97,6 +97,31 @@ def test_frames_without_names_and_of_float32():
     assert polars.start_table.features.dtype == np.float32
 
 
+def test_frames_without_column_names():
+    df, tables = pd.DataFrame({0: [0, 1], 1: [2, 2]}), pd.DataFrame(D)
+    X = vt.Edges.from_frame(df, start=0, end=1, start_table=tables, end_table=tables)
+    assert_array_equal(X.end, [2, 2])
+    with pytest.raises(ValueError, match="start is 'start', but the frame has the columns 0, 1"):
+        vt.Edges.from_frame(df, start_table=tables)
+
+
+def test_missing_values_of_pandas():
+    table = pd.DataFrame({"f": [1.0, 2.0]}, index=["a", "b"])
+    for missing in (pd.array(["a", None], "string"), np.array(["a", None], object), np.array(["a", np.nan], object)):
+        df = pd.DataFrame({"start": missing, "end": ["a", "b"]})
+        with pytest.raises(ValueError, match=r"start\[1\] is missing"):
+            vt.Edges.from_frame(df, start_table=table)
+    X = vt.Edges([0], [0], pd.DataFrame({"a": pd.array([True, None], "boolean"), "b": [1.0, 2.0]}))
+    assert_array_equal(X.start_table.features, [[1.0, 1.0], [np.nan, 2.0]])
+
+
+def test_sparse_tables_with_repeated_entries():
+    table = csr_array((np.ones(4), np.array([0, 0, 1, 1]), np.array([0, 2, 4])), shape=(2, 2))
+    X = vt.Edges([0], [0], table)
+    assert_array_equal(X.start_table.features.data, [2.0, 2.0])
+    assert len(table.data) == 4
+
+
 def test_edges_are_no_array():
     with pytest.raises(TypeError, match="Edges are no array"):
         np.asarray(vt.Edges([0], [0], D, T))

@@ -26,7 +26,7 @@ LAYERS = [
     ["backends"],
     ["datasets"],
     ["data"],
-    ["_version"],
+    ["_version", "_warnings"],
 ]
 
 

@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC
 
 import vectrick as vt
 from tests.estimators.problems import graph
@@ -117,3 +119,55 @@ def test_ranking_within_groups_is_judged_within_groups():
     within = [vt.concordance_index(VALUES[X.start == s], scores[X.start == s]) for s in range(18)]
     pairs = [np.sum(X.start == s) * (np.sum(X.start == s) - 1) for s in range(18)]
     assert model.score(X, VALUES + 100 * X.start) == pytest.approx(np.average(within, weights=pairs))
+
+
+def test_warnings_point_to_the_users_line():
+    with pytest.warns(ConvergenceWarning) as caught:
+        vt.KronRidge(solver="cg", max_iter=1).fit(X, VALUES)
+    with pytest.warns(ConvergenceWarning) as also:
+        vt.KronRidge(solver="cg", max_iter=1).fit_path(X, VALUES, [1.0])
+    with pytest.warns(UserWarning, match="y is constant") as constant:
+        vt.KronRidge().fit(X, np.ones(len(X)))
+    assert {warning.filename for warning in [*caught, *also, *constant]} == {__file__}
+
+
+def test_small_problems_in_float32_are_solved_in_float64():
+    rng = np.random.default_rng(0)
+    edges = vt.Edges(*rng.integers(0, 40, (2, 400)), *rng.standard_normal((2, 40, 2)))
+    y = rng.standard_normal(400)
+    k = vt.Gaussian(gamma=0.1)
+    wide, narrow = (
+        vt.KronRidge(k, k, alpha=1.0, form="dual", dtype=dtype).fit(edges, y) for dtype in ("float64", "float32")
+    )
+    assert narrow.dual_coef_.dtype == np.float32
+    assert_allclose(narrow.predict(edges), wide.predict(edges), atol=1e-3)
+
+
+def test_a_kernel_of_zeros():
+    zeros = vt.Edges(X.start, X.end, np.zeros((18, 18)), X.end_table.features)
+    for form in ("dual", "primal"):
+        model = vt.KronRidge("precomputed", "linear", form=form, fit_intercept=True).fit(zeros, VALUES)
+        assert_allclose(model.predict(zeros), VALUES.mean())
+
+
+def test_hinge_that_does_not_converge_returns_its_best():
+    rng = np.random.default_rng(0)
+    D, T = 30 * (rng.standard_normal((20, 3)) + 3), rng.standard_normal((20, 2)) + 3
+    edges = vt.Edges(*rng.integers(0, 20, (2, 150)), D, T)
+    score = D[edges.start, 0] * T[edges.end, 0] + 15 * rng.standard_normal(150)
+    y = np.where(score > np.quantile(score, 0.9), 1.0, -1.0)
+    with pytest.warns(ConvergenceWarning):
+        model = vt.KronSVM(loss="hinge", alpha=0.1, fit_intercept=True, form="dual", max_iter=200).fit(edges, y)
+    norm = model.dual_coef_ @ (model.decision_function(edges) - model.intercept_)
+    risk = np.maximum(0, 1 - y * model.decision_function(edges)).sum() + 0.05 * norm
+    assert risk <= min(model.history_["risk"]) * (1 + 1e-9)
+
+
+def test_libsvm_models_keep_the_names_of_columns():
+    rows = pd.DataFrame(
+        np.hstack([X.start_table.features[X.start], X.end_table.features[X.end]]), columns=list("abcdxyz")
+    )
+    model = vt.from_svc(SVC(gamma=0.1).fit(rows, SIGNS), 4)
+    assert model.decision_function(rows).shape == (len(X),)
+    with pytest.raises(ValueError, match="feature names"):
+        model.decision_function(rows[list("zyxdcba")])

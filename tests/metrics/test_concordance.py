@@ -33,5 +33,8 @@ def test_of_two_classes_is_the_auc():
 
 
 def test_refuses_what_does_not_belong_together():
+    with pytest.raises(ValueError, match=r"groups has shape \(2,\), but y_true has \(4,\)"):
+        vt.concordance_index([1, 2, 3, 4], [1, 2, 4, 3], groups=[0, 0])
+    assert np.isnan(vt.concordance_index([1.0, 2.0], [1.0, np.nan]))
     with pytest.raises(ValueError, match=r"y_true has shape \(2,\) and y_score \(3,\)"):
         vt.concordance_index([1, 2], [1, 2, 3])

@@ -91,11 +91,12 @@ class Edges:
         edges = nw.from_native(frame, eager_only=True)
         for argument, column in (("start", start), ("end", end)):
             if column not in edges.columns:
-                raise ValueError(f"{argument} is {column!r}, but the frame has the columns {', '.join(edges.columns)}")
+                known = ", ".join(map(str, edges.columns))
+                raise ValueError(f"{argument} is {column!r}, but the frame has the columns {known}")
         first = _named_table(start_table, "start_table", start)
         one_set = end_table is None or end_table is start_table
         second = first if one_set else _named_table(end_table, "end_table", end)
-        ids = [edges[column].to_numpy() for column in (start, end)]
+        ids = [edges.get_column(column).to_numpy() for column in (start, end)]
         rows = first.positions(ids[0], start, only_ids=True), second.positions(ids[1], end, only_ids=True)
         return cls._of(*rows, first, second)
 
@@ -151,5 +152,7 @@ class Edges:
 
 def _named_table(table: Any, name: str, column: str) -> VertexTable:
     frame = nw.from_native(table, eager_only=True, pass_through=True)
-    id_column = column if isinstance(frame, nw.DataFrame) and column in frame.columns else None
+    # A number is the name of a column in a frame without names, and says nothing about ids.
+    has_ids = isinstance(frame, nw.DataFrame) and isinstance(column, str) and column in frame.columns
+    id_column = column if has_ids else None
     return VertexTable(table, name, id_column=id_column)

@@ -101,21 +101,26 @@ def _split_frame(frame: Any, native: Any, name: str, id_column: str | None) -> t
     columns = list(frame.columns)
     if id_column is not None and id_column not in columns:
         raise ValueError(f"{name} has no column {id_column!r}; its columns are {', '.join(map(str, columns[:20]))}")
-    column = id_column or ("id" if "id" in columns else None)
-    ids = frame[column].to_numpy() if column else getattr(getattr(native, "index", None), "to_numpy", lambda: None)()
+    column = "id" if id_column is None and "id" in columns else id_column
+    if column is not None:
+        ids = frame.get_column(column).to_numpy()
+    else:
+        ids = getattr(getattr(native, "index", None), "to_numpy", lambda: None)()
     kept = [other for other in columns if other != column]
     kinds = frame.schema
     words = [other for other in kept if not (kinds[other].is_numeric() or kinds[other] == nw.Boolean)]
     if words:
         raise TypeError(f"{name} has columns that are not numbers: {', '.join(map(repr, words[:_SHOWN]))}")
-    values = (frame.drop(column) if column else frame).to_numpy()
+    values = (frame if column is None else frame.drop(column)).to_numpy()
+    if values.dtype == object:  # pandas' own missing values
+        values = np.array([[np.nan if _is_missing(entry) else float(entry) for entry in row] for row in values])
     return values.astype(np.float32 if values.dtype == np.float32 else np.float64, copy=False), ids, kept
 
 
 def _distinct(values: Array, argument: str) -> tuple[Array, Array]:
     """Return the distinct ids and which of them each one is, or say which one is missing."""
-    if values.dtype == object:
-        missing = [at for at, value in enumerate(values.tolist()) if value is None or value != value]
+    if values.dtype.kind in "Of":
+        missing = [at for at, value in enumerate(values.tolist()) if _is_missing(value)]
         if missing:
             raise ValueError(f"{argument}[{missing[0]}] is missing ({len(missing)} of {len(values)} ids are)")
     try:
@@ -127,9 +132,20 @@ def _distinct(values: Array, argument: str) -> tuple[Array, Array]:
         ) from None
 
 
+def _is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN or pandas' NA, which is the only one that cannot be compared."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        return True
+
+
 def _as_matrix(features: Any, name: str) -> Array | csr_array:
     if issparse(features):
         matrix = csr_array(features)
+        if not matrix.has_canonical_format:
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
     else:
         matrix = np.asarray(features)
         if matrix.ndim == 1:

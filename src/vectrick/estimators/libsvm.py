@@ -76,6 +76,8 @@ def from_svc(svc: SVC, n_start_features: int, *, n_threads: int | None = None) -
     )  # fmt: skip
     model.classes_ = svc.classes_
     model.n_features_in_ = svc.n_features_in_
+    if hasattr(svc, "feature_names_in_"):
+        model.feature_names_in_ = svc.feature_names_in_
     model.support_ = np.asarray(svc.support_)
     model.dual_coef_ = np.zeros(svc.shape_fit_[0])
     model.dual_coef_[model.support_] = dual

@@ -34,6 +34,7 @@ PARAMETERS = """\
         A fixed step length δ of Newton's method; by default it is found by exact line search.
     tol : float
         When to stop: the norm of the gradient relative to that at zero; for "box" the duality gap relative to the risk.
+        In float32 it is at least 1e-4.
     fit_intercept : bool
         Whether to add a constant that is not regularized. Without it, labels should be about centred: values around 10
         are badly predicted for vertices unlike all others, where a model without intercept predicts zero.

@@ -1,6 +1,5 @@
 """One side of a model: the training vertices of the start or the end, their kernel, and its thin factor."""
 
-import warnings
 from functools import cached_property
 from typing import Any
 
@@ -9,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cholesky, eigh
 from scipy.sparse import issparse
 
+from vectrick._warnings import warn
 from vectrick.backends.memory import available_memory, format_bytes
 from vectrick.data import VertexTable
 from vectrick.kernels import (
@@ -116,11 +116,10 @@ class Side:
         size = max(float(np.abs(K).max(initial=0.0)), 1e-300)
         skew = float(np.abs(K - K.T).max(initial=0.0))
         if skew > _ROUNDING * size:
-            warnings.warn(
+            warn(
                 f"{self.name}_kernel is not symmetric (entries differ by up to {skew:.2g}); (K + Kᵀ) / 2 is used in "
                 "training, and the rows as they are in prediction",
                 KernelWarning,
-                stacklevel=2,
             )
         K = 0.5 * (K + K.T)
         try:
@@ -136,12 +135,11 @@ class Side:
         if not kept.any():
             raise ValueError(f"{self.name}_kernel has no positive eigenvalue; it is no kernel of these vertices")
         negative = int((values < -_ROUNDING * values[-1]).sum())
-        warnings.warn(
+        warn(
             f"{self.name}_kernel is not positive semi-definite: {negative} of {len(values)} eigenvalues are negative, "
             f"down to {values[0]:.3g} (the largest is {values[-1]:.3g}). They were set to zero, in training and in "
             "prediction",
             KernelWarning,
-            stacklevel=2,
         )
         basis = vectors[:, kept]
         self._projection = basis @ basis.T

@@ -1,11 +1,11 @@
 """What the estimators of real-valued labels share."""
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vectrick._warnings import warn
 from vectrick.estimators.base import KronEstimator
 from vectrick.estimators.inputs import as_real_labels
 
@@ -18,7 +18,7 @@ class KronValues(KronEstimator):
     def _encode(self, y: Any, n_edges: int) -> Array:
         labels = as_real_labels(y, n_edges)
         if n_edges > 1 and (labels == labels[0]).all():
-            warnings.warn(f"y is constant ({labels[0]}), so there is little to learn", UserWarning, stacklevel=3)
+            warn(f"y is constant ({labels[0]}), so there is little to learn", UserWarning)
         return labels
 
     def _encode_validation(self, y: Any, n_edges: int) -> Array:

@@ -23,6 +23,10 @@ def concordance_index(y_true: Any, y_score: Any, groups: Any = None) -> float:
         raise ValueError(
             f"y_true has shape {y.shape} and y_score {score.shape}, but both must be vectors of one length"
         )
+    if np.isnan(score).any():
+        return float("nan")
+    if groups is not None and np.shape(groups) != y.shape:
+        raise ValueError(f"groups has shape {np.shape(groups)}, but y_true has {y.shape}")
     if groups is None:
         parts = [np.arange(len(y))]
     else:

@@ -39,11 +39,14 @@ def hinge_dual(
     """
     problem = _Problem.of(space, loss, alpha, fit_intercept, start)
     gaps: list[float] = []
+    best, best_risk = problem.a, float("inf")
     direction = problem.free_gradient()
     for k in range(max_iter):
         direction = _advance(problem, direction)
         risk, gap = problem.risk_and_gap()
         gaps.append(gap / max(abs(risk), 1e-300))
+        if risk < best_risk:
+            best, best_risk = problem.a, risk  # never changed in place
         moved = problem.update_intercept(gaps[-1])
         if moved:
             direction = problem.free_gradient()
@@ -54,8 +57,8 @@ def hinge_dual(
         if gaps[-1] <= tol and problem.is_balanced(tol):
             return problem.solution(True, TOLERANCE, k + 1, gaps)
         if not direction.any() and not problem.chopped_gradient().any() and not moved:
-            return problem.solution(False, STALLED, k + 1, gaps)
-    return problem.solution(False, LIMIT, max_iter, gaps)
+            return problem.at(best).solution(False, STALLED, k + 1, gaps)
+    return problem.at(best).solution(False, LIMIT, max_iter, gaps)
 
 
 @dataclass
@@ -92,6 +95,13 @@ class _Problem:
 
     def kernel(self, v: Array) -> Array:
         return self.space.predict(self.space.lift(v))
+
+    def at(self, a: Array) -> "_Problem":
+        """Go back to earlier coefficients, since the risk does not fall in every step, with their best constant."""
+        if a is not self.a:
+            self.a, self.f = a, self.kernel(a)
+        self.b = self.best_constant() if self.penalty else 0.0
+        return self
 
     def refresh(self) -> None:
         """Compute the gradient anew."""

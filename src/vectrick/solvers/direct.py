@@ -19,23 +19,32 @@ def solve_directly(space: Space, curvature: Curvature, rhs: Array, alpha: float)
     Where B is much larger than α, dual coefficients that the kernel maps to zero would be large, and rounding would
     make predictions of them. There the solution is sought among the eigenvectors that the kernel does see.
     """
+    columns = [space.predict(column) for column in np.eye(space.size, dtype=rhs.dtype)]
+    if not columns:
+        return space.zero(rhs)
+    predictions, b = np.stack(columns, axis=1).astype(np.float64), rhs.astype(np.float64)
     if isinstance(space, Dual):
-        A = np.stack([space.predict(column) for column in np.eye(space.size, dtype=rhs.dtype)], axis=1)
-        matrix = np.stack([curvature.times(column) for column in A.T], axis=1)
-        if np.abs(matrix).sum(axis=1).max() <= _SAFE * alpha:
-            return space.element(np.linalg.solve(matrix + alpha * np.eye(space.size, dtype=rhs.dtype), rhs))
-        values, vectors = np.linalg.eigh(0.5 * (A + A.T))
-        seen = values > space.size * np.finfo(values.dtype).eps * values[-1]
-        features = vectors[:, seen] * np.sqrt(values[seen])
-        w = _solve_features(features, curvature, features.T @ rhs, alpha)
-        return Element((vectors[:, seen] / np.sqrt(values[seen])) @ w, features @ w)
-    features = np.stack([space.predict(column) for column in np.eye(space.size, dtype=rhs.dtype)], axis=1)
-    w = _solve_features(features, curvature, rhs, alpha)
-    return Element(w, features @ w)
+        c, f = _solve_dual(predictions, curvature, b, alpha, float(np.finfo(rhs.dtype).eps))
+    else:
+        c = _solve_features(predictions, curvature, b, alpha)
+        f = predictions @ c
+    return Element(c.astype(rhs.dtype, copy=False), f.astype(rhs.dtype, copy=False))
 
 
-def _solve_features(features: Array, curvature: Curvature, rhs: Array, alpha: float) -> Array:
+def _solve_dual(A: Array, curvature: Curvature, b: Array, alpha: float, eps: float) -> tuple[Array, Array]:
+    """Return the coefficients and their predictions."""
+    matrix = np.stack([curvature.times(column) for column in A.T], axis=1)
+    if np.abs(matrix).sum(axis=1).max() <= _SAFE * alpha:
+        a = np.linalg.solve(matrix + alpha * np.eye(len(A)), b)
+        return a, A @ a
+    values, vectors = np.linalg.eigh(0.5 * (A + A.T))
+    seen = values > len(A) * eps * values[-1]
+    features, inverse = vectors[:, seen] * np.sqrt(values[seen]), vectors[:, seen] / np.sqrt(values[seen])
+    w = _solve_features(features, curvature, features.T @ b, alpha)
+    return inverse @ w, features @ w
+
+
+def _solve_features(features: Array, curvature: Curvature, b: Array, alpha: float) -> Array:
     """Solve ``(Φᵀ H Φ + α I) w = b``, by least squares, which a singular matrix does not stop."""
     curved = np.stack([curvature.times(column) for column in features.T], axis=1)
-    matrix = features.T @ curved + alpha * np.eye(features.shape[1], dtype=rhs.dtype)
-    return np.linalg.lstsq(matrix, rhs, rcond=None)[0].astype(rhs.dtype, copy=False)
+    return np.linalg.lstsq(features.T @ curved + alpha * np.eye(features.shape[1]), b, rcond=None)[0]

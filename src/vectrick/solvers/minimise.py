@@ -12,7 +12,7 @@ from vectrick.solvers.lbfgs import lbfgs
 from vectrick.solvers.minres import minres
 from vectrick.solvers.newton import Inner, newton
 from vectrick.solvers.qmr import quasi_minimal_residuals
-from vectrick.solvers.solution import EXACT, INEXACT, TOLERANCE, Callback, Iterate, Solution, rounding
+from vectrick.solvers.solution import EXACT, INEXACT, ROUNDING, TOLERANCE, Callback, Iterate, Solution, finest, rounding
 from vectrick.solvers.space import Dual, Element, Space
 
 Array = Any
@@ -85,7 +85,8 @@ def minimise(
     step : float, optional
         A fixed step of Newton's method; by default the exact line search.
     tol : float
-        The norm of the gradient (for "box" the duality gap) relative to that of the function zero (to the risk).
+        The norm of the gradient (for "box" the duality gap) relative to that of the function zero (to the risk); at
+        least 1e-4 in float32.
     start : array, optional
         Coefficients to start from, for "newton", "lbfgs" and "box".
     fit_intercept : bool
@@ -95,6 +96,7 @@ def minimise(
     """
     check_solver(solver, loss)
     name = choose_solver(space, loss, callback is not None) if solver == "auto" else solver
+    tol = max(tol, finest(loss.y))
     common: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "callback": callback}
     if name == "box":
         assert isinstance(loss, Hinge)
@@ -123,10 +125,13 @@ def _verified(space: Space, loss: Loss, alpha: float, found: Solution, tol: floa
     f = space.predict(found.x)
     rest = space.residual(space.lift(loss.gradient(f)) + alpha * found.x).norm
     relative = rest / first if first else 0.0
-    reached = relative <= tol or (found.converged and relative <= max(10 * tol, rounding(f)))
+    near = relative <= 10 * tol
+    reached = relative <= tol or (found.converged and (near or relative <= rounding(f)))
     reason = found.reason
     if reached != found.converged:
         reason = TOLERANCE if reached else INEXACT
+    elif reached and not near:
+        reason = ROUNDING
     residuals = [*found.residuals, relative]
     return replace(found, predictions=f, converged=reached, reason=reason, residuals=residuals)
 
@@ -139,6 +144,7 @@ def minimise_path(
     name = choose_solver(space, loss, False) if solver == "auto" else solver
     if name not in ("cg", "minres", "direct"):
         raise ValueError(f"solver is {solver!r}, but only 'cg', 'minres' and 'direct' solve for several alphas at once")
+    tol = max(tol, finest(loss.y))
     found = _solve_quadratic(space, loss, alphas, name, tol=tol, max_iter=max_iter, callback=None)
     first = _gradient_at_zero(space, loss)
     found = [_verified(space, loss, alpha, one, tol, first) for alpha, one in zip(alphas, found, strict=True)]

@@ -1,13 +1,14 @@
 """What a solver returns, and what it tells after each iteration."""
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from array_api_compat import array_namespace
 from sklearn.exceptions import ConvergenceWarning
+
+from vectrick._warnings import warn
 
 Array = Any
 
@@ -43,7 +44,16 @@ def why_stalled(like: Array, residual: float) -> str:
 
 def rounding(like: Array) -> float:
     """Return a relative residual below which a difference of risks cannot be told from rounding."""
-    return 10 * math.sqrt(float(array_namespace(like).finfo(like.dtype).eps))
+    return min(10 * math.sqrt(_eps(like)), 1e-3)
+
+
+def finest(like: Array) -> float:
+    """Return the smallest tolerance that means anything: 2e-13 in float64, 1e-4 in float32."""
+    return 1e3 * _eps(like)
+
+
+def _eps(like: Array) -> float:
+    return float(array_namespace(like).finfo(like.dtype).eps)
 
 
 @dataclass(frozen=True, repr=False)
@@ -92,10 +102,9 @@ class Solution:
         if self.converged or self.reason == CALLBACK:
             return
         last = f"{self.residuals[-1]:.1e}" if self.residuals else "unknown"
-        warnings.warn(
+        warn(
             f"solver {solver!r} stopped after {self.n_iter} iterations: {self.reason}; the relative residual is "
             f"{last}, but tol is {tol:.1e}. Raise max_iter, tol or alpha, scale the features, or use "
             "early_stopping=True to stop on purpose",
             ConvergenceWarning,
-            stacklevel=4,
         )
