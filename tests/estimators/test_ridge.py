@@ -7,6 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import vectrick as vt
 from tests.estimators.problems import graph
+from vectrick.operators import KronOperator
 from vectrick.solvers.solution import EXACT
 
 RNG = np.random.default_rng(0)
@@ -106,13 +107,27 @@ def test_restored_coefficients_are_those_of_the_best_iteration():
     assert_allclose(stopped.predict(X), cut.predict(X), rtol=1e-9, atol=1e-9)
 
 
-def test_monitoring_costs_one_prediction():
+def test_monitoring_costs_one_prediction(monkeypatch):
     X, y = vt.datasets.make_checkerboard(60, random_state=0)
-    validation = vt.datasets.make_checkerboard(60, random_state=1)
-    watched = vt.KronRidge("gaussian", "gaussian", solver="cg").fit(X, y, validation=validation)
-    plain = vt.KronRidge("gaussian", "gaussian", solver="cg").fit(X, y)
-    made = watched.solution_.n_products / watched.solution_.n_iter
-    assert made <= plain.solution_.n_products / plain.solution_.n_iter + 1
+    X_val, y_val = vt.datasets.make_checkerboard(50, random_state=1)
+    products = []
+    multiply = KronOperator._multiply
+
+    def counted(self, block, out):
+        products.append(self.shape[0])
+        multiply(self, block, out)
+
+    monkeypatch.setattr(KronOperator, "_multiply", counted)
+    parameters = {"solver": "cg", "form": "dual", "max_iter": 12, "tol": 0.0, "n_iter_no_change": 99}
+    for validation in (None, (X_val, y_val)):
+        products.clear()
+        with pytest.warns(ConvergenceWarning):
+            vt.KronRidge("gaussian", "gaussian", **parameters).fit(X, y, validation=validation)
+        scored = products.count(len(y_val))
+        assert scored == (0 if validation is None else 12)
+        # One of the training graph for each iteration; with a best one to go back to, its predictions are made again.
+        assert products.count(len(y)) - 12 <= (0 if validation is None else 1)
+        assert len(products) == scored + products.count(len(y))
 
 
 def test_hold_out_that_cannot_be():

@@ -14,28 +14,28 @@ from vectrick.testing.cases import N_END, N_END_FEATURES, N_START, N_START_FEATU
 class BadInputContract(EstimatorCase):
     """Bad input gets an error that names the argument, or a warning where training can go on."""
 
-    def _refused(self, message: str, *data: Any, error: type[Exception] = ValueError, **parameters: Any) -> None:
+    def _assert_refused(self, message: str, *data: Any, error: type[Exception] = ValueError, **parameters: Any) -> None:
         X, y = data or self._data()
         assert_raises_regex(error, message, self.make(**parameters).fit, X, y)
 
     def test_bad_parameters(self) -> None:
         """Parameters that cannot be meant are named, with their value and what is expected."""
         for alpha in (0, -1.0, float("nan"), "1"):
-            self._refused("alpha is .* positive", alpha=alpha)
-        self._refused("start_kernel is 'lineal', but it must be one of 'linear'", start_kernel="lineal")
-        self._refused("form is 'both', but it must be one of", form="both")
-        self._refused("solver is 'sgd', but it must be one of", solver="sgd")
-        self._refused("max_iter is 0", max_iter=0)
-        self._refused("inner_iter is 1.5", inner_iter=1.5)
-        self._refused("tol is -1", tol=-1)
-        self._refused("step is 0", step=0)
-        self._refused("validation_fraction is 1", validation_fraction=1)
-        self._refused("dtype is 'int8'", dtype="int8")
-        self._refused("backend is 'tpu'", backend="tpu")
-        self._refused("pairwise is 'sum'", pairwise="sum")
-        self._refused("scoring is 'mse'", scoring="mse")
-        self._refused("n_threads is 0", n_threads=0)
-        self._refused("gamma is -1", start_kernel=Gaussian(gamma=-1))
+            self._assert_refused("alpha is .* positive", alpha=alpha)
+        self._assert_refused("start_kernel is 'lineal', but it must be one of 'linear'", start_kernel="lineal")
+        self._assert_refused("form is 'both', but it must be one of", form="both")
+        self._assert_refused("solver is 'sgd', but it must be one of", solver="sgd")
+        self._assert_refused("max_iter is 0", max_iter=0)
+        self._assert_refused("inner_iter is 1.5", inner_iter=1.5)
+        self._assert_refused("tol is -1", tol=-1)
+        self._assert_refused("step is 0", step=0)
+        self._assert_refused("validation_fraction is 1", validation_fraction=1)
+        self._assert_refused("dtype is 'int8'", dtype="int8")
+        self._assert_refused("backend is 'tpu'", backend="tpu")
+        self._assert_refused("pairwise is 'sum'", pairwise="sum")
+        self._assert_refused("scoring is 'mse'", scoring="mse")
+        self._assert_refused("n_threads is 0", n_threads=0)
+        self._assert_refused("gamma is -1", start_kernel=Gaussian(gamma=-1))
 
     def test_features_that_are_not_finite(self) -> None:
         """The vertex is named, by its id where there is one."""
@@ -44,23 +44,23 @@ class BadInputContract(EstimatorCase):
         D[X.start[5], 1] = np.inf
         names = np.array([f"v{i}" for i in range(N_START)])
         T = X.end_table.features
-        self._refused(f"NaN or infinity .* vertex {X.start[5]}$", Edges(X.start, X.end, D, T), y)
+        self._assert_refused(f"NaN or infinity .* vertex {X.start[5]}$", Edges(X.start, X.end, D, T), y)
         named = Edges(X.start, X.end, D, T, start_ids=names)
-        self._refused(f"NaN or infinity .* vertex 'v{X.start[5]}'", named, y)
+        self._assert_refused(f"NaN or infinity .* vertex 'v{X.start[5]}'", named, y)
 
     def test_labels_that_do_not_fit(self) -> None:
         """Labels that are missing, infinite or of another number than the edges are refused."""
         X, y = self._data()
-        self._refused("y has length 89, but X has 90 edges", X, y[:-1])
+        self._assert_refused("y has length 89, but X has 90 edges", X, y[:-1])
         broken = np.array(y, object if y.dtype.kind in "OU" else float)
         if broken.dtype == float:
             broken[3] = np.nan
-            self._refused(r"y\[3\] is nan", X, broken)
+            self._assert_refused(r"y\[3\] is nan", X, broken)
 
     def test_nothing_to_train_on(self) -> None:
         """No edges are no training set."""
         X, y = self._data()
-        self._refused("no edges", X[:0], y[:0])
+        self._assert_refused("no edges", X[:0], y[:0])
         assert_raises_regex(ValueError, "zero for every edge", self.make().fit, X, y, np.zeros(len(X)))
 
     def test_weights_that_do_not_fit(self) -> None:
@@ -89,9 +89,9 @@ class BadInputContract(EstimatorCase):
         """A plain array without ``n_start_features`` is refused, as is one without end features."""
         X, y = self._data()
         rows = np.hstack([X.start_table.features[X.start], X.end_table.features[X.end]])
-        self._refused("n_start_features is None", rows, y)
-        self._refused("need at least one", rows, y, n_start_features=N_START_FEATURES + N_END_FEATURES)
-        self._refused("must be a positive integer", rows, y, n_start_features=0)
+        self._assert_refused("n_start_features is None", rows, y)
+        self._assert_refused("need at least one", rows, y, n_start_features=N_START_FEATURES + N_END_FEATURES)
+        self._assert_refused("must be a positive integer", rows, y, n_start_features=0)
 
     def test_kernels_that_are_none(self) -> None:
         """A matrix that is not positive semi-definite is repaired with a warning, one that is not square refused."""
@@ -106,4 +106,4 @@ class BadInputContract(EstimatorCase):
         assert "set to zero" in text
         negative = np.isin(X.start, np.flatnonzero(np.diagonal(K) < 0))
         assert_allclose(self._scores(model, kernels)[negative], model.intercept_, atol=1e-9)
-        self._refused("start_features must be square", X, y, start_kernel="precomputed")
+        self._assert_refused("start_features must be square", X, y, start_kernel="precomputed")

@@ -94,7 +94,7 @@ class EstimatorContract(BadInputContract):
     def test_threads_do_not_matter(self) -> None:
         """One thread and three give the same predictions."""
         one, X, _ = self._fitted(n_threads=1)
-        self._same(one, self._fitted(n_threads=3)[0], X, rtol=1e-9)
+        self._assert_same(one, self._fitted(n_threads=3)[0], X, rtol=1e-9)
 
     # What is learned
 
@@ -110,9 +110,9 @@ class EstimatorContract(BadInputContract):
             primal, _, _ = self._fitted(start_kernel=kernel, end_kernel=kernel, form="primal", tol=1e-9)
             assert dual.form_ == "dual"
             assert primal.form_ == "primal"
-            self._same(dual, primal, X, rtol=1e-5)
+            self._assert_same(dual, primal, X, rtol=1e-5)
             new, _ = self._data(5)
-            self._same(dual, primal, new, rtol=1e-5)
+            self._assert_same(dual, primal, new, rtol=1e-5)
 
     def test_forms_have_their_coefficients(self) -> None:
         """Dual coefficients belong to edges, primal ones to pairs of features."""
@@ -141,7 +141,7 @@ class EstimatorContract(BadInputContract):
         """The exact solver of small problems and the iterative one find the same."""
         exact, X, _ = self._fitted(form="dual")
         stepwise, _, _ = self._fitted(form="dual", solver=self.iterative, tol=1e-9)
-        self._same(exact, stepwise, X, rtol=1e-4)
+        self._assert_same(exact, stepwise, X, rtol=1e-4)
 
     def test_larger_alpha_gives_smaller_functions(self) -> None:
         """The norm of the function falls with alpha."""
@@ -154,7 +154,7 @@ class EstimatorContract(BadInputContract):
         """Shuffled edges give the same model."""
         model, X, y = self._fitted(tol=1e-9)
         order = np.random.default_rng(0).permutation(len(X))
-        self._same(model, self.make(tol=1e-9).fit(X[order], y[order]), X)
+        self._assert_same(model, self.make(tol=1e-9).fit(X[order], y[order]), X)
 
     def test_numbers_of_vertices_do_not_matter(self) -> None:
         """Renumbered vertices give the same model."""
@@ -162,36 +162,36 @@ class EstimatorContract(BadInputContract):
         order = np.random.default_rng(0).permutation(N_START)
         place = np.argsort(order)
         renumbered = Edges(place[X.start], X.end, X.start_table.features[order], X.end_table.features)
-        self._same(model, self.make(tol=1e-9).fit(renumbered, y), X, renumbered)
+        self._assert_same(model, self.make(tol=1e-9).fit(renumbered, y), X, renumbered)
 
     def test_vertices_without_edges_do_not_matter(self) -> None:
         """More vertices in the tables, even ones that are not numbers, change nothing."""
         model, X, y = self._fitted(start_kernel="gaussian")
         D = np.vstack([X.start_table.features, np.full((3, N_START_FEATURES), np.nan)])
         wider = Edges(X.start, X.end, D, X.end_table.features)
-        self._same(model, self.make(start_kernel="gaussian").fit(wider, y), X, wider, rtol=1e-9)
+        self._assert_same(model, self.make(start_kernel="gaussian").fit(wider, y), X, wider, rtol=1e-9)
 
     def test_subsets_of_edges(self) -> None:
         """A mask, positions and a slice mean the same edges."""
         X, y = self._data()
         mask = np.arange(len(X)) < 60
         model = self.make().fit(X[mask], y[mask])
-        self._same(model, self.make().fit(X[np.flatnonzero(mask)], y[mask]), X, rtol=1e-12)
-        self._same(model, self.make().fit(X[:60], y[:60]), X, rtol=1e-12)
+        self._assert_same(model, self.make().fit(X[np.flatnonzero(mask)], y[mask]), X, rtol=1e-12)
+        self._assert_same(model, self.make().fit(X[:60], y[:60]), X, rtol=1e-12)
 
     def test_sparse_features(self) -> None:
         """Sparse tables give the same model."""
         model, X, y = self._fitted(tol=1e-9)
         sparse = Edges(X.start, X.end, csr_array(X.start_table.features), csr_array(X.end_table.features))
-        self._same(model, self.make(tol=1e-9).fit(sparse, y), X, sparse)
-        self._same(model, self.make(tol=1e-9, form="primal").fit(sparse, y), X, sparse)
+        self._assert_same(model, self.make(tol=1e-9).fit(sparse, y), X, sparse)
+        self._assert_same(model, self.make(tol=1e-9, form="primal").fit(sparse, y), X, sparse)
 
     def test_ids(self) -> None:
         """Ids mean the same as positions."""
         model, X, y = self._fitted()
         names = np.array([f"v{i}" for i in range(N_START)])
         named = Edges(names[X.start], X.end, X.start_table.features, X.end_table.features, start_ids=names)
-        self._same(model, self.make().fit(named, y), X, named, rtol=1e-12)
+        self._assert_same(model, self.make().fit(named, y), X, named, rtol=1e-12)
 
     def test_plain_arrays(self) -> None:
         """Concatenated features give the same model."""
@@ -208,22 +208,22 @@ class EstimatorContract(BadInputContract):
         kernels = Edges(X.start, X.end, D @ D.T, T @ T.T)
         model = self.make(form="dual").fit(X[known], y[known])
         given = self.make(start_kernel="precomputed", end_kernel=Precomputed(), form="dual")
-        self._same(model, given.fit(kernels[known], y[known]), X, kernels)
+        self._assert_same(model, given.fit(kernels[known], y[known]), X, kernels)
 
     def test_functions_as_kernels(self) -> None:
         """A function gives what the kernel of the same formula gives."""
         model, X, _ = self._fitted()
         own, _, _ = self._fitted(start_kernel=lambda X, Y: X @ Y.T)
-        self._same(model, own, X)
+        self._assert_same(model, own, X)
 
     def test_sums_and_products_of_kernels(self) -> None:
         """Half a kernel plus half of it is the kernel, and ``g² = g · g``."""
         one, X, _ = self._fitted(start_kernel=Gaussian(gamma=0.6))
         other, _, _ = self._fitted(start_kernel=Gaussian(gamma=0.3) * Gaussian(gamma=0.3))
-        self._same(one, other, X)
+        self._assert_same(one, other, X)
         scaled = Edges(X.start, X.end, np.sqrt(2) * X.start_table.features, X.end_table.features)
         twice, _, y = self._fitted(start_kernel=Linear() + Linear())
-        self._same(twice, self.make().fit(scaled, y), X, scaled)
+        self._assert_same(twice, self.make().fit(scaled, y), X, scaled)
 
     def test_one_vertex_set(self) -> None:
         """``end_features=None`` means the start table again."""
@@ -232,14 +232,14 @@ class EstimatorContract(BadInputContract):
         start, end = rng.integers(0, 12, (2, 60))
         y = self.labels(np.einsum("ij,ij->i", D[start], D[end]))
         one, two = Edges(start, end, D), Edges(start, end, D, D.copy())
-        self._same(self.make().fit(one, y), self.make().fit(two, y), one, two, rtol=1e-9)
+        self._assert_same(self.make().fit(one, y), self.make().fit(two, y), one, two, rtol=1e-9)
 
     def test_float32(self) -> None:
         """float32 is used when it is asked for or given, and comes close."""
         model, X, y = self._fitted()
         narrow = self.make(dtype="float32", tol=1e-4).fit(X, y)
         assert self._scores(narrow, X).dtype == np.float32
-        self._same(model, narrow, X, rtol=2e-2)
+        self._assert_same(model, narrow, X, rtol=2e-2)
         tables = X.start_table.features.astype(np.float32), X.end_table.features.astype(np.float32)
         assert self._scores(self.make(tol=1e-4).fit(Edges(X.start, X.end, *tables), y), X).dtype == np.float32
 
@@ -249,12 +249,12 @@ class EstimatorContract(BadInputContract):
         weight = np.ones(len(X))
         weight[:10] = 0
         left_out = self.make(tol=1e-9).fit(X, y, sample_weight=weight)
-        self._same(self.make(tol=1e-9).fit(X[10:], y[10:]), left_out, X)
+        self._assert_same(self.make(tol=1e-9).fit(X[10:], y[10:]), left_out, X)
         weight = np.ones(len(X))
         weight[:20] = 2
         twice = np.concatenate([np.arange(len(X)), np.arange(20)])
         weighted = self.make(tol=1e-9, form="primal").fit(X, y, sample_weight=weight)
-        self._same(self.make(tol=1e-9, form="primal").fit(X[twice], y[twice]), weighted, X, rtol=1e-5)
+        self._assert_same(self.make(tol=1e-9, form="primal").fit(X[twice], y[twice]), weighted, X, rtol=1e-5)
 
     # Predicting
 
