@@ -34,8 +34,13 @@ def as_edges(estimator: Any, X: Any, reset: bool) -> Edges:
             f"X has {array.shape[1]} feature(s) and n_start_features is {n_start}, but both the start and the end "
             "vertex need at least one"
         )
-    start_rows, start = np.unique(array[:, :n_start], axis=0, return_inverse=True)
-    end_rows, end = np.unique(array[:, n_start:], axis=0, return_inverse=True)
+    return split_columns(array, n_start)
+
+
+def split_columns(rows: Array, n_start: int) -> Edges:
+    """Return the edges of rows of concatenated features, the first ``n_start`` being those of the start vertex."""
+    start_rows, start = np.unique(rows[:, :n_start], axis=0, return_inverse=True)
+    end_rows, end = np.unique(rows[:, n_start:], axis=0, return_inverse=True)
     tables = VertexTable(start_rows, "start_features"), VertexTable(end_rows, "end_features")
     return Edges._of(start.astype(np.int32), end.astype(np.int32), *tables)
 

@@ -1,14 +1,15 @@
 """LIBSVM models as Kronecker models: the same decision values, through the vec trick."""
 
 from numbers import Integral
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.svm import SVC
 from sklearn.utils.validation import check_is_fitted
 
-from vectrick.data import VertexTable
-from vectrick.estimators.inputs import Graph
+from vectrick.estimators.inputs import Graph, split_columns
 from vectrick.estimators.predictor import DualPredictor
 from vectrick.estimators.side import Side
 from vectrick.estimators.svm import KronSVM
@@ -48,6 +49,34 @@ def from_svc(svc: SVC, n_start_features: int, *, n_threads: int | None = None) -
     >>> bool(np.allclose(model.decision_function(X), svc.decision_function(X), atol=1e-8))
     True
     """
+    _check(svc, n_start_features)
+    kernel = Gaussian(gamma=float(svc._gamma))  # the number that gamma="scale" became
+    edges = split_columns(_dense(svc.support_vectors_), n_start_features)
+    graph = Graph.of(edges)
+    start = Side(kernel, "start", edges.start_table, graph.used_start)
+    end = Side(kernel, "end", edges.end_table, graph.used_end)
+    coefficients = _dense(svc.dual_coef_).ravel()
+    model = KronSVM(
+        kernel, kernel, loss="hinge", alpha=1.0 / svc.C, fit_intercept=True,
+        n_start_features=n_start_features, n_threads=n_threads,
+    )  # fmt: skip
+    for name in ("classes_", "n_features_in_", "feature_names_in_"):
+        if hasattr(svc, name):
+            setattr(model, name, getattr(svc, name))
+    model.support_ = np.asarray(svc.support_)
+    model.dual_coef_ = np.zeros(svc.shape_fit_[0])
+    model.dual_coef_[model.support_] = coefficients
+    model.intercept_ = float(svc.intercept_[0])
+    model.n_iter_, model.history_ = int(np.max(svc.n_iter_)), {}
+    converged, reason = svc.fit_status_ == 0, "LIBSVM's own"
+    model.solution_ = Solution(model.dual_coef_, None, converged, reason, model.n_iter_, 0, [], model.intercept_)
+    model.form_, model.form_reason_ = "dual", "taken from LIBSVM"
+    model._predictor = DualPredictor(start, end, graph, coefficients, n_threads)
+    return model
+
+
+def _check(svc: Any, n_start_features: Any) -> None:
+    """Refuse what has no other form."""
     if not isinstance(svc, SVC):
         raise TypeError(f"svc is of type {type(svc).__name__}, but it must be a sklearn.svm.SVC")
     check_is_fitted(svc)
@@ -55,36 +84,12 @@ def from_svc(svc: SVC, n_start_features: int, *, n_threads: int | None = None) -
         raise ValueError(f"svc has the kernel {svc.kernel!r}, but only 'rbf' is a product of vertex kernels")
     if len(svc.classes_) != 2:
         raise ValueError(f"svc has {len(svc.classes_)} classes, but it must have two")
-    if not isinstance(n_start_features, Integral) or not 1 <= n_start_features < svc.n_features_in_:
+    if not isinstance(n_start_features, Integral) or not 1 <= int(n_start_features) < svc.n_features_in_:
         raise ValueError(
             f"n_start_features is {n_start_features!r}, but it must be from 1 to {svc.n_features_in_ - 1}, since svc "
             f"has {svc.n_features_in_} features"
         )
-    vectors = svc.support_vectors_.toarray() if issparse(svc.support_vectors_) else svc.support_vectors_
-    kernel = Gaussian(gamma=float(svc._gamma))  # the number that gamma="scale" became
-    sides, places = [], []
-    for name, columns in (("start", vectors[:, :n_start_features]), ("end", vectors[:, n_start_features:])):
-        vertices, place = np.unique(columns, axis=0, return_inverse=True)
-        sides.append(Side(kernel, name, VertexTable(vertices, f"{name}_features"), np.arange(len(vertices))))
-        places.append(place.astype(np.int32))
-    start, end = sides
-    graph = Graph(places[0], places[1], np.arange(len(start.vertices)), np.arange(len(end.vertices)))
-    dual = np.ravel(svc.dual_coef_.toarray() if issparse(svc.dual_coef_) else svc.dual_coef_)
-    model = KronSVM(
-        kernel, kernel, loss="hinge", alpha=1.0 / svc.C, fit_intercept=True,
-        n_start_features=n_start_features, n_threads=n_threads,
-    )  # fmt: skip
-    model.classes_ = svc.classes_
-    model.n_features_in_ = svc.n_features_in_
-    if hasattr(svc, "feature_names_in_"):
-        model.feature_names_in_ = svc.feature_names_in_
-    model.support_ = np.asarray(svc.support_)
-    model.dual_coef_ = np.zeros(svc.shape_fit_[0])
-    model.dual_coef_[model.support_] = dual
-    model.intercept_ = float(svc.intercept_[0])
-    model.n_iter_, model.history_ = int(np.max(svc.n_iter_)), {}
-    converged, reason = svc.fit_status_ == 0, "LIBSVM's own"
-    model.solution_ = Solution(model.dual_coef_, None, converged, reason, model.n_iter_, 0, [], model.intercept_)
-    model.form_, model.form_reason_ = "dual", "taken from LIBSVM"
-    model._predictor = DualPredictor(start, end, graph, dual, n_threads)
-    return model
+
+
+def _dense(array: Any) -> NDArray[Any]:
+    return np.asarray(array.toarray() if issparse(array) else array)
