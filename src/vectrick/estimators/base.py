@@ -20,8 +20,7 @@ from vectrick.estimators.parameters import ATTRIBUTES, PARAMETERS, check_paramet
 from vectrick.estimators.predictor import Predictor
 from vectrick.estimators.side import Side
 from vectrick.kernels import Linear
-from vectrick.losses import Loss, WithIntercept
-from vectrick.losses.base import Pointwise
+from vectrick.losses import Loss, Pointwise, WithIntercept
 from vectrick.solvers import Solution, check_solver, minimise
 from vectrick.solvers.minimise import choose_solver
 
@@ -133,6 +132,12 @@ class KronEstimator(BaseEstimator):
     def _make_loss(self, y: Array, weight: Array | None, edges: Edges) -> Loss:
         return self._loss_type(y, weight)
 
+    def _with_intercept(self, loss: Loss) -> Loss:
+        """Return the loss with the intercept minimised out, unless its solver is the one to find it."""
+        if self.fit_intercept and isinstance(loss, Pointwise) and loss.is_smooth:
+            return WithIntercept(loss)
+        return loss
+
     def _groups_of(self, edges: Edges) -> Array | None:
         """Return the group of each edge, where only edges of one group are compared."""
         return None
@@ -208,9 +213,7 @@ class KronEstimator(BaseEstimator):
             self._minimise(training)
 
     def _minimise(self, training: Training) -> None:
-        form, loss = self._form(training), training.loss
-        if self.fit_intercept and isinstance(loss, Pointwise) and loss.is_smooth:
-            loss = WithIntercept(loss)
+        form, loss = self._form(training), self._with_intercept(training.loss)
         intercept = loss.intercept if isinstance(loss, WithIntercept) else None
         validation = self._validation(form, training)
         monitor = Monitor(type(self).__name__, self.verbose, validation, self.n_iter_no_change, intercept)

@@ -48,7 +48,7 @@ PARAMETERS = """\
         concordance for rankings).
     factor_tol : float
         The error, relative to the largest kernel value, that a thin factor by pivoted Cholesky may have; with 0.0 only
-        kernels that have finitely many features are factored.
+        kernels that have finitely many features are factored, and by ``form="primal"`` the others up to rounding.
     backend : str
         "cpu".
     dtype : str, optional

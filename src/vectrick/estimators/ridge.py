@@ -14,7 +14,6 @@ from vectrick.estimators.form import Form, dual_form
 from vectrick.estimators.parameters import check_parameters
 from vectrick.estimators.values import KronValues
 from vectrick.losses import Loss, Squared, WithIntercept
-from vectrick.losses.base import Pointwise
 from vectrick.solvers import Solution, minimise_path, solve_complete
 from vectrick.solvers.solution import EXACT
 
@@ -102,9 +101,6 @@ class KronRidge(RegressorMixin, KronValues):
         risk += 0.5 * self.alpha * float(solution.x @ solution.predictions)
         history: dict[str, list[Any]] = {"iteration": [1], "risk": [risk], "seconds": [time.perf_counter() - begin]}
         self._keep(form, training.rows, solution, solution.intercept, 1, history)
-
-    def _with_intercept(self, loss: Loss) -> Loss:
-        return WithIntercept(loss) if self.fit_intercept and isinstance(loss, Pointwise) else loss
 
     def _wants_closed_form(self, training: Training) -> bool:
         """Whether the graph is complete, nothing stands against the closed form, and it was asked for or is cheap."""

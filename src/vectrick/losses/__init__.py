@@ -1,6 +1,6 @@
 """What is minimised: the losses of the paper's table, and the intercept as a property of a loss."""
 
-from vectrick.losses.base import Loss
+from vectrick.losses.base import Loss, Pointwise
 from vectrick.losses.curvature import Centered, Curvature, Diagonal
 from vectrick.losses.hinge import Hinge
 from vectrick.losses.intercept import WithIntercept
@@ -16,6 +16,7 @@ __all__ = [
     "Hinge",
     "Logistic",
     "Loss",
+    "Pointwise",
     "RankRLS",
     "Squared",
     "SquaredHinge",
