@@ -89,7 +89,7 @@ def test_early_stopping_scores():
             model.fit(X, labels, validation=(X_val, y_val))
         scores = model.history_["score"]
         assert model.n_iter_ == 1 + int(np.argmax(scores))
-        assert model.solution_.reason == f"stopped by the callback; the best was iteration {model.n_iter_}"
+        assert model.solution_.reason == f"the validation score rose no more; the best was iteration {model.n_iter_}"
         assert not model.solution_.converged
         assert len(scores) == len(model.history_["risk"]) == len(model.history_["seconds"]) == model.n_iter_ + 4
     best = vt.KronRidge(g, g, alpha=1e-3, max_iter=model.n_iter_)

@@ -15,7 +15,7 @@ from vectrick.backends.threads import single_threaded_blas
 from vectrick.data import Edges, hold_out_vertices
 from vectrick.estimators.form import Form, choose_form
 from vectrick.estimators.inputs import Graph, as_edges, as_weights
-from vectrick.estimators.monitor import Monitor, Validation
+from vectrick.estimators.monitor import Monitor, Validation, why_ended
 from vectrick.estimators.parameters import ATTRIBUTES, PARAMETERS, check_parameters
 from vectrick.estimators.predictor import Predictor
 from vectrick.estimators.side import Side
@@ -346,6 +346,6 @@ def _restored(solution: Solution, form: Form, monitor: Monitor) -> Solution:
     """Return the solution of the best iteration, which is not the one that the solver ended with."""
     if monitor.best_iteration == solution.n_iter:
         return solution
-    reason = f"{solution.reason}; the best was iteration {monitor.best_iteration}"
+    reason = f"{why_ended(solution)}; the best was iteration {monitor.best_iteration}"
     predictions = form.space.predict(monitor.best)
     return replace(solution, x=monitor.best, predictions=predictions, converged=False, reason=reason, dual=None)

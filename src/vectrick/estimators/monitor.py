@@ -11,6 +11,7 @@ from sklearn.metrics import r2_score
 
 from vectrick.metrics import auc, concordance_index
 from vectrick.solvers import Iterate, Solution
+from vectrick.solvers.solution import CALLBACK
 
 Array = NDArray[Any]
 
@@ -21,6 +22,11 @@ SCORES: dict[str, Callable[[Array, Array, Array | None], float]] = {
     "concordance": concordance_index,
     "r2": lambda y, scores, groups: r2_score(y, scores),
 }
+
+
+def why_ended(solution: Solution) -> str:
+    """Return why a fit ended in the words of its user, to whom the callback is early stopping."""
+    return "the validation score rose no more" if solution.reason == CALLBACK else solution.reason
 
 
 class Validation:
@@ -83,7 +89,7 @@ class Monitor:
             best = f", the best at iteration {self.best_iteration}" if self.best is not None else ""
             made = f"{solution.n_iter} iterations, {solution.n_products} products"
             seconds = time.perf_counter() - self._begin
-            print(f"{self.name}: {solution.reason}, {made}{best}, {seconds:.2f} s", file=sys.stderr, flush=True)
+            print(f"{self.name}: {why_ended(solution)}, {made}{best}, {seconds:.2f} s", file=sys.stderr, flush=True)
 
     def _judge(self, validation: Validation, iterate: Iterate) -> bool:
         intercept = iterate.intercept if self.intercept is None else self.intercept(iterate.predictions)
