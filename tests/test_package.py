@@ -18,6 +18,7 @@ SOURCE = ROOT / "src" / "vectrick"
 # From the top down, as in the design; an import only ever points down this list, or stays within its line.
 LAYERS = [
     ["testing"],
+    ["model_selection"],
     ["estimators"],
     ["solvers"],  # uses the losses beside it
     ["losses", "metrics"],
@@ -26,7 +27,7 @@ LAYERS = [
     ["backends"],
     ["datasets"],
     ["data"],
-    ["_version", "_warnings"],
+    ["_progress", "_version", "_warnings"],
 ]
 
 

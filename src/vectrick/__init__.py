@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from vectrick.data import Edges
     from vectrick.estimators import KronLogistic, KronRanker, KronRidge, KronSVM, from_svc
     from vectrick.kernels import Cosine, Function, Gaussian, KernelWarning, Linear, Polynomial, Precomputed, Tanimoto
-    from vectrick.metrics import concordance_index
+    from vectrick.metrics import concordance_index, interaction_concordance
+    from vectrick.model_selection import VertexKFold, alpha_path, vertex_split
     from vectrick.operators import KronOperator, LowRank, Operator, Plan, kron
 
 _NAMES = {
@@ -35,7 +36,8 @@ _NAMES = {
         "Precomputed",
         "Tanimoto",
     ],
-    "vectrick.metrics": ["concordance_index"],
+    "vectrick.metrics": ["concordance_index", "interaction_concordance"],
+    "vectrick.model_selection": ["VertexKFold", "alpha_path", "vertex_split"],
     "vectrick.operators": ["KronOperator", "LowRank", "Operator", "Plan", "kron"],
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
@@ -58,11 +60,15 @@ __all__ = [
     "Polynomial",
     "Precomputed",
     "Tanimoto",
+    "VertexKFold",
     "__version__",
+    "alpha_path",
     "concordance_index",
     "datasets",
     "from_svc",
+    "interaction_concordance",
     "kron",
+    "vertex_split",
 ]
 
 

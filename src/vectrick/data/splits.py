@@ -1,4 +1,4 @@
-"""Which edges a split of the vertices keeps: the parts share no vertex, and edges between them are left out."""
+"""Which edges a split of the vertices keeps, in the four settings of pairwise learning."""
 
 from typing import Any
 
@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from vectrick.data.edges import Edges
 
 Array = NDArray[Any]
+
+NEW = ("both", "start", "end", "neither")  # which vertices of a test edge no training edge has
 
 
 def hold_out_vertices(edges: Edges, fraction: float, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -28,7 +30,50 @@ def hold_out_vertices(edges: Edges, fraction: float, rng: np.random.Generator) -
     else:
         new_start = _draw(edges.start, len(edges.start_table), fraction, rng)[edges.start]
         new_end = _draw(edges.end, len(edges.end_table), fraction, rng)[edges.end]
-    return ~new_start & ~new_end, new_start & new_end
+    return edges_of_split("both", new_start, new_end)
+
+
+def edges_of_split(new: str, new_start: Array, new_end: Array) -> tuple[Array, Array]:
+    """Return masks of the training and the test edges, given which edges have a held-out start and end vertex.
+
+    No training edge has a held-out vertex. A test edge has one exactly where the setting says so; the rest of the edges
+    is in neither mask.
+
+    >>> import numpy as np
+    >>> edges_of_split("start", np.array([True, True, False]), np.array([True, False, False]))[1]
+    array([False,  True, False])
+    """
+    train = ~new_start & ~new_end
+    return train, (new_start == (new in ("both", "start"))) & (new_end == (new in ("both", "end")))
+
+
+def divide_vertices(
+    vertices: Array, size: int, sizes: Array, rng: np.random.Generator, positive: Array | None = None
+) -> Array:
+    """Return the part of each of ``size`` vertices, -1 for those without edges; part p has ``sizes[p]`` vertices.
+
+    ``vertices`` are those of the edges. With ``positive``, a mask of edges, the parts get positive edges in proportion
+    to their sizes, as far as whole vertices allow: each vertex, those with most first, goes to the part that has room
+    and lacks most.
+
+    >>> import numpy as np
+    >>> vertices = np.array([0, 0, 0, 1, 1, 1, 2, 3])
+    >>> divide_vertices(vertices, 5, np.array([2, 2]), np.random.default_rng(0), np.arange(8) < 6)
+    array([0, 1, 0, 1, -1])
+    """
+    used = rng.permutation(np.unique(vertices))
+    parts = np.full(size, -1)
+    if positive is None:
+        parts[used] = np.repeat(np.arange(len(sizes)), sizes)
+        return parts
+    weight = np.bincount(vertices[positive], minlength=size)
+    room, lack = sizes.astype(np.int64), weight.sum() * sizes / sizes.sum()
+    for vertex in used[np.argsort(-weight[used], kind="stable")]:
+        part = int(np.argmax(np.where(room > 0, lack, -np.inf)))
+        parts[vertex] = part
+        room[part] -= 1
+        lack[part] -= weight[vertex]
+    return parts
 
 
 def _draw(vertices: Array, size: int, fraction: float, rng: np.random.Generator) -> Array:

@@ -212,8 +212,9 @@ class KronEstimator(BaseEstimator):
         with single_threaded_blas():
             self._minimise(training)
 
-    def _minimise(self, training: Training) -> None:
-        form, loss = self._form(training), self._with_intercept(training.loss)
+    def _minimise(self, training: Training, form: Form | None = None, start: Array | None = None) -> None:
+        """Minimise and keep the result; in a form that is there already, and from given coefficients, if any."""
+        form, loss = form or self._form(training), self._with_intercept(training.loss)
         intercept = loss.intercept if isinstance(loss, WithIntercept) else None
         validation = self._validation(form, training)
         monitor = Monitor(type(self).__name__, self.verbose, validation, self.n_iter_no_change, intercept)
@@ -227,6 +228,7 @@ class KronEstimator(BaseEstimator):
             inner_iter=self.inner_iter,
             step=self.step,
             tol=self.tol,
+            start=start,
             fit_intercept=self.fit_intercept,
             callback=monitor,
         )

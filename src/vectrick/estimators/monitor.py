@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import r2_score
+from sklearn.metrics import average_precision_score, r2_score
 
 from vectrick.metrics import auc, concordance_index
 from vectrick.solvers import Iterate, Solution
@@ -19,9 +19,11 @@ _PAUSE = 0.5  # seconds between reports
 
 SCORES: dict[str, Callable[[Array, Array, Array | None], float]] = {
     "auc": lambda y, scores, groups: auc(y, scores),
+    "average_precision": lambda y, scores, groups: average_precision_score(y, scores),
     "concordance": concordance_index,
     "r2": lambda y, scores, groups: r2_score(y, scores),
 }
+OF_CLASSES = ("auc", "average_precision")
 
 
 def why_ended(solution: Solution) -> str:
@@ -35,15 +37,21 @@ class Validation:
     def __init__(self, operator: Any, y: Array, scoring: str, groups: Array | None = None) -> None:
         self.operator, self.scoring, self.groups = operator, scoring, groups
         values = np.unique(y)
-        if scoring == "auc" and len(values) != 2:
-            raise ValueError(f"scoring is 'auc', but the validation labels have {len(values)} values in place of two")
+        if scoring in OF_CLASSES and len(values) != 2:
+            raise ValueError(
+                f"scoring is {scoring!r}, but the validation labels have {len(values)} values in place of two"
+            )
         if len(values) < 2:
             raise ValueError("the validation labels are all the same, but a score needs different ones")
-        self.y = np.where(y == values[1], 1.0, -1.0) if scoring == "auc" else y
+        self.y = np.where(y == values[1], 1.0, -1.0) if scoring in OF_CLASSES else y
 
     def score(self, coefficients: Array, intercept: float) -> float:
         """Return the score of coefficients; one prediction."""
-        return float(SCORES[self.scoring](self.y, self.operator @ coefficients + intercept, self.groups))
+        return self.score_of(self.operator @ coefficients + intercept)
+
+    def score_of(self, predictions: Array) -> float:
+        """Return the score of predictions."""
+        return float(SCORES[self.scoring](self.y, predictions, self.groups))
 
 
 class Monitor:

@@ -44,8 +44,8 @@ PARAMETERS = """\
         ``validation_fraction`` of the vertices of each side is held out, with the edges that touch them (about 44 % of
         the edges for a quarter of the vertices); they stay out of the model.
     scoring : str
-        The score of early stopping: "auc", "concordance", "r2", or "auto" (AUC for two classes, R² for values,
-        concordance for rankings).
+        The score of early stopping: "auc", "average_precision", "concordance", "r2", or "auto" (AUC for two classes,
+        R² for values, concordance for rankings).
     factor_tol : float
         The error, relative to the largest kernel value, that a thin factor by pivoted Cholesky may have; with 0.0 only
         kernels that have finitely many features are factored, and by ``form="primal"`` the others up to rounding.

@@ -1,0 +1,197 @@
+"""Fits along alpha: every alpha and iteration from one Krylov basis, or one alpha after the other."""
+
+import copy
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from vectrick._progress import Progress
+from vectrick.backends.threads import count_threads, run_tasks, single_threaded_blas
+from vectrick.estimators.base import KronEstimator, Training
+from vectrick.estimators.monitor import Validation
+from vectrick.estimators.side import check_memory
+from vectrick.losses import WithIntercept
+from vectrick.solvers import Solution
+from vectrick.solvers.krylov import KrylovBasis, krylov_basis
+from vectrick.solvers.minimise import choose_solver
+from vectrick.solvers.solution import LIMIT, TOLERANCE, finest
+from vectrick.solvers.space import Dual, Element
+
+Array = NDArray[Any]
+
+_MAX_ITER = 100  # of a Krylov path: predictions are best after tens of iterations
+_N_SCORED = 30  # about how many iterations are scored if nothing is said
+
+
+@dataclass(frozen=True)
+class PathStep:
+    """What was found for one alpha: the scores of the iterations, and the model of the best one."""
+
+    alpha: float
+    iterations: Array
+    scores: Array
+    risks: Array
+    model: KronEstimator
+
+    @property
+    def best(self) -> int:
+        """The iteration with the highest score."""
+        return int(self.iterations[np.nanargmax(self.scores)])
+
+    @property
+    def best_score(self) -> float:
+        """The highest score."""
+        return float(np.nanmax(self.scores))
+
+
+def fit_along(
+    estimator: KronEstimator,
+    X: Any,
+    y: Any,
+    alphas: Sequence[float],
+    validation: tuple[Any, Any] | None = None,
+    *,
+    iterations: Sequence[int] | str | None = None,
+    warm_start: bool = True,
+) -> list[PathStep]:
+    """Fit for every alpha, and score iterations on the validation edges; see `alpha_path`."""
+    lead = clone(estimator).set_params(alpha=float(alphas[0]), early_stopping=validation is None)
+    training = lead._load(X, y, None, validation)
+    with single_threaded_blas():
+        form = lead._form(training)
+        quadratic = training.loss.is_quadratic and lead.solver in ("auto", "cg", "minres")
+        if quadratic:
+            return _KrylovPath(lead, training, form, iterations).steps(np.asarray(alphas, np.float64))
+        return _one_by_one(lead, training, form, alphas, warm_start)
+
+
+def _one_by_one(
+    lead: KronEstimator, training: Training, form: Any, alphas: Sequence[float], warm_start: bool
+) -> list[PathStep]:
+    """Fit from the largest alpha, the most regular model, to the smallest, each starting where the last one ended."""
+    found, start = [], None
+    for alpha in sorted(alphas, reverse=True):
+        model = copy.copy(lead)
+        model.alpha = float(alpha)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # to stop at the best score is what a path is for
+            model._minimise(training, form, start)
+        history = {name: np.array(values) for name, values in model.history_.items()}
+        found.append(PathStep(model.alpha, history["iteration"], history["score"], history["risk"], model))
+        start = model.solution_.x if warm_start else None
+    return found[::-1]
+
+
+class _KrylovPath:
+    """One Krylov basis, its predictions for the validation edges, and what follows for every alpha and iteration."""
+
+    def __init__(self, lead: KronEstimator, training: Training, form: Any, iterations: Any) -> None:
+        self.lead, self.training, self.form = lead, training, form
+        self.begin = time.perf_counter()
+        validation = lead._validation(form, training)
+        assert validation is not None
+        self.validation: Validation = validation
+        loss = lead._with_intercept(training.loss)
+        intercept = loss.intercept if isinstance(loss, WithIntercept) else None
+        space, zero = form.space, form.space.zero(loss.y)
+        max_iter = _MAX_ITER if lead.max_iter is None else lead.max_iter
+        if not (iterations is None or isinstance(iterations, str)):
+            max_iter = int(max(iterations))
+        solver = choose_solver(space, loss, True) if lead.solver == "auto" else lead.solver
+        check_memory("the Krylov basis", max_iter, space.size)
+        check_memory("its predictions for the validation edges", max_iter, len(validation.y))
+        self.constant = 0.0 if intercept is None else intercept(zero.f)
+        shifts: list[float] = []  # by how much each vector lowers the intercept
+        progress = Progress(f"{type(lead).__name__} path, iteration", max_iter, lead.verbose)
+
+        def told(v: Element) -> None:
+            shifts.append(0.0 if intercept is None else self.constant - intercept(v.f))
+            progress.step()
+
+        self.at_zero = loss.value(zero.f)
+        self.basis: KrylovBasis = krylov_basis(
+            space,
+            loss.curvature(zero.f),
+            space.lift(-loss.gradient(zero.f)),
+            max_iter=max_iter,
+            minimal_residual=solver == "minres",
+            told=told,
+        )
+        self.shifts = np.array(shifts)
+        self.predictions = np.asarray(validation.operator @ self.basis.vectors.T)
+        self.iterations = _scored_iterations(iterations, max(1, self.basis.size))
+
+    def steps(self, alphas: Array) -> list[PathStep]:
+        """Score every alpha and iteration, and make the model of the best iteration of each alpha."""
+        shape = len(alphas), len(self.iterations)
+        scores, risks = np.empty(shape), np.empty(shape)
+        weights = [self.basis.weights(alphas, k) for k in self.iterations]
+        for column, (k, z) in enumerate(zip(self.iterations, weights, strict=True)):
+            predicted = self.predictions[:, :k] @ z + (self.constant - self.shifts[:k] @ z)
+
+            def score(i: int, predicted: Array = predicted, column: int = column) -> None:
+                scores[i, column] = self.validation.score_of(np.ascontiguousarray(predicted[:, i]))
+
+            run_tasks(score, len(alphas), count_threads(self.lead.n_threads))
+            risks[:, column] = [self._risk(alpha, z[:, i]) for i, alpha in enumerate(alphas)]
+        best = np.argmax(np.where(np.isnan(scores), -np.inf, scores), axis=1)
+        chosen = np.zeros((self.basis.size, len(alphas)))
+        for i, column in enumerate(best):
+            k = self.iterations[column]
+            chosen[:k, i] = weights[column][:, i]
+        coefficients = np.ascontiguousarray((self.basis.vectors.T @ chosen.astype(self.training.dtype)).T)
+        seconds = time.perf_counter() - self.begin
+        return [
+            self._step(float(alpha), scores[i], risks[i], int(best[i]), coefficients[i], chosen[:, i], seconds)
+            for i, alpha in enumerate(alphas)
+        ]
+
+    def _risk(self, alpha: float, z: Array) -> float:
+        """Return ``L(p) + ½ α ‖f‖²`` of the weights z, from the small matrix alone."""
+        k, T = len(z), self.basis
+        Tz = T.diagonal[:k] * z
+        Tz[1:] += T.beside[: k - 1] * z[:-1]
+        Tz[:-1] += T.beside[: k - 1] * z[1:]
+        if not (T.minimal_residual and isinstance(self.form.space, Dual)):
+            return self.at_zero - T.length * float(z[0]) + 0.5 * float(z @ Tz) + 0.5 * alpha * float(z @ z)
+        rest = np.append(Tz, T.beside[k - 1] * z[-1])  # the vectors are orthonormal in the plain inner product
+        rest[0] -= T.length
+        return 0.5 * float(rest @ rest) + 0.5 * alpha * float(z @ Tz)
+
+    def _step(
+        self, alpha: float, scores: Array, risks: Array, best: int, x: Array, chosen: Array, seconds: float
+    ) -> PathStep:
+        k = int(self.iterations[best])
+        residual = self.basis.residual(alpha, chosen[:k])
+        converged = residual <= max(self.lead.tol, finest(x))
+        reason = TOLERANCE if converged else f"{LIMIT}: iteration {k} of a path"
+        solution = Solution(x, None, converged, reason, k, self.form.space.n_products, [residual])
+        model = copy.copy(self.lead)
+        model.alpha = alpha
+        history: dict[str, list[Any]] = {
+            "iteration": self.iterations.tolist(),
+            "risk": risks.tolist(),
+            "score": scores.tolist(),
+            "seconds": [seconds] * len(scores),  # all of them came at once
+        }
+        constant = float(self.constant - self.shifts[:k] @ chosen[:k])
+        model._keep(self.form, self.training.rows, solution, constant, k, history)
+        return PathStep(alpha, self.iterations, scores, risks, model)
+
+
+def _scored_iterations(given: Sequence[int] | str | None, last: int) -> Array:
+    """Return the iterations to score: all, those given, or some that lie close at first and ever wider apart."""
+    if isinstance(given, str):
+        return np.arange(1, last + 1)
+    if given is not None:
+        return np.array([k for k in given if k <= last] or [last])
+    return np.unique(np.rint(np.geomspace(1, last, _N_SCORED)).astype(int))
+
+

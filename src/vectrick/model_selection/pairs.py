@@ -1,0 +1,42 @@
+"""The vertices of edges as splitters and scorers need them, from `Edges` or from an array of pairs."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vectrick.data import Edges
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The start and end vertex of each edge, as numbers below ``n_start`` and ``n_end``."""
+
+    start: Array
+    end: Array
+    n_start: int
+    n_end: int
+    one_set: bool
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    @classmethod
+    def of(cls, X: Any, groups: Any = None) -> "Pairs":
+        """Return the vertices of edges: of ``groups``, an n × 2 array of vertices, or else of X."""
+        if isinstance(X, Edges) and groups is None:
+            return cls(X.start, X.end, len(X.start_table), len(X.end_table), X.is_one_set)
+        name, pairs = ("X", X) if groups is None else ("groups", groups)
+        array = np.asarray(pairs)
+        if array.ndim != 2 or array.shape[1] != 2:
+            raise ValueError(
+                f"{name} has shape {array.shape}, but it must be Edges or an array with two columns, the start and the "
+                "end vertex of each edge; for a table of features give such an array as groups"
+            )
+        if len(array) != np.shape(X)[0]:
+            raise ValueError(f"groups has {len(array)} rows, but X has {np.shape(X)[0]} edges")
+        (starts, start), (ends, end) = (np.unique(column, return_inverse=True) for column in array.T)
+        return cls(start.ravel(), end.ravel(), len(starts), len(ends), False)

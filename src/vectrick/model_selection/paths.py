@@ -1,0 +1,220 @@
+"""Scores and models over a grid of alpha and over iterations, for about the price of one fit."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vectrick.data import Edges, VertexTable
+from vectrick.data.splits import NEW
+from vectrick.estimators.base import KronEstimator
+from vectrick.estimators.inputs import as_edges
+from vectrick.estimators.path import PathStep, fit_along
+
+Array = NDArray[Any]
+
+_SHOWN = 3  # vertices named in an error
+
+
+@dataclass(frozen=True)
+class AlphaPath:
+    """What `alpha_path` found.
+
+    Attributes
+    ----------
+    alphas : array
+        The grid.
+    steps : list of PathStep
+        For each alpha the iterations that were scored, their ``scores`` and ``risks``, and the ``model`` of the best.
+    """
+
+    alphas: Array
+    steps: list[PathStep]
+
+    @property
+    def models(self) -> list[Any]:
+        """For each alpha the fitted model of its best iteration."""
+        return [step.model for step in self.steps]
+
+    @property
+    def scores(self) -> Array:
+        """For each alpha the highest score over the iterations."""
+        return np.array([step.best_score for step in self.steps])
+
+    @property
+    def best(self) -> PathStep:
+        """The step with the highest score; of equal ones the one with the largest alpha."""
+        return self.steps[len(self.steps) - 1 - int(np.argmax(self.scores[::-1]))]
+
+    @property
+    def best_model(self) -> Any:
+        """The model with the highest score."""
+        return self.best.model
+
+    def frame(self) -> Any:
+        """Return a pandas frame with a row for each alpha and iteration: its score and its risk."""
+        import pandas as pd
+
+        columns = ("alpha", "iteration", "score", "risk")
+        parts = [
+            (np.full(len(step.scores), step.alpha), step.iterations, step.scores, step.risks) for step in self.steps
+        ]
+        return pd.DataFrame({name: np.concatenate(column) for name, column in zip(columns, zip(*parts, strict=True))})
+
+    def __repr__(self) -> str:
+        best = self.best
+        return (
+            f"<AlphaPath: {len(self.alphas)} alphas from {self.alphas[0]:.3g} to {self.alphas[-1]:.3g}; the best score, "
+            f"{best.best_score:.4f}, at alpha {best.alpha:.3g}, iteration {best.best}>"
+        )
+
+
+def alpha_path(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    alphas: Sequence[float],
+    validation: tuple[Any, Any] | None = None,
+    *,
+    new: str = "both",
+    iterations: Sequence[int] | str | None = None,
+    warm_start: bool = True,
+) -> AlphaPath:
+    """Fit an estimator for every alpha of a grid, and score the iterations of each on validation edges.
+
+    With a quadratic loss (`KronRidge`, `KronRanker`), one Krylov basis of ``max_iter`` vectors (100 if it is None) gives
+    every iterate of ``solver="cg"`` or "minres" for every alpha: the products of one fit, plus O(n k) for each alpha.
+    The other losses are fitted from the largest alpha to the smallest, each starting where the last one ended, and
+    stopped as by ``early_stopping``.
+
+    Parameters
+    ----------
+    estimator : KronRidge, KronSVM, KronLogistic or KronRanker
+        What to fit; it is not changed. Its ``scoring`` says what the score is.
+    X, y : Edges or array, array
+        The training edges and their labels.
+    alphas : sequence of float
+        The grid, positive and increasing.
+    validation : (X, y), optional
+        Edges and labels to score with. By default ``validation_fraction`` of the vertices is held out.
+    new : str
+        Which vertices of the validation edges must not be among those of the training edges: "both", "start", "end" or
+        "neither".
+    iterations : sequence of int or "all", optional
+        With a quadratic loss, the iterations to score; by default about 25 that lie ever wider apart. Predicting them
+        is cheap, but a score takes a sort.
+    warm_start : bool
+        Whether the other losses start from the alpha before.
+
+    Returns
+    -------
+    AlphaPath
+        ``best_model``, ``models``, ``scores``, and all scores as ``frame()``.
+
+    Examples
+    --------
+    >>> import numpy as np, vectrick as vt
+    >>> X, y = vt.datasets.make_checkerboard(200, random_state=0)
+    >>> ridge = vt.KronRidge(vt.Gaussian(gamma=1.0), vt.Gaussian(gamma=1.0), random_state=0)
+    >>> path = vt.alpha_path(ridge, X, y, 2.0 ** np.arange(-20, 21))
+    >>> len(path.models), path.best_model.alpha == path.best.alpha
+    (41, True)
+    """
+    if not isinstance(estimator, KronEstimator):
+        raise TypeError(
+            f"estimator is of type {type(estimator).__name__}, but it must be one of vectrick's, such as vt.KronRidge()"
+        )
+    grid = check_alphas(alphas)
+    if new not in NEW:
+        raise ValueError(f"new is {new!r}, but it must be one of {', '.join(map(repr, NEW))}")
+    _check_iterations(iterations)
+    if validation is not None:
+        if not (isinstance(validation, tuple | list) and len(validation) == 2):
+            raise ValueError(f"validation is of type {type(validation).__name__}, but it must be a pair (X, y)")
+        check_new_vertices(estimator, X, validation[0], new)
+    return AlphaPath(
+        grid, fit_along(estimator, X, y, grid.tolist(), validation, iterations=iterations, warm_start=warm_start)
+    )
+
+
+def check_alphas(alphas: Any, name: str = "alphas") -> Array:
+    """Return a grid as positive numbers in increasing order, or say what is wrong with it."""
+    try:
+        grid = np.asarray(alphas, np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} is {alphas!r}, but it must be a list of positive numbers") from None
+    if grid.ndim != 1 or not len(grid):
+        raise ValueError(f"{name} has shape {grid.shape}, but it must be a list of at least one positive number")
+    for at, alpha in enumerate(grid):
+        if not 0 < alpha < np.inf:
+            raise ValueError(f"{name}[{at}] is {alpha}, but it must be a positive number")
+        if at and alpha <= grid[at - 1]:
+            raise ValueError(f"{name}[{at}] is {alpha} after {grid[at - 1]}, but {name} must be in increasing order")
+    return grid
+
+
+def _check_iterations(iterations: Any) -> None:
+    if iterations is None or iterations == "all":
+        return
+    wrong = isinstance(iterations, str) or not len(iterations)
+    before = 0
+    for k in [] if wrong else iterations:
+        wrong = wrong or isinstance(k, bool) or not isinstance(k, Integral) or k <= before
+        before = int(k) if not wrong else 0
+    if wrong:
+        raise ValueError(f"iterations is {iterations!r}, but it must be 'all' or positive integers in increasing order")
+
+
+def check_new_vertices(estimator: Any, train: Any, validation: Any, new: str) -> None:
+    """Refuse validation edges with a training vertex where the setting says that it is new.
+
+    Vertices are the same where they are so in one table, or have the same id; in plain arrays, the same features.
+    """
+    plain = not isinstance(train, Edges) and not isinstance(validation, Edges)
+    fresh = [as_edges(estimator.__class__(**estimator.get_params(deep=False)), X, reset=True) for X in (train, validation)]
+    first, second = fresh
+    one_set = first.is_one_set and second.is_one_set
+    for side in ("start", "end"):
+        if new not in ("both", side):
+            continue
+        tables: list[VertexTable] = [getattr(edges, f"{side}_table") for edges in fresh]
+        rows = [getattr(edges, side) for edges in fresh]
+        if one_set:
+            rows[0] = np.concatenate([first.start, first.end])
+        names = _names(tables, rows, plain)
+        if names is None:
+            continue
+        shared = names[1].keys() & names[0].keys()
+        if shared:
+            shown = [tables[1].label(row) for row in sorted(names[1][vertex] for vertex in shared)[:_SHOWN]]
+            more = ", …" if len(shared) > _SHOWN else ""
+            raise ValueError(
+                f"validation has {len(shared)} {side} vertices that also train: {', '.join(shown)}{more}; they must be "
+                f"new (vt.vertex_split makes such parts), unless you say new={_without(new, side)!r}"
+            )
+
+
+def _names(tables: list[VertexTable], rows: list[Array], plain: bool) -> list[dict[Any, int]] | None:
+    """Return what tells the vertices of two tables apart, with their rows; None if nothing does."""
+    used = [np.unique(some).tolist() for some in rows]
+    if tables[0] is tables[1]:
+        return [{row: row for row in some} for some in used]
+    if plain:
+        return [
+            {table.features[row].tobytes(): row for row in some} for table, some in zip(tables, used, strict=True)
+        ]
+    if tables[0].ids is not None and tables[1].ids is not None:
+        return [
+            {table.ids[row : row + 1].tolist()[0]: row for row in some}  # type: ignore[index]
+            for table, some in zip(tables, used, strict=True)
+        ]
+    return None
+
+
+def _without(new: str, side: str) -> str:
+    """Return the setting in which that side need not be new."""
+    other = "end" if side == "start" else "start"
+    return other if new == "both" else "neither"
