@@ -251,7 +251,7 @@ class KronEstimator(BaseEstimator):
         scoring = self._auto_scoring(training.held_labels) if self.scoring == "auto" else self.scoring
         everything = form.predictor(np.ones(form.space.size, training.dtype), self.n_threads)
         groups = self._groups_of(training.held)
-        return Validation(everything.operator(training.held), training.held_labels, scoring, groups)
+        return Validation(everything, training.held, training.held_labels, scoring, groups)
 
     def _keep(
         self,

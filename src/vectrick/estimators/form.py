@@ -21,8 +21,8 @@ Maps = tuple[FeatureMap | None, FeatureMap | None]
 FORMS = ("auto", "dual", "primal")
 
 # A factor by pivoted Cholesky is looked for where a side has this many vertices, and pays below this share of them.
-_WORTH_FACTORING = 800
-_WORTH_RANK = 0.4
+WORTH_FACTORING = 800
+WORTH_RANK = 0.4
 
 
 @dataclass(frozen=True)
@@ -110,8 +110,8 @@ def _factor(side: Side, form: str, tolerance: float) -> FeatureMap | None:
     exact = side.kernel.features(side.vertices[:1])
     if exact is not None:
         return side.factor(tolerance, exact.shape[1])
-    worth = m >= _WORTH_FACTORING and tolerance > 0
-    return side.factor(tolerance, int(_WORTH_RANK * m)) if worth else None
+    worth = m >= WORTH_FACTORING and tolerance > 0
+    return side.factor(tolerance, int(WORTH_RANK * m)) if worth else None
 
 
 def _dual_factors(maps: Maps, start: Side, end: Side, dtype: np.dtype[Any]) -> tuple[Any, Any]:

@@ -3,12 +3,15 @@
 import sys
 import time
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score, r2_score
 
+from vectrick.data import Edges
+from vectrick.estimators.predictor import Predictor
 from vectrick.metrics import auc, concordance_index
 from vectrick.solvers import Iterate, Solution
 from vectrick.solvers.solution import CALLBACK
@@ -32,10 +35,12 @@ def why_ended(solution: Solution) -> str:
 
 
 class Validation:
-    """Held-out edges: an operator from coefficients to their predictions, and a score."""
+    """Held-out edges: a predictor, and a score of its predictions."""
 
-    def __init__(self, operator: Any, y: Array, scoring: str, groups: Array | None = None) -> None:
-        self.operator, self.scoring, self.groups = operator, scoring, groups
+    def __init__(
+        self, predictor: Predictor, edges: Edges, y: Array, scoring: str, groups: Array | None = None
+    ) -> None:
+        self.predictor, self.edges, self.scoring, self.groups = predictor, edges, scoring, groups
         values = np.unique(y)
         if scoring in OF_CLASSES and len(values) != 2:
             raise ValueError(
@@ -44,6 +49,15 @@ class Validation:
         if len(values) < 2:
             raise ValueError("the validation labels are all the same, but a score needs different ones")
         self.y = np.where(y == values[1], 1.0, -1.0) if scoring in OF_CLASSES else y
+
+    @cached_property
+    def operator(self) -> Any:
+        """What makes predictions of coefficients; for many one after the other."""
+        return self.predictor.operator(self.edges)
+
+    def predict_all(self, coefficients: Array) -> Array:
+        """Return the predictions of each row of coefficients."""
+        return self.predictor.predict_all(self.edges, coefficients)
 
     def score(self, coefficients: Array, intercept: float) -> float:
         """Return the score of coefficients; one prediction."""

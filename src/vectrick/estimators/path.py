@@ -27,7 +27,7 @@ from vectrick.solvers.space import Dual, Element
 Array = NDArray[Any]
 
 _MAX_ITER = 100  # of a Krylov path: predictions are best after tens of iterations
-_N_SCORED = 30  # about how many iterations are scored if nothing is said
+_N_SCORED = 18  # about how many iterations are scored if nothing is said
 
 
 @dataclass(frozen=True)
@@ -125,33 +125,32 @@ class _KrylovPath:
             told=told,
         )
         self.shifts = np.array(shifts)
-        self.predictions = np.asarray(validation.operator @ self.basis.vectors.T)
+        self.predictions = validation.predict_all(self.basis.vectors)
         self.iterations = _scored_iterations(iterations, max(1, self.basis.size))
 
     def steps(self, alphas: Array) -> list[PathStep]:
         """Score every alpha and iteration, and make the model of the best iteration of each alpha."""
-        shape = len(alphas), len(self.iterations)
-        scores, risks = np.empty(shape), np.empty(shape)
-        weights = [self.basis.weights(alphas, k) for k in self.iterations]
-        for column, (k, z) in enumerate(zip(self.iterations, weights, strict=True)):
-            predicted = self.predictions[:, :k] @ z + (self.constant - self.shifts[:k] @ z)
+        weights = np.zeros((len(alphas), len(self.iterations), self.basis.size))
+        for at, k in enumerate(self.iterations):
+            weights[:, at, :k] = self.basis.weights(alphas, k).T
+        scores = np.empty(weights.shape[:2])
 
-            def score(i: int, predicted: Array = predicted, column: int = column) -> None:
-                scores[i, column] = self.validation.score_of(np.ascontiguousarray(predicted[:, i]))
+        def score(i: int) -> None:
+            constants = self.constant - weights[i] @ self.shifts
+            predicted = weights[i].astype(self.predictions.dtype) @ self.predictions + constants[:, None]
+            scores[i] = [self.validation.score_of(one) for one in predicted]
 
-            run_tasks(score, len(alphas), count_threads(self.lead.n_threads))
-            risks[:, column] = [self._risk(alpha, z[:, i]) for i, alpha in enumerate(alphas)]
+        run_tasks(score, len(alphas), count_threads(self.lead.n_threads))
         best = np.argmax(np.where(np.isnan(scores), -np.inf, scores), axis=1)
-        chosen = np.zeros((self.basis.size, len(alphas)))
-        for i, column in enumerate(best):
-            k = self.iterations[column]
-            chosen[:k, i] = weights[column][:, i]
-        coefficients = np.ascontiguousarray((self.basis.vectors.T @ chosen.astype(self.training.dtype)).T)
+        chosen = weights[np.arange(len(alphas)), best]
+        coefficients = chosen.astype(self.training.dtype) @ self.basis.vectors
         seconds = time.perf_counter() - self.begin
-        return [
-            self._step(float(alpha), scores[i], risks[i], int(best[i]), coefficients[i], chosen[:, i], seconds)
-            for i, alpha in enumerate(alphas)
-        ]
+        found = []
+        for i, alpha in enumerate(alphas.tolist()):
+            risks = np.array([self._risk(alpha, z[:k]) for z, k in zip(weights[i], self.iterations, strict=True)])
+            model = self._model(alpha, scores[i], risks, int(best[i]), coefficients[i], chosen[i], seconds)
+            found.append(PathStep(alpha, self.iterations, scores[i], risks, model))
+        return found
 
     def _risk(self, alpha: float, z: Array) -> float:
         """Return ``L(p) + ½ α ‖f‖²`` of the weights z, from the small matrix alone."""
@@ -165,11 +164,12 @@ class _KrylovPath:
         rest[0] -= T.length
         return 0.5 * float(rest @ rest) + 0.5 * alpha * float(z @ Tz)
 
-    def _step(
-        self, alpha: float, scores: Array, risks: Array, best: int, x: Array, chosen: Array, seconds: float
-    ) -> PathStep:
+    def _model(
+        self, alpha: float, scores: Array, risks: Array, best: int, x: Array, z: Array, seconds: float
+    ) -> KronEstimator:
+        """Return the fitted model with coefficients x."""
         k = int(self.iterations[best])
-        residual = self.basis.residual(alpha, chosen[:k])
+        residual = self.basis.residual(alpha, z[:k])
         converged = residual <= max(self.lead.tol, finest(x))
         reason = TOLERANCE if converged else f"{LIMIT}: iteration {k} of a path"
         solution = Solution(x, None, converged, reason, k, self.form.space.n_products, [residual])
@@ -181,9 +181,9 @@ class _KrylovPath:
             "score": scores.tolist(),
             "seconds": [seconds] * len(scores),  # all of them came at once
         }
-        constant = float(self.constant - self.shifts[:k] @ chosen[:k])
+        constant = float(self.constant - self.shifts @ z)
         model._keep(self.form, self.training.rows, solution, constant, k, history)
-        return PathStep(alpha, self.iterations, scores, risks, model)
+        return model
 
 
 def _scored_iterations(given: Sequence[int] | str | None, last: int) -> Array:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from vectrick.backends.memory import available_memory, format_bytes
+from vectrick.backends.threads import count_threads, even_parts, run_tasks, single_threaded_blas
 from vectrick.data import Edges, VertexTable
 from vectrick.estimators.inputs import Graph
 from vectrick.estimators.side import Side, checked_features
@@ -68,6 +69,35 @@ class Predictor(ABC):
             grid = np.asarray(first @ self.core) @ second.T
             return np.asarray(grid[graph.start, graph.end])
         return np.asarray(self._operator(graph, first, second, once=True) @ self.coefficients)
+
+    def predict_all(self, edges: Edges, coefficients: Array) -> Array:
+        """Return the predictions for edges of each row of coefficients, which are many."""
+        graph, first, second = self._functions(edges)
+        n_pairs, size = first.shape[0] * second.shape[0], first.shape[1] * second.shape[1]
+        filled = max(n_pairs, size) <= min(_SMALL_GRID, _FILLED * max(len(edges), coefficients.shape[1]))
+        dense = not issparse(first) and not issparse(second)
+        if not dense or not filled:
+            operator = self._operator(graph, first, second, once=False)
+            return np.ascontiguousarray((operator @ coefficients.T).T)
+        # Some vectors at a time, for a thread each: two products of matrices, the one that makes them smaller first.
+        out = np.empty((len(coefficients), len(edges)), coefficients.dtype)
+        parts = even_parts(len(coefficients), max(1, len(coefficients) // 8))
+        (u, m), (v, q) = first.shape, second.shape
+        end_first = v * m * (q + u) <= u * q * (m + v)
+
+        def predict(number: int) -> None:
+            rows = slice(*parts[number])
+            cores = self._cores(coefficients[rows])
+            grids = first @ (cores @ second.T) if end_first else (first @ cores) @ second.T
+            out[rows] = grids[:, graph.start, graph.end]
+
+        with single_threaded_blas():
+            run_tasks(predict, len(parts), count_threads(self.n_threads))
+        return out
+
+    @abstractmethod
+    def _cores(self, coefficients: Array) -> Array:
+        """Return the matrix `core` of each row of coefficients."""
 
     def _functions(self, edges: Edges) -> tuple[Graph, Any, Any]:
         """Return the vertices of the edges, and φ and ψ of each."""
@@ -159,6 +189,14 @@ class DualPredictor(Predictor):
         entries = csr_array((self.a, (self.graph.start, self.graph.end)), shape)
         return entries.toarray() if entries.nnz > 0.05 * shape[0] * shape[1] else entries
 
+    def _cores(self, coefficients: Array) -> Array:
+        m, q = len(self.graph.used_start), len(self.graph.used_end)
+        cores = np.zeros((len(coefficients), m * q), coefficients.dtype)
+        place = self.graph.start.astype(np.int64) * q + self.graph.end
+        for core, row in zip(cores, coefficients, strict=True):
+            np.add.at(core, place, row)
+        return cores.reshape(-1, m, q)
+
     @property
     def coefficients(self) -> Array:
         """The dual coefficients of the support edges."""
@@ -189,6 +227,9 @@ class PrimalPredictor(Predictor):
     def core(self) -> Array:
         """The primal coefficients, a row for each start feature and a column for each end feature."""
         return self.w.reshape(self.end_map.rank, self.start_map.rank).T
+
+    def _cores(self, coefficients: Array) -> Array:
+        return coefficients.reshape(-1, self.end_map.rank, self.start_map.rank).transpose(0, 2, 1)
 
     @property
     def coefficients(self) -> Array:

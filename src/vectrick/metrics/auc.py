@@ -14,19 +14,11 @@ def auc(y_true: Any, y_score: Any) -> float:
     >>> auc([-1.0, 1.0, 1.0], [0.2, 0.1, 0.3])
     0.5
     """
-    positive, score = np.asarray(y_true) > 0, np.asarray(y_score)
-    n_positive = int(positive.sum())
-    n_pairs = n_positive * (len(positive) - n_positive)
-    if n_pairs == 0 or np.isnan(score).any():
+    is_positive, score = np.asarray(y_true) > 0, np.asarray(y_score)
+    positive, other = np.sort(score[is_positive]), np.sort(score[~is_positive])
+    n_pairs = len(positive) * len(other)
+    if n_pairs == 0 or np.isnan(positive[-1]) or np.isnan(other[-1]):  # NaN is sorted to the end
         return float("nan")
-    order = np.argsort(score)
-    first = np.ones(len(score), bool)  # of its run of equal scores
-    np.not_equal(score[order[1:]], score[order[:-1]], out=first[1:])
-    places = np.flatnonzero(positive[order])
-    if first.all():
-        ranks = float(places.sum()) + n_positive
-    else:
-        starts = np.append(np.flatnonzero(first), len(score))
-        run = np.cumsum(first)[places] - 1
-        ranks = float((0.5 * (starts[run] + starts[run + 1] + 1)).sum())
-    return (ranks - 0.5 * n_positive * (n_positive + 1)) / n_pairs
+    # Two sorted lists are faster than one order of all scores where one class is rare.
+    below = other.searchsorted(positive, "left").sum() + other.searchsorted(positive, "right").sum()
+    return float(0.5 * below / n_pairs)

@@ -1,0 +1,286 @@
+"""Nested cross-validation: what a model is worth when its parameters are tuned inside the training folds only."""
+
+import itertools
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from vectrick._progress import Progress
+from vectrick.backends.threads import count_threads
+from vectrick.data import Edges
+from vectrick.estimators.base import KronEstimator
+from vectrick.estimators.inputs import as_edges
+from vectrick.estimators.monitor import SCORES
+from vectrick.estimators.path import fit_along
+from vectrick.model_selection.parallel import in_parallel
+from vectrick.model_selection.paths import check_alphas
+from vectrick.model_selection.sharing import Sharing
+from vectrick.model_selection.splitters import Fold, VertexKFold
+
+Array = NDArray[Any]
+
+_NEVER = 10**9  # iterations without a better score: all of them are compared
+
+
+@dataclass(frozen=True)
+class NestedScore:
+    """What `nested_score` found.
+
+    Attributes
+    ----------
+    scores : array of shape (n_repeats, n_folds)
+        The scores on the outer test folds.
+    chosen : list of dict
+        For each outer fold its name, the parameters that the inner folds chose, their inner score and the test score.
+    scoring : str
+        What the score is.
+    """
+
+    scores: Array
+    chosen: list[dict[str, Any]]
+    scoring: str
+
+    @property
+    def mean(self) -> float:
+        """The mean over all folds and repeats."""
+        return float(self.scores.mean())
+
+    @property
+    def spread(self) -> float:
+        """The standard deviation over repeats of the mean over folds; over folds where there is one repeat."""
+        values = self.scores.mean(axis=1) if len(self.scores) > 1 else self.scores[0]
+        return float(values.std(ddof=1)) if len(values) > 1 else float("nan")
+
+    def frame(self) -> Any:
+        """Return a pandas frame with a row for each outer fold: what was chosen, and the scores."""
+        import pandas as pd
+
+        return pd.DataFrame(self.chosen)
+
+    def __repr__(self) -> str:
+        n_repeats, n_folds = self.scores.shape
+        over = f"{n_repeats} repeats" if n_repeats > 1 else f"{n_folds} folds"
+        low, high = self.scores.min(), self.scores.max()
+        return f"<{self.scoring} {self.mean:.3f} ± {self.spread:.3f} over {over}; folds from {low:.3f} to {high:.3f}>"
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """An estimator with every parameter set but alpha, on edges that share its kernels."""
+
+    estimator: KronEstimator
+    shown: dict[str, Any]
+    X: Edges
+    alphas: Array
+
+
+def nested_score(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    param_grid: Any,
+    *,
+    outer: VertexKFold | None = None,
+    inner: VertexKFold | None = None,
+    scoring: str = "auto",
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> NestedScore:
+    """Return the scores of a nested cross-validation whose inner loop chooses kernels, alpha and the iteration.
+
+    In each outer fold, the training edges are split again by their vertices; every combination of the grid is fitted
+    along all its alphas (`alpha_path`, without warm starts) and scored at its iterations. What has the best mean score
+    over the inner folds is fitted to all training edges of the outer fold, for as many iterations, and scored on its
+    test edges, which nothing has seen before.
+
+    Parameters
+    ----------
+    estimator : estimator or list of estimators
+        One or several of vectrick's, such as ``[vt.KronRidge(), vt.KronSVM(max_iter=10, inner_iter=10)]``, to choose the
+        loss as well. ``max_iter`` is the most iterations that are compared (for ridge regression 100 if it is None).
+    X, y : Edges or array, array
+        Edges and labels.
+    param_grid : dict, or list of dicts
+        Values of parameters, such as ``{"start_kernel": [vt.Gaussian(0.1), vt.Gaussian(1.0)], "alpha": [0.1, 1.0]}``;
+        alpha positive and increasing. A list has a grid for each estimator.
+    outer, inner : VertexKFold, optional
+        By default ``VertexKFold(3, 3, random_state=0)``; the inner one with the setting of the outer one, stratified
+        where there are two classes.
+    scoring : str
+        "auc", "average_precision", "concordance", "r2", or "auto": what the first estimator calls so.
+    n_jobs : int, optional
+        How many processes fit at once, a thread each; by default as many as there are CPUs. The scores do not depend on
+        it.
+    verbose : int
+        1 reports progress about twice a second, 2 after each fit.
+
+    Returns
+    -------
+    NestedScore
+        ``scores`` for each repeat and fold, ``mean``, ``spread`` and ``frame()``.
+
+    Notes
+    -----
+    A kernel that does not depend on which vertices train is computed once for all vertices, or factored once, and folds
+    take rows and columns of it.
+
+    Examples
+    --------
+    >>> import vectrick as vt
+    >>> X, y = vt.datasets.make_checkerboard(120, density=0.5, noise=0.0, random_state=0)
+    >>> kernels = [vt.Gaussian(gamma=0.01), vt.Gaussian(gamma=1.0)]
+    >>> grid = {"start_kernel": kernels, "end_kernel": kernels, "alpha": [0.01, 1.0]}
+    >>> found = vt.nested_score(vt.KronRidge(max_iter=10), X, y, grid, outer=vt.VertexKFold(2, 2, random_state=0))
+    >>> found.scores.shape, found.mean > 0.5
+    ((1, 4), True)
+    """
+    estimators = list(estimator) if isinstance(estimator, list | tuple) else [estimator]
+    for one in estimators:
+        if not isinstance(one, KronEstimator):
+            raise TypeError(
+                f"estimator is of type {type(one).__name__}, but it must be one of vectrick's; for others use "
+                "GridSearchCV with cv=vt.VertexKFold(...)"
+            )
+    grids = list(param_grid) if isinstance(param_grid, list | tuple) else [param_grid] * len(estimators)
+    if len(grids) != len(estimators):
+        raise ValueError(f"param_grid has {len(grids)} grids, but there are {len(estimators)} estimators")
+    names = ("auto", *SCORES)
+    if scoring not in names:
+        raise ValueError(f"scoring is {scoring!r}, but it must be one of {', '.join(map(repr, names))}")
+    edges, labels = as_edges(clone(estimators[0]), X, reset=True), np.asarray(y)
+    two_classes = len(np.unique(labels)) == 2
+    outer = VertexKFold(3, 3, random_state=0) if outer is None else outer
+    inner = VertexKFold(3, 3, outer.new, stratify=two_classes, random_state=0) if inner is None else inner
+    if scoring == "auto":
+        scoring = estimators[0]._auto_scoring(labels)
+    candidates = _candidates(estimators, grids, edges, scoring)
+    # All folds, inner ones included, are made and checked before anything is fitted.
+    folds = outer.folds(edges, labels)
+    inner_folds = [_inner_folds(inner, fold, edges, labels) for fold in folds]
+    tasks = [(f, c) for f in range(len(folds)) for c in range(len(candidates))]
+    progress = Progress("nested_score", len(tasks) + len(folds), verbose)
+    n_jobs = count_threads(n_jobs)
+    compared = in_parallel(
+        _compare, [(candidates[c], labels, inner_folds[f]) for f, c in tasks], n_jobs, lambda _: progress.step()
+    )
+    tables = dict(zip(tasks, compared, strict=True))
+    best = [_choose(candidates, [tables[f, c] for c in range(len(candidates))]) for f in range(len(folds))]
+    values = np.where(labels == labels.max(), 1.0, -1.0) if two_classes else labels
+    judged = in_parallel(
+        _judge,
+        [(*one[:3], labels, values, fold, scoring) for one, fold in zip(best, folds, strict=True)],
+        n_jobs,
+        lambda score: progress.step(f"{scoring} {score:.3f}"),
+    )
+    chosen = [
+        {"fold": fold.name, **one.shown, "alpha": alpha, "iteration": iteration, "inner_score": inner_score, "score": score}
+        for fold, (one, alpha, iteration, inner_score), score in zip(folds, best, judged, strict=True)
+    ]
+    return NestedScore(np.array(judged).reshape(outer.n_repeats, -1), chosen, scoring)
+
+
+def _compare(candidate: _Candidate, labels: Array, folds: list[Fold]) -> Array:
+    """Return the mean scores over inner folds, a row for each alpha and a column for each iteration."""
+    tables = []
+    for fold in folds:
+        train, test = ((candidate.X[rows], labels[rows]) for rows in (fold.train, fold.test))
+        steps = fit_along(candidate.estimator, *train, candidate.alphas.tolist(), test, warm_start=False)
+        tables.append(_table(steps))
+    return _mean(tables)
+
+
+def _judge(
+    candidate: _Candidate, alpha: float, iteration: int, labels: Array, values: Array, fold: Fold, scoring: str
+) -> float:
+    """Return the score on the test edges of a fold, of the candidate that was chosen for it."""
+    model = _fixed(candidate.estimator, alpha, iteration)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the number of iterations was chosen
+        model.fit(candidate.X[fold.train], labels[fold.train])
+    test = candidate.X[fold.test]
+    return float(SCORES[scoring](values[fold.test], model._decide(test), model._groups_of(test)))
+
+
+def _candidates(estimators: list[Any], grids: list[Any], edges: Edges, scoring: str) -> list[_Candidate]:
+    """Return an estimator for every combination of parameters but alpha, with kernels that the folds share."""
+    found = []
+    sharing: dict[float, Sharing] = {}
+    for estimator, grid in zip(estimators, grids, strict=True):
+        if not isinstance(grid, Mapping):
+            raise TypeError(f"param_grid is of type {type(grid).__name__}, but it must be a dict of lists of values")
+        alphas = check_alphas(grid.get("alpha", [estimator.alpha]), "param_grid['alpha']")
+        others = {name: list(values) for name, values in grid.items() if name != "alpha"}
+        for values in itertools.product(*others.values()):
+            parameters = dict(zip(others, values, strict=True))
+            one = clone(estimator).set_params(**parameters)
+            share = sharing.setdefault(float(one.factor_tol), Sharing(edges, float(one.factor_tol)))
+            X, start, end = share.of(one.start_kernel, one.end_kernel)
+            shown = {"estimator": type(estimator).__name__, **parameters} if len(estimators) > 1 else parameters
+            one.set_params(start_kernel=start, end_kernel=end, scoring=scoring, n_threads=1)
+            one.set_params(n_iter_no_change=_NEVER, n_start_features=None, verbose=0)
+            found.append(_Candidate(one, shown, X, alphas))
+    return found
+
+
+def _inner_folds(inner: VertexKFold, fold: Fold, edges: Edges, labels: Array) -> list[Fold]:
+    """Return the folds of the training edges of a fold, as positions among all edges."""
+    rows = fold.train
+    try:
+        parts = inner.folds(edges[rows], labels[rows])
+    except ValueError as error:
+        raise ValueError(f"inner folds of {fold.name}: {error}") from None
+    return [Fold(part.name, rows[part.train], rows[part.test]) for part in parts]
+
+
+def _table(steps: Any) -> Array:
+    """Return the scores, a row for each alpha and a column for each iteration from 1, those between filled in."""
+    rows = []
+    for step in steps:
+        every = np.arange(1, step.iterations[-1] + 1)
+        row = np.full(len(every), np.nan)
+        row[step.iterations - 1] = step.scores
+        rows.append(row)
+    return _pad(rows)
+
+
+def _pad(rows: Iterable[Array]) -> Array:
+    """Return rows as a matrix; one that ended early stays where it ended."""
+    rows = list(rows)
+    width = max(len(row) for row in rows)
+    return np.array([np.append(row, np.full(width - len(row), row[-1])) for row in rows])
+
+
+def _mean(tables: list[Array]) -> Array:
+    """Return the mean over inner folds; a score that is not known in all of them is NaN."""
+    width = max(table.shape[1] for table in tables)
+    wide = [np.pad(table, ((0, 0), (0, width - table.shape[1])), mode="edge") for table in tables]
+    return np.asarray(np.mean(wide, axis=0))
+
+
+def _choose(candidates: list[_Candidate], tables: list[Array]) -> tuple[_Candidate, float, int, float]:
+    """Return the candidate, alpha and iteration with the best mean score; of equal ones the most regular."""
+    best: tuple[_Candidate, float, int, float] | None = None
+    for candidate, table in zip(candidates, tables, strict=True):
+        if np.isnan(table).all():
+            continue
+        score = float(np.nanmax(table))
+        rows, columns = np.nonzero(table == score)
+        if best is None or score > best[3]:
+            best = candidate, float(candidate.alphas[rows[-1]]), int(columns[rows == rows[-1]][0]) + 1, score
+    if best is None:
+        raise ValueError("no candidate has a score on the inner folds: the predictions are NaN or constant")
+    return best
+
+
+def _fixed(estimator: KronEstimator, alpha: float, iteration: int) -> KronEstimator:
+    """Return the estimator that makes just so many iterations of the solver that was compared."""
+    solver = estimator.solver
+    if solver == "auto":
+        solver = "cg" if estimator._loss_type.is_quadratic else "newton" if estimator._loss_type.is_smooth else "box"
+    return clone(estimator).set_params(alpha=alpha, max_iter=iteration, solver=solver, early_stopping=False)
