@@ -20,7 +20,16 @@ if TYPE_CHECKING:
     from vectrick.estimators import KronLogistic, KronRanker, KronRidge, KronSVM, from_svc
     from vectrick.kernels import Cosine, Function, Gaussian, KernelWarning, Linear, Polynomial, Precomputed, Tanimoto
     from vectrick.metrics import concordance_index, interaction_concordance
-    from vectrick.model_selection import VertexKFold, alpha_path, vertex_split
+    from vectrick.model_selection import (
+        VertexKFold,
+        alpha_path,
+        baselines,
+        compare,
+        get_scorer,
+        leave_out_predictions,
+        nested_score,
+        vertex_split,
+    )
     from vectrick.operators import KronOperator, LowRank, Operator, Plan, kron
 
 _NAMES = {
@@ -37,7 +46,16 @@ _NAMES = {
         "Tanimoto",
     ],
     "vectrick.metrics": ["concordance_index", "interaction_concordance"],
-    "vectrick.model_selection": ["VertexKFold", "alpha_path", "vertex_split"],
+    "vectrick.model_selection": [
+        "VertexKFold",
+        "alpha_path",
+        "baselines",
+        "compare",
+        "get_scorer",
+        "leave_out_predictions",
+        "nested_score",
+        "vertex_split",
+    ],
     "vectrick.operators": ["KronOperator", "LowRank", "Operator", "Plan", "kron"],
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
@@ -63,11 +81,16 @@ __all__ = [
     "VertexKFold",
     "__version__",
     "alpha_path",
+    "baselines",
+    "compare",
     "concordance_index",
     "datasets",
     "from_svc",
+    "get_scorer",
     "interaction_concordance",
     "kron",
+    "leave_out_predictions",
+    "nested_score",
     "vertex_split",
 ]
 

@@ -1,6 +1,23 @@
 """Honest evaluation: splits by vertices, scorers, paths over alpha, nested tuning, shortcuts, comparisons."""
 
+from vectrick.model_selection.baselines import baselines
+from vectrick.model_selection.comparison import compare
+from vectrick.model_selection.nested import NestedScore, nested_score
 from vectrick.model_selection.paths import AlphaPath, alpha_path
+from vectrick.model_selection.scorers import get_scorer
+from vectrick.model_selection.shortcuts import leave_out_predictions
 from vectrick.model_selection.splitters import VertexKFold, VertexSplit, vertex_split
 
-__all__ = ["AlphaPath", "VertexKFold", "VertexSplit", "alpha_path", "vertex_split"]
+__all__ = [
+    "AlphaPath",
+    "NestedScore",
+    "VertexKFold",
+    "VertexSplit",
+    "alpha_path",
+    "baselines",
+    "compare",
+    "get_scorer",
+    "leave_out_predictions",
+    "nested_score",
+    "vertex_split",
+]

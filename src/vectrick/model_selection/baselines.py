@@ -1,0 +1,328 @@
+"""What a model of edges has to beat: linear models, neighbours, LIBSVM and trees on concatenated features, means.
+
+Their features of an edge are those of its start vertex followed by those of its end vertex. They come from
+scikit-learn; what is added here is the concatenation, and the search for one parameter over vertex-disjoint folds.
+"""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.linear_model import SGDClassifier, SGDRegressor
+from sklearn.neighbors import NearestNeighbors
+from sklearn.svm import SVC, SVR
+from sklearn.utils import check_random_state
+
+from vectrick.data import Edges
+from vectrick.estimators.inputs import as_real_labels
+from vectrick.estimators.side import check_memory
+from vectrick.model_selection.scorers import get_scorer
+from vectrick.model_selection.splitters import Fold, VertexKFold
+
+Array = NDArray[Any]
+
+class Baseline(BaseEstimator):
+    """A baseline for edges: two classes of any kind, or real-valued labels.
+
+    ``decision_function`` gives real-valued predictions, ``predict`` classes where there are two.
+    """
+
+    def fit(self, X: Edges, y: Any) -> Self:
+        """Train on edges."""
+        if not isinstance(X, Edges):
+            raise TypeError(f"X is of type {type(X).__name__}, but it must be Edges")
+        labels = np.asarray(y)
+        values = np.unique(labels)
+        self.classes_ = values if len(values) == 2 else None
+        coded = np.where(labels == values[1], 1.0, -1.0) if len(values) == 2 else as_real_labels(labels, len(X))
+        self._fit(X, coded)
+        return self
+
+    @abstractmethod
+    def _fit(self, X: Edges, y: Array) -> None:
+        """Train on edges with labels of ±1, or real-valued ones."""
+
+    @abstractmethod
+    def decision_function(self, X: Edges) -> Array:
+        """Return the real-valued predictions for edges."""
+
+    def predict(self, X: Edges) -> Array:
+        """Return the class of each edge, or the prediction where labels are real-valued."""
+        score = self.decision_function(X)
+        return score if self.classes_ is None else np.asarray(self.classes_[(score > 0).astype(int)])
+
+
+class SGD(Baseline):
+    """A linear model of concatenated features by stochastic gradient descent, as the paper compares with.
+
+    Parameters
+    ----------
+    loss : str
+        "hinge" or "log_loss" for classes; values are fitted with the squared loss.
+    penalties : sequence of float
+        The weights of the regularizer to choose from, by vertex-disjoint inner folds.
+    n_updates : int
+        The number of updates; at least one pass over the edges is made.
+    scale : bool
+        Whether to standardise the features first.
+    random_state : int, optional
+        A seed.
+    """
+
+    def __init__(
+        self,
+        loss: str = "hinge",
+        penalties: Sequence[float] = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2),
+        n_updates: int = 10**6,
+        scale: bool = True,
+        random_state: Any = 0,
+    ) -> None:
+        self.loss = loss
+        self.penalties = penalties
+        self.n_updates = n_updates
+        self.scale = scale
+        self.random_state = random_state
+
+    def _fit(self, X: Edges, y: Array) -> None:
+        self.rows_ = Rows(X, self.scale)
+        rows = self.rows_.of(X)
+
+        def score(penalty: float, fold: Fold) -> float:
+            model = self._model(penalty, len(fold.train)).fit(rows[fold.train], y[fold.train])
+            return _score(y[fold.test], _decide(model, rows[fold.test]))
+
+        self.penalty_ = _search(self.penalties, score, X, y, self.random_state)
+        self.model_ = self._model(self.penalty_, len(y)).fit(rows, y)
+
+    def _model(self, penalty: float, n_edges: int) -> Any:
+        passes = max(1, round(self.n_updates / n_edges))
+        common: dict[str, Any] = {"alpha": penalty, "max_iter": passes, "tol": None, "random_state": self.random_state}
+        return SGDClassifier(loss=self.loss, **common) if self.classes_ is not None else SGDRegressor(**common)
+
+    def decision_function(self, X: Edges) -> Array:
+        """Return the real-valued predictions for edges."""
+        return _decide(self.model_, self.rows_.of(X))
+
+
+class Neighbours(Baseline):
+    """The mean label of the k nearest edges in concatenated features.
+
+    Parameters
+    ----------
+    ks : sequence of int
+        The numbers of neighbours to choose from, by vertex-disjoint inner folds.
+    random_state : int, optional
+        A seed of the inner folds.
+    """
+
+    def __init__(self, ks: Sequence[int] = (1, 2, 4, 8, 16, 32, 64, 128), random_state: Any = 0) -> None:
+        self.ks = ks
+        self.random_state = random_state
+
+    def _fit(self, X: Edges, y: Array) -> None:
+        self.rows_ = Rows(X)
+        rows = self.rows_.of(X)
+        means: dict[str, Array] = {}  # one query for the most neighbours serves all k
+
+        def score(k: int, fold: Fold) -> float:
+            if fold.name not in means:
+                found = NearestNeighbors().fit(rows[fold.train])
+                means[fold.name] = _neighbour_means(found, rows[fold.test], y[fold.train], max(self.ks))
+            some = means[fold.name]
+            return _score(y[fold.test], some[:, min(k, some.shape[1]) - 1])
+
+        self.k_ = _search(self.ks, score, X, y, self.random_state)
+        self.labels_, self.model_ = y, NearestNeighbors().fit(rows)
+
+    def decision_function(self, X: Edges) -> Array:
+        """Return the mean label of the nearest edges."""
+        return _neighbour_means(self.model_, self.rows_.of(X), self.labels_, self.k_)[:, -1]
+
+
+class LibSVM(Baseline):
+    """LIBSVM with a Gaussian kernel on concatenated features, which is the product of Gaussian vertex kernels.
+
+    Parameters
+    ----------
+    C : float
+        The inverse of alpha.
+    gamma : float or str
+        The width, as in scikit-learn's ``SVC``.
+    max_edges : int
+        The most edges to train on, drawn at random where there are more: its time grows with their square.
+    random_state : int, optional
+        The seed of that draw.
+    """
+
+    def __init__(
+        self, C: float = 1.0, gamma: float | str = "scale", max_edges: int = 10_000, random_state: Any = 0
+    ) -> None:
+        self.C = C
+        self.gamma = gamma
+        self.max_edges = max_edges
+        self.random_state = random_state
+
+    def _fit(self, X: Edges, y: Array) -> None:
+        taken = np.arange(len(y))
+        if len(y) > self.max_edges:
+            taken = np.sort(check_random_state(self.random_state).permutation(len(y))[: self.max_edges])
+            if len(np.unique(y[taken])) < 2:
+                raise ValueError(f"max_edges is {self.max_edges}, but so many edges have one label only; raise it")
+        self.rows_ = Rows(X)
+        kind = SVC if self.classes_ is not None else SVR
+        self.model_ = kind(C=self.C, gamma=self.gamma, cache_size=1000).fit(self.rows_.of(X[taken]), y[taken])
+
+    def decision_function(self, X: Edges) -> Array:
+        """Return the decision values."""
+        return _decide(self.model_, self.rows_.of(X))
+
+
+class BoostedTrees(Baseline):
+    """Gradient-boosted trees on concatenated features, scikit-learn's histogram-based ones.
+
+    Parameters
+    ----------
+    max_iter : int
+        The number of trees.
+    random_state : int, optional
+        A seed.
+    """
+
+    def __init__(self, max_iter: int = 100, random_state: Any = 0) -> None:
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def _fit(self, X: Edges, y: Array) -> None:
+        kind = HistGradientBoostingClassifier if self.classes_ is not None else HistGradientBoostingRegressor
+        self.rows_ = Rows(X)
+        # Without early stopping, which would hold out edges at random, not vertices.
+        self.model_ = kind(max_iter=self.max_iter, early_stopping=False, random_state=self.random_state)
+        self.model_.fit(self.rows_.of(X), y)
+
+    def decision_function(self, X: Edges) -> Array:
+        """Return the real-valued predictions for edges."""
+        return _decide(self.model_, self.rows_.of(X))
+
+
+class VertexMean(Baseline):
+    """What the vertices alone tell: the mean label of the edges of the start vertex plus that of the end vertex.
+
+    It knows nothing of a vertex without training edges, for which it takes the mean of all labels; so it is at chance
+    where both vertices are new, and what it reaches elsewhere is no interaction.
+
+    Parameters
+    ----------
+    prior : float
+        How many edges with the mean of all labels each vertex is given beside its own.
+    """
+
+    def __init__(self, prior: float = 1.0) -> None:
+        self.prior = prior
+
+    def _fit(self, X: Edges, y: Array) -> None:
+        self.mean_ = float(y.mean())
+        self.means_ = {}
+        for side in ("start", "end"):
+            table, rows = getattr(X, f"{side}_table"), getattr(X, side)
+            sums = np.bincount(rows, y - self.mean_, minlength=len(table))
+            self.means_[side] = table, sums / (np.bincount(rows, minlength=len(table)) + self.prior)
+
+    def decision_function(self, X: Edges) -> Array:
+        """Return the sums of the means of both vertices."""
+        total = np.full(len(X), self.mean_)
+        for side in ("start", "end"):
+            table, means = self.means_[side]
+            if getattr(X, f"{side}_table") is not table:
+                raise ValueError(
+                    f"X has another {side} table than the training edges, so that their vertices cannot be told: make "
+                    "one Edges of all, and slice it"
+                )
+            total += means[getattr(X, side)]
+        return total
+
+
+class Rows:
+    """Concatenated features of edges, in single precision, standardised over the training edges if asked for."""
+
+    def __init__(self, X: Edges, scale: bool = False) -> None:
+        self.shift: list[Array] = []
+        self.spread: list[Array] = []
+        for rows, features in _sides(X):
+            used, counts = np.unique(rows, return_counts=True)
+            values = _dense(features[used])
+            mean = np.average(values, axis=0, weights=counts) if scale else np.zeros(values.shape[1])
+            spread = np.sqrt(np.average((values - mean) ** 2, axis=0, weights=counts)) if scale else np.ones_like(mean)
+            self.shift.append(mean)
+            self.spread.append(np.where(spread > 0, spread, 1.0))
+
+    def of(self, X: Edges) -> Array:
+        """Return a row for each edge."""
+        n_columns = [len(shift) for shift in self.shift]
+        check_memory("the table of concatenated features", len(X), sum(n_columns))
+        out = np.empty((len(X), sum(n_columns)), np.float32)
+        columns = slice(0, n_columns[0]), slice(n_columns[0], None)
+        for (rows, features), some, shift, spread in zip(_sides(X), columns, self.shift, self.spread, strict=True):
+            out[:, some] = ((_dense(features) - shift) / spread).astype(np.float32)[rows]
+        return out
+
+
+def _sides(X: Edges) -> list[tuple[Array, Any]]:
+    return [(X.start, X.start_table.features), (X.end, X.end_table.features)]
+
+
+def _dense(features: Any) -> Array:
+    return np.asarray(features.toarray() if issparse(features) else features)
+
+
+def _decide(model: Any, rows: Array) -> Array:
+    decide = model.decision_function if hasattr(model, "decision_function") else model.predict
+    return np.asarray(decide(rows), np.float64)
+
+
+def _score(y: Array, score: Array) -> float:
+    return get_scorer("concordance").score(y, score)
+
+
+def _neighbour_means(found: Any, rows: Array, y: Array, k: int) -> Array:
+    """Return the mean labels of the 1, 2, … k nearest."""
+    nearest = found.kneighbors(rows, min(k, len(y)), return_distance=False)
+    return np.asarray(np.cumsum(y[nearest], axis=1) / np.arange(1, nearest.shape[1] + 1))
+
+
+def _search(values: Sequence[Any], score: Any, X: Edges, y: Array, random_state: Any) -> Any:
+    """Return the value with the best mean score over three inner folds that share no vertex.
+
+    They are the diagonal blocks of 3 × 3; where one of them has one label only, three folds of edges.
+    """
+    if len(values) == 1:
+        return values[0]
+    two_classes = len(np.unique(y)) == 2
+    try:
+        folds = VertexKFold(3, 3, stratify=two_classes, random_state=random_state).folds(X, y)
+    except ValueError:
+        folds = VertexKFold(3, 3, "neither", stratify=two_classes, strict=False, random_state=random_state).folds(X, y)
+    diagonal = folds if len(folds) == 3 else folds[::4]
+    means = [np.mean([score(value, fold) for fold in diagonal]) for value in values]
+    return values[int(np.argmax(means))]
+
+
+def baselines(random_state: Any = 0) -> dict[str, Baseline]:
+    """Return the baselines by name, for `compare`: those of the paper, LIBSVM, trees, and the means of the vertices.
+
+    >>> import vectrick as vt
+    >>> list(vt.baselines())
+    ['SGD hinge', 'SGD logistic', 'KNN', 'LIBSVM', 'boosted trees', 'vertex mean']
+    """
+    return {
+        "SGD hinge": SGD("hinge", random_state=random_state),
+        "SGD logistic": SGD("log_loss", random_state=random_state),
+        "KNN": Neighbours(random_state=random_state),
+        "LIBSVM": LibSVM(random_state=random_state),
+        "boosted trees": BoostedTrees(random_state=random_state),
+        "vertex mean": VertexMean(),
+    }

@@ -1,0 +1,144 @@
+"""Several methods on the same folds: mean, spread and seconds of each."""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from vectrick._progress import Progress
+from vectrick._warnings import warn
+from vectrick.data import Edges
+from vectrick.model_selection.baselines import baselines as all_baselines
+from vectrick.model_selection.pairs import Pairs
+from vectrick.model_selection.scorers import EdgeScorer, get_scorer, predictions
+from vectrick.model_selection.splitters import VertexKFold
+
+Array = NDArray[Any]
+
+
+def compare(
+    estimators: Any,
+    X: Edges,
+    y: Any,
+    *,
+    cv: VertexKFold | None = None,
+    scoring: str = "auto",
+    baselines: bool | Mapping[str, Any] = True,
+    per_fold: bool = False,
+    verbose: int = 0,
+) -> Any:
+    """Compare methods on the same folds of vertices.
+
+    The methods run one after the other, each with all CPUs, so that the seconds can be compared. One that fails gets a
+    warning and NaN, and the others go on.
+
+    Parameters
+    ----------
+    estimators : estimator, list of estimators, or dict
+        Methods that take Edges; a dict gives them names.
+    X, y : Edges, array
+        Edges and labels.
+    cv : VertexKFold, optional
+        The folds, by default ``VertexKFold(3, 3, random_state=0)``; with ``n_repeats`` the spread is over repeats.
+    scoring : str
+        A name that `get_scorer` knows, or "auto": "auc" for two classes, "concordance" for values.
+    baselines : bool or dict
+        Whether to compare with `baselines` as well, or which ones.
+    per_fold : bool
+        Whether to return a row for each method and fold.
+    verbose : int
+        1 reports progress about twice a second, 2 after each fold.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each method, the best first: "mean", "spread" (the standard deviation over repeats of the mean over
+        folds; over folds where there is one repeat), "lowest" and "highest" fold, "seconds" for all folds, of which
+        "fit" and "predict".
+
+    Examples
+    --------
+    >>> import vectrick as vt
+    >>> X, y = vt.datasets.make_checkerboard(100, noise=0.0, random_state=0)
+    >>> svm = vt.KronSVM(vt.Gaussian(1.0), vt.Gaussian(1.0), alpha=0.1)
+    >>> trees = {"trees": vt.baselines()["boosted trees"]}
+    >>> found = vt.compare({"KronSVM": svm}, X, y, cv=vt.VertexKFold(2, 2, random_state=0), baselines=trees)
+    >>> sorted(found.index), list(found.columns)
+    (['KronSVM', 'trees'], ['mean', 'spread', 'lowest', 'highest', 'seconds', 'fit', 'predict'])
+    """
+    import pandas as pd
+
+    if not isinstance(X, Edges):
+        raise TypeError(f"X is of type {type(X).__name__}, but it must be Edges")
+    methods = _named(estimators)
+    if baselines:
+        methods |= dict(baselines) if isinstance(baselines, Mapping) else dict(all_baselines())
+    labels = np.asarray(y)
+    if scoring == "auto":
+        scoring = "auc" if len(np.unique(labels)) == 2 else "concordance"
+    scorer = get_scorer(scoring)
+    cv = VertexKFold(3, 3, random_state=0) if cv is None else cv
+    folds = cv.folds(X, labels)
+    progress = Progress("compare", len(methods) * len(folds), verbose)
+    rows = []
+    for name, method in methods.items():
+        for number, fold in enumerate(folds):
+            try:
+                row = _run(method, X, labels, fold, scorer)
+            except Exception as error:
+                warn(f"{name} failed in {fold.name}: {type(error).__name__}: {error}", UserWarning)
+                row = {"score": float("nan"), "fit": float("nan"), "predict": float("nan")}
+            repeat = number // (len(folds) // cv.n_repeats)
+            rows.append({"method": name, "repeat": repeat, "fold": fold.name, **row})
+            progress.step(f"{name}, {fold.name}: {scoring} {row['score']:.3f}")
+    found = pd.DataFrame(rows)
+    return found if per_fold else _summary(found)
+
+
+def _named(estimators: Any) -> dict[str, Any]:
+    """Return the methods with names."""
+    if isinstance(estimators, Mapping):
+        return dict(estimators)
+    found: dict[str, Any] = {}
+    for estimator in estimators if isinstance(estimators, list | tuple) else [estimators]:
+        name = base = type(estimator).__name__
+        while name in found:
+            name = f"{base} {2 if name == base else int(name.rpartition(' ')[2]) + 1}"
+        found[name] = estimator
+    return found
+
+
+def _run(method: Any, X: Edges, y: Array, fold: Any, scorer: EdgeScorer) -> dict[str, float]:
+    """Train and predict in one fold; return the score and the seconds of both."""
+    begin = time.perf_counter()
+    model = clone(method).fit(X[fold.train], y[fold.train])
+    fitted = time.perf_counter()
+    test = X[fold.test]
+    score = predictions(model, test)
+    predicted = time.perf_counter()
+    reached = scorer.score(y[fold.test], score, Pairs.of(test))
+    return {"score": reached, "fit": fitted - begin, "predict": predicted - fitted}
+
+
+def _summary(rows: Any) -> Any:
+    """Return a row for each method, the best first."""
+    import pandas as pd
+
+    found = {}
+    for name, some in rows.groupby("method", sort=False):
+        means = some.groupby("repeat")["score"].mean()
+        spread = means.std() if len(means) > 1 else some["score"].std()
+        fit, predict = some["fit"].sum(), some["predict"].sum()
+        found[name] = {
+            "mean": some["score"].mean(),
+            "spread": spread,
+            "lowest": some["score"].min(),
+            "highest": some["score"].max(),
+            "seconds": fit + predict,
+            "fit": fit,
+            "predict": predict,
+        }
+    return pd.DataFrame.from_dict(found, orient="index").sort_values("mean", ascending=False)

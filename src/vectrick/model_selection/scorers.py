@@ -1,0 +1,98 @@
+"""Scores of fitted models as scikit-learn scorers, those within vertices and those of interactions included."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import average_precision_score, r2_score
+
+from vectrick.estimators.inputs import as_edges
+from vectrick.metrics import auc, concordance_index, interaction_concordance
+from vectrick.model_selection.pairs import Pairs
+
+Array = NDArray[Any]
+
+
+def _within(side: str) -> Callable[[Array, Array, Pairs], float]:
+    return lambda y, score, pairs: concordance_index(y, score, getattr(pairs, side), average="groups")
+
+
+# Labels (positive and negative numbers where there are two classes), predictions, and the vertices of the edges.
+_SCORES: dict[str, Callable[[Array, Array, Any], float]] = {
+    "auc": lambda y, score, pairs: auc(y, score),
+    "average_precision": lambda y, score, pairs: float(average_precision_score(y > 0, score)),
+    "r2": lambda y, score, pairs: float(r2_score(y, score)),
+    "concordance": lambda y, score, pairs: concordance_index(y, score),
+    "concordance_per_start": _within("start"),
+    "concordance_per_end": _within("end"),
+    "interaction_concordance": lambda y, score, pairs: interaction_concordance(y, score, pairs.start, pairs.end),
+}
+_OF_CLASSES = ("auc", "average_precision")
+_OF_VERTICES = ("concordance_per_start", "concordance_per_end", "interaction_concordance")
+
+
+class EdgeScorer:
+    """A scorer for edges: ``scorer(estimator, X, y)`` is a number, and more is better; see `get_scorer`."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, estimator: Any, X: Any, y: Any) -> float:
+        """Return the score of the predictions of a fitted estimator."""
+        return self.score(y, predictions(estimator, X), self._pairs(estimator, X))
+
+    def score(self, y: Any, score: Any, pairs: Pairs | None = None) -> float:
+        """Return the score of predictions; it is NaN where it is not defined, as with one class only."""
+        labels = np.asarray(y)
+        values = np.unique(labels)
+        if len(values) == 2:
+            labels = np.where(labels == values[1], 1.0, -1.0) if self.name != "r2" else labels
+        elif self.name in _OF_CLASSES and len(values) > 2:
+            raise ValueError(f"scoring is {self.name!r}, which needs two classes, but y has {len(values)} values")
+        return float(_SCORES[self.name](labels, np.asarray(score), pairs))
+
+    def _pairs(self, estimator: Any, X: Any) -> Pairs | None:
+        if self.name not in _OF_VERTICES:
+            return None
+        known = getattr(estimator, "n_start_features", None) is not None and not hasattr(X, "start_table")
+        return Pairs.of(as_edges(estimator, X, reset=False) if known else X)
+
+    def __repr__(self) -> str:
+        return f"get_scorer({self.name!r})"
+
+
+def get_scorer(name: str) -> EdgeScorer:
+    """Return a score by its name, for the argument ``scoring`` of scikit-learn's functions and of `compare`.
+
+    Parameters
+    ----------
+    name : str
+        - "auc", "average_precision": for two classes;
+        - "r2": for real-valued labels;
+        - "concordance": the share of pairs of edges in the right order (`concordance_index`); for two classes the AUC;
+        - "concordance_per_start", "concordance_per_end": its mean over start or end vertices, within each: whether the
+          model ranks the targets of a drug, not only the drugs;
+        - "interaction_concordance": whether the model ranks interactions, or only main effects.
+
+    Examples
+    --------
+    >>> import vectrick as vt
+    >>> from sklearn.model_selection import cross_val_score
+    >>> X, y = vt.datasets.make_checkerboard(60, density=0.5, random_state=0)
+    >>> model, cv = vt.KronSVM("gaussian", "gaussian"), vt.VertexKFold(2, 2, random_state=0)
+    >>> cross_val_score(model, X, y, cv=cv, scoring=vt.get_scorer("concordance_per_start")).shape
+    (4,)
+    """
+    if name not in _SCORES:
+        raise ValueError(f"scoring is {name!r}, but it must be one of {', '.join(map(repr, _SCORES))}")
+    return EdgeScorer(name)
+
+
+def predictions(estimator: Any, X: Any) -> Array:
+    """Return real-valued predictions: decision values, else probabilities of the second class, else predictions."""
+    if hasattr(estimator, "decision_function"):
+        return np.asarray(estimator.decision_function(X))
+    if hasattr(estimator, "predict_proba"):
+        return np.asarray(estimator.predict_proba(X))[:, 1]
+    return np.asarray(estimator.predict(X))

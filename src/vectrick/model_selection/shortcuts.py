@@ -1,0 +1,71 @@
+"""Leave-one-out predictions of ridge regression on complete graphs, without training again."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vectrick.estimators import KronRidge
+from vectrick.solvers.leave_out import LEAVE, leave_out
+
+Array = NDArray[Any]
+
+
+def leave_out_predictions(estimator: KronRidge, X: Any, y: Any, leave: str = "both") -> Array:
+    """Return for every edge of a complete graph the prediction of a model that was trained without it.
+
+    In closed form from one eigendecomposition of each kernel (for "both", of the kernel of the smaller side without
+    each of its vertices), where training again would take a model for every edge or vertex.
+
+    Parameters
+    ----------
+    estimator : KronRidge
+        The model: its kernels and its alpha, without intercept. It is not changed.
+    X, y : Edges or array, array
+        A complete graph, every pair of a start and an end vertex once, and its labels.
+    leave : str
+        What the model for an edge has not seen: "edge" the edge itself, "start" all edges of its start vertex, "end"
+        all of its end vertex, "both" all edges of either (the zero-shot setting).
+
+    Returns
+    -------
+    array
+        A prediction for each edge, in the order of X.
+
+    Examples
+    --------
+    >>> import numpy as np, vectrick as vt
+    >>> rng = np.random.default_rng(0)
+    >>> X = vt.Edges.grid(rng.standard_normal((20, 3)), rng.standard_normal((15, 2)))
+    >>> y = rng.standard_normal(300)
+    >>> ridge, without = vt.KronRidge(vt.Gaussian(0.5), vt.Gaussian(0.5), alpha=0.1), X.start != 7
+    >>> predicted = vt.leave_out_predictions(ridge, X, y, leave="start")
+    >>> bool(np.allclose(predicted[~without], ridge.fit(X[without], y[without]).predict(X[~without])))
+    True
+    """
+    if not isinstance(estimator, KronRidge):
+        raise TypeError(f"estimator is of type {type(estimator).__name__}, but it must be a KronRidge")
+    if leave not in LEAVE:
+        raise ValueError(f"leave is {leave!r}, but it must be one of {', '.join(map(repr, LEAVE))}")
+    if estimator.fit_intercept:
+        raise ValueError("fit_intercept is True, but the closed form is for models without intercept")
+    training = KronRidge(**estimator.get_params(deep=False)).set_params(early_stopping=False)._load(X, y, None, None)
+    graph, start, end = training.graph, training.start, training.end
+    if training.edges.is_one_set and leave != "edge":
+        raise ValueError(
+            f"leave is {leave!r} and both ends come from one vertex set, but a vertex that is left out on one side "
+            "would stay on the other; only leave='edge' has a closed form here"
+        )
+    m, q = len(graph.used_start), len(graph.used_end)
+    if not graph.is_complete:
+        raise ValueError(
+            f"X has {len(graph.start)} edges between {m} start and {q} end vertices, but the closed form is for "
+            f"complete graphs, where each of the {m * q} pairs is an edge once; use cross_val_predict with "
+            "vt.VertexKFold(...)"
+        )
+    for side, count in (("start", m), ("end", q)):
+        if leave in ("both", side) and count < 2:
+            raise ValueError(f"leave is {leave!r}, but there is only one {side} vertex")
+    Y = np.empty((m, q))
+    Y[graph.start, graph.end] = training.loss.y
+    return leave_out(start.matrix, end.matrix, Y, float(estimator.alpha), leave)[graph.start, graph.end]
