@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 UV := $(shell command -v uv 2>/dev/null)
 
-.PHONY: install demo test lint bench clean help
+.PHONY: install demo test lint bench reproduce reproduce-quick clean help
 
 help:
 	@echo "make install   set up .venv with the package and everything the tests need"
@@ -11,6 +11,8 @@ help:
 	@echo "make test      lint, types, tests"
 	@echo "make lint      ruff and mypy"
 	@echo "make bench     products and training beside their baselines; tables, and JSON in benchmarks/results"
+	@echo "make reproduce the paper's experiments, hours; what is finished is not run again; experiments/README.md"
+	@echo "make reproduce-quick  each of them at reduced size, some minutes, into experiments/quick"
 
 install: .venv/installed
 
@@ -38,6 +40,12 @@ test: lint
 bench: install
 	$(BIN)/python -m benchmarks.products
 	$(BIN)/python -m benchmarks.training
+
+reproduce: install
+	$(BIN)/python -m experiments
+
+reproduce-quick: install
+	$(BIN)/python -m experiments --quick
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

@@ -18,7 +18,17 @@ if TYPE_CHECKING:
     from vectrick import datasets
     from vectrick.data import Edges
     from vectrick.estimators import KronLogistic, KronRanker, KronRidge, KronSVM, from_svc
-    from vectrick.kernels import Cosine, Function, Gaussian, KernelWarning, Linear, Polynomial, Precomputed, Tanimoto
+    from vectrick.kernels import (
+        Constant,
+        Cosine,
+        Function,
+        Gaussian,
+        KernelWarning,
+        Linear,
+        Polynomial,
+        Precomputed,
+        Tanimoto,
+    )
     from vectrick.metrics import concordance_index, interaction_concordance
     from vectrick.model_selection import (
         VertexKFold,
@@ -36,6 +46,7 @@ _NAMES = {
     "vectrick.data": ["Edges"],
     "vectrick.estimators": ["KronLogistic", "KronRanker", "KronRidge", "KronSVM", "from_svc"],
     "vectrick.kernels": [
+        "Constant",
         "Cosine",
         "Function",
         "Gaussian",
@@ -61,6 +72,7 @@ _NAMES = {
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = [
+    "Constant",
     "Cosine",
     "Edges",
     "Function",

@@ -3,6 +3,7 @@
 from typing import Any
 
 from vectrick.kernels.base import Kernel, KernelWarning, Product, Sum
+from vectrick.kernels.constant import Constant
 from vectrick.kernels.cosine import Cosine
 from vectrick.kernels.factor import CholeskyMap, FeatureMap, feature_map, pivoted_cholesky
 from vectrick.kernels.function import Function
@@ -14,6 +15,7 @@ from vectrick.kernels.tanimoto import Tanimoto
 
 NAMES: dict[str, type[Kernel]] = {
     "linear": Linear,
+    "constant": Constant,
     "gaussian": Gaussian,
     "rbf": Gaussian,
     "polynomial": Polynomial,
@@ -50,6 +52,7 @@ def as_kernel(value: Any, argument: str) -> Kernel:
 __all__ = [
     "NAMES",
     "CholeskyMap",
+    "Constant",
     "Cosine",
     "FeatureMap",
     "Function",

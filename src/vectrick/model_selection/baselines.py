@@ -18,6 +18,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.svm import SVC, SVR
 from sklearn.utils import check_random_state
 
+from vectrick.backends.threads import count_threads, run_tasks
 from vectrick.data import Edges
 from vectrick.estimators.inputs import as_real_labels
 from vectrick.estimators.side import check_memory
@@ -25,6 +26,8 @@ from vectrick.model_selection.scorers import get_scorer
 from vectrick.model_selection.splitters import Fold, VertexKFold
 
 Array = NDArray[Any]
+
+_QUERIES = 100_000  # edges whose neighbours are held at a time
 
 class Baseline(BaseEstimator):
     """A baseline for edges: two classes of any kind, or real-valued labels.
@@ -92,15 +95,16 @@ class SGD(Baseline):
         self.rows_ = Rows(X, self.scale)
         rows = self.rows_.of(X)
 
+        passes = max(1, round(self.n_updates / len(y)))
+
         def score(penalty: float, fold: Fold) -> float:
-            model = self._model(penalty, len(fold.train)).fit(rows[fold.train], y[fold.train])
+            model = self._model(penalty, passes).fit(rows[fold.train], y[fold.train])
             return _score(y[fold.test], _decide(model, rows[fold.test]))
 
-        self.penalty_ = _search(self.penalties, score, X, y, self.random_state)
-        self.model_ = self._model(self.penalty_, len(y)).fit(rows, y)
+        self.penalty_ = _search(self.penalties, score, X, y, self.random_state, n_threads=count_threads())
+        self.model_ = self._model(self.penalty_, passes).fit(rows, y)
 
-    def _model(self, penalty: float, n_edges: int) -> Any:
-        passes = max(1, round(self.n_updates / n_edges))
+    def _model(self, penalty: float, passes: int) -> Any:
         common: dict[str, Any] = {"alpha": penalty, "max_iter": passes, "tol": None, "random_state": self.random_state}
         return SGDClassifier(loss=self.loss, **common) if self.classes_ is not None else SGDRegressor(**common)
 
@@ -132,16 +136,15 @@ class Neighbours(Baseline):
         def score(k: int, fold: Fold) -> float:
             if fold.name not in means:
                 found = NearestNeighbors().fit(rows[fold.train])
-                means[fold.name] = _neighbour_means(found, rows[fold.test], y[fold.train], max(self.ks))
-            some = means[fold.name]
-            return _score(y[fold.test], some[:, min(k, some.shape[1]) - 1])
+                means[fold.name] = _neighbour_means(found, rows[fold.test], y[fold.train], self.ks)
+            return _score(y[fold.test], means[fold.name][:, list(self.ks).index(k)])
 
         self.k_ = _search(self.ks, score, X, y, self.random_state)
         self.labels_, self.model_ = y, NearestNeighbors().fit(rows)
 
     def decision_function(self, X: Edges) -> Array:
         """Return the mean label of the nearest edges."""
-        return _neighbour_means(self.model_, self.rows_.of(X), self.labels_, self.k_)[:, -1]
+        return _neighbour_means(self.model_, self.rows_.of(X), self.labels_, [self.k_])[:, 0]
 
 
 class LibSVM(Baseline):
@@ -288,13 +291,19 @@ def _score(y: Array, score: Array) -> float:
     return get_scorer("concordance").score(y, score)
 
 
-def _neighbour_means(found: Any, rows: Array, y: Array, k: int) -> Array:
-    """Return the mean labels of the 1, 2, … k nearest."""
-    nearest = found.kneighbors(rows, min(k, len(y)), return_distance=False)
-    return np.asarray(np.cumsum(y[nearest], axis=1) / np.arange(1, nearest.shape[1] + 1))
+def _neighbour_means(found: Any, rows: Array, y: Array, ks: Sequence[int]) -> Array:
+    """Return the mean labels of the k nearest, a column for each k; some rows at a time."""
+    ks = np.minimum(ks, len(y))
+    out = np.empty((len(rows), len(ks)))
+    for low in range(0, len(rows), _QUERIES):
+        nearest = found.kneighbors(rows[low : low + _QUERIES], int(ks.max()), return_distance=False)
+        out[low : low + _QUERIES] = np.cumsum(y[nearest], axis=1)[:, ks - 1] / ks
+    return out
 
 
-def _search(values: Sequence[Any], score: Any, X: Edges, y: Array, random_state: Any) -> Any:
+def _search(
+    values: Sequence[Any], score: Any, X: Edges, y: Array, random_state: Any, n_threads: int = 1
+) -> Any:
     """Return the value with the best mean score over three inner folds that share no vertex.
 
     They are the diagonal blocks of 3 × 3; where one of them has one label only, three folds of edges.
@@ -307,8 +316,14 @@ def _search(values: Sequence[Any], score: Any, X: Edges, y: Array, random_state:
     except ValueError:
         folds = VertexKFold(3, 3, "neither", stratify=two_classes, strict=False, random_state=random_state).folds(X, y)
     diagonal = folds if len(folds) == 3 else folds[::4]
-    means = [np.mean([score(value, fold) for fold in diagonal]) for value in values]
-    return values[int(np.argmax(means))]
+    scores = np.empty((len(values), len(diagonal)))
+
+    def run(number: int) -> None:
+        at = np.unravel_index(number, scores.shape)
+        scores[at] = score(values[at[0]], diagonal[at[1]])
+
+    run_tasks(run, scores.size, n_threads)
+    return values[int(np.argmax(scores.mean(axis=1)))]
 
 
 def baselines(random_state: Any = 0) -> dict[str, Baseline]:

@@ -1,0 +1,89 @@
+"""Runs the experiments: ``make reproduce``, ``make reproduce-quick``. What is finished is not run again."""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from experiments import convergence, libsvm_checker, libsvm_ki, plots, tables, tuned, vec_trick
+from experiments.experiment import Experiment, Results, Scale
+
+HERE = Path(__file__).parent
+EXPERIMENTS: dict[str, Experiment] = {
+    module.EXPERIMENT.name: module.EXPERIMENT
+    for module in (tables, tuned, convergence, libsvm_ki, vec_trick, libsvm_checker)
+}
+INTRODUCTION = """\
+# The paper, reproduced
+
+The experiments of Airola and Pahikkala, "Fast Kronecker product kernel methods via generalized vec trick", with vectrick.
+`make reproduce` runs all of them (hours; what is finished is kept and not run again: remove a CSV file to run it anew),
+`make reproduce-quick` runs each at reduced size in some minutes, into `experiments/quick`. `python -m experiments NAME`
+runs one. The real data come from the folder that `VECTRICK_DATA` names. This page is written by the run.
+
+Times are from two cores of a server CPU (AMD EPYC), those of the paper from its authors' desktop (Intel Core i7-3770).
+White diamonds in the figures are the paper's numbers.
+"""
+
+
+def run(experiment: Experiment, scale: Scale, folder: Path) -> None:
+    """Run what is left of an experiment, and draw it."""
+    results = Results(folder / f"{experiment.name}.csv")
+    left = [task for task in experiment.tasks(scale) if not results.has(task)]
+    for number, task in enumerate(left, 1):
+        begin = time.perf_counter()
+        results.add(task, experiment.run(task))
+        words = ", ".join(str(value) for value in task.values())
+        print(
+            f"{experiment.name}: {number} of {len(left)} ({words}), {time.perf_counter() - begin:.1f} s",
+            file=sys.stderr,
+            flush=True,
+        )
+    if not results.frame.empty:
+        plots.save(experiment.figure(results.frame), folder / experiment.name)
+
+
+def write_readme(folder: Path, page: Path) -> None:
+    """Write the page from all results that there are."""
+    parts = [INTRODUCTION]
+    for experiment in EXPERIMENTS.values():
+        results = Results(folder / f"{experiment.name}.csv")
+        if not results.frame.empty:
+            picture = (folder / f"{experiment.name}.png").relative_to(page.parent)
+            parts.append(
+                f"## {experiment.title}\n\n![{experiment.title}]({picture.as_posix()})\n\n"
+                f"{experiment.section(results.frame)}\nAll numbers: [{experiment.name}.csv]"
+                f"({picture.with_suffix('.csv').as_posix()})\n"
+            )
+    page.write_text("\n".join(parts))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="experiments", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which ones: {', '.join(EXPERIMENTS)}; default all")
+    parser.add_argument("--quick", action="store_true", help="all at reduced size, into experiments/quick")
+    parser.add_argument("--seeds", type=int, default=5, help="how many divisions of the vertices (default 5)")
+    arguments = parser.parse_args()
+    unknown = sorted(set(arguments.names) - set(EXPERIMENTS))
+    if unknown:
+        parser.error(f"there is no experiment {unknown[0]!r}; there are {', '.join(EXPERIMENTS)}")
+    if arguments.seeds < 1:
+        parser.error(f"--seeds is {arguments.seeds}, but it must be at least 1")
+    scale = Scale(arguments.quick, arguments.seeds)
+    folder = HERE / ("quick" if scale.quick else "results")
+    page = (HERE / "quick" if scale.quick else HERE) / "README.md"
+    try:
+        for name in arguments.names or EXPERIMENTS:
+            run(EXPERIMENTS[name], scale, folder)
+    except FileNotFoundError as error:
+        parser.exit(2, f"experiments: {error}\n")
+    except KeyboardInterrupt:
+        parser.exit(130, "experiments: interrupted; what was finished is kept\n")
+    finally:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_readme(folder, page)
+    print(page)
+
+
+if __name__ == "__main__":
+    main()

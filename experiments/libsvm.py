@@ -1,0 +1,112 @@
+"""What the comparisons with LIBSVM share: one training of each, and pictures of time and AUC against edges."""
+
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC
+
+import vectrick as vt
+from experiments import plots
+from experiments.experiment import Row
+from vectrick.metrics import auc
+from vectrick.model_selection.baselines import Rows
+
+TIMED = 5  # times that a short prediction is made
+
+
+def kron_svm(gamma: float, alpha: float, train: Any, test: Any) -> Row:
+    """Train KronSVM with 10 × 10 iterations, and predict."""
+    kernel = vt.Gaussian(gamma=gamma)
+    model = vt.KronSVM(kernel, kernel, alpha=alpha, max_iter=10, inner_iter=10)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fit, _ = _timed(lambda: model.fit(*train))
+    predict, score = _timed(lambda: model.decision_function(test[0]), TIMED)
+    return {"fit": fit, "predict": predict, "auc": auc(test[1], score)}
+
+
+def libsvm(gamma: float, alpha: float, train: Any, test: Any) -> Row:
+    """Train LIBSVM on concatenated features, predict with it, and with the same model through the vec trick."""
+    X, y = train
+    table = Rows(X)
+    svc = SVC(C=1.0 / alpha, gamma=gamma, cache_size=2000)
+    rows, test_rows = (table.of(edges).astype(np.float64) for edges in (X, test[0]))
+    fit, _ = _timed(lambda: svc.fit(rows, y))
+    predict, score = _timed(lambda: svc.decision_function(test_rows))
+    fast = vt.from_svc(svc, X.start_table.n_features)
+    vec_trick, again = _timed(lambda: fast.decision_function(test[0]), TIMED)
+    return {
+        "fit": fit, "predict": predict, "auc": auc(test[1], score), "vec_trick": vec_trick,
+        "difference": float(np.abs(score - again).max()), "support": len(svc.support_),
+    }  # fmt: skip
+
+
+def _timed(work: Any, times: int = 1) -> tuple[float, Any]:
+    found = []
+    for _ in range(times):
+        begin = time.perf_counter()
+        result = work()
+        found.append(time.perf_counter() - begin)
+    return float(np.median(found)), result
+
+
+def draw(results: pd.DataFrame, references: dict[str, dict[str, float]], n_test: str) -> Any:
+    """Draw training time, prediction time and AUC against edges."""
+    figure, axes = plots.plt.subplots(1, 3, figsize=(12, 3.6))
+    kron = results[results["method"] == "KronSVM"].groupby("edges").mean(numeric_only=True)
+    for column, ax in zip(("fit", "predict", "auc"), axes, strict=True):
+        ax.plot(kron.index, kron[column], "o-", color=plots.COLOURS["KronSVM"], label="KronSVM", markersize=4)
+    svm = results[results["method"] == "LIBSVM"]
+    shades = plots.plt.cm.Purples(np.linspace(0.45, 0.95, svm["power"].nunique()))
+    for (power, some), shade in zip(svm.groupby("power"), shades, strict=True):
+        means = some.groupby("edges").mean(numeric_only=True)
+        label = f"LIBSVM, λ = 2$^{{{int(power)}}}$"
+        for column, ax in zip(("fit", "predict", "auc"), axes, strict=True):
+            ax.plot(means.index, means[column], "s-", color=shade, label=label, markersize=4)
+    fast = svm.groupby("edges").mean(numeric_only=True)["vec_trick"]
+    axes[1].plot(fast.index, fast, "^--", color=plots.COLOURS["vec trick"], label="LIBSVM's model, vec trick", markersize=4)
+    for ax, what in ((axes[0], "fit"), (axes[1], "predict")):
+        for number, (method, reference) in enumerate((k, v) for k, v in references.items() if v["what"] == what):
+            label = "the paper" if number == 0 else None
+            ax.plot(reference["edges"], reference["seconds"], **plots.PAPER, label=label)
+            ax.annotate(method, (reference["edges"], reference["seconds"]), (-4, 4), textcoords="offset points", ha="right")
+    axes[0].set(ylabel="seconds of training", yscale="log")
+    axes[1].set(ylabel=f"seconds of predicting {n_test}", yscale="log")
+    axes[2].set(ylabel="test AUC")
+    for ax in axes:
+        ax.set(xlabel="training edges", xscale="log")
+        ax.legend(fontsize=7)
+    figure.tight_layout()
+    return figure
+
+
+def summary(results: pd.DataFrame) -> str:
+    """Return a table: sizes, times and AUC of both."""
+    rows = []
+    for edges, some in results.groupby("edges"):
+        kron, svm = some[some["method"] == "KronSVM"], some[some["method"] == "LIBSVM"]
+        row = [f"{int(edges):,}", plots.seconds(kron["fit"].mean()), f"{kron['auc'].mean():.3f}"]
+        if svm.empty:
+            row += ["", "", "", plots.seconds(kron["predict"].mean()), "", ""]
+        else:
+            low, high = svm.groupby("power")["fit"].mean().min(), svm.groupby("power")["fit"].mean().max()
+            times = plots.seconds(low) if np.isclose(low, high) else f"{plots.seconds(low)} to {plots.seconds(high)}"
+            aucs = svm.groupby("power")["auc"].mean()
+            row += [
+                times,
+                f"{aucs.min():.3f} to {aucs.max():.3f}" if len(aucs) > 1 else f"{aucs.iloc[0]:.3f}",
+                f"{low / kron['fit'].mean():,.0f}",
+                plots.seconds(kron["predict"].mean()),
+                plots.seconds(svm["predict"].mean()),
+                plots.seconds(svm["vec_trick"].mean()),
+            ]
+        rows.append(row)
+    header = [
+        "edges", "KronSVM trains", "its AUC", "LIBSVM trains", "its AUC", "times as long, at least", "KronSVM predicts",
+        "LIBSVM predicts", "its model by the vec trick",
+    ]  # fmt: skip
+    return plots.markdown(header, rows)

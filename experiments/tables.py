@@ -1,0 +1,173 @@
+"""The AUC table and the runtime table: six data sets, five methods, the paper's settings."""
+
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+import vectrick as vt
+from experiments import paper, plots
+from experiments.datasets import CHECKER_TEST, REAL, checker, real
+from experiments.experiment import Experiment, Row, Scale, Task
+from vectrick.metrics import auc
+from vectrick.model_selection.scorers import predictions
+
+KNN_QUERIES = 250_000  # of the test edges of Checker: all of them would take KNN many minutes and change no digit
+CHECKER_SIZES = {"Checker": 1000, "Checker+": 6400}
+
+
+def methods(kernel: Any, n_updates: int) -> dict[str, Any]:
+    """Return the five methods in the paper's settings."""
+    baselines = vt.baselines()
+    for name in ("SGD hinge", "SGD logistic"):
+        baselines[name].set_params(n_updates=n_updates)
+    return {
+        "KronSVM": vt.KronSVM(kernel, kernel, alpha=1e-4, max_iter=10, inner_iter=10),
+        "KronRidge": vt.KronRidge(kernel, kernel, alpha=1e-4, solver="minres", max_iter=100),
+        **{name: baselines[name] for name in ("SGD hinge", "SGD logistic", "KNN")},
+    }
+
+
+class Tables(Experiment):
+    """Ninefold cross-validation on the real sets, a separate test graph for Checker."""
+
+    name = "tables"
+    title = "AUC and runtime of five methods on six data sets"
+
+    def tasks(self, scale: Scale) -> list[Task]:
+        """Return a task for each seed, data set and method; Checker+ has one seed, and KNN comes last."""
+        size = {"quick": scale.quick, "updates": 20_000 if scale.quick else 10**6}
+        found: list[Task] = []
+        for seed in range(1 if scale.quick else scale.seeds):
+            for method in paper.METHODS:
+                for data in paper.DATA:
+                    if data != "Checker+" or seed == 0:
+                        found.append({"data": data, "method": method, "seed": seed, **size})
+        return found
+
+    def run(self, task: Task) -> list[Row]:
+        """Train and test one method on one data set."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # so many iterations are what the paper makes
+            warnings.filterwarnings("error", message=".* failed in ")  # a table with a gap is no result
+            return [self._real(task) if task["data"] in REAL else self._checker(task)]
+
+    def _real(self, task: Task) -> Row:
+        X, y = real(task["data"], task["quick"])
+        method = methods("linear", task["updates"])[task["method"]]
+        # Some folds of a reduced graph would have no positive edge otherwise.
+        cv = vt.VertexKFold(3, 3, stratify=task["quick"], random_state=task["seed"])
+        folds = vt.compare({task["method"]: method}, X, y, cv=cv, baselines=False, per_fold=True)
+        return {
+            "auc": folds["score"].mean(),
+            "lowest": folds["score"].min(),
+            "highest": folds["score"].max(),
+            "fit": folds["fit"].sum(),
+            "predict": folds["predict"].sum(),
+            "edges": len(y),
+        }
+
+    def _checker(self, task: Task) -> Row:
+        shrink = 5 if task["quick"] else 1
+        m = CHECKER_SIZES[task["data"]] // shrink
+        X, y = checker(m, 100 + task["seed"])
+        X_test, y_test = checker(CHECKER_TEST // shrink, 200 + task["seed"])
+        if task["method"] == "KNN":
+            some = np.random.default_rng(0).permutation(len(y_test))[:KNN_QUERIES]
+            X_test, y_test = X_test[some], y_test[some]
+        method = methods(vt.Gaussian(gamma=1.0), task["updates"])[task["method"]]
+        if task["data"] == "Checker+" and task["method"] in ("SGD hinge", "SGD logistic"):
+            method.set_params(penalties=(1e-4,))  # there is nothing that a linear model could learn here
+        if task["data"] == "Checker+" and task["method"] == "KNN":
+            method.set_params(ks=(32,))
+        begin = time.perf_counter()
+        model = clone(method).fit(X, y)
+        fitted = time.perf_counter()
+        reached = auc(y_test, predictions(model, X_test))
+        done = time.perf_counter()
+        return {
+            "auc": reached, "lowest": reached, "highest": reached, "fit": fitted - begin, "predict": done - fitted,
+            "edges": len(y),
+        }  # fmt: skip
+
+    def figure(self, results: pd.DataFrame) -> Any:
+        """Draw the AUC and the runtime of each method on each data set, and the paper's."""
+        figure, axes = plots.plt.subplots(2, 1, figsize=(9, 6.4))
+        width = 0.16
+        for place, method in enumerate(paper.METHODS):
+            some = results[results["method"] == method]
+            for column, data in enumerate(paper.DATA):
+                here = some[some["data"] == data]
+                if here.empty:
+                    continue
+                x = column + (place - 2) * width
+                label = method if column == 0 else None
+                axes[0].bar(x, here["auc"].mean() - 0.45, width * 0.9, 0.45, color=plots.COLOURS[method], label=label)
+                if len(here) > 1:
+                    axes[0].vlines(x, here["auc"].min(), here["auc"].max(), color="black", linewidth=1)
+                axes[1].bar(x, (here["fit"] + here["predict"]).mean(), width * 0.9, color=plots.COLOURS[method])
+                beside = {"label": "the paper"} if (place, column) == (0, 0) else {}
+                axes[0].plot(x, paper.of(paper.AUC, method, data), **plots.PAPER, **beside)
+                axes[1].plot(x, paper.of(paper.SECONDS, method, data), **plots.PAPER)
+        axes[0].set(ylabel="AUC, both vertices new", ylim=(0.45, 0.85))
+        axes[1].set(ylabel="seconds", yscale="log")
+        for ax in axes:
+            ax.set_xticks(range(len(paper.DATA)), paper.DATA)
+            ax.grid(axis="x", visible=False)
+        axes[0].legend(ncols=6, loc="upper center", bbox_to_anchor=(0.5, 1.18), columnspacing=1.2)
+        return figure
+
+    def section(self, results: pd.DataFrame) -> str:
+        """Write both tables, the paper's numbers in brackets."""
+        def cell(method: str, data: str, what: str) -> str:
+            here = results[(results["method"] == method) & (results["data"] == data)]
+            if here.empty:
+                return ""
+            if what == "auc":
+                theirs = f"{paper.of(paper.AUC, method, data):.2f}"
+                if len(here) == 1:
+                    return f"{here['auc'].iloc[0]:.3f} ({theirs})"
+                return f"{here['auc'].mean():.3f}, {here['auc'].min():.2f} to {here['auc'].max():.2f} ({theirs})"
+            total = (here["fit"] + here["predict"]).median()
+            return f"{plots.seconds(total)} ({paper.of(paper.SECONDS, method, data):,.0f} s)"
+
+        parts = []
+        for what in ("auc", "seconds"):
+            rows = [[method, *(cell(method, data, what) for data in paper.DATA)] for method in paper.METHODS]
+            parts.append(plots.markdown(["", *paper.DATA], rows))
+        counts = results.groupby("data")["seed"].nunique()
+        seeds = ", ".join(f"{data} {counts[data]}" for data in paper.DATA if data in counts)
+        return f"""\
+Ninefold cross-validation over 3 × 3 parts of the vertices, both vertices of a test edge new; λ = 1e-4; KronSVM with 10
+outer and 10 inner iterations, KronRidge with 100 iterations of MINRES; linear kernels on the rows of the similarity
+matrices, Gaussian kernels with γ = 1 on Checker, where the test graph has 6 250 000 edges. AUC: mean over seeds, lowest
+to highest seed, in brackets the paper's. (Seeds: {seeds}; a seed of a baseline on Ki or E takes minutes.)
+
+{parts[0]}
+
+Seconds for all nine folds, training and prediction (Checker: one training and one prediction), median over seeds; in
+brackets the paper's, on its authors' machine:
+
+{parts[1]}
+
+Where they differ, and why:
+
+- The spread over seeds, that is over divisions of the vertices, is as large as most differences between methods. The
+  paper gives one number each, from one division that is not published; nor is the quarter of GPCR, IC and E that it
+  drew. `edges_quarter` has its counts, not its edges.
+- On GPCR everything is better here than in the paper, the baselines most of all: 165 positive edges in nine folds leave
+  18 in each, and which ones they are decides.
+- KronSVM is solved by conjugate gradients in the kernel's inner product with exact line search; the paper used QMR with a
+  fixed step of 1. Both are cut off after 10 × 10 iterations, and are not at the same point then. With λ = 1e-4 and
+  kernel values up to 10¹³ (Ki), nothing but that cut regularizes.
+- The SGD baselines standardise the features and choose their penalty over vertex-disjoint inner folds, and KNN its k; the
+  paper's inner folds were of edges. That makes them stronger here.
+- KNN predicts 250 000 of the 6 250 000 test edges of Checker; on Checker+, SGD has one penalty and KNN has k = 32.
+"""
+
+
+EXPERIMENT = Tables()

@@ -1,0 +1,49 @@
+"""The constant kernel: added to a kernel, it gives a model of edges the main effects of the other side's vertices."""
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vectrick.kernels.base import Kernel
+
+Array = NDArray[Any]
+
+
+class Constant(Kernel):
+    """``k(x, y) = c``.
+
+    The product of kernels ``(k + c) (g + c)`` is ``k g + c k + c g + c²``: interactions, the effects of the start and
+    of the end vertices alone, and a constant. Without it, a product of vertex kernels has interactions only.
+
+    Parameters
+    ----------
+    value : float
+        The constant c, not negative.
+
+    Examples
+    --------
+    >>> import numpy as np, vectrick as vt
+    >>> (vt.Linear() + vt.Constant(0.5))(np.ones((1, 2)), np.zeros((2, 2)))
+    array([[0.5, 0.5]])
+    """
+
+    def __init__(self, value: float = 1.0) -> None:
+        self.value = value
+
+    def _matrix(self, X: Any, Y: Any) -> Array:
+        return np.full((X.shape[0], Y.shape[0]), self._checked())
+
+    def diagonal(self, X: Any) -> Array:
+        """Return the constant for each row."""
+        return np.full(X.shape[0], self._checked())
+
+    def features(self, X: Any) -> Array:
+        """Return the root of the constant for each row."""
+        return np.full((X.shape[0], 1), self._checked() ** 0.5)
+
+    def _checked(self) -> float:
+        if isinstance(self.value, bool) or not isinstance(self.value, Real) or not 0 <= self.value < np.inf:
+            raise ValueError(f"value is {self.value!r}, but it must be a number that is not negative")
+        return float(self.value)
