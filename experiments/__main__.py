@@ -16,10 +16,11 @@ EXPERIMENTS: dict[str, Experiment] = {
 INTRODUCTION = """\
 # The paper, reproduced
 
-The experiments of Airola and Pahikkala, "Fast Kronecker product kernel methods via generalized vec trick", with vectrick.
-`make reproduce` runs all of them (hours; what is finished is kept and not run again: remove a CSV file to run it anew),
-`make reproduce-quick` runs each at reduced size in some minutes, into `experiments/quick`. `python -m experiments NAME`
-runs one. The real data come from the folder that `VECTRICK_DATA` names. This page is written by the run.
+The experiments of Airola and Pahikkala, "Fast Kronecker product kernel methods via generalized vec trick", with
+vectrick. `make reproduce` runs all of them (hours; what is finished is kept and not run again: remove a CSV file to run
+it anew), `make reproduce-quick` runs each at reduced size in some minutes, into `experiments/quick`. `python -m
+experiments NAME` runs one. The real data come from the folder that `VECTRICK_DATA` names. This page is written by the
+run.
 
 Times are from two cores of a server CPU (AMD EPYC), those of the paper from its authors' desktop (Intel Core i7-3770).
 White diamonds in the figures are the paper's numbers.

@@ -1,4 +1,4 @@
-"""Regularized risk and test AUC per iteration, for ridge regression and for the SVM with 10 and 100 inner iterations."""
+"""Regularized risk and test AUC per iteration: ridge regression, SVM with 10 and with 100 inner iterations."""
 
 import warnings
 from typing import Any
@@ -59,8 +59,8 @@ class Convergence(Experiment):
 
     def figure(self, results: pd.DataFrame) -> Any:
         """Draw a row for each method and measure, and a column for each data set."""
-        figure, axes = plots.plt.subplots(6, len(DATA), figsize=(13, 13.5), sharex="row")
-        colours = plots.plt.cm.viridis(np.linspace(0, 0.9, len(ALPHAS)))
+        figure, axes = plots.pyplot.subplots(6, len(DATA), figsize=(13, 13.5), sharex="row")
+        colours = plots.pyplot.cm.viridis(np.linspace(0, 0.9, len(ALPHAS)))
         for i, (method, words) in enumerate(METHODS.items()):
             for j, data in enumerate(DATA):
                 some = results[(results["method"] == method) & (results["data"] == data)]
@@ -97,14 +97,14 @@ class Convergence(Experiment):
                 cells.append(f"{best['auc']:.3f} at {int(best['iteration'])}, λ = 2^{power} ({last:.3f} at the end)")
             rows.append([words, *cells])
         return f"""\
-One division of the vertices (Checker: a test graph of its own), λ = 2^-10 … 2^10; all λ of ridge regression come from one
-Krylov basis (`vt.alpha_path`). The best test AUC, where it is, and the best that is left at the last iteration:
+One division of the vertices (Checker: a test graph of its own), λ = 2^-10 … 2^10; all λ of ridge regression come from
+one Krylov basis (`vt.alpha_path`). The best test AUC, where it is, and the best that is left at the last iteration:
 
 {plots.markdown(header, rows)}
 
-As in the paper, the AUC is best within tens of iterations while the risk goes on falling, and 100 inner iterations lower
-the risk faster but not the AUC faster. With 100 inner iterations 30 outer ones are shown, the paper shows 100; the paper
-prints these curves as pictures only, so that there are no numbers to set beside ours.
+As in the paper, the AUC is best within tens of iterations while the risk goes on falling, and 100 inner iterations
+lower the risk faster but do not raise the AUC faster. With 100 inner iterations 30 outer ones are shown, the paper
+shows 100. The paper has these curves as pictures only, so that there are no numbers to set beside ours.
 """
 
 

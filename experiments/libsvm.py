@@ -15,6 +15,7 @@ from experiments.experiment import Row
 from vectrick.metrics import auc
 from vectrick.model_selection.baselines import Rows
 
+Reference = tuple[str, str, float, float]  # what is timed, the method, edges and seconds in the paper
 TIMED = 5  # times that a short prediction is made
 
 
@@ -54,26 +55,28 @@ def _timed(work: Any, times: int = 1) -> tuple[float, Any]:
     return float(np.median(found)), result
 
 
-def draw(results: pd.DataFrame, references: dict[str, dict[str, float]], n_test: str) -> Any:
+def draw(results: pd.DataFrame, references: list[Reference], n_test: str) -> Any:
     """Draw training time, prediction time and AUC against edges."""
-    figure, axes = plots.plt.subplots(1, 3, figsize=(12, 3.6))
+    figure, axes = plots.pyplot.subplots(1, 3, figsize=(12, 3.6))
     kron = results[results["method"] == "KronSVM"].groupby("edges").mean(numeric_only=True)
     for column, ax in zip(("fit", "predict", "auc"), axes, strict=True):
         ax.plot(kron.index, kron[column], "o-", color=plots.COLOURS["KronSVM"], label="KronSVM", markersize=4)
     svm = results[results["method"] == "LIBSVM"]
-    shades = plots.plt.cm.Purples(np.linspace(0.45, 0.95, svm["power"].nunique()))
+    shades = plots.pyplot.cm.Purples(np.linspace(0.45, 0.95, svm["power"].nunique()))
     for (power, some), shade in zip(svm.groupby("power"), shades, strict=True):
         means = some.groupby("edges").mean(numeric_only=True)
         label = f"LIBSVM, λ = 2$^{{{int(power)}}}$"
         for column, ax in zip(("fit", "predict", "auc"), axes, strict=True):
             ax.plot(means.index, means[column], "s-", color=shade, label=label, markersize=4)
     fast = svm.groupby("edges").mean(numeric_only=True)["vec_trick"]
-    axes[1].plot(fast.index, fast, "^--", color=plots.COLOURS["vec trick"], label="LIBSVM's model, vec trick", markersize=4)
+    axes[1].plot(
+        fast.index, fast, "^--", color=plots.COLOURS["vec trick"], label="LIBSVM's model, vec trick", markersize=4
+    )
     for ax, what in ((axes[0], "fit"), (axes[1], "predict")):
-        for number, (method, reference) in enumerate((k, v) for k, v in references.items() if v["what"] == what):
-            label = "the paper" if number == 0 else None
-            ax.plot(reference["edges"], reference["seconds"], **plots.PAPER, label=label)
-            ax.annotate(method, (reference["edges"], reference["seconds"]), (-4, 4), textcoords="offset points", ha="right")
+        for number, (method, edges, seconds) in enumerate(one[1:] for one in references if one[0] == what):
+            beside = {"label": "the paper"} if number == 0 else {}
+            ax.plot(edges, seconds, **plots.PAPER, **beside)
+            ax.annotate(method, (edges, seconds), (-4, 4), textcoords="offset points", ha="right")
     axes[0].set(ylabel="seconds of training", yscale="log")
     axes[1].set(ylabel=f"seconds of predicting {n_test}", yscale="log")
     axes[2].set(ylabel="test AUC")

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 import vectrick as vt
-from experiments import libsvm, paper, plots
+from experiments import libsvm, paper
 from experiments.datasets import real
 from experiments.experiment import Experiment, Row, Scale, Task
 
@@ -40,14 +40,14 @@ class LibsvmKi(Experiment):
         rows = np.random.default_rng(task["fold"]).permutation(fold.train)[: task["size"]]
         run = libsvm.kron_svm if task["method"] == "KronSVM" else libsvm.libsvm
         found = run(GAMMA, 2.0 ** task["power"], (X[rows], y[rows]), (X[fold.test], y[fold.test]))
-        return [{"edges": task["size"] if task["size"] < ALL else round(len(rows), -3), "n_test": len(fold.test), **found}]
+        return [
+            {"edges": task["size"] if task["size"] < ALL else round(len(rows), -3), "n_test": len(fold.test), **found}
+        ]
 
     def figure(self, results: pd.DataFrame) -> Any:
         """Draw it."""
         at = paper.KI_TRAINING
-        references = {
-            name: {"what": "fit", "edges": at["edges"], "seconds": at[name]} for name in ("KronSVM", "LIBSVM")
-        }
+        references = [("fit", name, float(at["edges"]), float(at[name])) for name in ("KronSVM", "LIBSVM")]
         return libsvm.draw(results, references, "10 000 edges")
 
     def section(self, results: pd.DataFrame) -> str:

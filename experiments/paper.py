@@ -1,5 +1,7 @@
 """The numbers of the paper, to set beside ours. Times are in seconds, on its authors' desktop computer."""
 
+from collections.abc import Mapping, Sequence
+
 METHODS = ("KronSVM", "KronRidge", "SGD hinge", "SGD logistic", "KNN")
 DATA = ("Ki", "GPCR", "IC", "E", "Checker", "Checker+")
 
@@ -25,6 +27,6 @@ CHECKER_PLUS_PREDICTION = {"edges": 10_240_000, "vec trick": 7 * 60}
 KI_SPEEDUP = 1000  # of predictions through the vec trick
 
 
-def of(table: dict[str, tuple[float, ...]], method: str, data: str) -> float:
+def of(table: Mapping[str, Sequence[float]], method: str, data: str) -> float:
     """Return a number of one of the tables."""
     return table[method][DATA.index(data)]

@@ -6,7 +6,9 @@ from typing import Any
 import matplotlib
 
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt
+from matplotlib import pyplot
+
+__all__ = ["COLOURS", "PAPER", "markdown", "pyplot", "save", "seconds"]
 
 COLOURS = {
     "KronSVM": "#0b6e4f",
@@ -16,11 +18,11 @@ COLOURS = {
     "KNN": "#8d99ae",
     "LIBSVM": "#9d4edd",
     "tuned vectrick": "#d1495b",
-    "vec trick": "#0b6e4f",
+    "vec trick": "#e07a5f",
 }
 PAPER = {"marker": "D", "color": "black", "linestyle": "none", "markersize": 5, "markerfacecolor": "white", "zorder": 5}
 
-plt.rcParams.update(
+pyplot.rcParams.update(
     {
         "figure.dpi": 110,
         "font.size": 9,
@@ -41,7 +43,7 @@ def save(figure: Any, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path.with_suffix(".png"), bbox_inches="tight", metadata={"Software": None})
     figure.savefig(path.with_suffix(".svg"), bbox_inches="tight", metadata={"Date": None})
-    plt.close(figure)
+    pyplot.close(figure)
 
 
 def markdown(header: list[str], rows: list[list[str]]) -> str:

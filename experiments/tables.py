@@ -41,13 +41,13 @@ class Tables(Experiment):
     def tasks(self, scale: Scale) -> list[Task]:
         """Return a task for each seed, data set and method; Checker+ has one seed, and KNN comes last."""
         size = {"quick": scale.quick, "updates": 20_000 if scale.quick else 10**6}
-        found: list[Task] = []
-        for seed in range(1 if scale.quick else scale.seeds):
-            for method in paper.METHODS:
-                for data in paper.DATA:
-                    if data != "Checker+" or seed == 0:
-                        found.append({"data": data, "method": method, "seed": seed, **size})
-        return found
+        return [
+            {"data": data, "method": method, "seed": seed, **size}
+            for seed in range(1 if scale.quick else scale.seeds)
+            for method in paper.METHODS
+            for data in paper.DATA
+            if data != "Checker+" or seed == 0
+        ]
 
     def run(self, task: Task) -> list[Row]:
         """Train and test one method on one data set."""
@@ -96,7 +96,7 @@ class Tables(Experiment):
 
     def figure(self, results: pd.DataFrame) -> Any:
         """Draw the AUC and the runtime of each method on each data set, and the paper's."""
-        figure, axes = plots.plt.subplots(2, 1, figsize=(9, 6.4))
+        figure, axes = plots.pyplot.subplots(2, 1, figsize=(9, 6.4))
         width = 0.16
         for place, method in enumerate(paper.METHODS):
             some = results[results["method"] == method]
@@ -123,6 +123,7 @@ class Tables(Experiment):
 
     def section(self, results: pd.DataFrame) -> str:
         """Write both tables, the paper's numbers in brackets."""
+
         def cell(method: str, data: str, what: str) -> str:
             here = results[(results["method"] == method) & (results["data"] == data)]
             if here.empty:
@@ -161,11 +162,11 @@ Where they differ, and why:
   drew. `edges_quarter` has its counts, not its edges.
 - On GPCR everything is better here than in the paper, the baselines most of all: 165 positive edges in nine folds leave
   18 in each, and which ones they are decides.
-- KronSVM is solved by conjugate gradients in the kernel's inner product with exact line search; the paper used QMR with a
-  fixed step of 1. Both are cut off after 10 × 10 iterations, and are not at the same point then. With λ = 1e-4 and
-  kernel values up to 10¹³ (Ki), nothing but that cut regularizes.
-- The SGD baselines standardise the features and choose their penalty over vertex-disjoint inner folds, and KNN its k; the
-  paper's inner folds were of edges. That makes them stronger here.
+- KronSVM is solved by conjugate gradients in the kernel's inner product with exact line search; the paper used QMR
+  with a fixed step of 1. Both are cut off after 10 × 10 iterations, and are not at the same point then. With λ = 1e-4
+  and kernel values up to 10¹³ (Ki), nothing but that cut regularizes.
+- The SGD baselines standardise the features and choose their penalty over vertex-disjoint inner folds, and KNN its k;
+  the paper's inner folds were of edges. That makes them stronger here.
 - KNN predicts 250 000 of the 6 250 000 test edges of Checker; on Checker+, SGD has one penalty and KNN has k = 32.
 """
 

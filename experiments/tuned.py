@@ -66,7 +66,9 @@ class Tuned(Experiment):
         """Return a task for each seed and data set."""
         seeds = 1 if scale.quick else scale.seeds
         return [
-            {"data": data, "seed": seed, "quick": scale.quick} for seed in range(seeds) for data in ("GPCR", "IC", "E", "Ki")
+            {"data": data, "seed": seed, "quick": scale.quick}
+            for seed in range(seeds)
+            for data in ("GPCR", "IC", "E", "Ki")
         ]
 
     def run(self, task: Task) -> list[Row]:
@@ -96,7 +98,7 @@ class Tuned(Experiment):
 
     def figure(self, results: pd.DataFrame) -> Any:
         """Draw the tuned model beside the five methods on the same seeds."""
-        figure, ax = plots.plt.subplots(figsize=(8, 3.6))
+        figure, ax = plots.pyplot.subplots(figsize=(8, 3.6))
         table = Results(TABLES).frame
         width = 0.14
         for column, data in enumerate(REAL):
@@ -136,10 +138,10 @@ class Tuned(Experiment):
             best = "", float("nan")
             if not table.empty:
                 same = table[(table["data"] == data) & table["seed"].isin(ours.index)]
-                complete = same.groupby("method").filter(lambda rows, n=len(ours): rows["seed"].nunique() == n)
-                means = complete.groupby("method")["auc"].mean()
+                methods = same.groupby("method")["auc"]
+                means = methods.mean()[methods.count() == len(ours)]  # those that are there for all seeds
                 best = (means.idxmax(), means.max()) if len(means) else best
-            theirs = max(paper.METHODS, key=lambda method, data=data: paper.of(paper.AUC, method, data))
+            _, theirs = max((paper.of(paper.AUC, method, data), method) for method in paper.METHODS)
             names = some["estimator"] + ", " + some["start"] + " × " + some["end"]
             common = names.value_counts()
             rows.append([
@@ -149,20 +151,20 @@ class Tuned(Experiment):
                 plots.seconds(some.groupby("seed")["seconds"].first().mean()),
             ])  # fmt: skip
         header = [
-            "", "tuned", "seeds, lowest to highest", "best of the five, same folds", "paper's best", "chosen most often",
-            "time of one nested run",
+            "", "tuned", "seeds, lowest to highest", "best of the five, same folds", "paper's best",
+            "chosen most often", "time of one nested run",
         ]  # fmt: skip
         return f"""\
-Nested 3 × 3 cross-validation (`vt.nested_score`): within each outer training part, 3 × 3 vertex-disjoint inner folds choose
-among ridge regression and SVM, linear and Gaussian kernels (γ = 0.3, 1 or 3 over the median squared distance between
-vertices, for each side), a constant added to both (0, 0.3, 1), λ, and the iteration; then the choice is trained on the whole
-training part. The test folds are those of the table above, and nothing of them is seen before.
+Nested 3 × 3 cross-validation (`vt.nested_score`): within each outer training part, 3 × 3 vertex-disjoint inner folds
+choose among ridge regression and SVM, linear and Gaussian kernels (γ = 0.3, 1 or 3 over the median squared distance
+between vertices, for each side), a constant added to both (0, 0.3, 1), λ, and the iteration; then the choice is trained
+on the whole training part. The test folds are those of the table above, and nothing of them is seen before.
 
 {plots.markdown(header, rows)}
 
-What makes the difference: Gaussian kernels on the rows of the similarity matrices; a constant added to the vertex kernels,
-`(k + c)(g + c)`, which adds the main effects of the vertices that a product of kernels alone lacks (and that linear models
-on concatenated features live on); and stopping at the best iteration for the chosen λ.
+What makes the difference: Gaussian kernels on the rows of the similarity matrices; a constant added to the vertex
+kernels, `(k + c)(g + c)`, which adds the main effects of the vertices that a product of kernels alone lacks (and that
+linear models on concatenated features live on); and stopping at the best iteration for the chosen λ.
 """
 
 

@@ -33,7 +33,7 @@ class VecTrick(Experiment):
 
     def figure(self, results: pd.DataFrame) -> Any:
         """Draw both times, and their ratio."""
-        figure, axes = plots.plt.subplots(1, 2, figsize=(9, 3.6))
+        figure, axes = plots.pyplot.subplots(1, 2, figsize=(9, 3.6))
         results = results.sort_values("size")
         axes[0].plot(results["size"], results["predict"], "s-", color=plots.COLOURS["LIBSVM"], label="LIBSVM")
         axes[0].plot(results["size"], results["vec_trick"], "^--", color=plots.COLOURS["vec trick"], label="vec trick")

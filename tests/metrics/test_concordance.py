@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import kendalltau
 from sklearn.metrics import roc_auc_score
 
 import vectrick as vt
@@ -38,3 +39,23 @@ def test_refuses_what_does_not_belong_together():
     assert np.isnan(vt.concordance_index([1.0, 2.0], [1.0, np.nan]))
     with pytest.raises(ValueError, match=r"y_true has shape \(2,\) and y_score \(3,\)"):
         vt.concordance_index([1, 2], [1, 2, 3])
+
+
+def test_groups_count_only_pairs_within():
+    rng = np.random.default_rng(0)
+    y, score, groups = rng.integers(0, 6, 300).astype(float), rng.integers(0, 6, 300), rng.integers(0, 40, 300)
+    each = [(brute_force(y[groups == g], score[groups == g]), groups == g) for g in np.unique(groups)]
+    means = [value for value, _ in each if not np.isnan(value)]
+    assert vt.concordance_index(y, score, groups, average="groups") == pytest.approx(np.mean(means))
+    pairs = [sum(a != b for i, a in enumerate(y[rows]) for b in y[rows][:i]) for _, rows in each]
+    weighted = sum(value * n for (value, _), n in zip(each, pairs, strict=True) if n) / sum(pairs)
+    assert vt.concordance_index(y, score, groups) == pytest.approx(weighted)
+    with pytest.raises(ValueError, match="average is 'mean'"):
+        vt.concordance_index(y, score, groups, average="mean")
+
+
+def test_is_kendalls_tau_on_many_edges():
+    rng = np.random.default_rng(0)
+    y = rng.standard_normal(10**5)
+    score = y + rng.standard_normal(10**5)
+    assert vt.concordance_index(y, score) == pytest.approx(0.5 + 0.5 * kendalltau(y, score).statistic, abs=1e-12)

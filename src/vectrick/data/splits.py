@@ -59,7 +59,7 @@ def divide_vertices(
     >>> import numpy as np
     >>> vertices = np.array([0, 0, 0, 1, 1, 1, 2, 3])
     >>> divide_vertices(vertices, 5, np.array([2, 2]), np.random.default_rng(0), np.arange(8) < 6)
-    array([0, 1, 0, 1, -1])
+    array([ 0,  1,  0,  1, -1])
     """
     used = rng.permutation(np.unique(vertices))
     parts = np.full(size, -1)

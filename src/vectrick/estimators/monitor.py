@@ -37,9 +37,7 @@ def why_ended(solution: Solution) -> str:
 class Validation:
     """Held-out edges: a predictor, and a score of its predictions."""
 
-    def __init__(
-        self, predictor: Predictor, edges: Edges, y: Array, scoring: str, groups: Array | None = None
-    ) -> None:
+    def __init__(self, predictor: Predictor, edges: Edges, y: Array, scoring: str, groups: Array | None = None) -> None:
         self.predictor, self.edges, self.scoring, self.groups = predictor, edges, scoring, groups
         values = np.unique(y)
         if scoring in OF_CLASSES and len(values) != 2:

@@ -12,8 +12,8 @@ from vectrick.estimators.monitor import SCORES
 PARAMETERS = """\
     start_kernel, end_kernel : str, Kernel or callable
         The vertex kernels k and g: "linear", "gaussian" ("rbf"), "polynomial" ("poly"), "cosine", "tanimoto",
-        "constant", "precomputed", a kernel object such as ``vt.Gaussian(gamma=1.0)``, a sum or product of these, or a function of
-        two feature tables. For a grid search over ``start_kernel__gamma`` give an object, not a name.
+        "constant", "precomputed", a kernel object such as ``vt.Gaussian(gamma=1.0)``, a sum or product of these, or a
+        function of two feature tables. For a grid search over ``start_kernel__gamma`` give an object, not a name.
     alpha : float
         The weight λ of the regularizer.
     pairwise : str

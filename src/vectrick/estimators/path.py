@@ -193,5 +193,3 @@ def _scored_iterations(given: Sequence[int] | str | None, last: int) -> Array:
     if given is not None:
         return np.array([k for k in given if k <= last] or [last])
     return np.unique(np.rint(np.geomspace(1, last, _N_SCORED)).astype(int))
-
-

@@ -13,14 +13,12 @@ Array = NDArray[Any]
 _UNIT = 1e-10  # differences that differ by less than this share of the largest value are tied: that is rounding
 
 
-def interaction_concordance(
-    y_true: Any, y_score: Any, start: Any, end: Any, *, n_threads: int | None = None
-) -> float:
+def interaction_concordance(y_true: Any, y_score: Any, start: Any, end: Any, *, n_threads: int | None = None) -> float:
     """Return the share of quadruples whose interaction is predicted with the right sign; a predicted zero counts half.
 
     Two start vertices d, d' and two end vertices t, t' whose four edges are known have the interaction
     ``(y(d, t) - y(d', t)) - (y(d, t') - y(d', t'))``. It is zero in a model of main effects, ``f(d) + g(t)``, however
-    well that ranks the edges: such a model has an interaction concordance of 0.5. The interactions of two start vertices
+    well that ranks the edges: such a model has an interaction concordance of 0.5. Interactions of two start vertices
     are pairs of differences, so that the share is a concordance index for each pair of start vertices (of end vertices,
     where they are fewer): O(m² q log q) for m ≤ q. Without an interaction in the labels it is NaN. Labels and scores of
     a repeated edge are averaged.
@@ -71,5 +69,5 @@ def _without_repetition(fewer: Array, more: Array, y: Array, score: Array) -> tu
     """Return the edges in order, with the means of those that occur more than once."""
     size = int(more.max()) + 1
     edges, which, times = np.unique(fewer.astype(np.int64) * size + more, return_inverse=True, return_counts=True)
-    means = (np.bincount(which, values) / times for values in (y, score))
-    return edges // size, edges % size, *means
+    of_y, of_score = (np.bincount(which, values) / times for values in (y, score))
+    return edges // size, edges % size, of_y, of_score

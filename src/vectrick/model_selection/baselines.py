@@ -29,6 +29,7 @@ Array = NDArray[Any]
 
 _QUERIES = 100_000  # edges whose neighbours are held at a time
 
+
 class Baseline(BaseEstimator):
     """A baseline for edges: two classes of any kind, or real-valued labels.
 
@@ -293,17 +294,15 @@ def _score(y: Array, score: Array) -> float:
 
 def _neighbour_means(found: Any, rows: Array, y: Array, ks: Sequence[int]) -> Array:
     """Return the mean labels of the k nearest, a column for each k; some rows at a time."""
-    ks = np.minimum(ks, len(y))
+    numbers: Array = np.minimum(np.asarray(ks), len(y))
     out = np.empty((len(rows), len(ks)))
     for low in range(0, len(rows), _QUERIES):
-        nearest = found.kneighbors(rows[low : low + _QUERIES], int(ks.max()), return_distance=False)
-        out[low : low + _QUERIES] = np.cumsum(y[nearest], axis=1)[:, ks - 1] / ks
+        nearest = found.kneighbors(rows[low : low + _QUERIES], int(numbers.max()), return_distance=False)
+        out[low : low + _QUERIES] = np.cumsum(y[nearest], axis=1)[:, numbers - 1] / numbers
     return out
 
 
-def _search(
-    values: Sequence[Any], score: Any, X: Edges, y: Array, random_state: Any, n_threads: int = 1
-) -> Any:
+def _search(values: Sequence[Any], score: Any, X: Edges, y: Array, random_state: Any, n_threads: int = 1) -> Any:
     """Return the value with the best mean score over three inner folds that share no vertex.
 
     They are the diagonal blocks of 3 × 3; where one of them has one label only, three folds of edges.
@@ -319,8 +318,8 @@ def _search(
     scores = np.empty((len(values), len(diagonal)))
 
     def run(number: int) -> None:
-        at = np.unravel_index(number, scores.shape)
-        scores[at] = score(values[at[0]], diagonal[at[1]])
+        value, fold = divmod(number, len(diagonal))
+        scores[value, fold] = score(values[value], diagonal[fold])
 
     run_tasks(run, scores.size, n_threads)
     return values[int(np.argmax(scores.mean(axis=1)))]

@@ -102,8 +102,9 @@ def nested_score(
     Parameters
     ----------
     estimator : estimator or list of estimators
-        One or several of vectrick's, such as ``[vt.KronRidge(), vt.KronSVM(max_iter=10, inner_iter=10)]``, to choose the
-        loss as well. ``max_iter`` is the most iterations that are compared (for ridge regression 100 if it is None).
+        One or several of vectrick's, such as ``[vt.KronRidge(), vt.KronSVM(max_iter=10, inner_iter=10)]``, to choose
+        the loss as well. ``max_iter`` is the most iterations that are compared (if it is None, 100 for quadratic losses
+        and those of the solver for others).
     X, y : Edges or array, array
         Edges and labels.
     param_grid : dict, or list of dicts
@@ -132,12 +133,14 @@ def nested_score(
 
     Examples
     --------
-    >>> import vectrick as vt
-    >>> X, y = vt.datasets.make_checkerboard(120, density=0.5, noise=0.0, random_state=0)
-    >>> kernels = [vt.Gaussian(gamma=0.01), vt.Gaussian(gamma=1.0)]
-    >>> grid = {"start_kernel": kernels, "end_kernel": kernels, "alpha": [0.01, 1.0]}
-    >>> found = vt.nested_score(vt.KronRidge(max_iter=10), X, y, grid, outer=vt.VertexKFold(2, 2, random_state=0))
-    >>> found.scores.shape, found.mean > 0.5
+    >>> import numpy as np, vectrick as vt
+    >>> rng = np.random.default_rng(0)
+    >>> X = vt.Edges.grid(rng.standard_normal((20, 2)), rng.standard_normal((20, 2)))
+    >>> y = (X.start_table.features[X.start] * X.end_table.features[X.end]).sum(axis=1) > 0
+    >>> grid = {"start_kernel": ["linear", vt.Gaussian(gamma=1.0)], "alpha": [0.1, 1.0]}
+    >>> svm, outer = vt.KronSVM(max_iter=5, inner_iter=5), vt.VertexKFold(2, 2, random_state=0)
+    >>> found = vt.nested_score(svm, X, y, grid, outer=outer, n_jobs=1)
+    >>> found.scores.shape, found.mean > 0.9
     ((1, 4), True)
     """
     estimators = list(estimator) if isinstance(estimator, list | tuple) else [estimator]
@@ -171,7 +174,7 @@ def nested_score(
     )
     tables = dict(zip(tasks, compared, strict=True))
     best = [_choose(candidates, [tables[f, c] for c in range(len(candidates))]) for f in range(len(folds))]
-    values = np.where(labels == labels.max(), 1.0, -1.0) if two_classes else labels
+    values = np.where(labels == np.unique(labels)[1], 1.0, -1.0) if two_classes else labels
     judged = in_parallel(
         _judge,
         [(*one[:3], labels, values, fold, scoring) for one, fold in zip(best, folds, strict=True)],
@@ -179,7 +182,14 @@ def nested_score(
         lambda score: progress.step(f"{scoring} {score:.3f}"),
     )
     chosen = [
-        {"fold": fold.name, **one.shown, "alpha": alpha, "iteration": iteration, "inner_score": inner_score, "score": score}
+        {
+            "fold": fold.name,
+            **one.shown,
+            "alpha": alpha,
+            "iteration": iteration,
+            "inner_score": inner_score,
+            "score": score,
+        }
         for fold, (one, alpha, iteration, inner_score), score in zip(folds, best, judged, strict=True)
     ]
     return NestedScore(np.array(judged).reshape(outer.n_repeats, -1), chosen, scoring)
@@ -283,4 +293,6 @@ def _fixed(estimator: KronEstimator, alpha: float, iteration: int) -> KronEstima
     solver = estimator.solver
     if solver == "auto":
         solver = "cg" if estimator._loss_type.is_quadratic else "newton" if estimator._loss_type.is_smooth else "box"
-    return clone(estimator).set_params(alpha=alpha, max_iter=iteration, solver=solver, early_stopping=False)
+    fixed: KronEstimator = clone(estimator)
+    fixed.set_params(alpha=alpha, max_iter=iteration, solver=solver, early_stopping=False)
+    return fixed

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from vectrick.data import Edges, VertexTable
 from vectrick.data.splits import NEW
@@ -62,13 +63,15 @@ class AlphaPath:
         parts = [
             (np.full(len(step.scores), step.alpha), step.iterations, step.scores, step.risks) for step in self.steps
         ]
-        return pd.DataFrame({name: np.concatenate(column) for name, column in zip(columns, zip(*parts, strict=True))})
+        return pd.DataFrame(
+            {name: np.concatenate(column) for name, column in zip(columns, zip(*parts, strict=True), strict=True)}
+        )
 
     def __repr__(self) -> str:
         best = self.best
         return (
-            f"<AlphaPath: {len(self.alphas)} alphas from {self.alphas[0]:.3g} to {self.alphas[-1]:.3g}; the best score, "
-            f"{best.best_score:.4f}, at alpha {best.alpha:.3g}, iteration {best.best}>"
+            f"<AlphaPath: {len(self.alphas)} alphas from {self.alphas[0]:.3g} to {self.alphas[-1]:.3g}; "
+            f"the best score, {best.best_score:.4f}, at alpha {best.alpha:.3g}, iteration {best.best}>"
         )
 
 
@@ -85,10 +88,10 @@ def alpha_path(
 ) -> AlphaPath:
     """Fit an estimator for every alpha of a grid, and score the iterations of each on validation edges.
 
-    With a quadratic loss (`KronRidge`, `KronRanker`), one Krylov basis of ``max_iter`` vectors (100 if it is None) gives
-    every iterate of ``solver="cg"`` or "minres" for every alpha: the products of one fit, plus O(n k) for each alpha.
-    The other losses are fitted from the largest alpha to the smallest, each starting where the last one ended, and
-    stopped as by ``early_stopping``.
+    With a quadratic loss (`KronRidge`, `KronRanker`), one Krylov basis of ``max_iter`` vectors (100 if it is None)
+    gives every iterate of ``solver="cg"`` or "minres" for every alpha: the products of one fit, plus O(n k) for each
+    alpha. The other losses are fitted from the largest alpha to the smallest, each starting where the last one ended,
+    and stopped as by ``early_stopping``.
 
     Parameters
     ----------
@@ -174,16 +177,15 @@ def check_new_vertices(estimator: Any, train: Any, validation: Any, new: str) ->
     Vertices are the same where they are so in one table, or have the same id; in plain arrays, the same features.
     """
     plain = not isinstance(train, Edges) and not isinstance(validation, Edges)
-    fresh = [as_edges(estimator.__class__(**estimator.get_params(deep=False)), X, reset=True) for X in (train, validation)]
-    first, second = fresh
-    one_set = first.is_one_set and second.is_one_set
+    both = [as_edges(clone(estimator), X, reset=True) for X in (train, validation)]
+    one_set = both[0].is_one_set and both[1].is_one_set
     for side in ("start", "end"):
         if new not in ("both", side):
             continue
-        tables: list[VertexTable] = [getattr(edges, f"{side}_table") for edges in fresh]
-        rows = [getattr(edges, side) for edges in fresh]
+        tables: list[VertexTable] = [getattr(edges, f"{side}_table") for edges in both]
+        rows = [getattr(edges, side) for edges in both]
         if one_set:
-            rows[0] = np.concatenate([first.start, first.end])
+            rows[0] = np.concatenate([both[0].start, both[0].end])
         names = _names(tables, rows, plain)
         if names is None:
             continue
@@ -203,9 +205,7 @@ def _names(tables: list[VertexTable], rows: list[Array], plain: bool) -> list[di
     if tables[0] is tables[1]:
         return [{row: row for row in some} for some in used]
     if plain:
-        return [
-            {table.features[row].tobytes(): row for row in some} for table, some in zip(tables, used, strict=True)
-        ]
+        return [{table.features[row].tobytes(): row for row in some} for table, some in zip(tables, used, strict=True)]
     if tables[0].ids is not None and tables[1].ids is not None:
         return [
             {table.ids[row : row + 1].tolist()[0]: row for row in some}  # type: ignore[index]

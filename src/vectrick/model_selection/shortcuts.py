@@ -68,4 +68,5 @@ def leave_out_predictions(estimator: KronRidge, X: Any, y: Any, leave: str = "bo
             raise ValueError(f"leave is {leave!r}, but there is only one {side} vertex")
     Y = np.empty((m, q))
     Y[graph.start, graph.end] = training.loss.y
-    return leave_out(start.matrix, end.matrix, Y, float(estimator.alpha), leave)[graph.start, graph.end]
+    predicted = leave_out(start.matrix, end.matrix, Y, float(estimator.alpha), leave)
+    return np.asarray(predicted[graph.start, graph.end])

@@ -1,9 +1,9 @@
 """Leave-one-out predictions of ridge regression on a complete graph, in closed form from eigendecompositions.
 
 With ``K = U diag(k) Uᵀ`` and ``G = V diag(g) Vᵀ``, the residuals of the fit to all edges are
-``Y - F = U (α / (kₐ g_b + α) ∘ Uᵀ Y V) Vᵀ``, and the rows and columns of the matrix M that makes them are known. Leaving
-out a set of edges R and predicting it gives the residuals ``M_RR⁻¹ (Y - F)_R``; for an edge M_RR is a number, for all
-edges of a start vertex it is diagonal in the basis V, for those of an end vertex in the basis U.
+``Y - F = U (α / (kₐ g_b + α) ∘ Uᵀ Y V) Vᵀ``, and the rows and columns of the matrix M that makes them are known.
+Leaving out a set of edges R and predicting it gives the residuals ``M_RR⁻¹ (Y - F)_R``; for an edge M_RR is a number,
+for all edges of a start vertex it is diagonal in the basis V, for those of an end vertex in the basis U.
 """
 
 from typing import Any
@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
+
+from vectrick.backends.threads import count_threads, run_tasks, single_threaded_blas
 
 Array = NDArray[Any]
 
@@ -53,7 +55,8 @@ def _without_both(K: Array, G: Array, Y: Array, alpha: float) -> Array:
     g, V = eigh(G)
     g = np.maximum(g, 0.0)
     out = np.empty_like(Y, dtype=np.float64)
-    for i in range(len(K)):
+
+    def predict(i: int) -> None:
         others = np.delete(np.arange(len(K)), i)
         kappa, U = eigh(K[np.ix_(others, others)])
         seen = kappa > len(K) * np.finfo(float).eps * max(kappa[-1], 0.0)  # the kernel maps the rest to zero
@@ -63,4 +66,7 @@ def _without_both(K: Array, G: Array, Y: Array, alpha: float) -> Array:
         # [C z]ⱼ / Cⱼⱼ is the residual without j, for C = (κ G + α)⁻¹.
         predicted = labels - ((inverse * (labels @ V)) @ V.T) / (inverse @ (V * V).T)
         out[i] = (K[i, others] @ U / kappa) @ predicted
+
+    with single_threaded_blas():  # many small problems: a thread for each
+        run_tasks(predict, len(K), count_threads())
     return out
