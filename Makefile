@@ -10,7 +10,7 @@ help:
 	@echo "make demo      KronRidge and KronSVM on the paper's Checker graph, beside LIBSVM; under a minute"
 	@echo "make test      lint, types, tests"
 	@echo "make lint      ruff and mypy"
-	@echo "make bench     products and training beside their baselines; tables, and JSON in benchmarks/results"
+	@echo "make bench     products, training and model selection beside their baselines; tables, and JSON in benchmarks/results"
 	@echo "make reproduce the paper's experiments, hours; what is finished is not run again; experiments/README.md"
 	@echo "make reproduce-quick  each of them at reduced size, some minutes, into experiments/quick"
 
@@ -40,6 +40,7 @@ test: lint
 bench: install
 	$(BIN)/python -m benchmarks.products
 	$(BIN)/python -m benchmarks.training
+	$(BIN)/python -m benchmarks.selection
 
 reproduce: install
 	$(BIN)/python -m experiments

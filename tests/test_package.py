@@ -89,10 +89,11 @@ def test_demo(capsys):
 
 def test_the_examples_of_the_readme_run(capsys):
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     first = {}
     exec(blocks[0], first)
     assert len(blocks[0].strip().splitlines()) == 10
     assert float(capsys.readouterr().out) > 0.735
     assert first["ends"].shape == (1000, 5)
-    exec(blocks[1], {})
+    for block in blocks[1:]:
+        exec(block, {})

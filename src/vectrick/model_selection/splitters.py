@@ -135,7 +135,8 @@ class VertexKFold(BaseCrossValidator):
     def report(self, X: Any, y: Any = None, groups: Any = None) -> Any:
         """Return a pandas frame with a row for each fold: how many edges it uses, and how many it leaves out.
 
-        With labels of two classes, also how many of them are of the rarer class.
+        With labels of two classes, also how many of them are of the rarer class. With ``new="both"``, fold
+        ``i * n_end + j`` tests the edges between start part i and end part j.
         """
         import pandas as pd
 
@@ -145,7 +146,8 @@ class VertexKFold(BaseCrossValidator):
         rows = []
         for fold in self.folds(X, y, groups):
             train, test = len(fold.train), len(fold.test)
-            row: dict[str, Any] = {"fold": fold.name, "train": train, "test": test, "left_out": n_edges - train - test}
+            name = fold.name.partition(" (")[0]  # without its parts: fold i · n_end + j has start part i and end part j
+            row: dict[str, Any] = {"fold": name, "train": train, "test": test, "left_out": n_edges - train - test}
             if rare is not None:
                 row |= {"train_rare": int(rare[fold.train].sum()), "test_rare": int(rare[fold.test].sum())}
             rows.append(row)
