@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+
 from experiments import datasets, paper
 from experiments.__main__ import EXPERIMENTS, run, write_readme
 from experiments.experiment import Results, Scale
-
 from tests.data import folder_of
 
 ROOT = Path(__file__).parent.parent

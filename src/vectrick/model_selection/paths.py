@@ -79,7 +79,7 @@ def alpha_path(
     estimator: Any,
     X: Any,
     y: Any,
-    alphas: Sequence[float],
+    alphas: Sequence[float] | Array,
     validation: tuple[Any, Any] | None = None,
     *,
     new: str = "both",
@@ -99,7 +99,7 @@ def alpha_path(
         What to fit; it is not changed. Its ``scoring`` says what the score is.
     X, y : Edges or array, array
         The training edges and their labels.
-    alphas : sequence of float
+    alphas : sequence or array of float
         The grid, positive and increasing.
     validation : (X, y), optional
         Edges and labels to score with. By default ``validation_fraction`` of the vertices is held out.
