@@ -39,12 +39,13 @@ class Tables(Experiment):
     title = "AUC and runtime of five methods on six data sets"
 
     def tasks(self, scale: Scale) -> list[Task]:
-        """Return a task for each seed, data set and method; Checker+ has one seed, and KNN comes last."""
+        """Return a task for each method, seed and data set, what takes longest last; Checker+ has one seed."""
         size = {"quick": scale.quick, "updates": 20_000 if scale.quick else 10**6}
         return [
             {"data": data, "method": method, "seed": seed, **size}
+            for some in (paper.METHODS[:2], paper.METHODS[2:])
             for seed in range(1 if scale.quick else scale.seeds)
-            for method in paper.METHODS
+            for method in some
             for data in paper.DATA
             if data != "Checker+" or seed == 0
         ]
@@ -109,7 +110,7 @@ class Tables(Experiment):
                 axes[0].bar(x, here["auc"].mean() - 0.45, width * 0.9, 0.45, color=plots.COLOURS[method], label=label)
                 if len(here) > 1:
                     axes[0].vlines(x, here["auc"].min(), here["auc"].max(), color="black", linewidth=1)
-                axes[1].bar(x, (here["fit"] + here["predict"]).mean(), width * 0.9, color=plots.COLOURS[method])
+                axes[1].bar(x, (here["fit"] + here["predict"]).min(), width * 0.9, color=plots.COLOURS[method])
                 beside = {"label": "the paper"} if (place, column) == (0, 0) else {}
                 axes[0].plot(x, paper.of(paper.AUC, method, data), **plots.PAPER, **beside)
                 axes[1].plot(x, paper.of(paper.SECONDS, method, data), **plots.PAPER)
@@ -133,7 +134,7 @@ class Tables(Experiment):
                 if len(here) == 1:
                     return f"{here['auc'].iloc[0]:.3f} ({theirs})"
                 return f"{here['auc'].mean():.3f}, {here['auc'].min():.2f} to {here['auc'].max():.2f} ({theirs})"
-            total = (here["fit"] + here["predict"]).median()
+            total = (here["fit"] + here["predict"]).min()
             return f"{plots.seconds(total)} ({paper.of(paper.SECONDS, method, data):,.0f} s)"
 
         parts = []
@@ -150,7 +151,7 @@ to highest seed, in brackets the paper's. (Seeds: {seeds}; a seed of a baseline 
 
 {parts[0]}
 
-Seconds for all nine folds, training and prediction (Checker: one training and one prediction), median over seeds; in
+Seconds for all nine folds, training and prediction (Checker: one training and one prediction), of the fastest seed; in
 brackets the paper's, on its authors' machine:
 
 {parts[1]}

@@ -1,5 +1,6 @@
 """Kernels computed once for all vertices and shared by all folds, which take rows and columns of them."""
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ class Sharing:
 
     def __init__(self, edges: Edges, tolerance: float) -> None:
         self.edges, self.tolerance = edges, tolerance
-        self._made: dict[tuple[str, str], tuple[VertexTable, Kernel]] = {}
+        self._made: dict[Any, tuple[VertexTable, Kernel]] = {}
 
     def of(self, start_kernel: Any, end_kernel: Any) -> tuple[Edges, Kernel, Kernel]:
         """Return the edges and the kernels to use in place of the given ones, which give the same kernel values."""
@@ -51,13 +52,10 @@ class Sharing:
 
     def _side(self, side: str, given: Any) -> tuple[VertexTable, Kernel]:
         kernel = as_kernel(given, f"{side}_kernel")
-        key = side, repr(kernel)
-        # A function has no repr that tells its values; a kernel that depends on the training vertices is not shared.
-        if not callable(given) or isinstance(given, Kernel):
-            if key not in self._made:
-                self._made[key] = self._make(getattr(self.edges, f"{side}_table"), getattr(self.edges, side), kernel)
-            return self._made[key]
-        return getattr(self.edges, f"{side}_table"), kernel
+        key = side, _key(kernel)
+        if key not in self._made:
+            self._made[key] = self._make(getattr(self.edges, f"{side}_table"), getattr(self.edges, side), kernel)
+        return self._made[key]
 
     def _make(self, table: VertexTable, vertices: Array, kernel: Kernel) -> tuple[VertexTable, Kernel]:
         used = np.unique(vertices)
@@ -80,8 +78,15 @@ class Sharing:
 
 def _is_settled(kernel: Kernel, features: Any, used: Array) -> bool:
     """Whether a kernel is the same whatever the training vertices are; with gamma="scale" it is not."""
-    settled = kernel.resolve(features, used)
-    return repr(settled.get_params()) == repr(kernel.get_params())
+    return _key(kernel.resolve(features, used)) == _key(kernel)
+
+
+def _key(value: Any) -> Any:
+    """Return what tells kernels apart: their kind and parameters."""
+    if not isinstance(value, Kernel):
+        return value if isinstance(value, Hashable) else id(value)
+    parameters = value.get_params(deep=False)
+    return type(value), tuple((name, _key(parameters[name])) for name in sorted(parameters))
 
 
 def _spread(values: Array, used: Array, table: VertexTable, square: bool) -> VertexTable:
