@@ -104,8 +104,9 @@ one Krylov basis (`vt.alpha_path`). The best test AUC, where it is, and the best
 
 As in the paper, the AUC is best within tens of iterations while the risk goes on falling, and 100 inner iterations
 lower the risk faster but do not raise the AUC faster. A line ends where the solver converged. On Ki the lines of all λ
-lie on each other, since the kernel values of its percentages reach 10¹³, beside which 2^10 is nothing. With 100 inner iterations 30 outer ones are shown, the paper
-shows 100. The paper has these curves as pictures only, so that there are no numbers to set beside ours.
+lie on each other, since the kernel values of its percentages reach 10¹³, beside which 2^10 is nothing. With 100 inner
+iterations 30 outer ones are shown, the paper shows 100. The paper has these curves as pictures only, so that there are
+no numbers to set beside ours.
 """
 
 
