@@ -79,3 +79,7 @@ def test_what_is_not_defined_is_nan():
 def test_refuses_what_does_not_belong_together():
     with pytest.raises(ValueError, match=r"start has shape \(3,\), but y_true has \(2,\)"):
         vt.interaction_concordance([1, 2], [1, 2], [0, 1, 2], [0, 1])
+    with pytest.raises(ValueError, match=r"y_true\[1\] is nan, but labels must be finite"):
+        vt.interaction_concordance([1, np.nan], [1, 2], [0, 1], [0, 1])
+    with pytest.raises(ValueError, match=r"y_score\[0\] is inf"):
+        vt.interaction_concordance([1, 2], [np.inf, 2], [0, 1], [0, 1])

@@ -1,8 +1,11 @@
 """Baselines and comparisons on the same folds."""
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn.exceptions import NotFittedError
 from sklearn.neighbors import KNeighborsRegressor
 
 import vectrick as vt
@@ -114,12 +117,51 @@ def test_one_that_fails_does_not_end_the_others():
     assert found.loc["fine", "mean"] > 0
 
 
+def test_a_method_that_fails_in_one_fold_has_no_mean():
+    X, y = main_effects()
+    first = len(CV.folds(X, y)[0].train)
+
+    class Fragile(VertexMean):
+        def _fit(self, X, y):
+            if len(y) == first:
+                raise RuntimeError("no")
+            super()._fit(X, y)
+
+    with pytest.warns(UserWarning, match="fragile failed in fold 0"):
+        found = vt.compare({"fragile": Fragile(), "fine": VertexMean()}, X, y, cv=CV, baselines=False)
+    assert np.isnan(found.loc["fragile", "mean"])
+    assert list(found.index) == ["fine", "fragile"]
+
+
+def test_baselines_are_estimators():
+    X, y = main_effects()
+    with pytest.raises(NotFittedError):
+        VertexMean().decision_function(X)
+    with pytest.raises(ValueError, match=r"y has shape \(399,\), but X has 400 edges"):
+        LibSVM().fit(X, np.sign(y[:-1]))
+    model = VertexMean().fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(again.decision_function(X), model.decision_function(X))
+    assert model.score(X, y) == vt.concordance_index(y, model.decision_function(X))
+    assert Neighbours().fit(X[:5], y[:5]).k_ == 1  # too few edges to choose
+
+
 def test_refuses_and_reports(capsys):
     X, y = main_effects()
     with pytest.raises(TypeError, match="X is of type ndarray, but it must be Edges"):
         vt.compare(vt.KronRidge(), np.zeros((3, 2)), [1, 2, 3])
     with pytest.raises(TypeError, match="X is of type ndarray, but it must be Edges"):
         VertexMean().fit(np.zeros((3, 2)), [1, 2, 3])
+    with pytest.raises(TypeError, match="baselines is of type list"):
+        vt.compare(vt.KronRidge(), X, y, baselines=[VertexMean()])
+    with pytest.raises(ValueError, match="both have the name 'KNN'"):
+        vt.compare({"KNN": vt.KronRidge()}, X, y)
+    with pytest.raises(ValueError, match="nothing to compare"):
+        vt.compare([], X, y, baselines=False)
+    with pytest.raises(TypeError, match="the method 'str' is of type str"):
+        vt.compare(["KronRidge"], X, y)
+    with pytest.raises(TypeError, match=r"cv is 3, but it must be a vt.VertexKFold"):
+        vt.compare(vt.KronRidge(), X, y, cv=3)
     with pytest.raises(ValueError, match="scoring is 'accuracy'"):
         vt.compare(vt.KronRidge(), X, y, scoring="accuracy")
     vt.compare(vt.KronRidge(), X, y, cv=CV, baselines=False, verbose=2)

@@ -74,6 +74,37 @@ def test_classes_of_any_kind_and_plain_arrays():
     assert np.isfinite(found.scores).all()
 
 
+def test_two_values_are_no_classes_for_r2():
+    X, y = problem(30)
+    ridge = vt.KronRidge(G1, G1, fit_intercept=True, max_iter=10)
+    found = vt.nested_score(ridge, X, np.where(y > 0, 5.0, 0.0), {"alpha": [1.0]}, outer=OUTER, scoring="r2", n_jobs=1)
+    assert found.mean > -1
+
+
+def test_kernels_of_the_grid_are_not_changed():
+    X, y = problem(30)
+    kernel = vt.Gaussian(gamma=1.0)
+    grid = {"start_kernel": [kernel], "start_kernel__gamma": [0.01, 7.0], "alpha": [1.0]}
+    found = vt.nested_score(vt.KronRidge(max_iter=3), X, y, grid, outer=OUTER, n_jobs=1)
+    assert kernel.gamma == 1.0
+    assert all(row["start_kernel"].gamma == row["start_kernel__gamma"] for row in found.chosen)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_warnings_come_once(n_jobs):
+    rng = np.random.default_rng(0)
+    K = rng.standard_normal((20, 20))
+    K = K + K.T + 3 * np.eye(20)
+    X = vt.Edges.grid(K, K.copy())
+    y = np.where(rng.random(400) < 0.5, 1.0, -1.0)
+    ridge = vt.KronRidge("precomputed", "precomputed", max_iter=3)
+    with pytest.warns(vt.KernelWarning) as caught:
+        vt.nested_score(ridge, X, y, {"alpha": [1.0]}, outer=OUTER, inner=OUTER, n_jobs=n_jobs)
+    kinds = [str(warning.message).partition(":")[0] for warning in caught]
+    assert len(kinds) <= 4  # for each side, in the inner and in the outer loop
+    assert all(warning.filename == __file__ for warning in caught)
+
+
 def test_progress(capsys):
     X, y = problem(30)
     vt.nested_score(vt.KronRidge(max_iter=3), X, y, {"alpha": [1.0]}, outer=OUTER, n_jobs=1, verbose=1)
@@ -131,6 +162,17 @@ def test_refuses_what_cannot_be_meant():
         vt.nested_score(vt.KronRidge(), X, y, {"beta": [1.0]})
     with pytest.raises(ValueError, match="scoring is 'accuracy', but it must be one of"):
         vt.nested_score(vt.KronRidge(), X, y, GRID, scoring="accuracy")
+    for grid in ({"start_kernel": "gaussian"}, {"max_iter": 5}, {"start_kernel": []}):
+        with pytest.raises(ValueError, match=r"param_grid\[.*\] is .*, but it must be a list of at least one value"):
+            vt.nested_score(vt.KronRidge(), X, y, grid)
+    with pytest.raises(TypeError, match=r"outer is 3, but it must be a vt.VertexKFold"):
+        vt.nested_score(vt.KronRidge(), X, y, GRID, outer=3)
+    with pytest.raises(ValueError, match="n_jobs is 0"):
+        vt.nested_score(vt.KronRidge(), X, y, GRID, n_jobs=0)
+    with pytest.raises(ValueError, match="scoring is 'auc', which needs two classes"):
+        vt.nested_score(vt.KronRidge(), X, np.arange(len(y)), GRID, scoring="auc")
+    with pytest.raises(ValueError, match="estimator has several with other groups"):
+        vt.nested_score([vt.KronRidge(), vt.KronRanker(groups="start")], X, y, GRID, scoring="concordance")
     rare = np.where(np.arange(len(y)) < 4, 1.0, -1.0)
     with pytest.raises(ValueError, match=r"fold \d .* has \d+ \w+ edges with one label only"):
         vt.nested_score(vt.KronRidge(), X, rare, GRID)

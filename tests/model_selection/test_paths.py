@@ -83,6 +83,40 @@ def test_other_losses_are_fitted_one_by_one(estimator):
         assert one.risks[-1] == pytest.approx(other.risks[-1], rel=1e-3)
 
 
+@pytest.mark.parametrize(
+    "estimator", [vt.KronSVM(KERNEL, KERNEL), vt.KronLogistic(KERNEL, KERNEL)], ids=["svm", "logistic"]
+)
+def test_an_alpha_whose_start_is_the_solution_has_a_score(estimator):
+    """From 2²⁰ on down, many solutions are the one before within the tolerance, and no iteration is made."""
+    train, validation = problem()
+    path = vt.alpha_path(estimator, *train, [1e-3, 1.0, 1e16, 1e18, 1e20], validation)
+    assert np.isfinite(path.scores).all()
+    for model, score in zip(path.models, path.scores, strict=True):
+        assert auc(validation[1], model.decision_function(validation[0])) == pytest.approx(score, abs=1e-9)
+
+
+def test_constant_labels_make_a_constant_model():
+    (X, y), validation = problem()
+    with pytest.warns(UserWarning, match="y is constant"):
+        path = vt.alpha_path(
+            vt.KronRidge(KERNEL, KERNEL, fit_intercept=True), X, np.full(len(y), 3.0), [1.0], validation
+        )
+    assert np.allclose(path.best_model.predict(X), 3.0)
+    assert path.scores == [0.5]
+
+
+def test_iterations_beyond_an_exhausted_space_are_its_last():
+    rng = np.random.default_rng(0)
+    X = vt.Edges.grid(rng.standard_normal((12, 2)), rng.standard_normal((12, 2)))
+    train, validation, _ = vt.vertex_split(X, random_state=0)
+    y = rng.standard_normal(len(X))
+    path = vt.alpha_path(vt.KronRidge(), X[train], y[train], [1.0], (X[validation], y[validation]), iterations=[1, 100])
+    assert list(path.best.iterations) == [1, 4]
+    exact = vt.KronRidge(solver="direct").fit(X[train], y[train])
+    last = vt.alpha_path(vt.KronRidge(), X[train], y[train], [1.0], (X[validation], y[validation]), iterations=[100])
+    assert np.allclose(last.best_model.predict(X), exact.predict(X))
+
+
 def test_scores_are_those_of_the_models():
     train, validation = problem()
     path = vt.alpha_path(vt.KronRidge(KERNEL, KERNEL), *train, ALPHAS, validation)
@@ -148,6 +182,15 @@ def test_refuses_what_cannot_be_meant():
     for iterations in ("some", [0, 1], [3, 2], [], [1.5]):
         with pytest.raises(ValueError, match=r"iterations is .* but it must be 'all' or positive integers"):
             vt.alpha_path(vt.KronRidge(), *train, [1.0], validation, iterations=iterations)
+    for iterations in (5, np.array([5, 1])):
+        with pytest.raises(ValueError, match="iterations is"):
+            vt.alpha_path(vt.KronRidge(), *train, [1.0], validation, iterations=iterations)
+    with pytest.raises(ValueError, match="new is 'start', but without validation both vertices are held out"):
+        vt.alpha_path(vt.KronRidge(), *train, [1.0], new="start")
+    with pytest.raises(ValueError, match="solver is 'eigen', which makes no iterations"):
+        vt.alpha_path(vt.KronRidge(solver="eigen"), *train, [1.0], validation)
+    with pytest.raises(ValueError, match="solver is 'minres', which solves"):
+        vt.alpha_path(vt.KronRidge(solver="minres", fit_intercept=True), *train, [1.0], validation)
     constant = validation[0], np.ones(len(validation[1]))
     with pytest.raises(ValueError, match="all the same"):
         vt.alpha_path(vt.KronRidge(), *train, [1.0], constant)
@@ -176,7 +219,9 @@ def test_knows_vertices_by_id_and_in_plain_arrays_by_features():
         vt.alpha_path(vt.KronRidge(), by_id[0], y, [1.0], (by_id[1], y))
     rows = np.hstack([features[by_id[0].start], features[by_id[0].end]])
     with pytest.raises(ValueError, match="validation has 4 start vertices that also train"):
-        vt.alpha_path(vt.KronRidge(n_start_features=2), rows, y, [1.0], (rows + 0.0, y))
+        vt.alpha_path(
+            vt.KronRidge(n_start_features=2), rows.astype(np.float32), y, [1.0], (rows.astype("f").astype("d"), y)
+        )
     unknown = [vt.Edges.grid(table, table) for table in tables]  # nothing says that they are the same
     assert len(vt.alpha_path(vt.KronRidge(), unknown[0], y, [1.0], (unknown[1], y)).models) == 1
     proteins = vt.Edges([0, 1, 2], [1, 2, 0], np.eye(5))
@@ -188,7 +233,7 @@ def test_knows_vertices_by_id_and_in_plain_arrays_by_features():
 def test_memory_is_checked_first(monkeypatch):
     train, validation = problem()
     monkeypatch.setattr("vectrick.estimators.side.available_memory", lambda: 400_000)
-    with pytest.raises(MemoryError, match="the Krylov basis, 100000 × "):
+    with pytest.raises(MemoryError, match="the Krylov basis, with the models, 100009 × "):
         vt.alpha_path(vt.KronRidge(max_iter=100_000), *train, ALPHAS, validation)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, r2_score, roc_auc_score
-from sklearn.model_selection import cross_validate
+from sklearn.model_selection import GridSearchCV, cross_validate
 
 import vectrick as vt
 from vectrick.model_selection.scorers import predictions
@@ -60,6 +60,19 @@ def test_refuses():
     with pytest.raises(ValueError, match="scoring is 'auc', which needs two classes, but y has 3 values"):
         vt.get_scorer("auc").score([1, 2, 3], [1, 2, 3])
     assert repr(vt.get_scorer("auc")) == "get_scorer('auc')"
+
+
+def test_one_label_only_has_no_score():
+    for name in NAMES:
+        for labels in (np.ones(4), -np.ones(4), np.array(["a"] * 4)):
+            assert np.isnan(vt.get_scorer(name).score(labels, np.arange(4.0)))
+
+
+def test_plain_arrays_in_a_grid_search():
+    X, y = problem()
+    rows = np.hstack([X.start_table.features[X.start], X.end_table.features[X.end]])
+    search = GridSearchCV(vt.KronRidge(n_start_features=1), {"alpha": [1.0]}, cv=2).fit(rows, y)
+    assert 0 <= vt.get_scorer("concordance_per_start")(search, rows, y) <= 1
 
 
 def test_probabilities_where_there_are_no_decision_values():

@@ -86,6 +86,18 @@ def test_refuses_what_has_no_closed_form():
         vt.leave_out_predictions(ridge, single, np.arange(3.0), "both")
 
 
+def test_refuses_kernels_that_had_to_be_repaired():
+    rng = np.random.default_rng(0)
+    K = rng.standard_normal((6, 6))
+    for kernel in (K + K.T, K @ K.T + np.triu(K)):
+        X = vt.Edges.grid(kernel, np.eye(3))
+        with (
+            pytest.warns(vt.KernelWarning),
+            pytest.raises(ValueError, match="start_kernel is not symmetric and positive semi-definite"),
+        ):
+            vt.leave_out_predictions(vt.KronRidge("precomputed"), X, rng.standard_normal(18))
+
+
 def test_the_estimator_stays_as_it_was():
     X, y = problem()
     ridge = vt.KronRidge(early_stopping=True)

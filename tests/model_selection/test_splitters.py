@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn import config_context
+from sklearn.dummy import DummyClassifier
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score, learning_curve
 
 import vectrick as vt
@@ -89,6 +91,30 @@ def test_one_vertex_set_is_divided_once():
     X, y = one_set()
     with pytest.raises(ValueError, match="n_start is 3 and n_end is 4, but both ends come from one vertex set"):
         list(vt.VertexKFold(3, 4).split(X, y))
+
+
+def test_one_vertex_set_as_pairs():
+    X, y = one_set()
+    pairs = np.column_stack([X.start, X.end])
+    expected = list(vt.VertexKFold(3, random_state=0).split(X, y))
+    cv = vt.VertexKFold(3, one_set=True, random_state=0)
+    assert cv.get_n_splits() == 3
+    for (train, test), (other_train, other_test) in zip(expected, cv.split(pairs, y), strict=True):
+        assert np.array_equal(train, other_train)
+        assert np.array_equal(test, other_test)
+    split = vt.vertex_split(pairs, y, one_set=True, random_state=0)
+    assert not np.intersect1d(pairs[split.train], pairs[split.test]).size
+    assert len(list(vt.VertexKFold(3, random_state=0).split(X, y, pairs))) == 3  # the edges say it
+    with pytest.raises(ValueError, match="one_set is False, but X has one table of vertices"):
+        list(vt.VertexKFold(3, one_set=False).split(X, y))
+
+
+def test_metadata_routing_passes_groups_on():
+    X, y = graph()
+    pairs = np.column_stack([X.start, X.end])
+    with config_context(enable_metadata_routing=True):
+        scores = cross_val_score(DummyClassifier(), pairs, y, cv=vt.VertexKFold(2, 2), params={"groups": pairs})
+    assert len(scores) == 4
 
 
 def test_same_seed_same_folds_and_repeats_differ():
@@ -214,6 +240,9 @@ def test_refuses_a_fold_with_one_label_and_says_which():
         list(vt.VertexKFold(3, 3, random_state=0).split(X, y))
     with pytest.raises(ValueError, match=r"one label only, 2.5"):
         list(vt.VertexKFold(3, 3, random_state=0).split(X, np.full(len(X), 2.5)))
+    words = pd.Series(np.where(y > 0, "yes", "no"), dtype=object)
+    with pytest.raises(ValueError, match="one label only, 'no'; use stratify=True, fewer parts"):
+        list(vt.VertexKFold(3, 3, random_state=0).split(X, words))
     with pytest.raises(ValueError, match=r"the validation split has .* one label only"):
         vt.vertex_split(X, y, random_state=0)
 

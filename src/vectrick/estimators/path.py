@@ -20,7 +20,7 @@ from vectrick.estimators.side import check_memory
 from vectrick.losses import WithIntercept
 from vectrick.solvers import Solution
 from vectrick.solvers.krylov import KrylovBasis, krylov_basis
-from vectrick.solvers.minimise import choose_solver
+from vectrick.solvers.minimise import check_symmetric, choose_solver
 from vectrick.solvers.solution import LIMIT, TOLERANCE, finest
 from vectrick.solvers.space import Dual, Element
 
@@ -63,12 +63,14 @@ def fit_along(
 ) -> list[PathStep]:
     """Fit for every alpha, and score iterations on the validation edges; see `alpha_path`."""
     lead = clone(estimator).set_params(alpha=float(alphas[0]), early_stopping=validation is None)
+    if lead.solver == "eigen":
+        raise ValueError("solver is 'eigen', which makes no iterations to choose from; use 'auto', 'cg' or 'minres'")
     training = lead._load(X, y, None, validation)
     with single_threaded_blas():
         form = lead._form(training)
         quadratic = training.loss.is_quadratic and lead.solver in ("auto", "cg", "minres")
         if quadratic:
-            return _KrylovPath(lead, training, form, iterations).steps(np.asarray(alphas, np.float64))
+            return _KrylovPath(lead, training, form, iterations, len(alphas)).steps(np.asarray(alphas, np.float64))
         return _one_by_one(lead, training, form, alphas, warm_start)
 
 
@@ -77,22 +79,31 @@ def _one_by_one(
 ) -> list[PathStep]:
     """Fit from the largest alpha, the most regular model, to the smallest, each starting where the last one ended."""
     found, start = [], None
+    validation = lead._validation(form, training)
+    assert validation is not None
     for alpha in sorted(alphas, reverse=True):
         model = copy.copy(lead)
         model.alpha = float(alpha)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # to stop at the best score is what a path is for
             model._minimise(training, form, start)
-        history = {name: np.array(values) for name, values in model.history_.items()}
-        found.append(PathStep(model.alpha, history["iteration"], history["score"], history["risk"], model))
-        start = model.solution_.x if warm_start else None
+        history = model.history_
+        start = model.solution_.x
+        if not history["iteration"]:  # where it started was the solution already
+            f = form.space.element(start)
+            risk = training.loss.value(f.f + model.intercept_) + 0.5 * model.alpha * form.space.inner(f, f)
+            score = validation.score(start, model.intercept_)
+            model.history_ = history = {"iteration": [1], "risk": [risk], "score": [score], "seconds": [0.0]}
+        iterations, scores, risks = (np.array(history[name]) for name in ("iteration", "score", "risk"))
+        found.append(PathStep(model.alpha, iterations, scores, risks, model))
+        start = start if warm_start else None
     return found[::-1]
 
 
 class _KrylovPath:
     """One Krylov basis, its predictions for the validation edges, and what follows for every alpha and iteration."""
 
-    def __init__(self, lead: KronEstimator, training: Training, form: Any, iterations: Any) -> None:
+    def __init__(self, lead: KronEstimator, training: Training, form: Any, iterations: Any, n_alphas: int) -> None:
         self.lead, self.training, self.form = lead, training, form
         self.begin = time.perf_counter()
         validation = lead._validation(form, training)
@@ -105,7 +116,11 @@ class _KrylovPath:
         if not (iterations is None or isinstance(iterations, str)):
             max_iter = int(max(iterations))
         solver = choose_solver(space, loss, True) if lead.solver == "auto" else lead.solver
-        check_memory("the Krylov basis", max_iter, space.size)
+        curvature = loss.curvature(zero.f)
+        if solver == "minres":
+            check_symmetric(space, curvature)
+        # A model has coefficients, in dual form once more for all edges, and the positions of its support.
+        check_memory("the Krylov basis, with the models", max_iter + 3 * n_alphas, space.size)
         check_memory("its predictions for the validation edges", max_iter, len(validation.y))
         self.constant = 0.0 if intercept is None else intercept(zero.f)
         shifts: list[float] = []  # by how much each vector lowers the intercept
@@ -118,7 +133,7 @@ class _KrylovPath:
         self.at_zero = loss.value(zero.f)
         self.basis: KrylovBasis = krylov_basis(
             space,
-            loss.curvature(zero.f),
+            curvature,
             space.lift(-loss.gradient(zero.f)),
             max_iter=max_iter,
             minimal_residual=solver == "minres",
@@ -132,7 +147,7 @@ class _KrylovPath:
         """Score every alpha and iteration, and make the model of the best iteration of each alpha."""
         weights = np.zeros((len(alphas), len(self.iterations), self.basis.size))
         for at, k in enumerate(self.iterations):
-            weights[:, at, :k] = self.basis.weights(alphas, k).T
+            weights[:, at, :k] = self.basis.weights(alphas, min(k, self.basis.size)).T
         scores = np.empty(weights.shape[:2])
 
         def score(i: int) -> None:
@@ -155,6 +170,8 @@ class _KrylovPath:
     def _risk(self, alpha: float, z: Array) -> float:
         """Return ``L(p) + ½ α ‖f‖²`` of the weights z, from the small matrix alone."""
         k, T = len(z), self.basis
+        if k == 0:  # the labels are nothing that the kernel could explain
+            return self.at_zero
         Tz = T.diagonal[:k] * z
         Tz[1:] += T.beside[: k - 1] * z[:-1]
         Tz[:-1] += T.beside[: k - 1] * z[1:]
@@ -191,5 +208,5 @@ def _scored_iterations(given: Sequence[int] | str | None, last: int) -> Array:
     if isinstance(given, str):
         return np.arange(1, last + 1)
     if given is not None:
-        return np.array([k for k in given if k <= last] or [last])
+        return np.unique(np.minimum(given, last))  # an exhausted space has no further iterates
     return np.unique(np.rint(np.geomspace(1, last, _N_SCORED)).astype(int))

@@ -63,4 +63,7 @@ def checked_scores(y_true: Any, y_score: Any) -> tuple[Array, Array]:
         raise ValueError(
             f"y_true has shape {y.shape} and y_score {score.shape}, but both must be vectors of one length"
         )
+    wrong = np.flatnonzero(~np.isfinite(y))
+    if wrong.size:
+        raise ValueError(f"y_true[{wrong[0]}] is {y[wrong[0]]}, but labels must be finite numbers")
     return y, score

@@ -48,6 +48,9 @@ def interaction_concordance(y_true: Any, y_score: Any, start: Any, end: Any, *, 
         numbers.append(np.unique(vertices, return_inverse=True)[1].ravel())
     if not len(y) or np.isnan(score).any():
         return float("nan")
+    wrong = np.flatnonzero(np.isinf(score))
+    if wrong.size:
+        raise ValueError(f"y_score[{wrong[0]}] is {score[wrong[0]]}, but differences need finite numbers")
     fewer, more = sorted(numbers, key=lambda vertices: int(vertices.max()))
     fewer, more, y, score = _without_repetition(fewer, more, y, score)
     bounds = np.concatenate([[0], np.cumsum(np.bincount(fewer))])

@@ -17,6 +17,7 @@ from sklearn.linear_model import SGDClassifier, SGDRegressor
 from sklearn.neighbors import NearestNeighbors
 from sklearn.svm import SVC, SVR
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from vectrick.backends.threads import count_threads, run_tasks
 from vectrick.data import Edges
@@ -41,6 +42,8 @@ class Baseline(BaseEstimator):
         if not isinstance(X, Edges):
             raise TypeError(f"X is of type {type(X).__name__}, but it must be Edges")
         labels = np.asarray(y)
+        if labels.shape != (len(X),):
+            raise ValueError(f"y has shape {labels.shape}, but X has {len(X)} edges")
         values = np.unique(labels)
         self.classes_ = values if len(values) == 2 else None
         coded = np.where(labels == values[1], 1.0, -1.0) if len(values) == 2 else as_real_labels(labels, len(X))
@@ -51,9 +54,18 @@ class Baseline(BaseEstimator):
     def _fit(self, X: Edges, y: Array) -> None:
         """Train on edges with labels of ±1, or real-valued ones."""
 
-    @abstractmethod
     def decision_function(self, X: Edges) -> Array:
         """Return the real-valued predictions for edges."""
+        check_is_fitted(self)
+        return self._decide(X)
+
+    @abstractmethod
+    def _decide(self, X: Edges) -> Array:
+        """Return the real-valued predictions for edges."""
+
+    def score(self, X: Edges, y: Any) -> float:
+        """Return the share of pairs of edges in the right order; for two classes the AUC."""
+        return get_scorer("concordance").score(y, self.decision_function(X))
 
     def predict(self, X: Edges) -> Array:
         """Return the class of each edge, or the prediction where labels are real-valued."""
@@ -69,7 +81,8 @@ class SGD(Baseline):
     loss : str
         "hinge" or "log_loss" for classes; values are fitted with the squared loss.
     penalties : sequence of float
-        The weights of the regularizer to choose from, by vertex-disjoint inner folds.
+        The weights of the regularizer to choose from, by three vertex-disjoint inner folds (by folds of edges where
+        one of those would have one label only).
     n_updates : int
         The number of updates; at least one pass over the edges is made.
     scale : bool
@@ -109,7 +122,7 @@ class SGD(Baseline):
         common: dict[str, Any] = {"alpha": penalty, "max_iter": passes, "tol": None, "random_state": self.random_state}
         return SGDClassifier(loss=self.loss, **common) if self.classes_ is not None else SGDRegressor(**common)
 
-    def decision_function(self, X: Edges) -> Array:
+    def _decide(self, X: Edges) -> Array:
         """Return the real-valued predictions for edges."""
         return _decide(self.model_, self.rows_.of(X))
 
@@ -120,7 +133,8 @@ class Neighbours(Baseline):
     Parameters
     ----------
     ks : sequence of int
-        The numbers of neighbours to choose from, by vertex-disjoint inner folds.
+        The numbers of neighbours to choose from, by three vertex-disjoint inner folds (by folds of edges where one of
+        those would have one label only).
     random_state : int, optional
         A seed of the inner folds.
     """
@@ -143,7 +157,7 @@ class Neighbours(Baseline):
         self.k_ = _search(self.ks, score, X, y, self.random_state)
         self.labels_, self.model_ = y, NearestNeighbors().fit(rows)
 
-    def decision_function(self, X: Edges) -> Array:
+    def _decide(self, X: Edges) -> Array:
         """Return the mean label of the nearest edges."""
         return _neighbour_means(self.model_, self.rows_.of(X), self.labels_, [self.k_])[:, 0]
 
@@ -181,7 +195,7 @@ class LibSVM(Baseline):
         kind = SVC if self.classes_ is not None else SVR
         self.model_ = kind(C=self.C, gamma=self.gamma, cache_size=1000).fit(self.rows_.of(X[taken]), y[taken])
 
-    def decision_function(self, X: Edges) -> Array:
+    def _decide(self, X: Edges) -> Array:
         """Return the decision values."""
         return _decide(self.model_, self.rows_.of(X))
 
@@ -208,7 +222,7 @@ class BoostedTrees(Baseline):
         self.model_ = kind(max_iter=self.max_iter, early_stopping=False, random_state=self.random_state)
         self.model_.fit(self.rows_.of(X), y)
 
-    def decision_function(self, X: Edges) -> Array:
+    def _decide(self, X: Edges) -> Array:
         """Return the real-valued predictions for edges."""
         return _decide(self.model_, self.rows_.of(X))
 
@@ -236,12 +250,12 @@ class VertexMean(Baseline):
             sums = np.bincount(rows, y - self.mean_, minlength=len(table))
             self.means_[side] = table, sums / (np.bincount(rows, minlength=len(table)) + self.prior)
 
-    def decision_function(self, X: Edges) -> Array:
+    def _decide(self, X: Edges) -> Array:
         """Return the sums of the means of both vertices."""
         total = np.full(len(X), self.mean_)
         for side in ("start", "end"):
             table, means = self.means_[side]
-            if getattr(X, f"{side}_table") is not table:
+            if not _is_same(getattr(X, f"{side}_table").features, table.features):
                 raise ValueError(
                     f"X has another {side} table than the training edges, so that their vertices cannot be told: make "
                     "one Edges of all, and slice it"
@@ -279,6 +293,13 @@ def _sides(X: Edges) -> list[tuple[Array, Any]]:
     return [(X.start, X.start_table.features), (X.end, X.end_table.features)]
 
 
+def _is_same(first: Any, second: Any) -> bool:
+    """Whether two tables hold the same features, so that their rows are the same vertices."""
+    if first is second:
+        return True
+    return first.shape == second.shape and np.array_equal(_dense(first), _dense(second))
+
+
 def _dense(features: Any) -> Array:
     return np.asarray(features.toarray() if issparse(features) else features)
 
@@ -307,7 +328,7 @@ def _search(values: Sequence[Any], score: Any, X: Edges, y: Array, random_state:
 
     They are the diagonal blocks of 3 × 3; where one of them has one label only, three folds of edges.
     """
-    if len(values) == 1:
+    if len(values) == 1 or len(y) < 9:
         return values[0]
     two_classes = len(np.unique(y)) == 2
     try:

@@ -14,7 +14,7 @@ from vectrick.data import Edges
 from vectrick.model_selection.baselines import baselines as all_baselines
 from vectrick.model_selection.pairs import Pairs
 from vectrick.model_selection.scorers import EdgeScorer, get_scorer, predictions
-from vectrick.model_selection.splitters import VertexKFold
+from vectrick.model_selection.splitters import VertexKFold, check_splitter
 
 Array = NDArray[Any]
 
@@ -32,8 +32,8 @@ def compare(
 ) -> Any:
     """Compare methods on the same folds of vertices.
 
-    The methods run one after the other, each with all CPUs, so that the seconds can be compared. One that fails gets a
-    warning and NaN, and the others go on.
+    The methods run one after the other, each with all CPUs, so that the seconds can be compared. One that fails in a
+    fold gets a warning and NaN, and the others go on.
 
     Parameters
     ----------
@@ -73,9 +73,19 @@ def compare(
 
     if not isinstance(X, Edges):
         raise TypeError(f"X is of type {type(X).__name__}, but it must be Edges")
+    if not isinstance(baselines, bool | Mapping):
+        raise TypeError(f"baselines is of type {type(baselines).__name__}, but it must be True, False or a dict")
+    check_splitter(cv, "cv")
     methods = _named(estimators)
-    if baselines:
-        methods |= dict(baselines) if isinstance(baselines, Mapping) else dict(all_baselines())
+    others = dict(baselines) if isinstance(baselines, Mapping) else all_baselines() if baselines else {}
+    for name in others.keys() & methods.keys():
+        raise ValueError(f"estimators and baselines both have the name {name!r}, but each method needs its own")
+    methods |= others
+    if not methods:
+        raise ValueError("estimators is empty and there are no baselines, so there is nothing to compare")
+    for name, method in methods.items():
+        if not hasattr(method, "fit"):
+            raise TypeError(f"the method {name!r} is of type {type(method).__name__}, but it must be an estimator")
     labels = np.asarray(y)
     if scoring == "auto":
         scoring = "auc" if len(np.unique(labels)) == 2 else "concordance"
@@ -129,14 +139,15 @@ def _summary(rows: Any) -> Any:
 
     found = {}
     for name, some in rows.groupby("method", sort=False):
-        means = some.groupby("repeat")["score"].mean()
-        spread = means.std() if len(means) > 1 else some["score"].std()
-        fit, predict = some["fit"].sum(), some["predict"].sum()
+        # NaN where one fold failed: a mean over the others could not be compared.
+        score = some["score"]
+        means = np.array([rows.mean(skipna=False) for _, rows in score.groupby(some["repeat"])])
+        fit, predict = some["fit"].sum(skipna=False), some["predict"].sum(skipna=False)
         found[name] = {
-            "mean": some["score"].mean(),
-            "spread": spread,
-            "lowest": some["score"].min(),
-            "highest": some["score"].max(),
+            "mean": score.mean(skipna=False),
+            "spread": means.std(ddof=1) if len(means) > 1 else score.std(skipna=False),
+            "lowest": score.min(skipna=False),
+            "highest": score.max(skipna=False),
             "seconds": fit + predict,
             "fit": fit,
             "predict": predict,

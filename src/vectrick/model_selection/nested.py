@@ -12,16 +12,15 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from vectrick._progress import Progress
-from vectrick.backends.threads import count_threads
 from vectrick.data import Edges
 from vectrick.estimators.base import KronEstimator
 from vectrick.estimators.inputs import as_edges
-from vectrick.estimators.monitor import SCORES
+from vectrick.estimators.monitor import OF_CLASSES, SCORES
 from vectrick.estimators.path import fit_along
-from vectrick.model_selection.parallel import in_parallel
+from vectrick.model_selection.parallel import count_jobs, in_parallel
 from vectrick.model_selection.paths import check_alphas
 from vectrick.model_selection.sharing import Sharing
-from vectrick.model_selection.splitters import Fold, VertexKFold
+from vectrick.model_selection.splitters import Fold, VertexKFold, check_splitter
 
 Array = NDArray[Any]
 
@@ -116,8 +115,8 @@ def nested_score(
     scoring : str
         "auc", "average_precision", "concordance", "r2", or "auto": what the first estimator calls so.
     n_jobs : int, optional
-        How many processes fit at once, a thread each; by default as many as there are CPUs. The scores do not depend on
-        it.
+        How many processes fit at once, a thread each; by default (or -1) as many as there are CPUs. The scores do not
+        depend on it.
     verbose : int
         1 reports progress about twice a second, 2 after each fit.
 
@@ -158,23 +157,29 @@ def nested_score(
         raise ValueError(f"scoring is {scoring!r}, but it must be one of {', '.join(map(repr, names))}")
     edges, labels = as_edges(clone(estimators[0]), X, reset=True), np.asarray(y)
     two_classes = len(np.unique(labels)) == 2
+    for name, cv in (("outer", outer), ("inner", inner)):
+        check_splitter(cv, name)
     outer = VertexKFold(3, 3, random_state=0) if outer is None else outer
     inner = VertexKFold(3, 3, outer.new, stratify=two_classes, random_state=0) if inner is None else inner
     if scoring == "auto":
         scoring = estimators[0]._auto_scoring(labels)
+    if scoring in OF_CLASSES and not two_classes:
+        raise ValueError(f"scoring is {scoring!r}, which needs two classes, but y has {len(np.unique(labels))} values")
+    if scoring == "concordance" and len({getattr(one, "groups", None) for one in estimators}) > 1:
+        raise ValueError("estimator has several with other groups, but their concordances are no common score")
     candidates = _candidates(estimators, grids, edges, scoring)
     # All folds, inner ones included, are made and checked before anything is fitted.
     folds = outer.folds(edges, labels)
     inner_folds = [_inner_folds(inner, fold, edges, labels) for fold in folds]
     tasks = [(f, c) for f in range(len(folds)) for c in range(len(candidates))]
     progress = Progress("nested_score", len(tasks) + len(folds), verbose)
-    n_jobs = count_threads(n_jobs)
+    n_jobs = count_jobs(n_jobs)
     compared = in_parallel(
         _compare, [(candidates[c], labels, inner_folds[f]) for f, c in tasks], n_jobs, lambda _: progress.step()
     )
     tables = dict(zip(tasks, compared, strict=True))
     best = [_choose(candidates, [tables[f, c] for c in range(len(candidates))]) for f in range(len(folds))]
-    values = np.where(labels == np.unique(labels)[1], 1.0, -1.0) if two_classes else labels
+    values = np.where(labels == np.unique(labels)[1], 1.0, -1.0) if scoring in OF_CLASSES else labels
     judged = in_parallel(
         _judge,
         [(*one[:3], labels, values, fold, scoring) for one, fold in zip(best, folds, strict=True)],
@@ -225,9 +230,10 @@ def _candidates(estimators: list[Any], grids: list[Any], edges: Edges, scoring: 
         if not isinstance(grid, Mapping):
             raise TypeError(f"param_grid is of type {type(grid).__name__}, but it must be a dict of lists of values")
         alphas = check_alphas(grid.get("alpha", [estimator.alpha]), "param_grid['alpha']")
-        others = {name: list(values) for name, values in grid.items() if name != "alpha"}
+        others = {name: _values(name, values) for name, values in grid.items() if name != "alpha"}
         for values in itertools.product(*others.values()):
-            parameters = dict(zip(others, values, strict=True))
+            # Copies, since "start_kernel__gamma" would change the kernel that other candidates have as well.
+            parameters = {name: clone(value, safe=False) for name, value in zip(others, values, strict=True)}
             one = clone(estimator).set_params(**parameters)
             share = sharing.setdefault(float(one.factor_tol), Sharing(edges, float(one.factor_tol)))
             X, start, end = share.of(one.start_kernel, one.end_kernel)
@@ -235,6 +241,13 @@ def _candidates(estimators: list[Any], grids: list[Any], edges: Edges, scoring: 
             one.set_params(start_kernel=start, end_kernel=end, scoring=scoring, n_threads=1)
             one.set_params(n_iter_no_change=_NEVER, n_start_features=None, verbose=0)
             found.append(_Candidate(one, shown, X, alphas))
+    return found
+
+
+def _values(name: str, values: Any) -> list[Any]:
+    """Return the values of a parameter, which must be a list of some."""
+    if isinstance(values, str) or not isinstance(values, Iterable) or not len(found := list(values)):
+        raise ValueError(f"param_grid[{name!r}] is {values!r}, but it must be a list of at least one value")
     return found
 
 

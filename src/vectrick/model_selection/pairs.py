@@ -25,10 +25,18 @@ class Pairs:
         return len(self.start)
 
     @classmethod
-    def of(cls, X: Any, groups: Any = None) -> "Pairs":
-        """Return the vertices of edges: of ``groups``, an n × 2 array of vertices, or else of X."""
-        if isinstance(X, Edges) and groups is None:
-            return cls(X.start, X.end, len(X.start_table), len(X.end_table), X.is_one_set)
+    def of(cls, X: Any, groups: Any = None, one_set: bool | None = None) -> "Pairs":
+        """Return the vertices of edges: of ``groups``, an n × 2 array of vertices, or else of X.
+
+        ``one_set`` says whether both ends come from one vertex set, by default as `Edges` say, or that they do not.
+        """
+        if isinstance(X, Edges):
+            if one_set is not None and one_set != X.is_one_set:
+                said = "one table" if X.is_one_set else "two tables"
+                raise ValueError(f"one_set is {one_set}, but X has {said} of vertices")
+            one_set = X.is_one_set
+            if groups is None:
+                return cls(X.start, X.end, len(X.start_table), len(X.end_table), one_set)
         name, pairs = ("X", X) if groups is None else ("groups", groups)
         array = np.asarray(pairs)
         if array.ndim != 2 or array.shape[1] != 2:
@@ -38,5 +46,9 @@ class Pairs:
             )
         if len(array) != np.shape(X)[0]:
             raise ValueError(f"groups has {len(array)} rows, but X has {np.shape(X)[0]} edges")
+        if one_set:
+            vertices, both = np.unique(array, return_inverse=True)
+            start, end = both.reshape(array.shape).T
+            return cls(start, end, len(vertices), len(vertices), True)
         (starts, start), (ends, end) = (np.unique(column, return_inverse=True) for column in array.T)
         return cls(start.ravel(), end.ravel(), len(starts), len(ends), False)

@@ -105,9 +105,10 @@ def alpha_path(
         Edges and labels to score with. By default ``validation_fraction`` of the vertices is held out.
     new : str
         Which vertices of the validation edges must not be among those of the training edges: "both", "start", "end" or
-        "neither".
+        "neither". They are the same where X and the validation edges share a table or ids, and in plain arrays where
+        they have the same features; tables of their own without ids cannot be compared.
     iterations : sequence of int or "all", optional
-        With a quadratic loss, the iterations to score; by default about 25 that lie ever wider apart. Predicting them
+        With a quadratic loss, the iterations to score; by default about 15 that lie ever wider apart. Predicting them
         is cheap, but a score takes a sort.
     warm_start : bool
         Whether the other losses start from the alpha before.
@@ -134,6 +135,8 @@ def alpha_path(
     if new not in NEW:
         raise ValueError(f"new is {new!r}, but it must be one of {', '.join(map(repr, NEW))}")
     _check_iterations(iterations)
+    if validation is None and new != "both":
+        raise ValueError(f"new is {new!r}, but without validation both vertices are held out; give validation=(X, y)")
     if validation is not None:
         if not (isinstance(validation, tuple | list) and len(validation) == 2):
             raise ValueError(f"validation is of type {type(validation).__name__}, but it must be a pair (X, y)")
@@ -160,9 +163,9 @@ def check_alphas(alphas: Any, name: str = "alphas") -> Array:
 
 
 def _check_iterations(iterations: Any) -> None:
-    if iterations is None or iterations == "all":
+    if iterations is None or (isinstance(iterations, str) and iterations == "all"):
         return
-    wrong = isinstance(iterations, str) or not len(iterations)
+    wrong = isinstance(iterations, str) or not hasattr(iterations, "__len__") or not len(iterations)
     before = 0
     for k in [] if wrong else iterations:
         wrong = wrong or isinstance(k, bool) or not isinstance(k, Integral) or k <= before
@@ -205,7 +208,10 @@ def _names(tables: list[VertexTable], rows: list[Array], plain: bool) -> list[di
     if tables[0] is tables[1]:
         return [{row: row for row in some} for some in used]
     if plain:
-        return [{table.features[row].tobytes(): row for row in some} for table, some in zip(tables, used, strict=True)]
+        return [
+            {(table.features[row].astype(np.float64) + 0.0).tobytes(): row for row in some}
+            for table, some in zip(tables, used, strict=True)
+        ]
     if tables[0].ids is not None and tables[1].ids is not None:
         return [
             {table.ids[row : row + 1].tolist()[0]: row for row in some}  # type: ignore[index]

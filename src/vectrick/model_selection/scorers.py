@@ -46,6 +46,8 @@ class EdgeScorer:
         """Return the score of predictions; it is NaN where it is not defined, as with one class only."""
         labels = np.asarray(y)
         values = np.unique(labels)
+        if len(values) < 2:
+            return float("nan")
         if len(values) == 2:
             labels = np.where(labels == values[1], 1.0, -1.0) if self.name != "r2" else labels
         elif self.name in _OF_CLASSES and len(values) > 2:
@@ -55,6 +57,8 @@ class EdgeScorer:
     def _pairs(self, estimator: Any, X: Any) -> Pairs | None:
         if self.name not in _OF_VERTICES:
             return None
+        while not hasattr(estimator, "n_start_features") and hasattr(estimator, "best_estimator_"):
+            estimator = estimator.best_estimator_  # of a grid search
         known = getattr(estimator, "n_start_features", None) is not None and not hasattr(X, "start_table")
         return Pairs.of(as_edges(estimator, X, reset=False) if known else X)
 

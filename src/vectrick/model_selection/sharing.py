@@ -78,7 +78,7 @@ class Sharing:
 
 def _is_settled(kernel: Kernel, features: Any, used: Array) -> bool:
     """Whether a kernel is the same whatever the training vertices are; with gamma="scale" it is not."""
-    return _key(kernel.resolve(features, used)) == _key(kernel)
+    return bool(_key(kernel.resolve(features, used)) == _key(kernel))
 
 
 def _key(value: Any) -> Any:

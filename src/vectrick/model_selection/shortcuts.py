@@ -20,7 +20,8 @@ def leave_out_predictions(estimator: KronRidge, X: Any, y: Any, leave: str = "bo
     Parameters
     ----------
     estimator : KronRidge
-        The model: its kernels and its alpha, without intercept. It is not changed.
+        The model: its kernels and its alpha, without intercept. It is not changed. A kernel whose parameters depend on
+        the vertices (``gamma="scale"``) is settled once, on all of them.
     X, y : Edges or array, array
         A complete graph, every pair of a start and an end vertex once, and its labels.
     leave : str
@@ -66,6 +67,14 @@ def leave_out_predictions(estimator: KronRidge, X: Any, y: Any, leave: str = "bo
     for side, count in (("start", m), ("end", q)):
         if leave in ("both", side) and count < 2:
             raise ValueError(f"leave is {leave!r}, but there is only one {side} vertex")
+    for side in (start, end):
+        if not np.allclose(
+            side.matrix, side.kernel(side.vertices, side.vertices), atol=1e-6 * np.abs(side.matrix).max()
+        ):
+            raise ValueError(
+                f"{side.name}_kernel is not symmetric and positive semi-definite; it was repaired with all vertices, "
+                "those that are left out included, so that the closed form is not training again"
+            )
     Y = np.empty((m, q))
     Y[graph.start, graph.end] = training.loss.y
     predicted = leave_out(start.matrix, end.matrix, Y, float(estimator.alpha), leave)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +30,8 @@ class Fold:
             if not len(rows):
                 raise ValueError(f"{self.name} has no {part} edges; {advice}")
             if y is not None and (y[rows] == y[rows[0]]).all():
-                raise ValueError(
-                    f"{self.name} has {len(rows)} {part} edges with one label only, {y[rows[0]].item()!r}; {advice}"
-                )
+                label = y[rows[:1]].tolist()[0]
+                raise ValueError(f"{self.name} has {len(rows)} {part} edges with one label only, {label!r}; {advice}")
 
 
 class VertexKFold(BaseCrossValidator):
@@ -49,7 +48,7 @@ class VertexKFold(BaseCrossValidator):
     - "neither": the edges themselves are divided into ``n_start × n_end`` parts; a test edge joins training vertices.
 
     Where both ends come from one vertex set, a vertex is new on both sides at once: there are ``n_start`` parts and
-    folds; "both" tests the edges within a part, "start" and "end" those from or to it.
+    folds; "both" tests the edges within a part, "start" and "end" those from or to it. ("neither" is as above.)
 
     Parameters
     ----------
@@ -65,6 +64,8 @@ class VertexKFold(BaseCrossValidator):
         Whether to leave out test edges that are new in another way than ``new`` says: with "start", those whose end
         vertex has no training edge. ``strict=False`` keeps them, as ``cross_val_predict`` needs, which wants each edge
         in one test part.
+    one_set : bool, optional
+        Whether both ends come from one vertex set, where X does not tell: an array of pairs is taken for two sets.
     random_state : int, optional
         The seed of the division.
 
@@ -82,6 +83,8 @@ class VertexKFold(BaseCrossValidator):
     1    797   210       793
     """
 
+    __metadata_request__split: ClassVar = {"groups": True}  # so that scikit-learn's metadata routing passes them on
+
     def __init__(
         self,
         n_start: int = 3,
@@ -91,6 +94,7 @@ class VertexKFold(BaseCrossValidator):
         stratify: bool = False,
         n_repeats: int = 1,
         strict: bool = True,
+        one_set: bool | None = None,
         random_state: Any = None,
     ) -> None:
         self.n_start = n_start
@@ -99,6 +103,7 @@ class VertexKFold(BaseCrossValidator):
         self.stratify = stratify
         self.n_repeats = n_repeats
         self.strict = strict
+        self.one_set = one_set
         self.random_state = random_state
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Array, Array]]:
@@ -118,7 +123,7 @@ class VertexKFold(BaseCrossValidator):
 
     def folds(self, X: Any, y: Any = None, groups: Any = None) -> list[Fold]:
         """Return all folds, checked, each with a name for people."""
-        pairs = Pairs.of(X, groups)
+        pairs = Pairs.of(X, groups, self.one_set)
         y = _labels(y, len(pairs))
         self._check(pairs)
         positive = _rarer(y) if self.stratify else None
@@ -155,7 +160,7 @@ class VertexKFold(BaseCrossValidator):
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of folds; of one vertex set there are fewer, so that X is needed to tell."""
-        one_set = X is not None and Pairs.of(X, groups).one_set
+        one_set = bool(self.one_set) if X is None else Pairs.of(X, groups, self.one_set).one_set
         n_end = self.n_start if self.n_end is None else self.n_end
         if self.new in ("both", "neither") and not (one_set and self.new == "both"):
             return int(self.n_start * n_end * self.n_repeats)
@@ -262,6 +267,7 @@ def vertex_split(
     new: str = "both",
     stratify: bool = False,
     strict: bool = True,
+    one_set: bool | None = None,
     random_state: Any = None,
 ) -> VertexSplit:
     """Split edges once into training, validation and test edges by their vertices.
@@ -273,7 +279,7 @@ def vertex_split(
     validation_size, test_size : float
         The shares of the vertices (of the edges, with ``new="neither"``) that are held out; ``validation_size=0.0``
         makes no validation part.
-    new, stratify, strict, random_state
+    new, stratify, strict, one_set, random_state
         As for `VertexKFold`.
 
     Returns
@@ -289,7 +295,7 @@ def vertex_split(
     >>> vt.vertex_split(X, y, random_state=0)
     <622 training, 174 validation and 141 test edges; 1563 of 2500 left out>
     """
-    pairs = Pairs.of(X, groups)
+    pairs = Pairs.of(X, groups, one_set)
     y = _labels(y, len(pairs))
     _check_new(new)
     for name, share in (("validation_size", validation_size), ("test_size", test_size)):
@@ -345,7 +351,8 @@ def _fold(name: str, pairs: Pairs, new: str, train: Array, test: Array, strict: 
             if pairs.one_set:
                 known[(pairs.end if side == "start" else pairs.start)[train]] = True
             test = test & known[vertices]
-    return Fold(name, np.flatnonzero(train), np.flatnonzero(test))
+    kind = np.int32 if len(pairs) < 2**31 else np.int64  # there may be many folds of many edges
+    return Fold(name, np.flatnonzero(train).astype(kind), np.flatnonzero(test).astype(kind))
 
 
 def _divide_evenly(vertices: Array, size: int, n_parts: int, rng: np.random.Generator, positive: Array | None) -> Array:
@@ -400,6 +407,12 @@ def _rarer(y: Array | None) -> Array:
 def _stratify_advice(y: Array | None, stratify: bool) -> str:
     """Return the advice to stratify where that is possible and was not done."""
     return "stratify=True, " if y is not None and not stratify and len(np.unique(y)) == 2 else ""
+
+
+def check_splitter(cv: Any, name: str) -> None:
+    """Refuse what is neither None nor splits by vertices."""
+    if cv is not None and not isinstance(cv, VertexKFold):
+        raise TypeError(f"{name} is {cv!r}, but it must be a vt.VertexKFold, such as vt.VertexKFold(3, 3)")
 
 
 def _check_new(new: Any) -> None:

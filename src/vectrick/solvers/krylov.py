@@ -42,6 +42,8 @@ class KrylovBasis:
         """Return z for each alpha, a column of the weights of the first k vectors in the iterate k."""
         rhs = np.zeros((k + 1, len(alphas)))
         rhs[0] = self.length
+        if k == 0:
+            return rhs[:0]
         if self.minimal_residual:
             return self._least_squares(alphas, rhs)
         bands = np.zeros((3, k))
@@ -74,6 +76,8 @@ class KrylovBasis:
     def residual(self, alpha: float, z: NDArray[Any]) -> float:
         """Return the norm of ``b - (B + α I) x``, relative to that of b, for the weights z of x."""
         k = len(z)
+        if k == 0:
+            return 0.0
         rest = np.zeros(k + 1)
         rest[0] = -self.length
         rest[:k] += (self.diagonal[:k] + alpha) * z
@@ -98,7 +102,7 @@ def krylov_basis(
     vector with its predictions.
     """
     xp = array_namespace(rhs)
-    vectors: list[Array] = []
+    vectors = xp.empty((max_iter, rhs.shape[0]), dtype=rhs.dtype)
     diagonal: list[float] = []
     beside: list[float] = []
     before, length = xp.zeros_like(rhs), 0.0
@@ -122,7 +126,7 @@ def krylov_basis(
             v = Element(made.c / size, made.f / size)
         if told is not None:
             told(v)
-        vectors.append(v.c)
+        vectors[k, :] = v.c
         image = space.lift(curvature.times(v.f))
         diagonal.append(float(image @ v.c) if minimal_residual else space.inner(Element(image, None), v))
         rest = image - diagonal[-1] * v.c
@@ -131,5 +135,4 @@ def krylov_basis(
         before = v.c
     else:
         beside.append(float(rest @ rest) ** 0.5 if minimal_residual else space.residual(rest).norm)
-    basis = xp.stack(vectors) if vectors else xp.zeros((0, rhs.shape[0]), dtype=rhs.dtype)
-    return KrylovBasis(basis, np.array(diagonal), np.array(beside), length, minimal_residual)
+    return KrylovBasis(vectors[: len(diagonal)], np.array(diagonal), np.array(beside), length, minimal_residual)

@@ -188,14 +188,15 @@ def _solve_quadratic(
     if name == "qmr":
         found = quasi_minimal_residuals(space, curvature, rhs, alphas[0], **limits)
     elif name == "minres":
-        _check_symmetric(space, curvature)
+        check_symmetric(space, curvature)
         found = minres(space, rhs, alphas, **limits)
     else:
         found = conjugate_gradients(space, curvature, space.residual(rhs), alphas, **limits)
     return [_solution(space, found, x) for x in found.x]
 
 
-def _check_symmetric(space: Space, curvature: Any) -> None:
+def check_symmetric(space: Space, curvature: Any) -> None:
+    """Refuse a problem that MINRES does not solve."""
     uniform = isinstance(curvature, Diagonal) and bool((curvature.h == 1).all())
     if not uniform:
         form = "dual" if isinstance(space, Dual) else "primal"
