@@ -6,7 +6,8 @@ from vectrick.model_selection.nested import NestedScore, nested_score
 from vectrick.model_selection.paths import AlphaPath, alpha_path
 from vectrick.model_selection.scorers import get_scorer
 from vectrick.model_selection.shortcuts import leave_out_predictions
-from vectrick.model_selection.splitters import VertexKFold, VertexSplit, vertex_split
+from vectrick.model_selection.split import VertexSplit, vertex_split
+from vectrick.model_selection.splitters import VertexKFold
 
 __all__ = [
     "AlphaPath",

@@ -23,8 +23,9 @@ from vectrick.backends.threads import count_threads, run_tasks
 from vectrick.data import Edges
 from vectrick.estimators.inputs import as_real_labels
 from vectrick.estimators.side import check_memory
+from vectrick.model_selection.folds import Fold
 from vectrick.model_selection.scorers import get_scorer
-from vectrick.model_selection.splitters import Fold, VertexKFold
+from vectrick.model_selection.splitters import VertexKFold
 
 Array = NDArray[Any]
 

@@ -17,10 +17,11 @@ from vectrick.estimators.base import KronEstimator
 from vectrick.estimators.inputs import as_edges
 from vectrick.estimators.monitor import OF_CLASSES, SCORES
 from vectrick.estimators.path import fit_along
+from vectrick.model_selection.folds import Fold
 from vectrick.model_selection.parallel import count_jobs, in_parallel
 from vectrick.model_selection.paths import check_alphas
 from vectrick.model_selection.sharing import Sharing
-from vectrick.model_selection.splitters import Fold, VertexKFold, check_splitter
+from vectrick.model_selection.splitters import VertexKFold, check_splitter
 
 Array = NDArray[Any]
 

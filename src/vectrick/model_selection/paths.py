@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from vectrick.data import Edges, VertexTable
-from vectrick.data.splits import NEW
 from vectrick.estimators.base import KronEstimator
 from vectrick.estimators.inputs import as_edges
 from vectrick.estimators.path import PathStep, fit_along
+from vectrick.model_selection.folds import check_new
 
 Array = NDArray[Any]
 
@@ -132,8 +132,7 @@ def alpha_path(
             f"estimator is of type {type(estimator).__name__}, but it must be one of vectrick's, such as vt.KronRidge()"
         )
     grid = check_alphas(alphas)
-    if new not in NEW:
-        raise ValueError(f"new is {new!r}, but it must be one of {', '.join(map(repr, NEW))}")
+    check_new(new)
     _check_iterations(iterations)
     if validation is None and new != "both":
         raise ValueError(f"new is {new!r}, but without validation both vertices are held out; give validation=(X, y)")

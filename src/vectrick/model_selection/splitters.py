@@ -1,8 +1,7 @@
-"""Splits of edges by their vertices, for the four settings of pairwise learning."""
+"""Cross-validation by vertices, for the four settings of pairwise learning."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,28 +9,21 @@ from numpy.typing import NDArray
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
-from vectrick.data.splits import NEW, divide_vertices, edges_of_split
+from vectrick.data.splits import edges_of_split
+from vectrick.model_selection.folds import (
+    Fold,
+    as_labels,
+    check_new,
+    divide_edges,
+    divide_evenly,
+    even_sizes,
+    make_fold,
+    rarer_class,
+    stratify_advice,
+)
 from vectrick.model_selection.pairs import Pairs
 
 Array = NDArray[Any]
-
-
-@dataclass(frozen=True)
-class Fold:
-    """The training and the test edges of a fold, as positions; the others are left out."""
-
-    name: str
-    train: Array
-    test: Array
-
-    def check(self, y: Array | None, advice: str) -> None:
-        """Refuse a fold that nothing can be learned from, or measured with."""
-        for part, rows in (("training", self.train), ("test", self.test)):
-            if not len(rows):
-                raise ValueError(f"{self.name} has no {part} edges; {advice}")
-            if y is not None and (y[rows] == y[rows[0]]).all():
-                label = y[rows[:1]].tolist()[0]
-                raise ValueError(f"{self.name} has {len(rows)} {part} edges with one label only, {label!r}; {advice}")
 
 
 class VertexKFold(BaseCrossValidator):
@@ -124,15 +116,15 @@ class VertexKFold(BaseCrossValidator):
     def folds(self, X: Any, y: Any = None, groups: Any = None) -> list[Fold]:
         """Return all folds, checked, each with a name for people."""
         pairs = Pairs.of(X, groups, self.one_set)
-        y = _labels(y, len(pairs))
+        y = as_labels(y, len(pairs))
         self._check(pairs)
-        positive = _rarer(y) if self.stratify else None
+        positive = rarer_class(y) if self.stratify else None
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_repeats)
         found = []
         for repeat, seed in enumerate(seeds):
             where = f" of repeat {repeat}" if self.n_repeats > 1 else ""
             found += self._divide(pairs, np.random.default_rng(seed), positive, where)
-        advice = f"use {_stratify_advice(y, self.stratify)}fewer parts or another random_state"
+        advice = f"use {stratify_advice(y, self.stratify)}fewer parts or another random_state"
         for fold in found:
             fold.check(y, advice)
         return found
@@ -146,8 +138,8 @@ class VertexKFold(BaseCrossValidator):
         import pandas as pd
 
         n_edges = len(Pairs.of(X, groups))
-        labels = _labels(y, n_edges)
-        rare = _rarer(labels) if labels is not None and len(np.unique(labels)) == 2 else None
+        labels = as_labels(y, n_edges)
+        rare = rarer_class(labels) if labels is not None and len(np.unique(labels)) == 2 else None
         rows = []
         for fold in self.folds(X, y, groups):
             train, test = len(fold.train), len(fold.test)
@@ -171,20 +163,20 @@ class VertexKFold(BaseCrossValidator):
         n_end = self.n_start if self.n_end is None else self.n_end
         if self.new == "neither":
             n_parts = self.n_start * n_end
-            part = _divide_edges(len(pairs), _even(len(pairs), n_parts), rng, positive)
+            part = divide_edges(len(pairs), even_sizes(len(pairs), n_parts), rng, positive)
             masks = [(f"fold {i}{where}", part != i, part == i) for i in range(n_parts)]
         elif pairs.one_set:
             vertices = np.concatenate([pairs.start, pairs.end])
             twice = None if positive is None else np.tile(positive, 2)
-            part = _divide_evenly(vertices, pairs.n_start, self.n_start, rng, twice)
+            part = divide_evenly(vertices, pairs.n_start, self.n_start, rng, twice)
             masks = [
                 (f"fold {i}{where} (part {i} of {self.n_start})",
                  *edges_of_split(self.new, part[pairs.start] == i, part[pairs.end] == i))
                 for i in range(self.n_start)
             ]  # fmt: skip
         else:
-            start = _divide_evenly(pairs.start, pairs.n_start, self.n_start, rng, positive)[pairs.start]
-            end = _divide_evenly(pairs.end, pairs.n_end, n_end, rng, positive)[pairs.end]
+            start = divide_evenly(pairs.start, pairs.n_start, self.n_start, rng, positive)[pairs.start]
+            end = divide_evenly(pairs.end, pairs.n_end, n_end, rng, positive)[pairs.end]
             # A side that stays known has no held-out part: -1 is none.
             starts = range(self.n_start) if self.new != "end" else [-1]
             ends = range(n_end) if self.new != "start" else [-1]
@@ -193,10 +185,10 @@ class VertexKFold(BaseCrossValidator):
                 sides = [f"start part {i} of {self.n_start}"] * (i >= 0) + [f"end part {j} of {n_end}"] * (j >= 0)
                 name = f"fold {number}{where} ({', '.join(sides)})"
                 masks.append((name, *edges_of_split(self.new, start == i, end == j)))
-        return [_fold(name, pairs, self.new, train, test, self.strict) for name, train, test in masks]
+        return [make_fold(name, pairs, self.new, train, test, self.strict) for name, train, test in masks]
 
     def _check(self, pairs: Pairs) -> None:
-        _check_new(self.new)
+        check_new(self.new)
         for name in ("n_start", "n_end", "n_repeats"):
             value = getattr(self, name)
             least = 1 if name == "n_repeats" else 2
@@ -225,196 +217,7 @@ class VertexKFold(BaseCrossValidator):
                 raise ValueError(f"{name} is {n_parts}, but the edges have only {n_vertices} {side}vertices")
 
 
-@dataclass(frozen=True)
-class VertexSplit:
-    """Training, validation and test edges, as positions; it unpacks into the three.
-
-    Attributes
-    ----------
-    train, validation, test : array
-        Positions of the edges.
-    n_edges : int
-        The number of all edges.
-    """
-
-    train: Array
-    validation: Array
-    test: Array
-    n_edges: int
-
-    @property
-    def n_left_out(self) -> int:
-        """The number of edges that are in no part, since they join vertices of different parts."""
-        return self.n_edges - len(self.train) - len(self.validation) - len(self.test)
-
-    def __iter__(self) -> Iterator[Array]:
-        return iter((self.train, self.validation, self.test))
-
-    def __repr__(self) -> str:
-        return (
-            f"<{len(self.train)} training, {len(self.validation)} validation and {len(self.test)} test edges; "
-            f"{self.n_left_out} of {self.n_edges} left out>"
-        )
-
-
-def vertex_split(
-    X: Any,
-    y: Any = None,
-    *,
-    groups: Any = None,
-    validation_size: float = 0.25,
-    test_size: float = 0.25,
-    new: str = "both",
-    stratify: bool = False,
-    strict: bool = True,
-    one_set: bool | None = None,
-    random_state: Any = None,
-) -> VertexSplit:
-    """Split edges once into training, validation and test edges by their vertices.
-
-    Parameters
-    ----------
-    X, y, groups
-        Edges and labels, as for `VertexKFold.split`.
-    validation_size, test_size : float
-        The shares of the vertices (of the edges, with ``new="neither"``) that are held out; ``validation_size=0.0``
-        makes no validation part.
-    new, stratify, strict, one_set, random_state
-        As for `VertexKFold`.
-
-    Returns
-    -------
-    VertexSplit
-        ``train, validation, test = vertex_split(X, y)`` are positions for ``X[train]``; it shows how many edges were
-        left out.
-
-    Examples
-    --------
-    >>> import vectrick as vt
-    >>> X, y = vt.datasets.make_checkerboard(100, random_state=0)
-    >>> vt.vertex_split(X, y, random_state=0)
-    <622 training, 174 validation and 141 test edges; 1563 of 2500 left out>
-    """
-    pairs = Pairs.of(X, groups, one_set)
-    y = _labels(y, len(pairs))
-    _check_new(new)
-    for name, share in (("validation_size", validation_size), ("test_size", test_size)):
-        least = 0.0 if name == "validation_size" else 1e-9
-        if isinstance(share, bool) or not isinstance(share, Real) or not least <= share < 1:
-            raise ValueError(f"{name} is {share!r}, but it must be a share between 0 and 1")
-    if validation_size + test_size >= 1:
-        raise ValueError(
-            f"validation_size is {validation_size} and test_size {test_size}, which leaves nothing to train on"
-        )
-    rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
-    positive = _rarer(y) if stratify else None
-    shares = np.array([1.0 - validation_size - test_size, validation_size, test_size])
-    if new == "neither":
-        start = end = _divide_edges(len(pairs), _sizes(len(pairs), shares), rng, positive)
-    elif pairs.one_set:
-        vertices = np.concatenate([pairs.start, pairs.end])
-        twice = None if positive is None else np.tile(positive, 2)
-        part = divide_vertices(vertices, pairs.n_start, _sizes(len(np.unique(vertices)), shares), rng, twice)
-        start, end = part[pairs.start], part[pairs.end]
-    else:
-        start, end = (
-            divide_vertices(vertices, size, _sizes(len(np.unique(vertices)), shares), rng, positive)[vertices]
-            if new in ("both", side)
-            else np.zeros(len(pairs), int)
-            for side, vertices, size in (("start", pairs.start, pairs.n_start), ("end", pairs.end, pairs.n_end))
-        )
-    train = (start == 0) & (end == 0)
-    found = [np.flatnonzero(train)]
-    advice = f"use {_stratify_advice(y, stratify)}other sizes or another random_state"
-    for part_number, name, share in ((1, "validation", validation_size), (2, "test", test_size)):
-        if new == "neither":
-            test = start == part_number
-        else:
-            inside = edges_of_split(new, start == part_number, end == part_number)[1]
-            known = [(start == 0) | (start == part_number), (end == 0) | (end == part_number)]
-            test = inside & known[0] & known[1]
-        fold = _fold(f"the {name} split", pairs, new, train, test, strict)
-        if share:
-            fold.check(y, advice)
-        found.append(fold.test)
-    return VertexSplit(found[0], found[1], found[2], len(pairs))
-
-
-def _fold(name: str, pairs: Pairs, new: str, train: Array, test: Array, strict: bool) -> Fold:
-    """Return a fold; strictly, without test edges whose vertices are new where they should be known."""
-    if strict:
-        for side, vertices, size in (("start", pairs.start, pairs.n_start), ("end", pairs.end, pairs.n_end)):
-            if new in ("both", side):
-                continue
-            known = np.zeros(size, bool)
-            known[vertices[train]] = True
-            if pairs.one_set:
-                known[(pairs.end if side == "start" else pairs.start)[train]] = True
-            test = test & known[vertices]
-    kind = np.int32 if len(pairs) < 2**31 else np.int64  # there may be many folds of many edges
-    return Fold(name, np.flatnonzero(train).astype(kind), np.flatnonzero(test).astype(kind))
-
-
-def _divide_evenly(vertices: Array, size: int, n_parts: int, rng: np.random.Generator, positive: Array | None) -> Array:
-    return divide_vertices(vertices, size, _even(len(np.unique(vertices)), n_parts), rng, positive)
-
-
-def _divide_edges(n_edges: int, sizes: Array, rng: np.random.Generator, positive: Array | None) -> Array:
-    """Return the part of each edge; with a mask, the parts get their share of it."""
-    part = np.empty(n_edges, int)
-    order = rng.permutation(n_edges)
-    if positive is not None:  # those of one class after those of the other, dealt out evenly
-        order = order[np.argsort(positive[order], kind="stable")]
-        places = np.concatenate([(np.arange(size) + 0.5) / size for size in sizes])
-        part[order] = np.repeat(np.arange(len(sizes)), sizes)[np.argsort(places, kind="stable")]
-        return part
-    part[order] = np.repeat(np.arange(len(sizes)), sizes)
-    return part
-
-
-def _even(total: int, n_parts: int) -> Array:
-    """Return the sizes of parts that differ by one at most."""
-    return np.full(n_parts, total // n_parts) + (np.arange(n_parts) < total % n_parts)
-
-
-def _sizes(total: int, shares: Array) -> Array:
-    """Return the sizes of the training, validation and test parts; a part with a share has at least one."""
-    held = [max(1, round(share * total)) if share else 0 for share in shares[1:]]
-    if sum(held) >= total:
-        raise ValueError(f"validation_size and test_size leave none of {total} vertices to train on")
-    return np.array([total - sum(held), *held])
-
-
-def _labels(y: Any, n_edges: int) -> Array | None:
-    if y is None:
-        return None
-    labels = np.asarray(y)
-    if labels.shape != (n_edges,):
-        raise ValueError(f"y has shape {labels.shape}, but there are {n_edges} edges")
-    return labels
-
-
-def _rarer(y: Array | None) -> Array:
-    """Return a mask of the edges of the rarer of two classes."""
-    if y is None:
-        raise ValueError("stratify is True, but y is None")
-    classes, counts = np.unique(y, return_counts=True)
-    if len(classes) != 2:
-        raise ValueError(f"stratify is True, which needs two classes, but y has {len(classes)} values")
-    return np.asarray(y == classes[np.argmin(counts)])
-
-
-def _stratify_advice(y: Array | None, stratify: bool) -> str:
-    """Return the advice to stratify where that is possible and was not done."""
-    return "stratify=True, " if y is not None and not stratify and len(np.unique(y)) == 2 else ""
-
-
 def check_splitter(cv: Any, name: str) -> None:
     """Refuse what is neither None nor splits by vertices."""
     if cv is not None and not isinstance(cv, VertexKFold):
         raise TypeError(f"{name} is {cv!r}, but it must be a vt.VertexKFold, such as vt.VertexKFold(3, 3)")
-
-
-def _check_new(new: Any) -> None:
-    if new not in NEW:
-        raise ValueError(f"new is {new!r}, but it must be one of {', '.join(map(repr, NEW))}")

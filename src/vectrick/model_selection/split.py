@@ -1,0 +1,146 @@
+"""One split of edges by their vertices into training, validation and test part."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from vectrick.data.splits import divide_vertices, edges_of_split
+from vectrick.model_selection.folds import (
+    as_labels,
+    check_new,
+    divide_edges,
+    make_fold,
+    rarer_class,
+    stratify_advice,
+)
+from vectrick.model_selection.pairs import Pairs
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class VertexSplit:
+    """Training, validation and test edges, as positions; it unpacks into the three.
+
+    Attributes
+    ----------
+    train, validation, test : array
+        Positions of the edges.
+    n_edges : int
+        The number of all edges.
+    """
+
+    train: Array
+    validation: Array
+    test: Array
+    n_edges: int
+
+    @property
+    def n_left_out(self) -> int:
+        """The number of edges that are in no part, since they join vertices of different parts."""
+        return self.n_edges - len(self.train) - len(self.validation) - len(self.test)
+
+    def __iter__(self) -> Iterator[Array]:
+        return iter((self.train, self.validation, self.test))
+
+    def __repr__(self) -> str:
+        return (
+            f"<{len(self.train)} training, {len(self.validation)} validation and {len(self.test)} test edges; "
+            f"{self.n_left_out} of {self.n_edges} left out>"
+        )
+
+
+def vertex_split(
+    X: Any,
+    y: Any = None,
+    *,
+    groups: Any = None,
+    validation_size: float = 0.25,
+    test_size: float = 0.25,
+    new: str = "both",
+    stratify: bool = False,
+    strict: bool = True,
+    one_set: bool | None = None,
+    random_state: Any = None,
+) -> VertexSplit:
+    """Split edges once into training, validation and test edges by their vertices.
+
+    Parameters
+    ----------
+    X, y, groups
+        Edges and labels, as for `VertexKFold.split`.
+    validation_size, test_size : float
+        The shares of the vertices (of the edges, with ``new="neither"``) that are held out; ``validation_size=0.0``
+        makes no validation part.
+    new, stratify, strict, one_set, random_state
+        As for `VertexKFold`.
+
+    Returns
+    -------
+    VertexSplit
+        ``train, validation, test = vertex_split(X, y)`` are positions for ``X[train]``; it shows how many edges were
+        left out.
+
+    Examples
+    --------
+    >>> import vectrick as vt
+    >>> X, y = vt.datasets.make_checkerboard(100, random_state=0)
+    >>> vt.vertex_split(X, y, random_state=0)
+    <622 training, 174 validation and 141 test edges; 1563 of 2500 left out>
+    """
+    pairs = Pairs.of(X, groups, one_set)
+    y = as_labels(y, len(pairs))
+    check_new(new)
+    for name, share in (("validation_size", validation_size), ("test_size", test_size)):
+        least = 0.0 if name == "validation_size" else 1e-9
+        if isinstance(share, bool) or not isinstance(share, Real) or not least <= share < 1:
+            raise ValueError(f"{name} is {share!r}, but it must be a share between 0 and 1")
+    if validation_size + test_size >= 1:
+        raise ValueError(
+            f"validation_size is {validation_size} and test_size {test_size}, which leaves nothing to train on"
+        )
+    rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+    positive = rarer_class(y) if stratify else None
+    shares = np.array([1.0 - validation_size - test_size, validation_size, test_size])
+    if new == "neither":
+        start = end = divide_edges(len(pairs), _sizes(len(pairs), shares), rng, positive)
+    elif pairs.one_set:
+        vertices = np.concatenate([pairs.start, pairs.end])
+        twice = None if positive is None else np.tile(positive, 2)
+        part = divide_vertices(vertices, pairs.n_start, _sizes(len(np.unique(vertices)), shares), rng, twice)
+        start, end = part[pairs.start], part[pairs.end]
+    else:
+        start, end = (
+            divide_vertices(vertices, size, _sizes(len(np.unique(vertices)), shares), rng, positive)[vertices]
+            if new in ("both", side)
+            else np.zeros(len(pairs), int)
+            for side, vertices, size in (("start", pairs.start, pairs.n_start), ("end", pairs.end, pairs.n_end))
+        )
+    train = (start == 0) & (end == 0)
+    found = [np.flatnonzero(train)]
+    advice = f"use {stratify_advice(y, stratify)}other sizes or another random_state"
+    for part_number, name, share in ((1, "validation", validation_size), (2, "test", test_size)):
+        if new == "neither":
+            test = start == part_number
+        else:
+            inside = edges_of_split(new, start == part_number, end == part_number)[1]
+            known = [(start == 0) | (start == part_number), (end == 0) | (end == part_number)]
+            test = inside & known[0] & known[1]
+        fold = make_fold(f"the {name} split", pairs, new, train, test, strict)
+        if share:
+            fold.check(y, advice)
+        found.append(fold.test)
+    return VertexSplit(found[0], found[1], found[2], len(pairs))
+
+
+def _sizes(total: int, shares: Array) -> Array:
+    """Return the sizes of the training, validation and test parts; a part with a share has at least one."""
+    held = [max(1, round(share * total)) if share else 0 for share in shares[1:]]
+    if sum(held) >= total:
+        raise ValueError(f"validation_size and test_size leave none of {total} vertices to train on")
+    return np.array([total - sum(held), *held])
