@@ -2,7 +2,7 @@
 
 import itertools
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from vectrick.estimators.monitor import OF_CLASSES, SCORES
 from vectrick.estimators.path import fit_along
 from vectrick.model_selection.folds import Fold
 from vectrick.model_selection.parallel import count_jobs, in_parallel
-from vectrick.model_selection.paths import check_alphas
+from vectrick.model_selection.paths import check_alphas, check_iterations
 from vectrick.model_selection.sharing import Sharing
 from vectrick.model_selection.splitters import VertexKFold, check_splitter
 
@@ -89,6 +89,7 @@ def nested_score(
     outer: VertexKFold | None = None,
     inner: VertexKFold | None = None,
     scoring: str = "auto",
+    iterations: Sequence[int] | None = None,
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> NestedScore:
@@ -115,6 +116,10 @@ def nested_score(
         where there are two classes.
     scoring : str
         "auc", "average_precision", "concordance", "r2", or "auto": what the first estimator calls so.
+    iterations : sequence of int, optional
+        With a quadratic loss, the iterations to choose from; by default about 15 up to ``max_iter``. One that is large
+        enough to converge leaves alpha to regularize alone: an iteration that is best for the fewer edges of the inner
+        folds may be too early for the outer ones.
     n_jobs : int, optional
         How many processes fit at once, a thread each; by default (or -1) as many as there are CPUs. The scores do not
         depend on it.
@@ -153,6 +158,7 @@ def nested_score(
     grids = list(param_grid) if isinstance(param_grid, list | tuple) else [param_grid] * len(estimators)
     if len(grids) != len(estimators):
         raise ValueError(f"param_grid has {len(grids)} grids, but there are {len(estimators)} estimators")
+    check_iterations(iterations)
     names = ("auto", *SCORES)
     if scoring not in names:
         raise ValueError(f"scoring is {scoring!r}, but it must be one of {', '.join(map(repr, names))}")
@@ -176,7 +182,10 @@ def nested_score(
     progress = Progress("nested_score", len(tasks) + len(folds), verbose)
     n_jobs = count_jobs(n_jobs)
     compared = in_parallel(
-        _compare, [(candidates[c], labels, inner_folds[f]) for f, c in tasks], n_jobs, lambda _: progress.step()
+        _compare,
+        [(candidates[c], labels, inner_folds[f], iterations) for f, c in tasks],
+        n_jobs,
+        lambda _: progress.step(),
     )
     tables = dict(zip(tasks, compared, strict=True))
     best = [_choose(candidates, [tables[f, c] for c in range(len(candidates))]) for f in range(len(folds))]
@@ -201,12 +210,13 @@ def nested_score(
     return NestedScore(np.array(judged).reshape(outer.n_repeats, -1), chosen, scoring)
 
 
-def _compare(candidate: _Candidate, labels: Array, folds: list[Fold]) -> Array:
+def _compare(candidate: _Candidate, labels: Array, folds: list[Fold], iterations: Sequence[int] | None) -> Array:
     """Return the mean scores over inner folds, a row for each alpha and a column for each iteration."""
     tables = []
     for fold in folds:
         train, test = ((candidate.X[rows], labels[rows]) for rows in (fold.train, fold.test))
-        steps = fit_along(candidate.estimator, *train, candidate.alphas.tolist(), test, warm_start=False)
+        limits: dict[str, Any] = {"iterations": iterations, "warm_start": False}
+        steps = fit_along(candidate.estimator, *train, candidate.alphas.tolist(), test, **limits)
         tables.append(_table(steps))
     return _mean(tables)
 

@@ -133,7 +133,7 @@ def alpha_path(
         )
     grid = check_alphas(alphas)
     check_new(new)
-    _check_iterations(iterations)
+    check_iterations(iterations)
     if validation is None and new != "both":
         raise ValueError(f"new is {new!r}, but without validation both vertices are held out; give validation=(X, y)")
     if validation is not None:
@@ -161,7 +161,8 @@ def check_alphas(alphas: Any, name: str = "alphas") -> Array:
     return grid
 
 
-def _check_iterations(iterations: Any) -> None:
+def check_iterations(iterations: Any) -> None:
+    """Refuse what are no iterations to score."""
     if iterations is None or (isinstance(iterations, str) and iterations == "all"):
         return
     wrong = isinstance(iterations, str) or not hasattr(iterations, "__len__") or not len(iterations)
