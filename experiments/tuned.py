@@ -18,6 +18,7 @@ Array = NDArray[Any]
 # Widths relative to the median squared distance between vertices, and constants, which give main effects.
 WIDTHS = (0.3, 1.0, 3.0)
 CONSTANTS = (0.0, 0.3)
+N_BEST = 5  # configurations that are averaged
 CONVERGED = 100  # iterations of ridge regression: alpha is what regularizes
 TABLES = Path(__file__).parent / "results" / "tables.csv"
 
@@ -88,6 +89,7 @@ class Tuned(Experiment):
             outer=vt.VertexKFold(3, 3, stratify=quick, random_state=task["seed"]),
             inner=vt.VertexKFold(2 if quick else 3, stratify=True, random_state=0),
             iterations=[CONVERGED],
+            n_best=N_BEST,
             verbose=1,
         )
         seconds = time.perf_counter() - begin

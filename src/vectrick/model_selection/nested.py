@@ -4,6 +4,7 @@ import itertools
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,8 @@ class NestedScore:
     scores : array of shape (n_repeats, n_folds)
         The scores on the outer test folds.
     chosen : list of dict
-        For each outer fold its name, the parameters that the inner folds chose, their inner score and the test score.
+        For each outer fold its name, the parameters that the inner folds chose, their inner score and the test score;
+        with ``n_best`` a row for each of them.
     scoring : str
         What the score is.
     """
@@ -90,6 +92,7 @@ def nested_score(
     inner: VertexKFold | None = None,
     scoring: str = "auto",
     iterations: Sequence[int] | None = None,
+    n_best: int = 1,
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> NestedScore:
@@ -120,6 +123,10 @@ def nested_score(
         With a quadratic loss, the iterations to choose from; by default about 15 up to ``max_iter``. One that is large
         enough to converge leaves alpha to regularize alone: an iteration that is best for the fewer edges of the inner
         folds may be too early for the outer ones.
+    n_best : int
+        How many combinations to train in each outer fold, the best of each kind by their inner scores; the mean of
+        their predictions, each brought to zero mean and unit variance, is what is scored. Where positive edges are few,
+        the best of many combinations is partly luck, and a mean of some is safer.
     n_jobs : int, optional
         How many processes fit at once, a thread each; by default (or -1) as many as there are CPUs. The scores do not
         depend on it.
@@ -159,6 +166,8 @@ def nested_score(
     if len(grids) != len(estimators):
         raise ValueError(f"param_grid has {len(grids)} grids, but there are {len(estimators)} estimators")
     check_iterations(iterations)
+    if isinstance(n_best, bool) or not isinstance(n_best, Integral) or n_best < 1:
+        raise ValueError(f"n_best is {n_best!r}, but it must be a positive integer")
     names = ("auto", *SCORES)
     if scoring not in names:
         raise ValueError(f"scoring is {scoring!r}, but it must be one of {', '.join(map(repr, names))}")
@@ -170,6 +179,8 @@ def nested_score(
     inner = VertexKFold(3, 3, outer.new, stratify=two_classes, random_state=0) if inner is None else inner
     if scoring == "auto":
         scoring = estimators[0]._auto_scoring(labels)
+    if n_best > 1 and scoring == "r2":
+        raise ValueError(f"n_best is {n_best} and scoring is 'r2', but a mean of standardised predictions has no scale")
     if scoring in OF_CLASSES and not two_classes:
         raise ValueError(f"scoring is {scoring!r}, which needs two classes, but y has {len(np.unique(labels))} values")
     if scoring == "concordance" and len({getattr(one, "groups", None) for one in estimators}) > 1:
@@ -188,24 +199,18 @@ def nested_score(
         lambda _: progress.step(),
     )
     tables = dict(zip(tasks, compared, strict=True))
-    best = [_choose(candidates, [tables[f, c] for c in range(len(candidates))]) for f in range(len(folds))]
+    best = [_choose(candidates, [tables[f, c] for c in range(len(candidates))])[:n_best] for f in range(len(folds))]
     values = np.where(labels == np.unique(labels)[1], 1.0, -1.0) if scoring in OF_CLASSES else labels
     judged = in_parallel(
         _judge,
-        [(*one[:3], labels, values, fold, scoring) for one, fold in zip(best, folds, strict=True)],
+        [(some, labels, values, fold, scoring) for some, fold in zip(best, folds, strict=True)],
         n_jobs,
         lambda score: progress.step(f"{scoring} {score:.3f}"),
     )
     chosen = [
-        {
-            "fold": fold.name,
-            **one.shown,
-            "alpha": alpha,
-            "iteration": iteration,
-            "inner_score": inner_score,
-            "score": score,
-        }
-        for fold, (one, alpha, iteration, inner_score), score in zip(folds, best, judged, strict=True)
+        {"fold": fold.name, **one.shown, "score": score}
+        for fold, some, score in zip(folds, best, judged, strict=True)
+        for one in some
     ]
     return NestedScore(np.array(judged).reshape(outer.n_repeats, -1), chosen, scoring)
 
@@ -221,16 +226,22 @@ def _compare(candidate: _Candidate, labels: Array, folds: list[Fold], iterations
     return _mean(tables)
 
 
-def _judge(
-    candidate: _Candidate, alpha: float, iteration: int, labels: Array, values: Array, fold: Fold, scoring: str
-) -> float:
-    """Return the score on the test edges of a fold, of the candidate that was chosen for it."""
-    model = _fixed(candidate.estimator, alpha, iteration)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the number of iterations was chosen
-        model.fit(candidate.X[fold.train], labels[fold.train])
-    test = candidate.X[fold.test]
-    return float(SCORES[scoring](values[fold.test], model._decide(test), model._groups_of(test)))
+def _judge(best: "list[_Choice]", labels: Array, values: Array, fold: Fold, scoring: str) -> float:
+    """Return the score on the test edges of a fold, of what was chosen for it."""
+    predicted = []
+    for choice in best:
+        candidate = choice.candidate
+        model = _fixed(candidate.estimator, choice.alpha, choice.iteration)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the number of iterations was chosen
+            model.fit(candidate.X[fold.train], labels[fold.train])
+        test = candidate.X[fold.test]
+        predicted.append(model._decide(test))
+    groups = model._groups_of(test)
+    if len(best) == 1:
+        return float(SCORES[scoring](values[fold.test], predicted[0], groups))
+    mean = np.mean([(one - one.mean()) / max(one.std(), 1e-300) for one in predicted], axis=0)
+    return float(SCORES[scoring](values[fold.test], mean, groups))
 
 
 def _candidates(estimators: list[Any], grids: list[Any], edges: Edges, scoring: str) -> list[_Candidate]:
@@ -297,19 +308,34 @@ def _mean(tables: list[Array]) -> Array:
     return np.asarray(np.mean(wide, axis=0))
 
 
-def _choose(candidates: list[_Candidate], tables: list[Array]) -> tuple[_Candidate, float, int, float]:
-    """Return the candidate, alpha and iteration with the best mean score; of equal ones the most regular."""
-    best: tuple[_Candidate, float, int, float] | None = None
+@dataclass(frozen=True)
+class _Choice:
+    """A candidate with the alpha and the iteration that have its best score over the inner folds."""
+
+    candidate: _Candidate
+    alpha: float
+    iteration: int
+    inner_score: float
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """What was chosen, for people."""
+        found = {"alpha": self.alpha, "iteration": self.iteration, "inner_score": self.inner_score}
+        return {**self.candidate.shown, **found}
+
+
+def _choose(candidates: list[_Candidate], tables: list[Array]) -> list[_Choice]:
+    """Return the candidates at their best, the best one first; of equal alphas and iterations the most regular."""
+    found = []
     for candidate, table in zip(candidates, tables, strict=True):
-        if np.isnan(table).all():
-            continue
-        score = float(np.nanmax(table))
-        rows, columns = np.nonzero(table == score)
-        if best is None or score > best[3]:
-            best = candidate, float(candidate.alphas[rows[-1]]), int(columns[rows == rows[-1]][0]) + 1, score
-    if best is None:
+        if not np.isnan(table).all():
+            score = float(np.nanmax(table))
+            rows, columns = np.nonzero(table == score)
+            iteration = int(columns[rows == rows[-1]][0]) + 1
+            found.append(_Choice(candidate, float(candidate.alphas[rows[-1]]), iteration, score))
+    if not found:
         raise ValueError("no candidate has a score on the inner folds: the predictions are NaN or constant")
-    return best
+    return sorted(found, key=lambda choice: -choice.inner_score)
 
 
 def _fixed(estimator: KronEstimator, alpha: float, iteration: int) -> KronEstimator:
