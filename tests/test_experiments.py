@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 QUICK = Scale(quick=True)
 # The tasks that stand for all of them: each kind of method, on a small data set.
 CHEAP = {
-    "tables": lambda task: task["data"] in ("GPCR", "Checker") and task["method"] in ("KronRidge", "SGD hinge", "KNN"),
+    "tables": lambda task: task["data"] in ("GPCR", "Checker"),
     "tuned": lambda task: task["data"] == "GPCR",
     "convergence": lambda task: task["data"] in ("GPCR", "Checker"),
     "libsvm_ki": lambda task: task["size"] == 500,
@@ -36,7 +36,7 @@ def test_runs_draws_and_writes(name, tmp_path, monkeypatch):
     run(experiment, QUICK, tmp_path)
     write_readme(tmp_path, tmp_path / "README.md")
     for ending in ("csv", "png", "svg"):
-        assert (tmp_path / f"{name}.{ending}").stat().st_size > 200
+        assert (tmp_path / f"{name}.{ending}").stat().st_size > 100
     text = (tmp_path / "README.md").read_text()
     assert experiment.title in text
     assert f"({name}.png)" in text

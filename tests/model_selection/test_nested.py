@@ -1,7 +1,10 @@
 """Nested cross-validation: nothing of the test folds is seen, and sharing changes nothing."""
 
+import warnings
+
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import vectrick as vt
 from tests.data import read_graph
@@ -105,6 +108,28 @@ def test_warnings_come_once(n_jobs):
     assert all(warning.filename == __file__ for warning in caught)
 
 
+def test_the_mean_of_the_best():
+    X, y = problem()
+    alone = vt.nested_score(vt.KronRidge(), X, y, GRID, outer=OUTER, iterations=[20], n_jobs=1)
+    assert {row["iteration"] for row in alone.chosen} == {20}
+    found = vt.nested_score(vt.KronRidge(), X, y, GRID, outer=OUTER, iterations=[20], n_best=3, n_jobs=1)
+    assert len(found.chosen) == 12
+    for (train, test), start in zip(OUTER.split(X, y), range(0, 12, 3), strict=True):
+        rows = found.chosen[start : start + 3]
+        assert rows[0]["inner_score"] == alone.chosen[start // 3]["inner_score"]
+        assert rows[0]["inner_score"] >= rows[1]["inner_score"] >= rows[2]["inner_score"]
+        predicted = []
+        for row in rows:
+            model = vt.KronRidge(row["start_kernel"], row["end_kernel"], alpha=row["alpha"], max_iter=20, solver="cg")
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                one = model.fit(X[train], y[train]).predict(X[test])
+            predicted.append((one - one.mean()) / one.std())
+        assert vt.get_scorer("auc").score(y[test], np.mean(predicted, axis=0)) == pytest.approx(
+            rows[0]["score"], abs=1e-6
+        )
+
+
 def test_progress(capsys):
     X, y = problem(30)
     vt.nested_score(vt.KronRidge(max_iter=3), X, y, {"alpha": [1.0]}, outer=OUTER, n_jobs=1, verbose=1)
@@ -173,6 +198,12 @@ def test_refuses_what_cannot_be_meant():
         vt.nested_score(vt.KronRidge(), X, np.arange(len(y)), GRID, scoring="auc")
     with pytest.raises(ValueError, match="estimator has several with other groups"):
         vt.nested_score([vt.KronRidge(), vt.KronRanker(groups="start")], X, y, GRID, scoring="concordance")
+    with pytest.raises(ValueError, match="n_best is 0, but it must be a positive integer"):
+        vt.nested_score(vt.KronRidge(), X, y, GRID, n_best=0)
+    with pytest.raises(ValueError, match="a mean of standardised predictions has no scale"):
+        vt.nested_score(vt.KronRidge(), X, y, GRID, n_best=2, scoring="r2")
+    with pytest.raises(ValueError, match="iterations is 5"):
+        vt.nested_score(vt.KronRidge(), X, y, GRID, iterations=5)
     rare = np.where(np.arange(len(y)) < 4, 1.0, -1.0)
     with pytest.raises(ValueError, match=r"fold \d .* has \d+ \w+ edges with one label only"):
         vt.nested_score(vt.KronRidge(), X, rare, GRID)
