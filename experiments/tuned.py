@@ -177,8 +177,8 @@ nothing more here: an iteration chosen on the inner folds, which have fewer edge
 ones. The cost is that of the nested run; a single model of the kind that is chosen most often trains as fast as
 KronRidge in the table above.
 
-The grid was drawn up after a look at the divisions of seeds 0 to 2, with several kinds of kernels; the choices within it
-are made anew in every fold, from its training part alone.
+The grid was drawn up after a look at the divisions of seeds 0 to 2, with several kinds of kernels; the choices within
+it are made anew in every fold, from its training part alone.
 """
 
 
