@@ -260,7 +260,8 @@ def _candidates(estimators: list[Any], grids: list[Any], edges: Edges, scoring: 
             share = sharing.setdefault(float(one.factor_tol), Sharing(edges, float(one.factor_tol)))
             X, start, end = share.of(one.start_kernel, one.end_kernel)
             shown = {"estimator": type(estimator).__name__, **parameters} if len(estimators) > 1 else parameters
-            one.set_params(start_kernel=start, end_kernel=end, scoring=scoring, n_threads=1)
+            dtype = one._compute_dtype(edges).name  # that of the features, in whose place there are kernel values
+            one.set_params(start_kernel=start, end_kernel=end, scoring=scoring, dtype=dtype, n_threads=1)
             one.set_params(n_iter_no_change=_NEVER, n_start_features=None, verbose=0)
             found.append(_Candidate(one, shown, X, alphas))
     return found
