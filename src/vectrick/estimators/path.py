@@ -27,7 +27,7 @@ from vectrick.solvers.space import Dual, Element
 Array = NDArray[Any]
 
 _MAX_ITER = 100  # of a Krylov path: predictions are best after tens of iterations
-_N_SCORED = 18  # about how many iterations are scored if nothing is said
+_N_SCORED = 9  # iterations that are scored if nothing is said: each takes a sort for every alpha
 
 
 @dataclass(frozen=True)

@@ -120,7 +120,7 @@ def nested_score(
     scoring : str
         "auc", "average_precision", "concordance", "r2", or "auto": what the first estimator calls so.
     iterations : sequence of int, optional
-        With a quadratic loss, the iterations to choose from; by default about 15 up to ``max_iter``. One that is large
+        With a quadratic loss, the iterations to choose from; by default nine up to ``max_iter``. One that is large
         enough to converge leaves alpha to regularize alone: an iteration that is best for the fewer edges of the inner
         folds may be too early for the outer ones.
     n_best : int

@@ -108,7 +108,7 @@ def alpha_path(
         "neither". They are the same where X and the validation edges share a table or ids, and in plain arrays where
         they have the same features; tables of their own without ids cannot be compared.
     iterations : sequence of int or "all", optional
-        With a quadratic loss, the iterations to score; by default about 15 that lie ever wider apart. Predicting them
+        With a quadratic loss, the iterations to score; by default nine that lie ever wider apart. Predicting them
         is cheap, but a score takes a sort.
     warm_start : bool
         Whether the other losses start from the alpha before.
