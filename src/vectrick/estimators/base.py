@@ -212,11 +212,17 @@ class KronEstimator(BaseEstimator):
         with single_threaded_blas():
             self._minimise(training)
 
-    def _minimise(self, training: Training, form: Form | None = None, start: Array | None = None) -> None:
-        """Minimise and keep the result; in a form that is there already, and from given coefficients, if any."""
+    def _minimise(
+        self,
+        training: Training,
+        form: Form | None = None,
+        validation: Validation | None = None,
+        start: Array | None = None,
+    ) -> None:
+        """Minimise and keep the result; with a form and validation that are there already, and from a start, if any."""
         form, loss = form or self._form(training), self._with_intercept(training.loss)
         intercept = loss.intercept if isinstance(loss, WithIntercept) else None
-        validation = self._validation(form, training)
+        validation = validation or self._validation(form, training)
         monitor = Monitor(type(self).__name__, self.verbose, validation, self.n_iter_no_change, intercept)
         solver = choose_solver(form.space, loss, validation is not None) if self.solver == "auto" else self.solver
         solution = minimise(

@@ -86,7 +86,7 @@ def _one_by_one(
         model.alpha = float(alpha)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # to stop at the best score is what a path is for
-            model._minimise(training, form, start)
+            model._minimise(training, form, validation, start)
         history = model.history_
         start = model.solution_.x
         if not history["iteration"]:  # where it started was the solution already
