@@ -100,18 +100,19 @@ class Tables(Experiment):
         figure, axes = plots.pyplot.subplots(2, 1, figsize=(9, 6.4))
         width = 0.16
         for place, method in enumerate(paper.METHODS):
-            some = results[results["method"] == method]
+            some, first = results[results["method"] == method], True
             for column, data in enumerate(paper.DATA):
                 here = some[some["data"] == data]
                 if here.empty:
                     continue
                 x = column + (place - 2) * width
-                label = method if column == 0 else None
+                label = method if first else None
                 axes[0].bar(x, here["auc"].mean() - 0.45, width * 0.9, 0.45, color=plots.COLOURS[method], label=label)
                 if len(here) > 1:
                     axes[0].vlines(x, here["auc"].min(), here["auc"].max(), color="black", linewidth=1)
                 axes[1].bar(x, (here["fit"] + here["predict"]).min(), width * 0.9, color=plots.COLOURS[method])
-                beside = {"label": "the paper"} if (place, column) == (0, 0) else {}
+                beside = {"label": "the paper"} if first and place == 0 else {}
+                first = False
                 axes[0].plot(x, paper.of(paper.AUC, method, data), **plots.PAPER, **beside)
                 axes[1].plot(x, paper.of(paper.SECONDS, method, data), **plots.PAPER)
         axes[0].set(ylabel="AUC, both vertices new", ylim=(0.45, 0.85))
