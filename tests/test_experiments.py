@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from experiments import datasets, paper
-from experiments.__main__ import EXPERIMENTS, run, write_readme
+from experiments.__main__ import EXPERIMENTS, main, run, write_readme
 from experiments.experiment import Results, Scale
 from tests.data import folder_of
 
@@ -57,14 +57,16 @@ def test_results_are_kept_and_found_again(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["some.csv"]
 
 
-def test_a_missing_folder_is_named(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-m", "experiments", "vec_trick", "--quick"],
-        check=False, capture_output=True, text=True, cwd=ROOT, env={"VECTRICK_DATA": str(tmp_path), "PATH": ""},
-    )  # fmt: skip
-    assert done.returncode == 2
-    assert f"no folder 'ki' in {tmp_path}; set VECTRICK_DATA" in done.stderr
-    assert "Traceback" not in done.stderr
+def test_a_missing_folder_is_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("experiments.__main__.HERE", tmp_path)
+    monkeypatch.setattr("experiments.datasets.FOLDER", tmp_path / "nowhere")
+    monkeypatch.setattr("sys.argv", ["experiments", "vec_trick", "--quick"])
+    datasets.real.cache_clear()
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert f"no folder 'ki' in {tmp_path / 'nowhere'}; set VECTRICK_DATA" in capsys.readouterr().err
+    assert (tmp_path / "quick" / "README.md").exists()
 
 
 def test_unknown_names_are_refused():
