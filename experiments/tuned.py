@@ -143,8 +143,11 @@ class Tuned(Experiment):
             if not table.empty:
                 same = table[(table["data"] == data) & table["seed"].isin(ours.index)]
                 methods = same.groupby("method")["auc"]
-                means = methods.mean()[methods.count() == len(ours)]  # those that are there for all seeds
-                best = (means.idxmax(), means.max()) if len(means) else best
+                if len(same):
+                    name = methods.mean().idxmax()
+                    n_seeds = methods.count()[name]
+                    fewer = f", {n_seeds} of {len(ours)} seeds" if n_seeds < len(ours) else ""
+                    best = name + fewer, methods.mean().max()
             _, theirs = max((paper.of(paper.AUC, method, data), method) for method in paper.METHODS)
             names = some["estimator"] + ", " + some["start"] + " × " + some["end"]
             common = names.value_counts()
