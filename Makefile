@@ -11,7 +11,7 @@ help:
 	@echo "make test      lint, types, tests"
 	@echo "make lint      ruff and mypy"
 	@echo "make bench     products, training and model selection beside their baselines; tables, and JSON in benchmarks/results"
-	@echo "make reproduce the paper's experiments, hours; what is finished is not run again; experiments/README.md"
+	@echo "make reproduce        the paper's experiments, hours; what is finished is not run again; experiments/README.md"
 	@echo "make reproduce-quick  each of them at reduced size, some minutes, into experiments/quick"
 
 install: .venv/installed

@@ -155,43 +155,22 @@ def nested_score(
     >>> found.scores.shape, found.mean > 0.9
     ((1, 4), True)
     """
-    estimators = list(estimator) if isinstance(estimator, list | tuple) else [estimator]
-    for one in estimators:
-        if not isinstance(one, KronEstimator):
-            raise TypeError(
-                f"estimator is of type {type(one).__name__}, but it must be one of vectrick's; for others use "
-                "GridSearchCV with cv=vt.VertexKFold(...)"
-            )
-    grids = list(param_grid) if isinstance(param_grid, list | tuple) else [param_grid] * len(estimators)
-    if len(grids) != len(estimators):
-        raise ValueError(f"param_grid has {len(grids)} grids, but there are {len(estimators)} estimators")
+    estimators, grids = _as_lists(estimator, param_grid)
     check_iterations(iterations)
-    if isinstance(n_best, bool) or not isinstance(n_best, Integral) or n_best < 1:
-        raise ValueError(f"n_best is {n_best!r}, but it must be a positive integer")
-    names = ("auto", *SCORES)
-    if scoring not in names:
-        raise ValueError(f"scoring is {scoring!r}, but it must be one of {', '.join(map(repr, names))}")
-    edges, labels = as_edges(clone(estimators[0]), X, reset=True), np.asarray(y)
-    two_classes = len(np.unique(labels)) == 2
     for name, cv in (("outer", outer), ("inner", inner)):
         check_splitter(cv, name)
+    n_jobs = count_jobs(n_jobs)
+    edges, labels = as_edges(clone(estimators[0]), X, reset=True), np.asarray(y)
+    two_classes = len(np.unique(labels)) == 2
     outer = VertexKFold(3, 3, random_state=0) if outer is None else outer
     inner = VertexKFold(3, 3, outer.new, stratify=two_classes, random_state=0) if inner is None else inner
-    if scoring == "auto":
-        scoring = estimators[0]._auto_scoring(labels)
-    if n_best > 1 and scoring == "r2":
-        raise ValueError(f"n_best is {n_best} and scoring is 'r2', but a mean of standardised predictions has no scale")
-    if scoring in OF_CLASSES and not two_classes:
-        raise ValueError(f"scoring is {scoring!r}, which needs two classes, but y has {len(np.unique(labels))} values")
-    if scoring == "concordance" and len({getattr(one, "groups", None) for one in estimators}) > 1:
-        raise ValueError("estimator has several with other groups, but their concordances are no common score")
+    scoring = _settle_scoring(scoring, estimators, labels, n_best)
     candidates = _candidates(estimators, grids, edges, scoring)
     # All folds, inner ones included, are made and checked before anything is fitted.
     folds = outer.folds(edges, labels)
     inner_folds = [_inner_folds(inner, fold, edges, labels) for fold in folds]
     tasks = [(f, c) for f in range(len(folds)) for c in range(len(candidates))]
     progress = Progress("nested_score", len(tasks) + len(folds), verbose)
-    n_jobs = count_jobs(n_jobs)
     compared = in_parallel(
         _compare,
         [(candidates[c], labels, inner_folds[f], iterations) for f, c in tasks],
@@ -213,6 +192,40 @@ def nested_score(
         for one in some
     ]
     return NestedScore(np.array(judged).reshape(outer.n_repeats, -1), chosen, scoring)
+
+
+def _as_lists(estimator: Any, param_grid: Any) -> tuple[list[Any], list[Any]]:
+    """Return the estimators, checked, and a grid for each."""
+    estimators = list(estimator) if isinstance(estimator, list | tuple) else [estimator]
+    for one in estimators:
+        if not isinstance(one, KronEstimator):
+            raise TypeError(
+                f"estimator is of type {type(one).__name__}, but it must be one of vectrick's; for others use "
+                "GridSearchCV with cv=vt.VertexKFold(...)"
+            )
+    grids = list(param_grid) if isinstance(param_grid, list | tuple) else [param_grid] * len(estimators)
+    if not estimators or len(grids) != len(estimators):
+        raise ValueError(f"param_grid has {len(grids)} grids, but there are {len(estimators)} estimators")
+    return estimators, grids
+
+
+def _settle_scoring(scoring: str, estimators: list[Any], labels: Array, n_best: int) -> str:
+    """Return the score that is meant, or say why it cannot be."""
+    if isinstance(n_best, bool) or not isinstance(n_best, Integral) or n_best < 1:
+        raise ValueError(f"n_best is {n_best!r}, but it must be a positive integer")
+    names = ("auto", *SCORES)
+    if scoring not in names:
+        raise ValueError(f"scoring is {scoring!r}, but it must be one of {', '.join(map(repr, names))}")
+    if scoring == "auto":
+        scoring = estimators[0]._auto_scoring(labels)
+    n_values = len(np.unique(labels))
+    if scoring in OF_CLASSES and n_values != 2:
+        raise ValueError(f"scoring is {scoring!r}, which needs two classes, but y has {n_values} values")
+    if n_best > 1 and scoring == "r2":
+        raise ValueError(f"n_best is {n_best} and scoring is 'r2', but a mean of standardised predictions has no scale")
+    if scoring == "concordance" and len({getattr(one, "groups", None) for one in estimators}) > 1:
+        raise ValueError("estimator has several with other groups, but their concordances are no common score")
+    return scoring
 
 
 def _compare(candidate: _Candidate, labels: Array, folds: list[Fold], iterations: Sequence[int] | None) -> Array:

@@ -96,31 +96,11 @@ def vertex_split(
     pairs = Pairs.of(X, groups, one_set)
     y = as_labels(y, len(pairs))
     check_new(new)
-    for name, share in (("validation_size", validation_size), ("test_size", test_size)):
-        least = 0.0 if name == "validation_size" else 1e-9
-        if isinstance(share, bool) or not isinstance(share, Real) or not least <= share < 1:
-            raise ValueError(f"{name} is {share!r}, but it must be a share between 0 and 1")
-    if validation_size + test_size >= 1:
-        raise ValueError(
-            f"validation_size is {validation_size} and test_size {test_size}, which leaves nothing to train on"
-        )
+    _check_sizes(validation_size, test_size)
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
     positive = rarer_class(y) if stratify else None
     shares = np.array([1.0 - validation_size - test_size, validation_size, test_size])
-    if new == "neither":
-        start = end = divide_edges(len(pairs), _sizes(len(pairs), shares), rng, positive)
-    elif pairs.one_set:
-        vertices = np.concatenate([pairs.start, pairs.end])
-        twice = None if positive is None else np.tile(positive, 2)
-        part = divide_vertices(vertices, pairs.n_start, _sizes(len(np.unique(vertices)), shares), rng, twice)
-        start, end = part[pairs.start], part[pairs.end]
-    else:
-        start, end = (
-            divide_vertices(vertices, size, _sizes(len(np.unique(vertices)), shares), rng, positive)[vertices]
-            if new in ("both", side)
-            else np.zeros(len(pairs), int)
-            for side, vertices, size in (("start", pairs.start, pairs.n_start), ("end", pairs.end, pairs.n_end))
-        )
+    start, end = _parts(pairs, new, shares, rng, positive)
     train = (start == 0) & (end == 0)
     found = [np.flatnonzero(train)]
     advice = f"use {stratify_advice(y, stratify)}other sizes or another random_state"
@@ -136,6 +116,39 @@ def vertex_split(
             fold.check(y, advice)
         found.append(fold.test)
     return VertexSplit(found[0], found[1], found[2], len(pairs))
+
+
+def _check_sizes(validation_size: float, test_size: float) -> None:
+    """Refuse shares that leave nothing to test, or nothing to train on."""
+    for name, share in (("validation_size", validation_size), ("test_size", test_size)):
+        least = 0.0 if name == "validation_size" else 1e-9
+        if isinstance(share, bool) or not isinstance(share, Real) or not least <= share < 1:
+            raise ValueError(f"{name} is {share!r}, but it must be a share between 0 and 1")
+    if validation_size + test_size >= 1:
+        raise ValueError(
+            f"validation_size is {validation_size} and test_size {test_size}, which leaves nothing to train on"
+        )
+
+
+def _parts(
+    pairs: Pairs, new: str, shares: Array, rng: np.random.Generator, positive: Array | None
+) -> tuple[Array, Array]:
+    """Return for each edge the part of its start and of its end vertex: 0 trains, 1 validates, 2 tests."""
+    if new == "neither":
+        part = divide_edges(len(pairs), _sizes(len(pairs), shares), rng, positive)
+        return part, part
+    if pairs.one_set:
+        vertices = np.concatenate([pairs.start, pairs.end])
+        twice = None if positive is None else np.tile(positive, 2)
+        part = divide_vertices(vertices, pairs.n_start, _sizes(len(np.unique(vertices)), shares), rng, twice)
+        return part[pairs.start], part[pairs.end]
+    start, end = (
+        divide_vertices(vertices, size, _sizes(len(np.unique(vertices)), shares), rng, positive)[vertices]
+        if new in ("both", side)
+        else np.zeros(len(pairs), int)
+        for side, vertices, size in (("start", pairs.start, pairs.n_start), ("end", pairs.end, pairs.n_end))
+    )
+    return start, end
 
 
 def _sizes(total: int, shares: Array) -> Array:
