@@ -73,19 +73,8 @@ def compare(
 
     if not isinstance(X, Edges):
         raise TypeError(f"X is of type {type(X).__name__}, but it must be Edges")
-    if not isinstance(baselines, bool | Mapping):
-        raise TypeError(f"baselines is of type {type(baselines).__name__}, but it must be True, False or a dict")
     check_splitter(cv, "cv")
-    methods = _named(estimators)
-    others = dict(baselines) if isinstance(baselines, Mapping) else all_baselines() if baselines else {}
-    for name in others.keys() & methods.keys():
-        raise ValueError(f"estimators and baselines both have the name {name!r}, but each method needs its own")
-    methods |= others
-    if not methods:
-        raise ValueError("estimators is empty and there are no baselines, so there is nothing to compare")
-    for name, method in methods.items():
-        if not hasattr(method, "fit"):
-            raise TypeError(f"the method {name!r} is of type {type(method).__name__}, but it must be an estimator")
+    methods = _methods(estimators, baselines)
     labels = np.asarray(y)
     if scoring == "auto":
         scoring = "auc" if len(np.unique(labels)) == 2 else "concordance"
@@ -106,6 +95,23 @@ def compare(
             progress.step(f"{name}, {fold.name}: {scoring} {row['score']:.3f}")
     found = pd.DataFrame(rows)
     return found if per_fold else _summary(found)
+
+
+def _methods(estimators: Any, baselines: Any) -> dict[str, Any]:
+    """Return the methods and the baselines by name, checked."""
+    if not isinstance(baselines, bool | Mapping):
+        raise TypeError(f"baselines is of type {type(baselines).__name__}, but it must be True, False or a dict")
+    methods = _named(estimators)
+    others = dict(baselines) if isinstance(baselines, Mapping) else all_baselines() if baselines else {}
+    for name in others.keys() & methods.keys():
+        raise ValueError(f"estimators and baselines both have the name {name!r}, but each method needs its own")
+    methods |= others
+    if not methods:
+        raise ValueError("estimators is empty and there are no baselines, so there is nothing to compare")
+    for name, method in methods.items():
+        if not hasattr(method, "fit"):
+            raise TypeError(f"the method {name!r} is of type {type(method).__name__}, but it must be an estimator")
+    return methods
 
 
 def _named(estimators: Any) -> dict[str, Any]:

@@ -5,30 +5,33 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import average_precision_score, r2_score
 
 from vectrick.estimators.inputs import as_edges
-from vectrick.metrics import auc, concordance_index, interaction_concordance
+from vectrick.estimators.monitor import OF_CLASSES, SCORES
+from vectrick.metrics import concordance_index, interaction_concordance
 from vectrick.model_selection.pairs import Pairs
 
 Array = NDArray[Any]
 
 
-def _within(side: str) -> Callable[[Array, Array, Pairs], float]:
+Score = Callable[[Array, Array, Any], float]
+
+
+def _over_all(name: str) -> Score:
+    return lambda y, score, pairs: SCORES[name](y, score, None)
+
+
+def _within(side: str) -> Score:
     return lambda y, score, pairs: concordance_index(y, score, getattr(pairs, side), average="groups")
 
 
 # Labels (positive and negative numbers where there are two classes), predictions, and the vertices of the edges.
-_SCORES: dict[str, Callable[[Array, Array, Any], float]] = {
-    "auc": lambda y, score, pairs: auc(y, score),
-    "average_precision": lambda y, score, pairs: float(average_precision_score(y > 0, score)),
-    "r2": lambda y, score, pairs: float(r2_score(y, score)),
-    "concordance": lambda y, score, pairs: concordance_index(y, score),
+_SCORES: dict[str, Score] = {
+    **{name: _over_all(name) for name in SCORES},
     "concordance_per_start": _within("start"),
     "concordance_per_end": _within("end"),
     "interaction_concordance": lambda y, score, pairs: interaction_concordance(y, score, pairs.start, pairs.end),
 }
-_OF_CLASSES = ("auc", "average_precision")
 _OF_VERTICES = ("concordance_per_start", "concordance_per_end", "interaction_concordance")
 
 
@@ -50,7 +53,7 @@ class EdgeScorer:
             return float("nan")
         if len(values) == 2:
             labels = np.where(labels == values[1], 1.0, -1.0) if self.name != "r2" else labels
-        elif self.name in _OF_CLASSES and len(values) > 2:
+        elif self.name in OF_CLASSES and len(values) > 2:
             raise ValueError(f"scoring is {self.name!r}, which needs two classes, but y has {len(values)} values")
         return float(_SCORES[self.name](labels, np.asarray(score), pairs))
 
