@@ -17,7 +17,7 @@ from vectrick._version import __version__
 if TYPE_CHECKING:
     from vectrick import datasets
     from vectrick.data import Edges
-    from vectrick.estimators import KronLogistic, KronRanker, KronRidge, KronSVM, from_svc
+    from vectrick.estimators import KronLogistic, KronRanker, KronRidge, KronSVM, ModelFileError, from_svc, load
     from vectrick.kernels import (
         Constant,
         Cosine,
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         Linear,
         Polynomial,
         Precomputed,
+        Standardized,
         Tanimoto,
     )
     from vectrick.metrics import concordance_index, interaction_concordance
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "vectrick.data": ["Edges"],
-    "vectrick.estimators": ["KronLogistic", "KronRanker", "KronRidge", "KronSVM", "from_svc"],
+    "vectrick.estimators": ["KronLogistic", "KronRanker", "KronRidge", "KronSVM", "ModelFileError", "from_svc", "load"],
     "vectrick.kernels": [
         "Constant",
         "Cosine",
@@ -54,6 +55,7 @@ _NAMES = {
         "Linear",
         "Polynomial",
         "Precomputed",
+        "Standardized",
         "Tanimoto",
     ],
     "vectrick.metrics": ["concordance_index", "interaction_concordance"],
@@ -85,10 +87,12 @@ __all__ = [
     "KronSVM",
     "Linear",
     "LowRank",
+    "ModelFileError",
     "Operator",
     "Plan",
     "Polynomial",
     "Precomputed",
+    "Standardized",
     "Tanimoto",
     "VertexKFold",
     "__version__",
@@ -102,6 +106,7 @@ __all__ = [
     "interaction_concordance",
     "kron",
     "leave_out_predictions",
+    "load",
     "nested_score",
     "vertex_split",
 ]

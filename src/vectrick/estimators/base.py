@@ -1,8 +1,10 @@
 """The base of all estimators: parameters, fit, predictions."""
 
 from abc import abstractmethod
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from numbers import Integral
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -12,10 +14,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from vectrick.backends.threads import single_threaded_blas
-from vectrick.data import Edges, hold_out_vertices
+from vectrick.data import Edges, VertexTable, hold_out_vertices
 from vectrick.estimators.form import Form, choose_form
 from vectrick.estimators.inputs import Graph, as_edges, as_weights
-from vectrick.estimators.monitor import Monitor, Validation, why_ended
+from vectrick.estimators.monitor import FitStep, Monitor, Validation, Watch, why_ended
 from vectrick.estimators.parameters import ATTRIBUTES, PARAMETERS, check_parameters
 from vectrick.estimators.predictor import Predictor
 from vectrick.estimators.side import Side
@@ -41,6 +43,7 @@ class Training:
     held: Edges | None
     held_labels: Array | None
     rows: Array  # which of the user's edges are trained on
+    watch: Watch = Watch()  # noqa: RUF009 (it is frozen)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -144,7 +147,17 @@ class KronEstimator(BaseEstimator):
 
     # Fitting
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, validation: tuple[Any, Any] | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        validation: tuple[Any, Any] | None = None,
+        callback: Callable[[FitStep], bool | None] | None = None,
+        keep_interrupted: bool = False,
+        resume: FitStep | None = None,
+    ) -> Self:
         """Train on edges X with labels y.
 
         Parameters
@@ -157,6 +170,14 @@ class KronEstimator(BaseEstimator):
             A weight for each edge.
         validation : (X, y), optional
             Edges and labels for early stopping, in place of a held-out part of X; giving them turns it on.
+        callback : callable, optional
+            Called with a `FitStep` after each iteration; returning True stops.
+        keep_interrupted : bool
+            Whether Ctrl-C ends training with the best model so far (the last one without early stopping) in place of
+            an exception; ``solution_.reason`` then says "interrupted".
+        resume : FitStep, optional
+            What a callback was given in an earlier fit to the same edges with the same parameters, to go on from.
+            Newton's method goes on as if it had never stopped; "cg" and the like begin a new Krylov space there.
 
         Returns
         -------
@@ -164,7 +185,8 @@ class KronEstimator(BaseEstimator):
         """
         before = dict(self.__dict__)
         try:
-            self._finish(self._load(X, y, sample_weight, validation))
+            training = self._load(X, y, sample_weight, validation)
+            self._finish(replace(training, watch=Watch(callback, keep_interrupted, resume)))
         except BaseException:  # whatever stopped it, an old model stays whole
             self.__dict__ = before
             raise
@@ -223,21 +245,33 @@ class KronEstimator(BaseEstimator):
         form, loss = form or self._form(training), self._with_intercept(training.loss)
         intercept = loss.intercept if isinstance(loss, WithIntercept) else None
         validation = validation or self._validation(form, training)
-        monitor = Monitor(type(self).__name__, self.verbose, validation, self.n_iter_no_change, intercept)
-        solver = choose_solver(form.space, loss, validation is not None) if self.solver == "auto" else self.solver
-        solution = minimise(
-            form.space,
-            loss,
-            float(self.alpha),  # a NumPy number would widen float32
-            solver=solver,
-            max_iter=_MAX_ITER.get(solver, 1000) if self.max_iter is None else self.max_iter,
-            inner_iter=self.inner_iter,
-            step=self.step,
-            tol=self.tol,
-            start=start,
-            fit_intercept=self.fit_intercept,
-            callback=monitor,
-        )
+        watched = validation is not None or training.watch.callback is not None
+        solver = choose_solver(form.space, loss, watched) if self.solver == "auto" else self.solver
+        max_iter, watch = _MAX_ITER.get(solver, 1000) if self.max_iter is None else self.max_iter, training.watch
+        patience = self.n_iter_no_change
+        monitor = Monitor(type(self).__name__, self.verbose, validation, patience, intercept, watch, max_iter)
+        if watch.resume is not None:
+            start, max_iter = _resumed(watch.resume, form), max(1, max_iter - watch.resume.iteration)
+        try:
+            solution = minimise(
+                form.space,
+                loss,
+                float(self.alpha),  # a NumPy number would widen float32
+                solver=solver,
+                max_iter=max_iter,
+                inner_iter=self.inner_iter,
+                step=self.step,
+                tol=self.tol,
+                start=start,
+                fit_intercept=self.fit_intercept,
+                callback=monitor,
+            )
+        except KeyboardInterrupt:
+            reached = monitor.interrupted(form.space)
+            if reached is None:
+                raise
+            solution, intercept = reached, None
+        solution = replace(solution, n_iter=solution.n_iter + monitor.before)
         monitor.finish(solution)
         constant = solution.intercept if intercept is None else intercept(solution.predictions)
         n_iter = solution.n_iter
@@ -287,6 +321,37 @@ class KronEstimator(BaseEstimator):
             self.dual_coef_[rows] = x
         self.support_ = np.flatnonzero(self.dual_coef_)
 
+    @property
+    def start_table_(self) -> VertexTable:
+        """The start vertices of the table that the model was trained with, those that did not train included."""
+        check_is_fitted(self)
+        return self._predictor.start.known
+
+    @property
+    def end_table_(self) -> VertexTable:
+        """The end vertices of the table that the model was trained with, those that did not train included."""
+        check_is_fitted(self)
+        return self._predictor.end.known
+
+    def save(self, path: Path | str, *, about: dict[str, Any] | None = None) -> None:
+        """Write the fitted model to one file that `vectrick.load` and the command line read.
+
+        It is a safetensors file with the parameters, the kernels, the vertex tables with their ids, and a summary of
+        the training in a JSON header; no part of it is code. A file of that name is replaced once the new one is
+        complete, so that a crash leaves the old one or the new one. Kernels that are functions cannot be saved.
+
+        Parameters
+        ----------
+        path : path
+            The file, usually with the ending ".vt".
+        about : dict, optional
+            Anything that JSON can hold, to find again as ``about_`` of the loaded model.
+        """
+        from vectrick.estimators.model_file import save_model  # which knows all estimators
+
+        check_is_fitted(self)
+        save_model(self, path, about)
+
     def _hold_out(self, edges: Edges, labels: Array, rows: Array) -> tuple[Array, Array]:
         """Return masks of the edges to train on and of those to validate with."""
         seed = check_random_state(self.random_state).randint(2**31 - 1)
@@ -324,6 +389,17 @@ class KronEstimator(BaseEstimator):
         predictor: Predictor = self._predictor
         return predictor.predict(edges) + self.intercept_
 
+    def iter_grid(self, start_features: Any, end_features: Any) -> Iterator[tuple[slice, slice, Array]]:
+        """Yield the predictions for every pair of vertices block by block, where all of them would not fit into memory.
+
+        Each block comes with the rows and columns of the grid that it fills.
+        """
+        check_is_fitted(self)
+        predictor: Predictor = self._predictor
+        start, end = predictor.start.table(start_features), predictor.end.table(end_features)
+        for rows, cols, block in predictor.blocks(start, end):
+            yield rows, cols, block + self.intercept_
+
     def predict_grid(self, start_features: Any, end_features: Any) -> Array:
         """Return the real-valued predictions for every pair of a start and an end vertex, a row for each start vertex.
 
@@ -348,6 +424,16 @@ class KronEstimator(BaseEstimator):
             raise ValueError(f"k is {k!r}, but it must be an integer from 1 to the number of end vertices, {len(end)}")
         which, scores = predictor.top_k(start, end, int(k))
         return which, scores + self.intercept_
+
+
+def _resumed(step: FitStep, form: Form) -> Array:
+    """Return the coefficients to go on from."""
+    if step.x.shape != (form.space.size,):
+        raise ValueError(
+            f"resume has {step.x.shape[0]} coefficients, but the model has {form.space.size}: it is a step of another "
+            "fit, or the form is another one"
+        )
+    return np.array(step.x)
 
 
 def _restored(solution: Solution, form: Form, monitor: Monitor) -> Solution:

@@ -3,6 +3,7 @@
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +15,8 @@ from vectrick.data import Edges
 from vectrick.estimators.predictor import Predictor
 from vectrick.metrics import auc, concordance_index
 from vectrick.solvers import Iterate, Solution
-from vectrick.solvers.solution import CALLBACK
+from vectrick.solvers.solution import CALLBACK, INTERRUPTED
+from vectrick.solvers.space import Space
 
 Array = NDArray[Any]
 
@@ -32,6 +34,46 @@ OF_CLASSES = ("auc", "average_precision")
 def why_ended(solution: Solution) -> str:
     """Return why a fit ended in the words of its user, to whom the callback is early stopping."""
     return "the validation score rose no more" if solution.reason == CALLBACK else solution.reason
+
+
+@dataclass(frozen=True)
+class FitStep:
+    """What a fit has reached after an iteration: for a callback to look at, and for a later fit to go on from.
+
+    Attributes
+    ----------
+    iteration, max_iter : int
+        The iterations made, and the most there can be.
+    risk : float
+        The regularized risk.
+    history : dict of lists
+        As ``history_``, up to here.
+    x : array
+        The coefficients. The solver goes on to change them: copy what is to be kept.
+    best : array, optional
+        With early stopping, the coefficients of the best iteration so far, ``best_iteration``, with ``best_intercept``.
+    best_score : float
+        Its score.
+    """
+
+    iteration: int
+    max_iter: int
+    risk: float
+    history: dict[str, list[Any]]
+    x: Array
+    best: Array | None = None
+    best_iteration: int = 0
+    best_intercept: float = 0.0
+    best_score: float = -np.inf
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Who looks on while a fit is under way, and what happens to one that is interrupted."""
+
+    callback: Callable[[FitStep], bool | None] | None = None
+    keep_interrupted: bool = False
+    resume: FitStep | None = None
 
 
 class Validation:
@@ -76,9 +118,11 @@ class Monitor:
         validation: Validation | None = None,
         patience: int = 5,
         intercept: Callable[[Array], float] | None = None,
+        watch: Watch | None = None,
+        max_iter: int = 0,
     ) -> None:
         self.name, self.verbose, self.validation, self.patience = name, verbose, validation, patience
-        self.intercept = intercept
+        self.intercept, self.watch, self.max_iter = intercept, watch or Watch(), max_iter
         self.history: dict[str, list[Any]] = {"iteration": [], "risk": [], "seconds": []}
         if validation is not None:
             self.history["score"] = []
@@ -86,11 +130,22 @@ class Monitor:
         self.best_intercept = 0.0
         self.best_iteration = 0
         self.best_score = -np.inf
+        self.before = 0  # iterations of an earlier fit that this one goes on from
+        self.last: Iterate | None = None
         self._begin = time.perf_counter()
         self._said = -np.inf
+        if self.watch.resume is not None:
+            self._resume(self.watch.resume)
+
+    def _resume(self, step: FitStep) -> None:
+        self.before, self.history = step.iteration, {name: list(values) for name, values in step.history.items()}
+        self.best, self.best_score = step.best, step.best_score
+        self.best_iteration, self.best_intercept = step.best_iteration, step.best_intercept
+        self._begin -= self.history["seconds"][-1]
 
     def __call__(self, iterate: Iterate) -> bool:
         """Take in an iteration; say whether to stop."""
+        iterate = replace(iterate, n_iter=iterate.n_iter + self.before)
         self.history["iteration"].append(iterate.n_iter)
         self.history["risk"].append(iterate.risk)
         stop = False
@@ -101,7 +156,25 @@ class Monitor:
         if self.verbose > 1 or (self.verbose and seconds > self._said + _PAUSE):
             self._said = seconds
             self._report(iterate)
+        if self.watch.keep_interrupted:
+            intercept = iterate.intercept if self.intercept is None else self.intercept(iterate.predictions)
+            self.last = replace(iterate, x=np.array(iterate.x), predictions=None, intercept=intercept)
+        if self.watch.callback is not None:
+            stop = bool(self.watch.callback(self._step(iterate))) or stop
         return stop
+
+    def _step(self, iterate: Iterate) -> FitStep:
+        found = self.best, self.best_iteration, self.best_intercept, self.best_score
+        return FitStep(iterate.n_iter, self.max_iter, iterate.risk, self.history, iterate.x, *found)
+
+    def interrupted(self, space: Space) -> Solution | None:
+        """Return what an interrupted solver had reached, where it is to be kept and there is something."""
+        last = self.last
+        if last is None:
+            return None
+        predictions = space.predict(last.x)
+        made = last.n_iter - self.before
+        return Solution(last.x, predictions, False, INTERRUPTED, made, space.n_products, [], last.intercept)
 
     def finish(self, solution: Solution) -> None:
         """Say how it ended."""

@@ -117,7 +117,7 @@ class Predictor(ABC):
                 f"{format_bytes(available_memory())}; take fewer vertices at a time, or use top_k"
             )
         out = np.empty((len(start), len(end)))
-        for rows, cols, block in self._blocks(start, end):
+        for rows, cols, block in self.blocks(start, end):
             out[rows, cols] = block
         return out
 
@@ -125,7 +125,7 @@ class Predictor(ABC):
         """Return for each start vertex the k end vertices with the largest predictions, and these, the best first."""
         best = np.full((len(start), k), -np.inf)
         which = np.full((len(start), k), -1, np.int64)
-        for rows, cols, block in self._blocks(start, end):
+        for rows, cols, block in self.blocks(start, end):
             scores = np.hstack([best[rows], block])
             names = np.hstack([which[rows], np.broadcast_to(np.arange(cols.start, cols.stop), block.shape)])
             if scores.shape[1] > 4 * k:  # only the best need to be sorted; ties at the edge go to all of them
@@ -137,7 +137,7 @@ class Predictor(ABC):
             best[rows], which[rows] = np.take_along_axis(scores, order, 1), np.take_along_axis(names, order, 1)
         return which, best
 
-    def _blocks(self, start: VertexTable, end: VertexTable) -> Iterator[tuple[slice, slice, Array]]:
+    def blocks(self, start: VertexTable, end: VertexTable) -> Iterator[tuple[slice, slice, Array]]:
         """Yield the grid of predictions block by block."""
         self.start.check(start)
         self.end.check(end)

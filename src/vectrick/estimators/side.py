@@ -56,10 +56,28 @@ class Side:
             raise ValueError(f"{table.name} has 0 feature(s), but a minimum of 1 is required")
         if isinstance(given, Precomputed):
             _check_order(table)
-        self.n_columns, self.columns, self.id_column = table.n_features, table.columns, table.id_column
+        self._describe(table, used)
         self.vertices = checked_features(table, used)
         self.kernel: Kernel = given.resolve(self.vertices, used)
         self._projection: Array | None = None  # onto what is positive in a kernel that is not
+
+    @classmethod
+    def restored(cls, name: str, kernel: Kernel, table: VertexTable, used: Array, projection: Array | None) -> "Side":
+        """Make a side again from what a model file has of it."""
+        made = cls.__new__(cls)
+        made.name, made.kernel, made._projection = name, kernel, projection
+        made._describe(table, used)
+        made.vertices = table.features if len(used) == len(table) else table.features[used]
+        return made
+
+    def _describe(self, table: VertexTable, used: Array) -> None:
+        self.known, self.used = table, used  # the table, with vertices that do not train
+        self.n_columns, self.columns, self.id_column = table.n_features, table.columns, table.id_column
+
+    @property
+    def projection(self) -> Array | None:
+        """What kernel values of new vertices are multiplied by, where the kernel had to be repaired."""
+        return self._projection
 
     @cached_property
     def matrix(self) -> Array:
@@ -78,7 +96,8 @@ class Side:
         if self._projection is not None:
             values, vectors = eigh(K)
             kept = values > _ROUNDING * values[-1]
-            return SpectralMap(self, values[kept], vectors[:, kept]) if kept.sum() <= max_rank else None
+            basis, roots = vectors[:, kept], np.sqrt(values[kept])
+            return SpectralMap(self, basis * roots, basis / roots) if kept.sum() <= max_rank else None
         found = pivoted_cholesky(lambda i: K[:, i], np.diagonal(K), tolerance, max_rank)
         return None if found is None else MatrixMap(self, *found, tolerance)
 
@@ -149,8 +168,8 @@ class Side:
 class MatrixMap(CholeskyMap):
     """Features from kernel values with the pivots, where the kernel is known by its matrix."""
 
-    def __init__(self, side: Side, train: Array, pivots: Array, tolerance: float) -> None:
-        super().__init__(side.kernel, side.vertices, train, pivots, tolerance)
+    def __init__(self, side: Side, train: Array, pivots: Array, tolerance: float, corner: Array | None = None) -> None:
+        super().__init__(side.kernel, side.vertices, train, pivots, tolerance, corner)
         self.side = side
 
     def _values(self, X: Any) -> Array:
@@ -160,9 +179,9 @@ class MatrixMap(CholeskyMap):
 class SpectralMap(FeatureMap):
     """Features from the eigenvectors of a kernel matrix that had to be repaired."""
 
-    def __init__(self, side: Side, values: Array, basis: Array) -> None:
-        super().__init__(basis * np.sqrt(values))
-        self.side, self.inverse = side, basis / np.sqrt(values)
+    def __init__(self, side: Side, train: Array, inverse: Array) -> None:
+        super().__init__(train)
+        self.side, self.inverse = side, inverse
 
     def transform(self, X: Any) -> Array:
         """Return the features of other vertices."""

@@ -11,6 +11,7 @@ from vectrick.kernels.gaussian import Gaussian
 from vectrick.kernels.linear import Linear
 from vectrick.kernels.polynomial import Polynomial
 from vectrick.kernels.precomputed import Precomputed
+from vectrick.kernels.standardized import Standardized
 from vectrick.kernels.tanimoto import Tanimoto
 
 NAMES: dict[str, type[Kernel]] = {
@@ -63,6 +64,7 @@ __all__ = [
     "Polynomial",
     "Precomputed",
     "Product",
+    "Standardized",
     "Sum",
     "Tanimoto",
     "as_kernel",

@@ -51,14 +51,16 @@ class ExactMap(FeatureMap):
 class CholeskyMap(FeatureMap):
     """Features from kernel values with the pivots: ``k(x, pivots) L⁻ᵀ``."""
 
-    def __init__(self, kernel: Kernel, X: Any, train: Array, pivots: Array, tolerance: float) -> None:
+    def __init__(
+        self, kernel: Kernel, X: Any, train: Array, pivots: Array, tolerance: float, corner: Array | None = None
+    ) -> None:
         super().__init__(train)
         self.kernel, self.X, self.pivots, self.tolerance = kernel, X, pivots, tolerance
+        self.corner = train[pivots] if corner is None else corner  # L at the pivots, lower triangular
 
     def transform(self, X: Any) -> Array:
         """Return the features of other vertices."""
-        corner = self.train[self.pivots]  # lower triangular
-        return np.asarray(solve_triangular(corner, self._values(X).T, lower=True).T)
+        return np.asarray(solve_triangular(self.corner, self._values(X).T, lower=True).T)
 
     def _values(self, X: Any) -> Array:
         """Return the kernel values with the pivots."""

@@ -88,7 +88,8 @@ def minimise(
         The norm of the gradient (for "box" the duality gap) relative to that of the function zero (to the risk); at
         least 1e-4 in float32.
     start : array, optional
-        Coefficients to start from, for "newton", "lbfgs" and "box".
+        Coefficients to start from. Newton's method goes on from them as if it had never stopped; methods that build up
+        a Krylov space begin a new one there.
     fit_intercept : bool
         For "box"; other losses are wrapped by `WithIntercept`.
     callback : callable, optional
@@ -102,7 +103,7 @@ def minimise(
         assert isinstance(loss, Hinge)
         found = hinge_dual(space, loss, alpha, fit_intercept=fit_intercept, start=start, **common)
     elif name in LINEAR:
-        found = _solve_quadratic(space, loss, [alpha], name, **common)[0]
+        found = _solve_quadratic(space, loss, [alpha], name, start=start, **common)[0]
     elif name == "lbfgs":
         found = lbfgs(space, loss, alpha, start=start, **common)
     else:
@@ -162,20 +163,26 @@ def _solve_quadratic(
     tol: float,
     max_iter: int,
     callback: Callback | None,
+    start: Array | None = None,
 ) -> list[Solution]:
-    """Solve ``(B + α I) x = -gradient at zero`` for every alpha."""
+    """Solve ``(B + α I) x = -gradient at zero`` for every alpha; with a start, for what has to be added to it."""
     if name == "eigen":
         raise ValueError(
             "solver is 'eigen', which is for ridge regression in dual form on a complete graph without weights and "
             "early stopping; use 'auto'"
         )
-    zero = space.zero(loss.y)
-    curvature = loss.curvature(zero.f)
-    rhs = space.lift(-loss.gradient(zero.f))
+    base = space.zero(loss.y) if start is None else space.element(start)
+    curvature = loss.curvature(base.f)
+    rhs = space.lift(-loss.gradient(base.f))
+    if start is not None:
+        rhs = rhs - alphas[0] * base.c
+
+    def moved(x: Element) -> Element:
+        return x if start is None else Element(base.c + x.c, base.f + x.f)
 
     def told(k: int, functions: list[Element], residual: float) -> bool | None:
         assert callback is not None
-        x = functions[0]
+        x = moved(functions[0])
         risk = loss.value(x.f) + 0.5 * alphas[0] * space.inner(x, x)
         return callback(Iterate(k, space.n_products, x.c, x.f, risk, residual))
 
@@ -184,7 +191,7 @@ def _solve_quadratic(
         functions = [solve_directly(space, curvature, rhs, alpha) for alpha in alphas]
         if callback is not None:
             told(1, functions, 0.0)
-        return [Solution(x.c, x.f, True, EXACT, 1, space.n_products, [0.0]) for x in functions]
+        return [Solution(x.c, x.f, True, EXACT, 1, space.n_products, [0.0]) for x in map(moved, functions)]
     if name == "qmr":
         found = quasi_minimal_residuals(space, curvature, rhs, alphas[0], **limits)
     elif name == "minres":
@@ -192,7 +199,7 @@ def _solve_quadratic(
         found = minres(space, rhs, alphas, **limits)
     else:
         found = conjugate_gradients(space, curvature, space.residual(rhs), alphas, **limits)
-    return [_solution(space, found, x) for x in found.x]
+    return [_solution(space, found, moved(x)) for x in found.x]
 
 
 def check_symmetric(space: Space, curvature: Any) -> None:

@@ -15,6 +15,7 @@ Array = Any
 TOLERANCE = "tolerance reached"
 LIMIT = "iteration limit reached"
 CALLBACK = "stopped by the callback"
+INTERRUPTED = "interrupted"
 STALLED = "no further decrease possible"
 ROUNDING = "as close as rounding allows"
 EXACT = "solved exactly"

@@ -1,0 +1,231 @@
+"""Tables in CSV, gzipped CSV or Parquet files, read by Arrow; errors name the file, the row and the column."""
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+ENDINGS = (".parquet", ".csv", ".csv.gz")
+
+_BLOCK = 1 << 24  # bytes of a CSV file at a time; a line must fit
+_SHOWN = 5  # ids or columns named in an error
+
+
+class TableFile:
+    """A table in a file: its columns are known at once, its content when it is asked for."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        if not self.path.exists():
+            raise FileNotFoundError(f"there is no file {self.path}")
+        if not self.path.name.endswith(ENDINGS) or not self.path.is_file():
+            raise ValueError(
+                f"{self.path} is no table: its name must end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
+            )
+        if self.path.stat().st_size == 0:
+            raise ValueError(f"{self.path} is empty")
+        self.is_parquet = self.path.suffix == ".parquet"
+        with _told(self.path):
+            self.columns = self._read_header()
+        twice = sorted({name for name in self.columns if self.columns.count(name) > 1}) if self.columns else []
+        if twice:
+            raise ValueError(f"{self.path} has the column {twice[0]!r} more than once")
+
+    def _read_header(self) -> list[str]:
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        if self.is_parquet:
+            return list(parquet.read_schema(self.path).names)
+        with pa.input_stream(str(self.path)) as stream, io.TextIOWrapper(stream, "utf-8-sig", newline="") as text:
+            found = next(csv.reader(text), [])
+        if not "".join(found).strip():
+            raise ValueError("its first line is empty, but it must be a header with the names of the columns")
+        return found
+
+    def need(self, column: str, option: str) -> str:
+        """Return the name of a column that must be there."""
+        if column in self.columns:
+            return column
+        shown = ", ".join(repr(name) for name in self.columns[:_SHOWN]) + (", …" if len(self.columns) > _SHOWN else "")
+        if len(self.columns) == 1 and (mark := next((mark for mark in ";\t|" if mark in self.columns[0]), None)):
+            raise ValueError(f"{self.path} seems to be separated by {mark!r}, but it must be by commas: {shown}")
+        raise ValueError(
+            f"{self.path} has no column {column!r}, but {shown}; its first line must be a header with the names of the "
+            f"columns{f', and {option} chooses another name' if option else ''}"
+        )
+
+    def read(self, columns: Sequence[str] | None = None, text: Sequence[str] = (), ids: Sequence[str] = ()) -> Any:
+        """Return an Arrow table of some columns: ``text`` as strings, ``ids`` as dictionaries of strings."""
+        from pyarrow import csv as arrow_csv
+        from pyarrow import parquet
+
+        with _told(self.path):
+            if self.is_parquet:
+                found = parquet.read_table(self.path, columns=columns, read_dictionary=list(ids))
+            else:
+                found = arrow_csv.read_csv(self.path, **self._options(columns, text, ids))
+            found = _with_text(found, text, ids)
+        if found.num_rows == 0:
+            raise ValueError(f"{self.path} has a header, but no rows")
+        return found
+
+    def batches(self, columns: Sequence[str], ids: Sequence[str], n_rows: int) -> Iterator[Any]:
+        """Yield Arrow tables of about ``n_rows`` rows, one after the other, so that the whole need not fit."""
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+        from pyarrow import parquet
+
+        with _told(self.path):
+            if self.is_parquet:
+                source: Any = parquet.ParquetFile(self.path, read_dictionary=list(ids)).iter_batches(
+                    n_rows, columns=list(columns)
+                )
+            else:
+                source = arrow_csv.open_csv(self.path, **self._options(columns, (), ids))
+            held: list[Any] = []
+            for batch in source:
+                held.append(batch)
+                if sum(map(len, held)) >= n_rows:
+                    yield _with_text(pa.Table.from_batches(held), (), ids)
+                    held = []
+            if held:
+                yield _with_text(pa.Table.from_batches(held), (), ids)
+
+    def _options(self, columns: Sequence[str] | None, text: Sequence[str], ids: Sequence[str]) -> dict[str, Any]:
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        coded = pa.dictionary(pa.int32(), pa.string())
+        types = dict.fromkeys(text, pa.string()) | dict.fromkeys(ids, coded)
+        return {
+            "read_options": arrow_csv.ReadOptions(block_size=_BLOCK),
+            "convert_options": arrow_csv.ConvertOptions(
+                column_types=types, include_columns=columns, auto_dict_encode=False
+            ),
+        }
+
+    def ids(self, table: Any, column: str) -> Any:
+        """Return the ids in a column of a table as an Arrow array of strings, none of them missing or twice."""
+        from pyarrow import compute
+
+        found = table.column(column).combine_chunks()
+        self._check_ids(found, column)
+        counts = compute.value_counts(found)
+        often = counts.field("values").filter(compute.greater(counts.field("counts"), 1))
+        if len(often):
+            raise ValueError(f"{self.path} has {len(often)} ids more than once: {_some(often.to_pylist())}")
+        return found
+
+    def positions(self, table: Any, column: str, known: Any, where: str) -> Array:
+        """Return the rows of the ids in a column among the ``known`` ones, those of ``where``."""
+        from pyarrow import compute
+
+        coded = table.column(column).unify_dictionaries().combine_chunks()
+        self._check_ids(coded, column)
+        if hasattr(coded, "chunks"):  # of no rows
+            return np.empty(0, np.int32)
+        rows = compute.index_in(coded.dictionary, value_set=known)
+        place, codes = rows.fill_null(-1).to_numpy(), coded.indices.to_numpy()
+        found = place[codes].astype(np.int32, copy=False)
+        if rows.null_count and (found < 0).any():
+            unknown = np.unique(codes[found < 0])
+            words = _some([coded.dictionary[int(code)].as_py() for code in unknown[:_SHOWN]], len(unknown))
+            raise ValueError(
+                f"{self.path}: {len(unknown)} ids in column {column!r} are not in {where}: {words} "
+                f"({int((found < 0).sum())} of {len(found)} edges have them)"
+            )
+        return found
+
+    def _check_ids(self, found: Any, column: str) -> None:
+        empty = np.flatnonzero(found.is_null().to_numpy(zero_copy_only=False)) if found.null_count else ()
+        if len(empty):
+            raise ValueError(f"{self.path}: column {column!r} has no id in row {empty[0] + 1}")
+
+    def numbers(self, table: Any, columns: Sequence[str]) -> Array:
+        """Return columns of a table as a matrix, or say where it holds something else than a finite number."""
+        out = np.empty((table.num_rows, len(columns)))
+        for j, name in enumerate(columns):
+            out[:, j] = self.vector(table.column(name), name)
+        return out
+
+    def vector(self, values: Any, name: str) -> Array:
+        """Return a column as finite numbers."""
+        import pyarrow as pa
+        from pyarrow import compute
+
+        if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
+            values = self._as_numbers(values, name)
+        found = compute.cast(values, pa.float64(), safe=False).to_numpy()
+        if not np.isfinite(found).all():
+            at = int(np.flatnonzero(~np.isfinite(found))[0])
+            shown = values[at].as_py()
+            what = "is empty" if shown is None or shown != shown else f"is {shown!r}"
+            raise ValueError(f"{self.path}: row {at + 1}, column {name!r} {what}, but it must be a finite number")
+        return found
+
+    def _as_numbers(self, values: Any, name: str) -> Any:
+        import pyarrow as pa
+        from pyarrow import compute
+
+        if pa.types.is_boolean(values.type) or pa.types.is_decimal(values.type):
+            return values.cast(pa.float64() if not pa.types.is_boolean(values.type) else pa.int8())
+        if pa.types.is_null(values.type):
+            return compute.cast(values, pa.float64())
+        words = compute.cast(values, pa.string()).to_pylist()
+        for at, word in enumerate(words):
+            if word is not None and not _is_number(word):
+                raise ValueError(f"{self.path}: row {at + 1}, column {name!r} is {word!r}, but it must be a number")
+        return pa.chunked_array([pa.array([None if word is None else float(word) for word in words], pa.float64())])
+
+
+class _told:  # noqa: N801 (a context manager reads like a verb)
+    """Tells the name of the file in Arrow's errors."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if isinstance(error, ValueError | KeyError | UnicodeDecodeError | EOFError) or type(error) is OSError:
+            why = " ".join(str(error).split())
+            raise ValueError(f"{self.path} cannot be read: {why[:300]}") from None
+
+
+def _with_text(table: Any, text: Sequence[str], ids: Sequence[str]) -> Any:
+    """Return a table whose columns of ids are text, whatever the file has them as."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    for name in text:
+        column = table.column(name)
+        if not pa.types.is_string(column.type):
+            table = table.set_column(table.column_names.index(name), name, compute.cast(column, pa.string()))
+    coded = pa.dictionary(pa.int32(), pa.string())
+    for name in ids:
+        column = table.column(name)
+        if column.type != coded:
+            made = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+            table = table.set_column(table.column_names.index(name), name, compute.cast(made, coded))
+    return table
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+def _some(words: Sequence[Any], n_words: int | None = None) -> str:
+    n_words = len(words) if n_words is None else n_words
+    return ", ".join(map(repr, words[:_SHOWN])) + (", …" if n_words > _SHOWN else "")

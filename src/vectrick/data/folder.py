@@ -1,0 +1,258 @@
+"""Dataset folders: edges with labels, and a table of features or a kernel matrix for each side, as files with ids."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from vectrick.data.edges import Edges
+from vectrick.data.files import ENDINGS, TableFile
+from vectrick.data.tables import VertexTable
+
+Array = NDArray[Any]
+
+_LONG = ["id", "feature", "value"]  # the columns of sparse features
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Labeled edges that were read from files.
+
+    Attributes
+    ----------
+    X, y : Edges, array
+        The edges, and their labels: numbers, or two classes of any kind.
+    kinds : dict
+        "features" or "kernel" for "start" and "end".
+    files : dict
+        The files by what they are.
+    label : str
+        The name of the label's column.
+    """
+
+    X: Edges
+    y: Array
+    kinds: dict[str, str]
+    files: dict[str, Path] = field(default_factory=dict)
+    label: str = "label"
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether the labels are two classes."""
+        return len(np.unique(self.y)) == 2
+
+
+def read_dataset(
+    folder: Path | str | None = None,
+    *,
+    edges: Path | str | None = None,
+    start_features: Path | str | None = None,
+    end_features: Path | str | None = None,
+    start_matrix: Path | str | None = None,
+    end_matrix: Path | str | None = None,
+    start_column: str = "start",
+    end_column: str = "end",
+    label_column: str = "label",
+) -> Dataset:
+    """Read a dataset folder, or files that are named one by one.
+
+    A folder holds ``edges``, ``start_features`` or ``start_kernel``, and ``end_features`` or ``end_kernel`` (neither of
+    these where both ends come from one vertex set), each as CSV, gzipped CSV or Parquet. A table has ids in its column
+    "id" (or one of the name of the edges' column) and numbers in the others; a table of the columns id, feature and
+    value is sparse. A kernel matrix has the ids in its header as well, in the same order.
+
+    Parameters
+    ----------
+    folder : path, optional
+        The folder; files that are named replace those in it.
+    edges, start_features, end_features, start_matrix, end_matrix : path, optional
+        Files.
+    start_column, end_column, label_column : str
+        Names of the columns of the edges.
+    """
+    root = None if folder is None else Path(folder)
+    if root is not None and not root.is_dir():
+        raise FileNotFoundError(f"there is no folder {root}, so there is no data set")
+    edge_file = Path(edges) if edges is not None else _find(root, "edges")
+    if edge_file is None:
+        raise FileNotFoundError(f"{root or 'the data set'} has no edges: a file edges{ENDINGS[0]}, {_endings('edges')}")
+    files: dict[str, Path] = {"edges": edge_file}
+    kinds: dict[str, str] = {}
+    given = {"start": (start_features, start_matrix), "end": (end_features, end_matrix)}
+    for side, (features, matrix) in given.items():
+        found = _choose(root, side, features, matrix)
+        if found is not None:
+            kinds[side], files[side] = found
+    if "start" not in files:
+        raise FileNotFoundError(
+            f"{root or 'the data set'} says nothing about its start vertices: give start_features or start_kernel"
+        )
+    kinds.setdefault("end", kinds["start"])
+    source = TableFile(edge_file)
+    columns = [source.need(start_column, "--start-column"), source.need(end_column, "--end-column")]
+    columns.append(source.need(label_column, "--label-column"))
+    tables = {
+        side: read_vertices(files[side], side, kinds[side], id_column)
+        for side, id_column in (("start", start_column), ("end", end_column))
+        if side in files
+    }
+    tables.setdefault("end", tables["start"])
+    rows = source.read(columns, ids=columns[:2])
+    y = _labels(source, rows.column(label_column), label_column)
+    start, end = (
+        source.positions(rows, column, _as_arrow(tables[side]), files.get(side, files["start"]).name)
+        for side, column in (("start", start_column), ("end", end_column))
+    )
+    return Dataset(Edges._of(start, end, tables["start"], tables["end"]), y, kinds, files, label_column)
+
+
+def read_vertices(
+    path: Path | str, side: str, kind: str, id_column: str = "id", expected: list[Any] | None = None
+) -> VertexTable:
+    """Read a table of features or a kernel matrix.
+
+    ``expected`` are the columns that a model was trained with: they are taken by name, in that order. A sparse table
+    may lack some of them, and what it has beyond them is left out, since nothing was learned about it.
+    """
+    source = TableFile(path)
+    column = id_column if id_column in source.columns else source.need("id", f"--{side}-column")
+    if sorted(source.columns) == sorted(_LONG):
+        features, ids, names = _read_long(source, expected)
+    else:
+        table = source.read(text=[column])
+        ids = source.ids(table, column)
+        names = [name for name in source.columns if name != column]
+        if not names:
+            raise ValueError(f"{source.path} has ids only, but it must have columns with numbers beside them")
+        if expected is not None:
+            names = _as_expected(source, names, [str(name) for name in expected])
+        features = source.numbers(table, names)
+    if kind == "kernel" and expected is None:
+        _check_matrix(source, ids.to_pylist(), names)
+    made = VertexTable(features, f"{side}_features", np.array(ids.to_pylist(), object))
+    made.columns = names
+    return made
+
+
+def read_pairs(path: Path | str, start_column: str = "start", end_column: str = "end") -> TableFile:
+    """Return a file of edges without labels, its columns checked."""
+    source = TableFile(path)
+    source.need(start_column, "--start-column")
+    source.need(end_column, "--end-column")
+    return source
+
+
+def _find(root: Path | None, stem: str) -> Path | None:
+    """Return the file of that name in a folder, whatever its ending."""
+    if root is None:
+        return None
+    found = [root / f"{stem}{ending}" for ending in ENDINGS if (root / f"{stem}{ending}").exists()]
+    if len(found) > 1:
+        raise ValueError(f"{root} has both {found[0].name} and {found[1].name}; remove one, or name the file to use")
+    return found[0] if found else None
+
+
+def _choose(root: Path | None, side: str, features: Any, matrix: Any) -> tuple[str, Path] | None:
+    """Return the file that describes the vertices of a side, and of which kind it is."""
+    named = [(kind, Path(path)) for kind, path in (("features", features), ("kernel", matrix)) if path is not None]
+    if not named:
+        found = [(kind, _find(root, f"{side}_{kind}")) for kind in ("features", "kernel")]
+        named = [(kind, path) for kind, path in found if path is not None]
+    if len(named) > 1:
+        raise ValueError(
+            f"there are both {named[0][1].name} and {named[1][1].name}, but the {side} vertices have one table; name it "
+            f"with --{side}-features or --{side}-matrix"
+        )
+    return named[0] if named else None
+
+
+def _endings(stem: str) -> str:
+    return " or ".join(f"{stem}{ending}" for ending in ENDINGS[1:])
+
+
+def _labels(source: TableFile, values: Any, name: str) -> Array:
+    """Return labels: numbers, or two classes of words or truth values."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if pa.types.is_boolean(values.type) and not values.null_count:
+        return np.asarray(values.to_numpy())
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        words = [word for word in compute.unique(values).to_pylist() if word is not None]
+        if len(words) == 2 and not values.null_count and "" not in words:
+            return np.array(values.to_pylist(), object)
+        numbers = [word for word in words if _is_number(word)]
+        if not numbers:
+            shown = ", ".join(map(repr, words[:_SHOWN])) + (", …" if len(words) > _SHOWN else "")
+            raise ValueError(
+                f"{source.path}: column {name!r} has {len(words)} different words ({shown}), but labels must be "
+                "numbers or two classes"
+            )
+    y = source.vector(values, name)
+    if (y == y[0]).all():
+        raise ValueError(f"{source.path}: column {name!r} is {y[0]:g} in every row, so there is nothing to learn")
+    return y
+
+
+def _is_number(word: str) -> bool:
+    try:
+        return float(word) == float(word)
+    except ValueError:
+        return False
+
+
+def _read_long(source: TableFile, expected: list[Any] | None) -> tuple[csr_array, Any, list[str]]:
+    """Return sparse features, the ids and the names of the features of a table of id, feature and value."""
+    import pyarrow as pa
+
+    table = source.read(ids=["id", "feature"])
+    coded = {name: table.column(name).unify_dictionaries().combine_chunks() for name in ("id", "feature")}
+    for name, column in coded.items():
+        source._check_ids(column, name)
+    values = source.vector(table.column("value"), "value")
+    rows, columns = (coded[name].indices.to_numpy().astype(np.int64) for name in ("id", "feature"))
+    ids, names = coded["id"].dictionary, coded["feature"].dictionary.to_pylist()
+    twice = len(np.unique(rows * max(1, len(names)) + columns)) < len(rows)
+    if twice:
+        raise ValueError(f"{source.path} has some feature of some vertex more than once")
+    if expected is not None:
+        place = {str(name): number for number, name in enumerate(expected)}
+        where = np.array([place.get(name, -1) for name in names])[columns]
+        rows, columns, values, names = rows[where >= 0], where[where >= 0], values[where >= 0], list(expected)
+    shape = (len(ids), len(names))
+    return csr_array((values, (rows, columns)), shape), pa.array(ids.to_pylist(), pa.string()), names
+
+
+def _as_expected(source: TableFile, names: list[str], expected: list[str]) -> list[str]:
+    missing = [name for name in expected if name not in set(names)]
+    if missing:
+        shown = ", ".join(map(repr, missing[:_SHOWN])) + (", …" if len(missing) > _SHOWN else "")
+        raise ValueError(
+            f"{source.path} lacks {len(missing)} of the {len(expected)} columns that the model was trained with: {shown}"
+        )
+    return expected
+
+
+def _check_matrix(source: TableFile, ids: list[str], names: list[str]) -> None:
+    """Refuse a kernel matrix whose header has other ids than its rows, or another order."""
+    if len(ids) != len(names):
+        raise ValueError(
+            f"{source.path} has {len(ids)} rows and {len(names)} columns beside the ids, but a kernel matrix is square; "
+            "is it a table of features?"
+        )
+    for at, (row, column) in enumerate(zip(ids, names, strict=True)):
+        if row != column:
+            raise ValueError(
+                f"{source.path} is a kernel matrix whose ids differ: row {at + 1} is {row!r}, but the header has "
+                f"{column!r} there"
+            )
+
+
+def _as_arrow(table: VertexTable) -> Any:
+    import pyarrow as pa
+
+    return pa.array(np.asarray(table.ids), pa.string())

@@ -1,0 +1,441 @@
+"""Model files: a fitted estimator as a JSON header and tensors, and back, without ever running what a file says."""
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
+
+from vectrick.backends.memory import available_memory, format_bytes
+from vectrick.data import VertexTable
+from vectrick.estimators.base import KronEstimator
+from vectrick.estimators.container import ModelFileError, read_container, write_container
+from vectrick.estimators.inputs import Graph
+from vectrick.estimators.logistic import KronLogistic
+from vectrick.estimators.predictor import DualPredictor, Predictor, PrimalPredictor
+from vectrick.estimators.ranker import KronRanker
+from vectrick.estimators.ridge import KronRidge
+from vectrick.estimators.side import MatrixMap, Side, SpectralMap
+from vectrick.estimators.svm import KronSVM
+from vectrick.kernels import (
+    CholeskyMap,
+    Constant,
+    Cosine,
+    FeatureMap,
+    Gaussian,
+    Kernel,
+    Linear,
+    Polynomial,
+    Precomputed,
+    Product,
+    Standardized,
+    Sum,
+    Tanimoto,
+    as_kernel,
+)
+from vectrick.kernels.factor import ExactMap
+from vectrick.operators.plan import Estimate, Plan
+from vectrick.operators.steps import Allocation
+from vectrick.solvers import Solution
+
+Array = NDArray[Any]
+Tensors = dict[str, Array]
+
+_ESTIMATORS: dict[str, type[KronEstimator]] = {
+    kind.__name__: kind for kind in (KronLogistic, KronRanker, KronRidge, KronSVM)
+}
+_KERNELS: dict[str, type[Kernel]] = {
+    kind.__name__: kind
+    for kind in (
+        Constant, Cosine, Gaussian, Linear, Polynomial, Precomputed, Product, Standardized, Sum, Tanimoto,
+    )
+}  # fmt: skip
+_PLAIN = (type(None), bool, int, float, str)
+_FITTED = {"intercept_": float, "n_iter_": int, "form_": str, "form_reason_": str}
+
+
+def save_model(model: KronEstimator, path: Path | str, about: dict[str, Any] | None = None) -> None:
+    """Write a fitted model to a file; see `KronEstimator.save`."""
+    predictor: Predictor = model._predictor
+    tensors: Tensors = {}
+    header: dict[str, Any] = {
+        "estimator": type(model).__name__,
+        "parameters": _parameters(model),
+        "fitted": {name: getattr(model, name) for name in _FITTED},
+        "history": model.history_,
+        "solution": {
+            name: getattr(model.solution_, name)
+            for name in ("converged", "reason", "n_iter", "n_products", "residuals")
+        },
+        "plan": asdict(model.plan_) if hasattr(model, "plan_") else None,
+        "one_set": predictor.start.known is predictor.end.known,
+        "about": about or {},
+    }
+    if type(model) not in _ESTIMATORS.values():
+        raise TypeError(f"a model of type {type(model).__name__} is none of vectrick's, so it has no file format")
+    if hasattr(model, "classes_"):
+        header["classes"] = {"dtype": model.classes_.dtype.str, "values": model.classes_.tolist()}
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(model, name):
+            value = getattr(model, name)
+            header["fitted"][name] = value.tolist() if isinstance(value, np.ndarray) else int(value)
+    for side in (predictor.start, predictor.end):
+        header[side.name] = _side_header(side, tensors, with_table=side.name == "start" or not header["one_set"])
+    if hasattr(model, "support_"):
+        tensors["support"] = np.asarray(model.support_, np.int64)
+    if isinstance(predictor, DualPredictor):
+        header["n_edges"] = len(model.dual_coef_)
+        tensors["a"], tensors["edges"] = predictor.a, np.stack([predictor.graph.start, predictor.graph.end])
+    else:
+        assert isinstance(predictor, PrimalPredictor)
+        tensors["w"] = predictor.w
+        for name, found in (("start", predictor.start_map), ("end", predictor.end_map)):
+            header[name]["map"] = _map_header(found, name, tensors)
+    write_container(path, "model", json.loads(json.dumps(header, default=_plain)), tensors)
+
+
+def load(path: Path | str) -> Any:
+    """Return the model of a file that ``save`` or ``vectrick fit`` wrote.
+
+    Loading runs no code from the file. A file that is truncated, damaged, foreign or too new raises `ModelFileError`;
+    a checksum covers all of it, which is no protection against somebody who writes a model of his own.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+
+    Returns
+    -------
+    KronRidge, KronSVM, KronLogistic or KronRanker
+        The fitted model. ``about_`` holds what was said about it when it was saved.
+
+    Examples
+    --------
+    >>> import os, tempfile, vectrick as vt
+    >>> X, y = vt.datasets.make_checkerboard(30, random_state=0)
+    >>> model = vt.KronSVM("gaussian", "gaussian").fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "model.vt")
+    ...     model.save(path)
+    ...     same = vt.load(path)
+    >>> bool((same.decision_function(X) == model.decision_function(X)).all())
+    True
+    """
+    header, tensors = read_container(path, "model")
+    try:
+        return _model(header, tensors)
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError) as error:
+        raise ModelFileError(f"{path} is damaged: {type(error).__name__}: {error}") from None
+
+
+# Writing
+
+
+def _plain(value: Any) -> Any:
+    """Return a NumPy number as JSON has it."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{value!r} has no place in a model file")
+
+
+def _parameters(model: KronEstimator) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in model.get_params(deep=False).items():
+        if name.endswith("_kernel"):
+            found[name] = value if isinstance(value, str) else _kernel_header(as_kernel(value, name), name, {})
+        elif name == "random_state" and not isinstance(value, int | np.integer | None):
+            found[name] = None  # a generator has moved on
+        elif name == "dtype" and value is not None:
+            found[name] = np.dtype(value).name
+        else:
+            found[name] = value
+    return found
+
+
+def _kernel_header(kernel: Kernel, name: str, tensors: Tensors) -> dict[str, Any]:
+    """Return a kernel as JSON; what it has learned goes to the tensors."""
+    if type(kernel) not in _KERNELS.values():
+        raise ValueError(
+            f"{name} is {kernel!r}, which a model file cannot hold: it holds vectrick's own kernels, but no functions. "
+            "Compute the kernel and use 'precomputed'"
+        )
+    header: dict[str, Any] = {"type": type(kernel).__name__}
+    for parameter, value in kernel.get_params(deep=False).items():
+        if isinstance(value, Kernel):
+            header[parameter] = _kernel_header(value, f"{name}.{parameter}", tensors)
+        elif isinstance(value, np.ndarray):
+            tensors[f"{name}.{parameter}"] = value.astype(np.int64 if value.dtype.kind in "iu" else np.float64)
+            header[parameter] = {"tensor": f"{name}.{parameter}"}
+        else:
+            header[parameter] = value
+    return header
+
+
+def _side_header(side: Side, tensors: Tensors, with_table: bool) -> dict[str, Any]:
+    """Return what to know about a side; its table, its training vertices and what it learned go to the tensors."""
+    name, table = side.name, side.known
+    tensors[f"{name}.used"] = np.asarray(side.used, np.int64)
+    if side.projection is not None:
+        tensors[f"{name}.projection"] = side.projection
+    header: dict[str, Any] = {"kernel": _kernel_header(side.kernel, f"{name}.kernel", tensors)}
+    if not with_table:
+        return header
+    header |= {"name": table.name, "columns": table.columns, "id_column": table.id_column, "ids": None}
+    # As it was when the model was trained, whatever has become of the user's array since.
+    features: Any = side.vertices
+    if len(side.used) < len(table):
+        features = table.features.astype(np.float64)
+        features = features.tolil() if issparse(features) else features
+        features[side.used] = side.vertices
+    if issparse(features):
+        features = csr_array(features)
+        for part in ("data", "indices", "indptr"):
+            tensors[f"{name}.features.{part}"] = getattr(features, part)
+        header["shape"] = list(features.shape)
+    else:
+        tensors[f"{name}.features"] = features
+    if table.ids is not None:
+        header["ids"] = _put_ids(table.ids, name, tensors)
+    return header
+
+
+def _put_ids(ids: Array, name: str, tensors: Tensors) -> str:
+    """Put ids into the tensors; return of which kind they are."""
+    if ids.dtype.kind in "iu":
+        tensors[f"{name}.ids"] = ids.astype(np.int64)
+        return "int"
+    words = ids.tolist()
+    if not all(isinstance(word, str) for word in words):
+        kinds = sorted({type(word).__name__ for word in words if not isinstance(word, str)})
+        raise TypeError(f"{name} has ids of type {kinds[0]}, but a model file holds integers or text")
+    coded = [word.encode() for word in words]
+    tensors[f"{name}.ids"] = np.frombuffer(b"".join(coded), np.uint8)
+    tensors[f"{name}.ids.ends"] = np.cumsum([len(word) for word in coded], dtype=np.int64)
+    return "str"
+
+
+def _map_header(found: FeatureMap, name: str, tensors: Tensors) -> dict[str, Any]:
+    header = {"kind": type(found).__name__, "rank": found.rank, "tolerance": found.tolerance}
+    if isinstance(found, CholeskyMap):
+        tensors[f"{name}.map.pivots"], tensors[f"{name}.map.corner"] = found.pivots.astype(np.int64), found.corner
+    elif isinstance(found, SpectralMap):
+        tensors[f"{name}.map.inverse"] = found.inverse
+    return header
+
+
+# Reading: everything is checked, since a checksum can be right by intent.
+
+
+def _model(header: dict[str, Any], tensors: Tensors) -> KronEstimator:
+    kind = _ESTIMATORS[header["estimator"]]
+    parameters = {
+        name: _kernel(value, {}) if name.endswith("_kernel") and not isinstance(value, str) else _checked(value)
+        for name, value in header["parameters"].items()
+    }
+    model = kind(**parameters)
+    tables = {"start": _table(header["start"], "start", tensors)}
+    tables["end"] = tables["start"] if header["one_set"] is True else _table(header["end"], "end", tensors)
+    sides = [_side(header[name], name, tables[name], tensors) for name in ("start", "end")]
+    if "classes" in header:
+        model.classes_ = _classes(header["classes"])
+    _set_fitted(model, header)
+    if model.form_ == "dual":
+        _set_dual(model, header, tensors, sides[0], sides[1])
+    else:
+        maps = [_map(header[side.name]["map"], side, tensors) for side in sides]
+        w = _tensor(tensors, "w", "f", (maps[0].rank * maps[1].rank,))
+        model._predictor = PrimalPredictor(sides[0], sides[1], maps[0], maps[1], w, model.n_threads)
+        model.coef_ = model._predictor.core
+        if "support" in tensors:
+            model.support_ = _tensor(tensors, "support", "i", (None,))
+    told = header["solution"]
+    model.solution_ = Solution(
+        model._predictor.coefficients, None, _of(bool, told["converged"]), _of(str, told["reason"]),
+        _of(int, told["n_iter"]), _of(int, told["n_products"]), _numbers(told["residuals"]), model.intercept_,
+    )  # fmt: skip
+    if header["plan"] is not None:
+        model.plan_ = _plan(header["plan"])
+    model.about_ = _of(dict, header["about"])
+    return model
+
+
+def _set_fitted(model: Any, header: dict[str, Any]) -> None:
+    """Set the fitted attributes that are numbers and words."""
+    for name, kind in _FITTED.items():
+        setattr(model, name, _of(kind, header["fitted"][name]))
+    if model.form_ not in ("dual", "primal"):
+        raise ValueError(f"form is {model.form_!r}")
+    if "n_features_in_" in header["fitted"]:
+        model.n_features_in_ = _of(int, header["fitted"]["n_features_in_"])
+    if "feature_names_in_" in header["fitted"]:
+        model.feature_names_in_ = np.array([_of(str, word) for word in header["fitted"]["feature_names_in_"]], object)
+    model.history_ = {_of(str, name): _numbers(values) for name, values in header["history"].items()}
+
+
+def _set_dual(model: Any, header: dict[str, Any], tensors: Tensors, start: Side, end: Side) -> None:
+    """Set the coefficients of the support edges, and the predictor."""
+    support = _tensor(tensors, "support", "i", (None,))
+    n_support, n_edges = len(support), _of(int, header["n_edges"])
+    a, edges = _tensor(tensors, "a", "f", (n_support,)), _tensor(tensors, "edges", "i", (2, n_support))
+    _check_range(support, n_edges, "support")
+    if 8 * n_edges > available_memory():
+        raise ValueError(f"the coefficients of {n_edges} edges take {format_bytes(8 * n_edges)}")
+    _check_range(edges[0], len(start.used), "start")
+    _check_range(edges[1], len(end.used), "end")
+    model.support_ = support
+    model.dual_coef_ = np.zeros(n_edges, a.dtype)
+    model.dual_coef_[support] = a
+    graph = Graph(edges[0], edges[1], start.used, end.used)
+    model._predictor = DualPredictor(start, end, graph, a, model.n_threads)
+
+
+def _table(header: dict[str, Any], name: str, tensors: Tensors) -> VertexTable:
+    if f"{name}.features" in tensors:
+        features: Any = _tensor(tensors, f"{name}.features", "f", (None, None))
+    else:
+        shape = tuple(_of(int, n) for n in header["shape"])
+        parts = [_tensor(tensors, f"{name}.features.{part}", kind, (None,)) for part, kind in
+                 (("data", "f"), ("indices", "i"), ("indptr", "i"))]  # fmt: skip
+        if len(parts[2]) != shape[0] + 1 or shape[1] > 2**31:
+            raise ValueError(f"the {name} table has another shape than it says")
+        features = csr_array(tuple(parts), shape)
+        features.check_format(full_check=True)
+    table = VertexTable.__new__(VertexTable)
+    table.name, table.features = _of(str, header["name"]), features
+    table.id_column = None if header["id_column"] is None else _of(str, header["id_column"])
+    table.columns = None if header["columns"] is None else [_checked(word) for word in header["columns"]]
+    if table.columns is not None and len(table.columns) != table.n_features:
+        raise ValueError(f"the {name} table has {table.n_features} columns, but {len(table.columns)} names")
+    table.ids = _ids(header["ids"], name, len(table), tensors)
+    return table
+
+
+def _ids(kind: Any, name: str, length: int, tensors: Tensors) -> Array | None:
+    if kind is None:
+        return None
+    if kind == "int":
+        return _tensor(tensors, f"{name}.ids", "i", (length,))
+    if kind != "str":
+        raise ValueError(f"the {name} table has ids of kind {kind!r}")
+    ends, content = _tensor(tensors, f"{name}.ids.ends", "i", (length,)), _tensor(tensors, f"{name}.ids", "u", (None,))
+    bounds = [0, *ends.tolist()]
+    if bounds[-1] != len(content) or (np.diff(bounds) < 0).any():
+        raise ValueError(f"the {name} table has damaged ids")
+    text = content.tobytes()
+    return np.array([text[low:high].decode() for low, high in zip(bounds, bounds[1:], strict=False)], object)
+
+
+def _side(header: dict[str, Any], name: str, table: VertexTable, tensors: Tensors) -> Side:
+    used = _tensor(tensors, f"{name}.used", "i", (None,))
+    _check_range(used, len(table), "used")
+    if (np.diff(used) <= 0).any():
+        raise ValueError(f"the training vertices of the {name} are not in order")
+    kernel = _kernel(header["kernel"], tensors)
+    for part in _parts(kernel):
+        if isinstance(part, Precomputed):
+            _check_range(np.asarray(part.used), table.n_features, "used")
+        elif isinstance(part, Standardized) and {np.shape(part.scale), np.shape(part.mean)} - {(table.n_features,), ()}:
+            raise ValueError(f"the scale of the {name} features has another length than their number")
+    projection = None
+    if f"{name}.projection" in tensors:
+        projection = _tensor(tensors, f"{name}.projection", "f", (len(used), len(used)))
+    return Side.restored(name, kernel, table, used, projection)
+
+
+def _parts(kernel: Kernel) -> list[Kernel]:
+    """Return a kernel and those that it is made of."""
+    inner = [value for value in kernel.get_params(deep=False).values() if isinstance(value, Kernel)]
+    return [kernel, *(part for one in inner for part in _parts(one))]
+
+
+def _kernel(header: dict[str, Any], tensors: Tensors) -> Kernel:
+    values: dict[str, Any] = {}
+    for name, value in header.items():
+        if name == "type":
+            continue
+        if not isinstance(value, dict):
+            values[name] = _checked(value)
+        elif "tensor" in value:
+            values[name] = _tensor(tensors, value["tensor"], "if", (None,))
+        else:
+            values[name] = _kernel(value, tensors)
+    return _KERNELS[header["type"]](**values)
+
+
+def _map(header: dict[str, Any], side: Side, tensors: Tensors) -> FeatureMap:
+    rank, tolerance, m = _of(int, header["rank"]), _of(float, header["tolerance"]), side.vertices.shape[0]
+    if rank < 0:
+        raise ValueError(f"the rank of the {side.name} kernel is {rank}")
+    nothing, name = np.broadcast_to(0.0, (0, rank)), f"{side.name}.map"  # the training vertices' own are not needed
+    if header["kind"] == "ExactMap":
+        features = side.kernel.features(side.vertices[:1])
+        if features is None or features.shape[1] != rank:
+            raise ValueError(f"the rank of the {side.name} kernel is another one than it says")
+        return ExactMap(side.kernel, nothing)
+    if header["kind"] == "SpectralMap":
+        return SpectralMap(side, nothing, _tensor(tensors, f"{name}.inverse", "f", (m, rank)))
+    pivots = _tensor(tensors, f"{name}.pivots", "i", (rank,))
+    corner = _tensor(tensors, f"{name}.corner", "f", (rank, rank))
+    _check_range(pivots, m, "pivots")
+    if header["kind"] == "MatrixMap":
+        return MatrixMap(side, nothing, pivots, tolerance, corner)
+    if header["kind"] != "CholeskyMap":
+        raise ValueError(f"the {side.name} kernel has a factor of kind {header['kind']!r}")
+    return CholeskyMap(side.kernel, side.vertices, nothing, pivots, tolerance, corner)
+
+
+def _plan(header: dict[str, Any]) -> Plan:
+    estimates = tuple(
+        Estimate(**{**one, "arrays": tuple(Allocation(**array) for array in one["arrays"])})
+        for one in header["estimates"]
+    )
+    return Plan(**{**header, "estimates": estimates})
+
+
+def _classes(header: dict[str, Any]) -> Array:
+    kind, values = np.dtype(_of(str, header["dtype"])), header["values"]
+    if kind.kind not in "biufUO" or len(values) != 2 or {type(value) for value in values} - {bool, int, float, str}:
+        raise ValueError("the classes are not two labels")
+    return np.array(values, object if kind.kind == "O" else kind)
+
+
+def _tensor(tensors: Tensors, name: str, kinds: str, shape: tuple[int | None, ...]) -> Array:
+    """Return a tensor of the kind of numbers and the shape that it must have."""
+    found = tensors[name]
+    if found.dtype.kind not in kinds or len(found.shape) != len(shape):
+        raise ValueError(f"the tensor {name!r} is of another kind than it must be")
+    if any(expected is not None and n != expected for n, expected in zip(found.shape, shape, strict=True)):
+        raise ValueError(f"the tensor {name!r} has shape {found.shape}, but it must be {shape}")
+    return found
+
+
+def _check_range(values: Array, size: int, name: str) -> None:
+    if values.dtype.kind != "i" or values.size and (values.min() < 0 or values.max() >= size):
+        raise ValueError(f"{name} has positions that are not in 0 to {size - 1}")
+
+
+def _of(kind: Callable[..., Any], value: Any) -> Any:
+    """Return a value that is of a kind; an integer is also a number."""
+    if kind is float and type(value) is int:
+        return float(value)
+    if type(value) is not kind:
+        raise TypeError(f"{value!r} is no {getattr(kind, '__name__', kind)}")
+    return value
+
+
+def _numbers(values: Any) -> list[Any]:
+    if not isinstance(values, list) or any(type(value) not in (int, float) for value in values):
+        raise TypeError("a list of numbers is none")
+    return values
+
+
+def _checked(value: Any) -> Any:
+    """Return a value that JSON has without structure."""
+    if type(value) not in _PLAIN:
+        raise TypeError(f"{value!r} is no plain value")
+    return value

@@ -1,0 +1,105 @@
+"""Kernels as text, such as ``gaussian(gamma=0.1) + constant(0.3)``: read without running anything, and written."""
+
+import ast
+from typing import Any
+
+from vectrick.kernels.base import Kernel, Product, Sum
+from vectrick.kernels.constant import Constant
+from vectrick.kernels.cosine import Cosine
+from vectrick.kernels.gaussian import Gaussian
+from vectrick.kernels.linear import Linear
+from vectrick.kernels.polynomial import Polynomial
+from vectrick.kernels.precomputed import Precomputed
+from vectrick.kernels.standardized import Standardized
+from vectrick.kernels.tanimoto import Tanimoto
+
+# With the parameters that text may give, in the order in which they may stand without a name.
+_WORDS: dict[str, tuple[type[Kernel], tuple[str, ...]]] = {
+    "linear": (Linear, ()),
+    "gaussian": (Gaussian, ("gamma",)),
+    "rbf": (Gaussian, ("gamma",)),
+    "polynomial": (Polynomial, ("degree", "gamma", "coef0")),
+    "cosine": (Cosine, ()),
+    "tanimoto": (Tanimoto, ()),
+    "constant": (Constant, ("value",)),
+    "precomputed": (Precomputed, ()),
+    "standardized": (Standardized, ("kernel",)),
+}
+_LONGEST = 1000  # characters; also a bound on how deep it can nest
+
+
+def parse_kernel(text: str, argument: str = "kernel") -> Kernel:
+    """Return the kernel that a text describes: names, parameters, ``+`` and ``*``.
+
+    >>> parse_kernel("gaussian(gamma=0.1) + constant(0.3)")
+    Sum(first=Gaussian(gamma=0.1), second=Constant(value=0.3))
+    """
+    try:
+        if len(text) > _LONGEST:
+            raise SyntaxError
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise ValueError(_refusal(text, argument, "it is no formula")) from None
+    return _kernel(tree, text, argument)
+
+
+def format_kernel(kernel: Any) -> str:
+    """Return a kernel as text that `parse_kernel` reads, but for what a fit has learned.
+
+    >>> import vectrick as vt
+    >>> format_kernel((vt.Gaussian(0.1) + vt.Constant(0.3)) * vt.Linear())
+    '(gaussian(gamma=0.1) + constant(value=0.3)) * linear'
+    """
+    if isinstance(kernel, str):
+        return kernel
+    if isinstance(kernel, Sum):
+        return f"{format_kernel(kernel.first)} + {format_kernel(kernel.second)}"
+    if isinstance(kernel, Product):
+        sides = (kernel.first, kernel.second)
+        return " * ".join(f"({format_kernel(k)})" if isinstance(k, Sum) else format_kernel(k) for k in sides)
+    word = next((word for word, (kind, _) in _WORDS.items() if type(kernel) is kind), None)
+    if word is None:
+        return repr(kernel)
+    values = {name: getattr(kernel, name) for name in _WORDS[word][1]}
+    shown = [f"{name}={_shown(value)}" if name != "kernel" else format_kernel(value) for name, value in values.items()]
+    return f"{word}({', '.join(shown)})" if shown else word
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else repr(value)
+
+
+def _kernel(node: ast.expr, text: str, argument: str) -> Kernel:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Mult):
+        first, second = _kernel(node.left, text, argument), _kernel(node.right, text, argument)
+        return first + second if isinstance(node.op, ast.Add) else first * second
+    call = node if isinstance(node, ast.Call) else ast.Call(node, [], [])
+    if not isinstance(call.func, ast.Name) or call.func.id not in _WORDS:
+        raise ValueError(_refusal(text, argument, f"{ast.unparse(node)!r} is no kernel"))
+    kind, names = _WORDS[call.func.id]
+    if len(call.args) > len(names):
+        raise ValueError(_refusal(text, argument, f"{call.func.id!r} takes {len(names)} parameters"))
+    given = dict(zip(names, call.args, strict=False)) | {word.arg or "": word.value for word in call.keywords}
+    for name in given.keys() - set(names):
+        raise ValueError(_refusal(text, argument, f"{call.func.id!r} has no parameter {name!r}"))
+    if "kernel" in names and "kernel" not in given:
+        raise ValueError(_refusal(text, argument, f"{call.func.id!r} needs a kernel inside"))
+    values = {
+        name: _kernel(value, text, argument) if name == "kernel" else _constant(value, name, text, argument)
+        for name, value in given.items()
+    }
+    return kind(**values)
+
+
+def _constant(node: ast.expr, name: str, text: str, argument: str) -> int | float | str:
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float, str):
+        return node.value  # type: ignore[return-value]
+    raise ValueError(_refusal(text, argument, f"{name} is {ast.unparse(node)!r}, but it must be a number or a word"))
+
+
+def _refusal(text: str, argument: str, why: str) -> str:
+    shown = text if len(text) <= 80 else text[:77] + "..."
+    return (
+        f"{argument} is {shown!r}, but {why}; kernels are {', '.join(_WORDS)}, with parameters, sums and products, as "
+        "in 'gaussian(gamma=0.1) + constant(0.3)'"
+    )
