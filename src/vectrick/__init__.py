@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         get_scorer,
         leave_out_predictions,
         nested_score,
+        vertex_search,
         vertex_split,
     )
     from vectrick.operators import KronOperator, LowRank, Operator, Plan, kron
@@ -67,6 +68,7 @@ _NAMES = {
         "get_scorer",
         "leave_out_predictions",
         "nested_score",
+        "vertex_search",
         "vertex_split",
     ],
     "vectrick.operators": ["KronOperator", "LowRank", "Operator", "Plan", "kron"],
@@ -108,6 +110,7 @@ __all__ = [
     "leave_out_predictions",
     "load",
     "nested_score",
+    "vertex_search",
     "vertex_split",
 ]
 

@@ -3,8 +3,24 @@
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 _PAUSE = 0.5  # seconds between reports
+
+
+_listener: Callable[[int, int, str], None] | None = None
+
+
+@contextmanager
+def told_to(listener: Callable[[int, int, str], None]) -> Iterator[None]:
+    """Tell a function of all progress (how much is done, of how much, what) in place of printing it."""
+    global _listener
+    _listener, before = listener, _listener
+    try:
+        yield
+    finally:
+        _listener = before
 
 
 class Progress:
@@ -31,6 +47,9 @@ class Progress:
         """Take in that one more step is done."""
         with self._lock:
             self.done += 1
+            if _listener is not None:
+                _listener(self.done, self.total, what)
+                return
             seconds = time.perf_counter() - self._begin
             last = self.done == self.total
             if self.verbose > 1 or (self.verbose and (last or seconds >= self._said + _PAUSE)):

@@ -123,8 +123,13 @@ class TableFile:
             raise ValueError(f"{self.path} has {len(often)} ids more than once: {_some(often.to_pylist())}")
         return found
 
-    def positions(self, table: Any, column: str, known: Any, where: str) -> Array:
-        """Return the rows of the ids in a column among the ``known`` ones, those of ``where``."""
+    def positions(
+        self, table: Any, column: str, known: Any, where: str, complaints: list[str] | None = None
+    ) -> Array:
+        """Return the rows of the ids in a column among the ``known`` ones, those of ``where``.
+
+        Unknown ids are an error; or they are -1, and said in a list of ``complaints``.
+        """
         from pyarrow import compute
 
         coded = table.column(column).unify_dictionaries().combine_chunks()
@@ -137,10 +142,13 @@ class TableFile:
         if rows.null_count and (found < 0).any():
             unknown = np.unique(codes[found < 0])
             words = _some([coded.dictionary[int(code)].as_py() for code in unknown[:_SHOWN]], len(unknown))
-            raise ValueError(
+            complaint = (
                 f"{self.path}: {len(unknown)} ids in column {column!r} are not in {where}: {words} "
                 f"({int((found < 0).sum())} of {len(found)} edges have them)"
             )
+            if complaints is None:
+                raise ValueError(complaint)
+            complaints.append(complaint)
         return found
 
     def _check_ids(self, found: Any, column: str) -> None:

@@ -32,6 +32,8 @@ class Dataset:
         The files by what they are.
     label : str
         The name of the label's column.
+    dropped : list of str
+        What was left out, and why, where that was allowed.
     """
 
     X: Edges
@@ -39,6 +41,7 @@ class Dataset:
     kinds: dict[str, str]
     files: dict[str, Path] = field(default_factory=dict)
     label: str = "label"
+    dropped: list[str] = field(default_factory=list)
 
     @property
     def is_binary(self) -> bool:
@@ -57,6 +60,7 @@ def read_dataset(
     start_column: str = "start",
     end_column: str = "end",
     label_column: str = "label",
+    drop_unknown: bool = False,
 ) -> Dataset:
     """Read a dataset folder, or files that are named one by one.
 
@@ -73,6 +77,8 @@ def read_dataset(
         Files.
     start_column, end_column, label_column : str
         Names of the columns of the edges.
+    drop_unknown : bool
+        Whether to leave out edges whose ids have no features, in place of an error.
     """
     root = None if folder is None else Path(folder)
     if root is not None and not root.is_dir():
@@ -103,11 +109,17 @@ def read_dataset(
     tables.setdefault("end", tables["start"])
     rows = source.read(columns, ids=columns[:2])
     y = _labels(source, rows.column(label_column), label_column)
+    dropped: list[str] = []
     start, end = (
-        source.positions(rows, column, _as_arrow(tables[side]), files.get(side, files["start"]).name)
+        source.positions(rows, column, _as_arrow(tables[side]), files.get(side, files["start"]).name,
+                         dropped if drop_unknown else None)
         for side, column in (("start", start_column), ("end", end_column))
-    )
-    return Dataset(Edges._of(start, end, tables["start"], tables["end"]), y, kinds, files, label_column)
+    )  # fmt: skip
+    if dropped:
+        known = (start >= 0) & (end >= 0)
+        start, end, y = start[known], end[known], y[known]
+    X = Edges._of(start, end, tables["start"], tables["end"])
+    return Dataset(X, y, kinds, files, label_column, dropped)
 
 
 def read_vertices(

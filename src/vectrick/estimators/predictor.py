@@ -20,6 +20,7 @@ from vectrick.operators import kron
 Array = NDArray[Any]
 
 _BLOCK_BYTES = 1 << 26  # of a block of a grid
+_LONG_ROW = 1 << 15  # pairs of one start vertex that are predicted at once
 _SMALL_GRID, _FILLED = 1 << 20, 8  # pairs, and pairs for each edge, up to which the whole grid is predicted for edges
 
 
@@ -143,7 +144,8 @@ class Predictor(ABC):
         self.end.check(end)
         core = self.core
         wide = core.shape[1]
-        n_rows = max(1, _BLOCK_BYTES // (8 * max(core.shape[0], wide)))
+        # Whole rows of the grid where that leaves enough of them for a good product.
+        n_rows = max(1, _BLOCK_BYTES // (8 * max(core.shape[0], wide, min(len(end), _LONG_ROW))))
         n_cols = max(1, _BLOCK_BYTES // (8 * max(min(n_rows, len(start)), wide)))
         kept: dict[int, Any] = {}  # ψ of the end vertices, where all of them fit
         keep = 8 * wide * len(end) <= available_memory() // 4
@@ -158,7 +160,7 @@ class Predictor(ABC):
                     second = self.end_functions(checked_features(end, np.arange(cols.start, cols.stop)))
                     if keep:
                         kept[low] = second
-                yield rows, cols, np.asarray((second @ left.T).T)
+                yield rows, cols, np.asarray((second @ left.T).T if issparse(second) else left @ second.T)
 
 
 class DualPredictor(Predictor):

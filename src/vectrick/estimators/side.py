@@ -123,6 +123,8 @@ class Side:
 
     def table(self, features: Any) -> VertexTable:
         """Return features of vertices as a table; it may have the id column that the training table had."""
+        if isinstance(features, VertexTable):
+            return features
         known = getattr(features, "columns", ())
         id_column = self.id_column if self.id_column is not None and self.id_column in known else None
         return VertexTable(features, f"{self.name}_features", id_column=id_column)

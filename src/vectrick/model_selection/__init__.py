@@ -5,6 +5,7 @@ from vectrick.model_selection.comparison import compare
 from vectrick.model_selection.nested import NestedScore, nested_score
 from vectrick.model_selection.paths import AlphaPath, alpha_path
 from vectrick.model_selection.scorers import get_scorer
+from vectrick.model_selection.search import vertex_search
 from vectrick.model_selection.shortcuts import leave_out_predictions
 from vectrick.model_selection.split import VertexSplit, vertex_split
 from vectrick.model_selection.splitters import VertexKFold
@@ -20,5 +21,6 @@ __all__ = [
     "get_scorer",
     "leave_out_predictions",
     "nested_score",
+    "vertex_search",
     "vertex_split",
 ]

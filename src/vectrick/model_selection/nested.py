@@ -80,6 +80,7 @@ class _Candidate:
     shown: dict[str, Any]
     X: Edges
     alphas: Array
+    plain: KronEstimator  # the same with the kernels as they were given
 
 
 def nested_score(
@@ -155,7 +156,7 @@ def nested_score(
     >>> found.scores.shape, found.mean > 0.9
     ((1, 4), True)
     """
-    estimators, grids = _as_lists(estimator, param_grid)
+    estimators, grids = as_lists(estimator, param_grid)
     check_iterations(iterations)
     for name, cv in (("outer", outer), ("inner", inner)):
         check_splitter(cv, name)
@@ -164,21 +165,21 @@ def nested_score(
     two_classes = len(np.unique(labels)) == 2
     outer = VertexKFold(3, 3, random_state=0) if outer is None else outer
     inner = VertexKFold(3, 3, outer.new, stratify=two_classes, random_state=0) if inner is None else inner
-    scoring = _settle_scoring(scoring, estimators, labels, n_best)
-    candidates = _candidates(estimators, grids, edges, scoring)
+    scoring = settle_scoring(scoring, estimators, labels, n_best)
+    candidates = make_candidates(estimators, grids, edges, scoring)
     # All folds, inner ones included, are made and checked before anything is fitted.
     folds = outer.folds(edges, labels)
     inner_folds = [_inner_folds(inner, fold, edges, labels) for fold in folds]
     tasks = [(f, c) for f in range(len(folds)) for c in range(len(candidates))]
     progress = Progress("nested_score", len(tasks) + len(folds), verbose)
     compared = in_parallel(
-        _compare,
+        compare_candidate,
         [(candidates[c], labels, inner_folds[f], iterations) for f, c in tasks],
         n_jobs,
         lambda _: progress.step(),
     )
     tables = dict(zip(tasks, compared, strict=True))
-    best = [_choose(candidates, [tables[f, c] for c in range(len(candidates))])[:n_best] for f in range(len(folds))]
+    best = [choose_best(candidates, [tables[f, c] for c in range(len(candidates))])[:n_best] for f in range(len(folds))]
     values = np.where(labels == np.unique(labels)[1], 1.0, -1.0) if scoring in OF_CLASSES else labels
     judged = in_parallel(
         _judge,
@@ -194,7 +195,7 @@ def nested_score(
     return NestedScore(np.array(judged).reshape(outer.n_repeats, -1), chosen, scoring)
 
 
-def _as_lists(estimator: Any, param_grid: Any) -> tuple[list[Any], list[Any]]:
+def as_lists(estimator: Any, param_grid: Any) -> tuple[list[Any], list[Any]]:
     """Return the estimators, checked, and a grid for each."""
     estimators = list(estimator) if isinstance(estimator, list | tuple) else [estimator]
     for one in estimators:
@@ -209,7 +210,7 @@ def _as_lists(estimator: Any, param_grid: Any) -> tuple[list[Any], list[Any]]:
     return estimators, grids
 
 
-def _settle_scoring(scoring: str, estimators: list[Any], labels: Array, n_best: int) -> str:
+def settle_scoring(scoring: str, estimators: list[Any], labels: Array, n_best: int) -> str:
     """Return the score that is meant, or say why it cannot be."""
     if isinstance(n_best, bool) or not isinstance(n_best, Integral) or n_best < 1:
         raise ValueError(f"n_best is {n_best!r}, but it must be a positive integer")
@@ -228,7 +229,7 @@ def _settle_scoring(scoring: str, estimators: list[Any], labels: Array, n_best: 
     return scoring
 
 
-def _compare(candidate: _Candidate, labels: Array, folds: list[Fold], iterations: Sequence[int] | None) -> Array:
+def compare_candidate(candidate: _Candidate, labels: Array, folds: list[Fold], iterations: Sequence[int] | None) -> Array:
     """Return the mean scores over inner folds, a row for each alpha and a column for each iteration."""
     tables = []
     for fold in folds:
@@ -244,7 +245,7 @@ def _judge(best: "list[_Choice]", labels: Array, values: Array, fold: Fold, scor
     predicted = []
     for choice in best:
         candidate = choice.candidate
-        model = _fixed(candidate.estimator, choice.alpha, choice.iteration)
+        model = with_iterations(candidate.estimator, choice.alpha, choice.iteration)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the number of iterations was chosen
             model.fit(candidate.X[fold.train], labels[fold.train])
@@ -257,7 +258,7 @@ def _judge(best: "list[_Choice]", labels: Array, values: Array, fold: Fold, scor
     return float(SCORES[scoring](values[fold.test], mean, groups))
 
 
-def _candidates(estimators: list[Any], grids: list[Any], edges: Edges, scoring: str) -> list[_Candidate]:
+def make_candidates(estimators: list[Any], grids: list[Any], edges: Edges, scoring: str) -> list[_Candidate]:
     """Return an estimator for every combination of parameters but alpha, with kernels that the folds share."""
     found = []
     sharing: dict[float, Sharing] = {}
@@ -269,14 +270,15 @@ def _candidates(estimators: list[Any], grids: list[Any], edges: Edges, scoring: 
         for values in itertools.product(*others.values()):
             # Copies, since "start_kernel__gamma" would change the kernel that other candidates have as well.
             parameters = {name: clone(value, safe=False) for name, value in zip(others, values, strict=True)}
-            one = clone(estimator).set_params(**parameters)
+            plain = clone(estimator).set_params(**parameters)
+            one = clone(plain)
             share = sharing.setdefault(float(one.factor_tol), Sharing(edges, float(one.factor_tol)))
             X, start, end = share.of(one.start_kernel, one.end_kernel)
             shown = {"estimator": type(estimator).__name__, **parameters} if len(estimators) > 1 else parameters
             dtype = one._compute_dtype(edges).name  # that of the features, in whose place there are kernel values
             one.set_params(start_kernel=start, end_kernel=end, scoring=scoring, dtype=dtype, n_threads=1)
             one.set_params(n_iter_no_change=_NEVER, n_start_features=None, verbose=0)
-            found.append(_Candidate(one, shown, X, alphas))
+            found.append(_Candidate(one, shown, X, alphas, plain))
     return found
 
 
@@ -338,7 +340,7 @@ class _Choice:
         return {**self.candidate.shown, **found}
 
 
-def _choose(candidates: list[_Candidate], tables: list[Array]) -> list[_Choice]:
+def choose_best(candidates: list[_Candidate], tables: list[Array]) -> list[_Choice]:
     """Return the candidates at their best, the best one first; of equal alphas and iterations the most regular."""
     found = []
     for candidate, table in zip(candidates, tables, strict=True):
@@ -352,7 +354,7 @@ def _choose(candidates: list[_Candidate], tables: list[Array]) -> list[_Choice]:
     return sorted(found, key=lambda choice: -choice.inner_score)
 
 
-def _fixed(estimator: KronEstimator, alpha: float, iteration: int) -> KronEstimator:
+def with_iterations(estimator: KronEstimator, alpha: float, iteration: int) -> KronEstimator:
     """Return the estimator that makes just so many iterations of the solver that was compared."""
     solver = estimator.solver
     if solver == "auto":

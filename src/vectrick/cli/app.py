@@ -1,0 +1,55 @@
+"""The application: all commands by name, and how it ends when something goes wrong."""
+
+import signal
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from vectrick._version import __version__
+from vectrick.cli import demo, doctor, evaluate, fit, info, predict, rank, tune
+from vectrick.cli.command import EXIT_CODES, add_command
+
+_HELP = """Learn from labeled edges between two kinds of vertices, and predict edges between vertices never seen before.
+
+DATA is a folder with edges, start_features or start_kernel, and end_features or end_kernel, each as .csv, .csv.gz or
+.parquet. The edges have the columns start, end and label; a table has the column id and numbers beside it.
+"""
+_EPILOG = "Exit codes: " + "; ".join(f"{code} {meaning}" for code, meaning in EXIT_CODES.items()) + "."
+
+app = typer.Typer(
+    help=_HELP, epilog=_EPILOG, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)  # fmt: skip
+for module in (demo, fit, predict, rank, evaluate, tune, info, doctor):
+    add_command(app, module)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        print(f"vectrick {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _app(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Learn from labeled edges."""
+
+
+app.info.help = _HELP
+
+
+def _terminate(number: int, frame: Any) -> NoReturn:
+    """End by an exception, so that files that are being written are removed."""
+    raise SystemExit(128 + number)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command; ``arguments`` are those of the process by default."""
+    signal.signal(signal.SIGTERM, _terminate)
+    app(list(arguments) if arguments is not None else sys.argv[1:], prog_name="vectrick")

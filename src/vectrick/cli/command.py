@@ -1,0 +1,162 @@
+"""How a function becomes a command: options that several commands share, a TOML file for them, and errors for people."""
+
+import inspect
+import os
+import shlex
+import sys
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from vectrick.cli.output import Output
+
+EXIT_CODES = {
+    0: "done",
+    1: "an error in vectrick itself",
+    2: "bad input or options, nothing was written",
+    3: "interrupted, the best model so far was kept",
+    130: "interrupted, nothing was written",
+}
+
+
+class Interrupted(Exception):
+    """A command was interrupted, and kept what it had."""
+
+
+@dataclass(frozen=True)
+class CommonOptions:
+    """What every command takes."""
+
+    json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say more.")] = False
+    debug: Annotated[bool, typer.Option("--debug", help="Show where an error came from.")] = False
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            "--config",
+            help="A TOML file with the same options, such as alpha = 0.1; those on the command line win.",
+            is_eager=True,
+            callback=lambda ctx, value: _read_config(ctx, value),
+        ),
+    ] = None
+
+
+def add_command(app: typer.Typer, module: ModuleType) -> None:
+    """Make a command of the function ``run`` in a module, with the module's ``EXAMPLE`` in its help.
+
+    A parameter of ``run`` whose type is a dataclass stands for the options that are its fields.
+    """
+    function: Callable[..., None] = module.run
+    name = module.__name__.rpartition(".")[2]
+    hints = get_type_hints(function, include_extras=True)
+    parameters: dict[str, inspect.Parameter] = {}
+    groups: dict[str, Any] = {}
+    for parameter in inspect.signature(function).parameters.values():
+        kind = hints[parameter.name]
+        if kind is Output:
+            continue
+        if is_dataclass(kind):
+            groups[parameter.name] = kind
+            parameters |= _fields(kind)
+        else:
+            parameters[parameter.name] = parameter.replace(annotation=kind, kind=inspect.Parameter.KEYWORD_ONLY)
+    parameters |= _fields(CommonOptions)
+
+    def run(**given: Any) -> None:
+        common = _taken(CommonOptions, given)
+        values = {group: _taken(kind, given) for group, kind in groups.items()}
+        out = Output(name, common.json, common.quiet, common.verbose)
+        _handled(lambda: function(out, **values, **given), out, common.debug)
+
+    ordered = sorted(parameters.values(), key=lambda one: one.default is not inspect.Parameter.empty)
+    run.__signature__ = inspect.Signature(ordered)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in ordered}
+    run.__doc__ = inspect.getdoc(function)
+    app.command(name, epilog=f"Example: `{module.EXAMPLE}`")(run)
+
+
+def command_line() -> str:
+    """Return the command that was given, as a shell takes it."""
+    return "vectrick " + " ".join(map(shlex.quote, sys.argv[1:]))
+
+
+def _fields(kind: Any) -> dict[str, inspect.Parameter]:
+    hints = get_type_hints(kind, include_extras=True)
+    found = {}
+    for one in fields(kind):
+        default = inspect.Parameter.empty if one.default is MISSING else one.default
+        found[one.name] = inspect.Parameter(
+            one.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hints[one.name]
+        )
+    return found
+
+
+def _taken(kind: Any, given: dict[str, Any]) -> Any:
+    return kind(**{one.name: given.pop(one.name) for one in fields(kind)})
+
+
+def _handled(work: Callable[[], None], out: Output, debug: bool) -> None:
+    """Do the work; end with one line and an exit code if it fails."""
+    try:
+        with out.collecting_warnings():
+            work()
+        out.finish()
+    except (typer.Exit, BrokenPipeError):
+        raise
+    except Interrupted as error:
+        out.finish()
+        out.note(str(error))
+        raise typer.Exit(3) from None
+    except KeyboardInterrupt:
+        out.error("interrupted; nothing was written")
+        raise typer.Exit(130) from None
+    except (ValueError, TypeError, OSError, MemoryError, ImportError) as error:
+        if debug:
+            raise
+        out.error(_message(error))
+        raise typer.Exit(2) from None
+    except Exception as error:
+        if debug:
+            raise
+        out.error(f"{type(error).__name__}: {error}; this is an error in vectrick itself, --debug shows where")
+        raise typer.Exit(1) from None
+
+
+def _message(error: BaseException) -> str:
+    """Return an error in words; the system's own are terse."""
+    if isinstance(error, OSError) and error.errno is not None and error.filename is not None:
+        return f"{error.filename}: {os.strerror(error.errno)}"
+    if isinstance(error, OSError) and error.errno is not None:
+        return os.strerror(error.errno)
+    return str(error) or type(error).__name__
+
+
+def _read_config(context: typer.Context, path: Path | None) -> Path | None:
+    """Make the values of a TOML file the defaults of a command: those of the table with its name, else the top's."""
+    import tomllib
+
+    if path is None or context.resilient_parsing:
+        return path
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise typer.BadParameter(f"{path} cannot be read: {error}") from None
+    commands: dict[str, Any] = context.parent.command.commands if context.parent is not None else {}  # type: ignore[attr-defined]
+    known = {name: {one.name for one in command.params} for name, command in commands.items()}
+    own = content.pop(str(context.info_name), {})
+    top = {key: value for key, value in content.items() if not (key in known and isinstance(value, dict))}
+    everything = set().union(*known.values())
+    found: dict[str, Any] = {}
+    for values, allowed in ((top, everything), (own, known.get(str(context.info_name), set()))):
+        for key, value in values.items():
+            name = key.replace("-", "_")
+            if name not in allowed or name == "config":
+                raise typer.BadParameter(f"{path} has {key!r}, but there is no option --{key.replace('_', '-')}")
+            found[name] = value
+    context.default_map = {**(context.default_map or {}), **found}
+    return path

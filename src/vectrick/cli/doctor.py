@@ -1,0 +1,102 @@
+"""``vectrick doctor``: what this machine has, whether vectrick computes rightly on it, and how fast."""
+
+import time
+from importlib import metadata
+from importlib.util import find_spec
+from typing import Any
+
+from vectrick.cli.output import Output
+
+EXAMPLE = "vectrick doctor"
+
+_PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "pandas", "pyarrow", "narwhals", "safetensors", "plotly", "torch")
+
+
+def run(out: Output) -> None:
+    """Show versions, threads, BLAS and GPU, and test vectrick on this machine in about a second."""
+    import platform
+
+    from vectrick._version import __version__
+    from vectrick.backends.memory import available_memory, format_bytes
+    from vectrick.backends.threads import count_threads
+
+    facts: dict[str, Any] = {
+        "vectrick": __version__,
+        "python": f"{platform.python_version()} on {platform.system()} {platform.machine()}",
+        "packages": {name: _version(name) for name in _PACKAGES},
+        "threads": count_threads(None),
+        "free_memory": format_bytes(available_memory()),
+        "blas": _blas(),
+        "gpu": _gpu(),
+    }
+    checks = _checks()
+    out.result |= {**facts, "checks": {name: passed for name, passed, _ in checks}}
+    packages = ", ".join(f"{name} {version}" for name, version in facts["packages"].items())
+    lines = [[name.replace("_", " "), packages if name == "packages" else value] for name, value in facts.items()]
+    lines += [[name, f"{'passed' if passed else 'FAILED'}, {text}"] for name, passed, text in checks]
+    out.table(["", ""], lines)
+    if not all(passed for _, passed, _ in checks):
+        raise RuntimeError("a self-test failed")
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _blas() -> str:
+    import scipy.linalg  # noqa: F401 (which loads its BLAS)
+    from threadpoolctl import threadpool_info
+
+    found = [one for one in threadpool_info() if one["user_api"] == "blas"]
+    return ", ".join(
+        dict.fromkeys(f"{one['internal_api']} {one['version']} ({one.get('architecture', '')})" for one in found)
+    )
+
+
+def _gpu() -> str:
+    if find_spec("torch") is None:
+        return "torch is not installed"
+    import torch
+
+    return str(torch.cuda.get_device_name()) if torch.cuda.is_available() else "torch sees none"
+
+
+def _checks() -> list[tuple[str, bool, str]]:
+    """Return self-tests: their names, whether they passed, and what they found."""
+    import tempfile
+    from pathlib import Path
+
+    import numpy as np
+
+    import vectrick as vt
+
+    rng = np.random.default_rng(0)
+    M, N = rng.standard_normal((7, 6)), rng.standard_normal((5, 8))
+    rows, cols = (rng.integers(7, size=20), rng.integers(5, size=20)), (rng.integers(6, size=30), rng.integers(8, size=30))
+    v = rng.standard_normal(30)
+    exact = np.kron(M, N)[np.ix_(rows[0] * 5 + rows[1], cols[0] * 8 + cols[1])] @ v
+    error = max(float(np.abs(vt.kron(M, N, path=path)[rows, cols] @ v - exact).max()) for path in ("sparse", "dense"))
+    found = [("product against np.kron", error < 1e-12, f"largest difference {error:.1e}")]
+
+    X, y = vt.datasets.make_checkerboard(60, density=0.5, noise=0.0, random_state=0)
+    model = vt.KronSVM(vt.Gaussian(1.0), vt.Gaussian(1.0), alpha=0.1).fit(X, y)
+    with tempfile.TemporaryDirectory() as folder:
+        model.save(Path(folder) / "model.vt")
+        same = vt.load(Path(folder) / "model.vt")
+    equal = bool((same.decision_function(X) == model.decision_function(X)).all())
+    found.append(("model file", equal, "a loaded model predicts the same"))
+
+    m, n = 1000, 250_000
+    K = rng.standard_normal((m, m))
+    op = vt.kron(K, K, path="sparse")[2 * (rng.integers(m, size=n),), 2 * (rng.integers(m, size=n),)]
+    v = rng.standard_normal(n)
+    op @ v
+    begin = time.perf_counter()
+    op @ v
+    seconds = time.perf_counter() - begin
+    rate = 4 * m * n / seconds / 1e9
+    found.append(("speed", True, f"{1000 * seconds:.0f} ms for 250 000 edges of 1000 × 1000 vertices, {rate:.0f} GF/s"))
+    return found

@@ -1,0 +1,132 @@
+"""``vectrick evaluate``: how good a model is in the four settings of pairwise learning, beside baselines."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from vectrick.cli.command import command_line
+from vectrick.cli.fit import NEW
+from vectrick.cli.options import DataOptions, ModelOptions
+from vectrick.cli.output import Output
+
+EXAMPLE = "vectrick evaluate gpcr --report gpcr_evaluation.html"
+
+QUICK = ("boosted trees", "vertex mean")
+
+
+def run(
+    out: Output,
+    data: DataOptions,
+    model: ModelOptions,
+    settings: Annotated[
+        str, typer.Option("--settings", help="What is new in the test edges: both, start, end, neither.")
+    ] = "both,start,end,neither",
+    folds: Annotated[int, typer.Option("--folds", help="Parts of the vertices of each side; 3 makes 3 x 3 folds.")] = 3,
+    repeats: Annotated[int, typer.Option("--repeats", help="How often to divide the vertices anew.")] = 1,
+    baselines: Annotated[
+        str,
+        typer.Option("--baselines", help="none, all, or some of 'SGD hinge', 'SGD logistic', 'KNN', 'LIBSVM', 'boosted "
+                     "trees', 'vertex mean', with commas between."),
+    ] = ",".join(QUICK),
+    report: Annotated[Path | None, typer.Option("--report", help="A page about it to write, .html.")] = None,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Replace a file that exists.")] = False,
+) -> None:  # fmt: skip
+    """Cross-validate a model in the four settings of pairwise learning, beside baselines on the same folds.
+
+    A random split of the edges says little about new vertices. "both" tests edges between vertices that no training edge
+    has, "start" and "end" those with one such vertex, "neither" new edges between known vertices. Early stopping holds
+    out vertices of the training folds.
+    """
+    from vectrick._files import check_output
+
+    if report is not None:
+        from vectrick.report import check_plotly
+
+        check_output(report, force)
+        check_plotly()
+    asked = _names(settings, "--settings", list(NEW))
+    others = _baselines(baselines)
+    dataset = data.read()
+    out.note(f"{dataset.X}, read in {out.seconds:.1f} s")
+    estimator, y = model.estimator(dataset), model.labels(dataset)
+    rows = cross_validate(out, estimator, dataset, y, asked, others, (folds, repeats, model.seed))
+    show_evaluation(out, rows)
+    if report is not None:
+        from vectrick.cli.training import hold_out, train
+        from vectrick.report import fit_report
+
+        trained = train(estimator, dataset, y, hold_out(dataset, model.validation_fraction, model.seed), out)
+        fit_report(trained, command_line(), out.warnings, evaluation=rows).write(report)
+        out.result["report"] = str(report)
+        out.say(f"report written to {report}")
+
+
+def cross_validate(
+    out: Output, estimator: Any, data: Any, y: Any, settings: list[str], others: dict[str, Any], division: Any
+) -> Any:
+    """Return a pandas frame with a row for each setting, method and fold."""
+    import numpy as np
+    import pandas as pd
+
+    import vectrick as vt
+    from vectrick._progress import told_to
+
+    folds, repeats, seed = division
+    name, found = type(estimator).__name__, []
+    for new in settings:
+        cv = vt.VertexKFold(folds, folds, new, stratify=data.is_binary, n_repeats=repeats, random_state=seed)
+        with out.progress(f"{NEW[new]}:", None) as bar:
+
+            def told(done: int, total: int, what: str, bar: Any = bar) -> None:
+                bar.total = total
+                bar.step(done, what)
+
+            with told_to(told):
+                rows = vt.compare({name: estimator}, data.X, y, cv=cv, baselines=others, per_fold=True)
+        found.append(rows.assign(setting=new))
+    scoring = "auc" if len(np.unique(y)) == 2 else "concordance"
+    return pd.concat(found, ignore_index=True).assign(scoring=scoring)
+
+
+def show_evaluation(out: Output, rows: Any) -> None:
+    """Print the mean and the spread over folds of each method in each setting."""
+    scoring = rows["scoring"].iloc[0]
+    grouped = rows.groupby(["setting", "method"], sort=False)
+    found = [
+        {
+            "setting": setting,
+            "method": method,
+            "mean": float(some["score"].mean(skipna=False)),
+            "spread": float(some["score"].std()),
+            "lowest": float(some["score"].min()),
+            "highest": float(some["score"].max()),
+            "folds": len(some),
+            "seconds": float(some["fit"].sum() + some["predict"].sum()),
+        }
+        for (setting, method), some in grouped
+    ]
+    out.result |= {"scoring": scoring, "evaluation": found}
+    table = [
+        [NEW[one["setting"]] if one["method"] == found[0]["method"] else "", *list(one.values())[1:]] for one in found
+    ]
+    out.table(["test edges", "method", f"{scoring}, mean", "spread", "lowest", "highest", "folds", "seconds"], table)
+
+
+def _names(text: str, option: str, allowed: list[str]) -> list[str]:
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in allowed:
+            raise ValueError(f"{option} has {name!r}, but it must be some of {', '.join(allowed)}")
+    if not names:
+        raise ValueError(f"{option} is empty, but it must be some of {', '.join(allowed)}")
+    return names
+
+
+def _baselines(text: str) -> dict[str, Any]:
+    import vectrick as vt
+
+    known = vt.baselines()
+    if text in ("none", "all"):
+        return known if text == "all" else {}
+    return {name: known[name] for name in _names(text, "--baselines", list(known))}

@@ -1,0 +1,112 @@
+"""``vectrick fit``: train and validate a model, write it to a file, and show how good it is."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from vectrick.cli.command import Interrupted, command_line
+from vectrick.cli.options import DataOptions, ModelOptions
+from vectrick.cli.output import Output
+
+EXAMPLE = "vectrick fit gpcr -o gpcr.vt --report gpcr.html"
+
+NEW = {
+    "both": "both vertices new",
+    "start": "new start vertices",
+    "end": "new end vertices",
+    "neither": "known vertices, new edges",
+}
+
+
+def run(
+    out: Output,
+    data: DataOptions,
+    model: ModelOptions,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write the model to.")] = Path("model.vt"),
+    report: Annotated[Path | None, typer.Option("--report", help="A page about the model to write, .html.")] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option("--checkpoint", help="A file for the state of a long run, written every minute.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from --checkpoint, where it is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Replace files that exist.")] = False,
+) -> None:
+    """Train a model on labeled edges and write it to a file.
+
+    A quarter of the vertices of each side is held out to stop training at the right iteration, and to tell how good the
+    model is for vertices that it has never seen. Ctrl-C keeps the best model so far.
+    """
+    from vectrick._files import check_output
+    from vectrick.cli.training import Checkpoint, hold_out, train
+
+    check_output(output, force)
+    if report is not None:
+        check_output(report, force)
+        _check_report()
+    if resume and checkpoint is None:
+        raise ValueError("--resume is given, but there is no --checkpoint to go on from")
+    state = None if checkpoint is None else Checkpoint(checkpoint, resume, force)
+    dataset = data.read()
+    reading = out.seconds
+    out.note(f"{dataset.X}, read in {reading:.1f} s")
+    estimator, y = model.estimator(dataset), model.labels(dataset)
+    holdout = hold_out(dataset, model.validation_fraction, model.seed) if model.early_stopping else None
+    trained = train(estimator, dataset, y, holdout, out, state)
+    trained.seconds["reading"] = reading
+    trained.model.save(output, about=_about(trained))
+    summarise(out, trained)
+    out.result["model"] = str(output)
+    out.say(f"model written to {output}")
+    if report is not None:
+        from vectrick.report import fit_report
+
+        fit_report(trained, command_line(), out.warnings).write(report)
+        out.result["report"] = str(report)
+        out.say(f"report written to {report}")
+    out.result["seconds"] = {**trained.seconds, "total": out.seconds}
+    if trained.is_interrupted:
+        raise Interrupted(f"interrupted: {output} is the best model of {trained.model.n_iter_} iterations")
+
+
+def _check_report() -> None:
+    from vectrick.report import check_plotly
+
+    check_plotly()
+
+
+def summarise(out: Output, trained: Any) -> None:
+    """Say what was trained, how it ended, and how good it is."""
+    model = trained.model
+    ended = "converged" if model.solution_.converged else model.solution_.reason
+    out.result |= {
+        "estimator": type(model).__name__,
+        "parameters": {name: str(value) for name, value in model.get_params(deep=False).items()},
+        "edges": len(trained.data.X),
+        "iterations": model.n_iter_,
+        "converged": model.solution_.converged,
+        "reason": model.solution_.reason,
+        "form": model.form_,
+        "scoring": trained.scoring,
+        "scores": dict(trained.scores),
+    }
+    out.say(f"{type(model).__name__}: {model.n_iter_} iterations, {ended}")
+    if trained.scores:
+        out.table(
+            ["held-out edges", "edges", trained.scoring],
+            [[NEW[new], len(trained.holdout.tests[new]), score] for new, score in trained.scores.items()],
+        )
+    out.detail(f"form: {model.form_}, {model.form_reason_}")
+
+
+def _about(trained: Any) -> dict[str, Any]:
+    """Return what a model file says about the training."""
+    X = trained.data.X
+    return {
+        "edges": len(X),
+        "start_vertices": len(X.start_table),
+        "end_vertices": len(X.end_table),
+        "files": {name: path.name for name, path in trained.data.files.items()},
+        "label": trained.data.label,
+        "scoring": trained.scoring,
+        "scores": trained.scores,
+    }

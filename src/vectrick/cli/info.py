@@ -1,0 +1,184 @@
+"""``vectrick info``: what is in a data set or a model file, and what to beware of."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from vectrick.cli.options import DataOptions
+from vectrick.cli.output import Output, shown
+
+EXAMPLE = "vectrick info gpcr"
+
+_LARGEST_RANK = 3000  # vertices up to which the rank of a kernel is computed
+
+
+def run(
+    out: Output,
+    data: DataOptions,
+    ranks: Annotated[bool, typer.Option("--ranks/--no-ranks", help="Compute the ranks of kernels and features.")] = True,
+) -> None:
+    """Describe a data set or a model file.
+
+    For a data set: vertices, edges, density, labels, degrees, the ranks of kernels, how a training step would be computed,
+    and warnings (repeated edges, ids without features, vertices that are copies of others). DATA is a folder or a model.
+    """
+    if data.data is not None and data.data.is_file():
+        _model_info(out, data.data)
+        return
+    dataset = data.read(drop_unknown=True)
+    for complaint in dataset.dropped:
+        out.warn(complaint)
+    facts = describe(dataset, ranks)
+    for warning in dataset_warnings(dataset):
+        out.warn(warning)
+    out.result |= facts
+    out.table(["", ""], [[name.replace("_", " "), _text(value)] for name, value in facts.items()])
+
+
+def describe(data: Any, ranks: bool = True) -> dict[str, Any]:
+    """Return facts about a data set."""
+    import numpy as np
+
+    X, y = data.X, data.y
+    used = [len(np.unique(X.start)), len(np.unique(X.end))]
+    pairs = len(np.unique(X.start.astype(np.int64) * len(X.end_table) + X.end))
+    facts: dict[str, Any] = {
+        "start_vertices": len(X.start_table),
+        "end_vertices": len(X.end_table),
+        "one_vertex_set": X.is_one_set,
+        "start_vertices_with_edges": used[0],
+        "end_vertices_with_edges": used[1],
+        "edges": len(X),
+        "density": pairs / max(1, used[0] * used[1]),
+    }
+    if data.is_binary:
+        values, counts = np.unique(y, return_counts=True)
+        facts["labels"] = {shown(value.item() if hasattr(value, "item") else value): int(n)
+                           for value, n in zip(values, counts, strict=True)}  # fmt: skip
+    else:
+        low, middle, high = np.quantile(y, [0, 0.5, 1])
+        facts["labels"] = {"lowest": float(low), "median": float(middle), "highest": float(high)}
+    for side, vertices in (("start", X.start), ("end", X.end)):
+        degrees = np.bincount(vertices)
+        degrees = degrees[degrees > 0]
+        facts[f"{side}_degrees"] = {
+            "lowest": int(degrees.min()), "median": float(np.median(degrees)), "highest": int(degrees.max())
+        }  # fmt: skip
+        table = X.start_table if side == "start" else X.end_table
+        facts[f"{side}_table"] = f"{data.kinds[side]}, {len(table)} × {table.n_features}"
+        if ranks:
+            facts[f"{side}_rank"] = _rank(table, data.kinds[side])
+    facts["plan"] = plan_of(X)
+    return facts
+
+
+def plan_of(X: Any) -> str:
+    """Return how a product of a training step on all edges would be computed."""
+    import numpy as np
+
+    from vectrick.operators import plan_kron
+
+    matrices = [np.broadcast_to(1.0, (len(table), len(table))) for table in (X.end_table, X.start_table)]
+    edges = X.end, X.start
+    plan = plan_kron(*matrices, edges, edges)
+    from vectrick.backends.memory import format_bytes
+    from vectrick.operators.plan import format_seconds
+
+    return f"{plan.path}: {format_seconds(plan.seconds)} and {format_bytes(plan.memory)} for a product with all edges"
+
+
+def dataset_warnings(data: Any) -> list[str]:
+    """Return what to beware of."""
+    import numpy as np
+
+    X, y = data.X, data.y
+    found = []
+    key = X.start.astype(np.int64) * len(X.end_table) + X.end
+    order = np.argsort(key, kind="stable")
+    same = np.flatnonzero(np.diff(key[order]) == 0)
+    if len(same):
+        other = int((y[order[same]] != y[order[same + 1]]).sum())
+        found.append(f"{len(same)} edges repeat another one, {other} of them with another label")
+    tables = [("start", X.start_table)] if X.is_one_set else [("start", X.start_table), ("end", X.end_table)]
+    for side, table in tables:
+        copies = _copies(table)
+        if copies:
+            found.append(
+                f"{copies} {side} vertices have the same features as another one: in a fold where one of them trains, the "
+                "other is not new (leakage)"
+            )
+    if data.is_binary:
+        rare = min(np.unique(y, return_counts=True)[1])
+        if rare < 50:
+            found.append(f"there are only {rare} edges of the rarer class, so scores will vary much between folds")
+    return found
+
+
+def _copies(table: Any) -> int:
+    """Return how many vertices have a row of features that another one before them has."""
+    from scipy.sparse import issparse
+
+    if issparse(table.features):
+        bounds = table.features.indptr
+        parts = table.features.indices, table.features.data
+        rows = {tuple(part[low:high].tobytes() for part in parts) for low, high in zip(bounds, bounds[1:], strict=False)}
+    else:
+        rows = {row.tobytes() for row in table.features}
+    return len(table) - len(rows)
+
+
+def _rank(table: Any, kind: str) -> str:
+    import numpy as np
+    from scipy.sparse import issparse
+
+    if len(table) > _LARGEST_RANK or issparse(table.features):
+        return "not computed"
+    matrix = table.features
+    if kind != "kernel":
+        return f"{np.linalg.matrix_rank(matrix)} of {min(matrix.shape)}"
+    values = np.linalg.eigvalsh(0.5 * (matrix + matrix.T))
+    limit = 1e-8 * np.abs(values).max()
+    skew = float(np.abs(matrix - matrix.T).max())
+    text = f"{int((np.abs(values) > limit).sum())} of {len(values)}"
+    if (values < -limit).any():
+        text += f"; {int((values < -limit).sum())} negative eigenvalues, down to {values[0]:.3g}"
+    return text + (f"; not symmetric, by up to {skew:.2g}" if skew > limit else "")
+
+
+def _model_info(out: Output, path: Path) -> None:
+    import vectrick as vt
+    from vectrick.backends.memory import format_bytes
+    from vectrick.kernels.text import format_kernel
+
+    model = vt.load(path)
+    predictor = model._predictor
+    facts: dict[str, Any] = {
+        "file": f"{path}, {format_bytes(path.stat().st_size)}",
+        "estimator": type(model).__name__,
+        "start_kernel": format_kernel(predictor.start.kernel),
+        "end_kernel": format_kernel(predictor.end.kernel),
+        "alpha": model.alpha,
+        "form": f"{model.form_}: {model.form_reason_}",
+        "iterations": model.n_iter_,
+        "ended": model.solution_.reason,
+        "converged": model.solution_.converged,
+        "start_vertices": len(model.start_table_),
+        "end_vertices": len(model.end_table_),
+        "trained_start_vertices": len(predictor.start.used),
+        "trained_end_vertices": len(predictor.end.used),
+        "coefficients": len(predictor.coefficients),
+        "about": model.about_,
+    }
+    if hasattr(model, "classes_"):
+        facts["classes"] = model.classes_.tolist()
+    out.result |= facts
+    out.table(["", ""], [[name.replace("_", " "), _text(value)] for name, value in facts.items()])
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {_text(inner)}" for name, inner in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return shown(value)

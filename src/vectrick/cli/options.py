@@ -1,0 +1,189 @@
+"""Options that several commands share: where the data is, and what the model is."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from vectrick.data.folder import Dataset
+
+DEFAULT_KERNEL = "gaussian + constant(0.3)"
+_KERNELS = "linear, gaussian(gamma), polynomial(degree, gamma, coef0), cosine, tanimoto, constant(value), precomputed"
+
+
+class Loss(StrEnum):
+    """The losses by the names of the command line."""
+
+    auto = "auto"
+    svm = "svm"
+    hinge = "hinge"
+    logistic = "logistic"
+    ridge = "ridge"
+    rank = "rank"
+    rank_start = "rank-start"
+    rank_end = "rank-end"
+
+
+class Scoring(StrEnum):
+    """The scores for early stopping."""
+
+    auto = "auto"
+    auc = "auc"
+    average_precision = "average_precision"
+    concordance = "concordance"
+    r2 = "r2"
+
+
+def _panel(title: str) -> Any:
+    def option(*names: str, help: str, **more: Any) -> Any:
+        return typer.Option(*names, help=help, rich_help_panel=title, **more)
+
+    return option
+
+
+_data, _model, _training = _panel("Data"), _panel("Model"), _panel("Training")
+
+
+@dataclass(frozen=True)
+class DataOptions:
+    """Where the data is."""
+
+    data: Annotated[Path | None, typer.Argument(help="The data set's folder.", show_default=False)] = None
+    edges: Annotated[Path | None, _data("--edges", help="The file of edges, in place of the folder's.")] = None
+    start_features: Annotated[Path | None, _data("--start-features", help="The features of the start vertices.")] = None
+    end_features: Annotated[Path | None, _data("--end-features", help="The features of the end vertices.")] = None
+    start_matrix: Annotated[Path | None, _data("--start-matrix", help="A kernel matrix of the start vertices.")] = None
+    end_matrix: Annotated[Path | None, _data("--end-matrix", help="A kernel matrix of the end vertices.")] = None
+    start_column: Annotated[str, _data("--start-column", help="The column of edges with start ids.")] = "start"
+    end_column: Annotated[str, _data("--end-column", help="The column of edges with end ids.")] = "end"
+    label_column: Annotated[str, _data("--label-column", help="The column of edges with labels.")] = "label"
+
+    def read(self, **more: Any) -> "Dataset":
+        """Return the data."""
+        from vectrick.data.folder import read_dataset
+
+        if self.data is None and self.edges is None:
+            raise ValueError("no data was given: name a folder, or the files with --edges, --start-features, ...")
+        given = {name: value for name, value in vars(self).items() if name != "data"}
+        return read_dataset(self.data, **given, **more)
+
+
+@dataclass(frozen=True)
+class KernelOptions:
+    """The kernels of the vertices."""
+
+    start_kernel: Annotated[
+        str,
+        _model("--start-kernel", help=f"The kernel of start vertices: {_KERNELS}; sums and products. On a kernel "
+               "matrix, 'precomputed' takes it as it is, and others take its rows as features."),
+    ] = DEFAULT_KERNEL  # fmt: skip
+    end_kernel: Annotated[str, _model("--end-kernel", help="The kernel of end vertices.")] = DEFAULT_KERNEL
+    standardize: Annotated[
+        bool, _model("--standardize", help="Scale features to unit variance over the training vertices.")
+    ] = False
+
+    def kernels(self, data: "Dataset") -> tuple[Any, Any]:
+        """Return the kernels of both sides."""
+        return self.kernel("start", self.start_kernel, data), self.kernel("end", self.end_kernel, data)
+
+    def kernel(self, side: str, text: str, data: "Dataset") -> Any:
+        """Return a kernel from its description, one of scaled features if that is asked for."""
+        from vectrick.kernels import Precomputed, Standardized
+        from vectrick.kernels.text import parse_kernel
+
+        found = parse_kernel(text, f"--{side}-kernel")
+        table = data.X.start_table if side == "start" else data.X.end_table
+        if isinstance(found, Precomputed):
+            if data.kinds[side] != "kernel":
+                raise ValueError(
+                    f"--{side}-kernel is 'precomputed', but the {side} vertices have features; give a kernel matrix "
+                    f"as {side}_kernel or with --{side}-matrix"
+                )
+            return found
+        if "precomputed" in text:
+            raise ValueError(f"--{side}-kernel is {text!r}, but 'precomputed' can only stand alone")
+        return Standardized(found) if self.standardize and table.n_features else found
+
+
+@dataclass(frozen=True)
+class ModelOptions(KernelOptions):
+    """What the model is, and how it is trained."""
+
+    loss: Annotated[
+        Loss, _model("--loss", help="The loss; auto is svm (squared hinge) for two classes, ridge for values.")
+    ] = Loss.auto
+    alpha: Annotated[float, _model("--alpha", help="The weight of the regularizer.")] = 1.0
+    intercept: Annotated[
+        bool | None,
+        _model("--intercept/--no-intercept", help="Add a constant that is not regularized.",
+               show_default="for ridge regression of values"),
+    ] = None  # fmt: skip
+    early_stopping: Annotated[
+        bool,
+        _training("--early-stopping/--no-early-stopping", help="Stop when the score on held-out vertices rises no "
+                  "more, and go back to the best iteration."),
+    ] = True  # fmt: skip
+    validation_fraction: Annotated[
+        float, _training("--validation-fraction", help="The share of the vertices of each side to hold out.")
+    ] = 0.25
+    patience: Annotated[int, _training("--patience", help="Iterations without a better score before stopping.")] = 5
+    scoring: Annotated[Scoring, _training("--scoring", help="The score of early stopping.")] = Scoring.auto
+    max_iter: Annotated[int | None, _training("--max-iter", help="The most iterations.")] = None
+    inner_iter: Annotated[int, _training("--inner-iter", help="The most iterations in a step of Newton's method.")] = 10
+    tol: Annotated[float, _training("--tol", help="The relative gradient at which to stop.")] = 1e-6
+    form: Annotated[str, _training("--form", help="auto, dual or primal.")] = "auto"
+    solver: Annotated[str, _training("--solver", help="auto, or one that the Python documentation names.")] = "auto"
+    dtype: Annotated[str | None, _training("--dtype", help="float64 or float32.", show_default="that of the data")] = (
+        None
+    )
+    threads: Annotated[int | None, _training("--threads", help="Threads.", show_default="all CPUs")] = None
+    backend: Annotated[str, _training("--backend", help="Where to compute: cpu.")] = "cpu"
+    seed: Annotated[int, _training("--seed", help="The seed of everything random.")] = 0
+
+    def estimator(self, data: "Dataset", **changes: Any) -> Any:
+        """Return the estimator that the options describe; it is not fitted."""
+        import vectrick as vt
+
+        loss = self.settled_loss(data)
+        if loss in (Loss.svm, Loss.hinge, Loss.logistic) and not data.is_binary:
+            raise ValueError(
+                f"--loss is {loss.value!r}, which needs two classes, but column {data.label!r} has numbers; use ridge or "
+                "rank, or choose another --label-column"
+            )
+        kinds: dict[Loss, tuple[type[Any], dict[str, Any]]] = {
+            Loss.svm: (vt.KronSVM, {}),
+            Loss.hinge: (vt.KronSVM, {"loss": "hinge"}),
+            Loss.logistic: (vt.KronLogistic, {}),
+            Loss.ridge: (vt.KronRidge, {}),
+            Loss.rank: (vt.KronRanker, {}),
+            Loss.rank_start: (vt.KronRanker, {"groups": "start"}),
+            Loss.rank_end: (vt.KronRanker, {"groups": "end"}),
+        }
+        kind, special = kinds[loss]
+        start, end = self.kernels(data)
+        same = ("alpha", "early_stopping", "validation_fraction", "max_iter", "inner_iter", "tol", "form", "solver",
+                "dtype", "backend")  # fmt: skip
+        given = {name: getattr(self, name) for name in same}
+        given |= {
+            "fit_intercept": loss is Loss.ridge and not data.is_binary if self.intercept is None else self.intercept,
+            "n_iter_no_change": self.patience, "scoring": self.scoring.value,
+            "n_threads": self.threads, "random_state": self.seed,
+        }  # fmt: skip
+        return kind(start, end, **special, **given, **changes)
+
+    def labels(self, data: "Dataset") -> Any:
+        """Return the labels as the loss takes them: numbers, where it is not one of classes."""
+        import numpy as np
+
+        if self.settled_loss(data) in (Loss.svm, Loss.hinge, Loss.logistic) or data.y.dtype.kind == "f":
+            return data.y
+        return np.where(data.y == np.unique(data.y)[1], 1.0, -1.0)
+
+    def settled_loss(self, data: "Dataset") -> Loss:
+        """Return the loss, where it is chosen by the labels."""
+        if self.loss is not Loss.auto:
+            return self.loss
+        return Loss.svm if data.is_binary else Loss.ridge

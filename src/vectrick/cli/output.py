@@ -1,0 +1,147 @@
+"""What a command says: progress and messages on standard error, the result on standard output, for people or as JSON."""
+
+import json
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+_PAUSE = 10.0  # seconds between lines of progress where there is no terminal
+
+
+class Output:
+    """The voice of a command.
+
+    Parameters
+    ----------
+    command : str
+        Its name.
+    as_json : bool
+        Whether the result is one JSON object.
+    quiet, verbose : bool
+        Whether to say nothing but errors, or more.
+    """
+
+    def __init__(self, command: str, as_json: bool = False, quiet: bool = False, verbose: bool = False) -> None:
+        self.command, self.as_json, self.quiet, self.verbose = command, as_json, quiet, verbose
+        self.result: dict[str, Any] = {}
+        self.warnings: list[str] = []
+        self.begin = time.perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        """The time since the command began."""
+        return time.perf_counter() - self.begin
+
+    def note(self, text: str) -> None:
+        """Say something on standard error."""
+        if not self.quiet:
+            print(text, file=sys.stderr, flush=True)
+
+    def detail(self, text: str) -> None:
+        """Say something that only some want to know."""
+        if self.verbose:
+            self.note(text)
+
+    def warn(self, text: str) -> None:
+        """Say that something may be wrong."""
+        if text not in self.warnings:
+            self.warnings.append(text)
+            self.note(f"warning: {text}")
+
+    def error(self, text: str) -> None:
+        """Say what went wrong."""
+        if self.as_json:
+            print(json.dumps({"error": text}), flush=True)
+        print(f"vectrick {self.command}: {text}", file=sys.stderr, flush=True)
+
+    def say(self, text: str = "") -> None:
+        """Print a line of the result for people."""
+        if not self.as_json and not self.quiet:
+            print(text, flush=True)
+
+    def table(self, columns: list[str], rows: list[list[Any]], title: str = "") -> None:
+        """Print a table for people."""
+        if self.as_json or self.quiet:
+            return
+        from rich import box
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+
+        made = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+        for name, values in zip(columns, zip(*rows, strict=True) if rows else [()] * len(columns), strict=True):
+            numbers = all(isinstance(value, int | float) for value in values)
+            made.add_column(name, justify="right" if numbers else "left", overflow="fold")
+        for row in rows:
+            made.add_row(*(Text(shown(value)) for value in row))  # as text: an id may look like markup
+        Console(soft_wrap=not sys.stdout.isatty(), highlight=False).print(made)
+
+    def finish(self) -> None:
+        """Print the result as JSON, if that is asked for."""
+        if self.as_json:
+            print(json.dumps({**self.result, "warnings": self.warnings}, default=_plain), flush=True)
+
+    @contextmanager
+    def collecting_warnings(self) -> Iterator[None]:
+        """Say what the library warns about in its own words, without the line of code."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.showwarning = lambda message, *rest: self.warn(str(message))
+            yield
+
+    @contextmanager
+    def progress(self, what: str, total: int | None) -> Iterator["Bar"]:
+        """Show a bar while something is under way; a line now and then where there is no terminal."""
+        if self.quiet or not sys.stderr.isatty():
+            yield Bar(self, what, total)
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+        columns = (
+            TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"), TimeElapsedColumn(),
+            TextColumn("left:"), TimeRemainingColumn(),
+        )  # fmt: skip
+        with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+            task = progress.add_task(what, total=total, text="")
+            yield Bar(self, what, total, lambda done, text: progress.update(task, completed=done, text=text))
+
+
+class Bar:
+    """Progress of one piece of work."""
+
+    def __init__(self, out: Output, what: str, total: int | None, update: Any = None) -> None:
+        self.out, self.what, self.total, self.update = out, what, total, update
+        self._said = time.perf_counter()
+
+    def step(self, done: float, text: str = "") -> None:
+        """Take in how much is done."""
+        if self.update is not None:
+            self.update(done, text)
+        elif time.perf_counter() >= self._said + _PAUSE or self.out.verbose:
+            self._said = time.perf_counter()
+            of = f" of {self.total}" if self.total else ""
+            self.out.note(f"{self.what}: {done:g}{of}{', ' + text if text else ''}, {self.out.seconds:.1f} s")
+
+
+def shown(value: Any) -> str:
+    """Return a value for people.
+
+    >>> shown(0.123456), shown(93356), shown(None)
+    ('0.1235', '93 356', '')
+    """
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}".replace(",", " ")
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _plain(value: Any) -> Any:
+    """Return a NumPy value or a path as JSON has it."""
+    return value.tolist() if hasattr(value, "tolist") else str(value)

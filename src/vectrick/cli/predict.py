@@ -1,0 +1,116 @@
+"""``vectrick predict``: predictions for a list of edges, or for every pair of vertices."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from vectrick.cli.output import Output
+
+EXAMPLE = "vectrick predict gpcr.vt new_edges.csv --start-features new_drugs.csv -o predictions.parquet"
+
+_BATCH = 1 << 21  # edges at a time
+
+
+def run(
+    out: Output,
+    model: Annotated[Path, typer.Argument(help="The model's file.")],
+    edges: Annotated[Path | None, typer.Argument(help="The edges, a file with ids; not with --grid.")] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write, .parquet or .csv.")] = Path(
+        "predictions.parquet"
+    ),
+    grid: Annotated[bool, typer.Option("--grid", help="Predict every pair of a start and an end vertex.")] = False,
+    start_features: Annotated[
+        Path | None,
+        typer.Option("--start-features", help="New start vertices: their features, or kernel values with the known."),
+    ] = None,
+    end_features: Annotated[Path | None, typer.Option("--end-features", help="New end vertices, in the same way.")] = None,
+    start_column: Annotated[str, typer.Option("--start-column", help="The column with start ids.")] = "start",
+    end_column: Annotated[str, typer.Option("--end-column", help="The column with end ids.")] = "end",
+    force: Annotated[bool, typer.Option("--force", "-f", help="Replace a file that exists.")] = False,
+) -> None:
+    """Predict edges with a trained model and write them to a file with the columns start, end and score.
+
+    The larger the score, the more likely the edge has the larger label; logistic models add a probability. Vertices that
+    the model knows need no features. With --grid, the vertices are those of the files that are named, else those that
+    the model knows. Results are written as they are made, so that they may be larger than memory.
+    """
+    import vectrick as vt
+    from vectrick.cli.vertices import vertex_table
+    from vectrick.cli.writing import check_table_output
+
+    if grid == (edges is not None):
+        raise ValueError("give a file of edges, or --grid for every pair, but not both")
+    check_table_output(output, force)
+    fitted = vt.load(model)
+    start = vertex_table(fitted, "start", start_features, only_new=grid)
+    end = vertex_table(fitted, "end", end_features, only_new=grid)
+    if edges is None:
+        n_pairs = _predict_grid(out, fitted, start, end, output)
+    else:
+        n_pairs = _predict_edges(out, fitted, start, end, edges, output, (start_column, end_column))
+    out.result |= {"output": str(output), "edges": n_pairs, "seconds": out.seconds}
+    out.say(f"{n_pairs} predictions in {out.seconds:.1f} s, written to {output}")
+
+
+def _predict_grid(out: Output, model: Any, start: Any, end: Any, output: Path) -> int:
+    import numpy as np
+
+    from vectrick.cli.vertices import ids_of
+    from vectrick.cli.writing import named, table_writer
+
+    ids, total = (ids_of(start), ids_of(end)), len(start) * len(end)
+    done = 0
+    with out.progress("predicting", total) as bar, table_writer(output) as write:
+        for rows, cols, block in model.iter_grid(start, end):
+            height, width = block.shape
+            first = np.repeat(np.arange(rows.start, rows.stop, dtype=np.int32), width)
+            second = np.tile(np.arange(cols.start, cols.stop, dtype=np.int32), height)
+            write({"start": named(ids[0], first), "end": named(ids[1], second), **_columns(model, block.ravel())})
+            done += block.size
+            bar.step(done)
+    return done
+
+
+def _predict_edges(
+    out: Output, model: Any, start: Any, end: Any, edges: Path, output: Path, columns: tuple[str, str]
+) -> int:
+    from vectrick.cli.vertices import ids_of
+    from vectrick.cli.writing import named, table_writer
+    from vectrick.data import Edges
+    from vectrick.data.folder import read_pairs
+
+    source = read_pairs(edges, *columns)
+    ids = ids_of(start), ids_of(end)
+    done = 0
+    with out.progress("predicting", None) as bar, table_writer(output) as write:
+        for batch in source.batches(columns, columns, _BATCH):
+            rows = [
+                source.positions(batch, column, known, f"the {side} vertices of the model or of --{side}-features")
+                for column, known, side in zip(columns, ids, ("start", "end"), strict=True)
+            ]
+            X = Edges._of(rows[0], rows[1], start, end)
+            scores = model._decide(X)
+            made = {"start": named(ids[0], rows[0]), "end": named(ids[1], rows[1]), **_columns(model, scores)}
+            if hasattr(model, "classes_"):
+                made["label"] = _labels(model, scores)
+            write(made)
+            done += len(X)
+            bar.step(done)
+    if not done:
+        raise ValueError(f"{edges} has a header, but no rows")
+    return done
+
+
+def _columns(model: Any, scores: Any) -> dict[str, Any]:
+    from vectrick.cli.vertices import probabilities
+
+    chance = probabilities(model, scores)
+    return {"score": scores} if chance is None else {"score": scores, "probability": chance}
+
+
+def _labels(model: Any, scores: Any) -> Any:
+    """Return the predicted classes as an Arrow array."""
+    import pyarrow as pa
+
+    return pa.DictionaryArray.from_arrays(pa.array((scores > 0).astype("int32")), pa.array(model.classes_.tolist()))

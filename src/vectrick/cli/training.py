@@ -1,0 +1,199 @@
+"""Training as the commands do it: hold out vertices, fit with progress, keep what is there when it is interrupted."""
+
+import hashlib
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vectrick._files import check_output
+from vectrick.cli.output import Output
+
+if TYPE_CHECKING:
+    from vectrick.data.folder import Dataset
+    from vectrick.estimators.monitor import FitStep
+
+Array = NDArray[Any]
+
+_TRIES = 20  # divisions of the vertices to try, where one leaves a part with one label only
+_CHECKPOINT_PAUSE = 60.0  # seconds
+
+
+@dataclass(frozen=True)
+class Holdout:
+    """Which edges train, and which are held out, by what is new about them."""
+
+    train: Array
+    tests: dict[str, Array]  # "both", "start", "end": positions of edges that do not train
+
+    @property
+    def n_left_out(self) -> int:
+        """The number of edges with one held-out vertex."""
+        return sum(len(rows) for new, rows in self.tests.items() if new != "both")
+
+
+@dataclass
+class Trained:
+    """A fitted model beside the data, the held-out edges, their predictions, and how long it took."""
+
+    model: Any
+    data: "Dataset"
+    y: Array
+    holdout: Holdout | None
+    scoring: str
+    scores: dict[str, float] = field(default_factory=dict)
+    predictions: dict[str, Array] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether training was cut short by the user."""
+        return str(self.model.solution_.reason).startswith("interrupted")
+
+
+def hold_out(data: "Dataset", fraction: float, seed: int) -> Holdout:
+    """Hold out a share of the vertices of each side, so that both parts have edges with different labels."""
+    from vectrick.data import hold_out_vertices
+
+    if not 0 < fraction < 1:
+        raise ValueError(f"--validation-fraction is {fraction}, but it must be between 0 and 1")
+    X, y = data.X, data.y
+    for attempt in range(_TRIES):
+        train, both = hold_out_vertices(X, fraction, np.random.default_rng([seed, attempt]))
+        if min(len(np.unique(y[train])), len(np.unique(y[both]))) > 1:
+            break
+    else:
+        raise ValueError(
+            f"--validation-fraction is {fraction}, but {_TRIES} divisions of the vertices all left a part with one label "
+            "only; choose another fraction, or --no-early-stopping"
+        )
+    known_start, known_end = (
+        np.isin(np.arange(len(table)), vertices[train])
+        for table, vertices in ((X.start_table, X.start), (X.end_table, X.end))
+    )
+    old_start, old_end, rest = known_start[X.start], known_end[X.end], ~train & ~both
+    tests = {"both": both, "start": rest & ~old_start & old_end, "end": rest & old_start & ~old_end}
+    return Holdout(np.flatnonzero(train), {new: np.flatnonzero(mask) for new, mask in tests.items()})
+
+
+def train(
+    estimator: Any, data: "Dataset", y: Array, holdout: Holdout | None, out: Output, checkpoint: "Checkpoint | None" = None
+) -> Trained:
+    """Fit with a progress bar; Ctrl-C keeps the best model so far."""
+    X, validation = data.X, None
+    rows = np.arange(len(X))
+    if holdout is not None:
+        rows = holdout.train
+        validation = X[holdout.tests["both"]], y[holdout.tests["both"]]
+    begin = time.perf_counter()
+    resume = None if checkpoint is None else checkpoint.read(estimator, X[rows], y[rows])
+    if resume is not None:
+        out.note(f"going on after iteration {resume.iteration}")
+    score_name = estimator._auto_scoring(y) if estimator.scoring == "auto" else estimator.scoring
+    with out.progress("training", None) as bar:
+
+        def told(step: "FitStep") -> None:
+            bar.total = step.max_iter
+            score = step.history.get("score")
+            text = f"iteration {step.iteration} of at most {step.max_iter}, risk {step.risk:.5g}"
+            bar.step(step.iteration, text + (f", {score_name} {score[-1]:.4f}" if score else ""))
+            if checkpoint is not None:
+                checkpoint.write(step)
+
+        model = estimator.fit(
+            X[rows], y[rows], validation=validation, callback=told, keep_interrupted=True, resume=resume
+        )
+    made = Trained(model, data, y, holdout, score_name)
+    made.seconds["training"] = time.perf_counter() - begin
+    if checkpoint is not None and not made.is_interrupted:
+        checkpoint.remove()
+    if holdout is not None:
+        _judge(made, holdout)
+    return made
+
+
+def _judge(made: Trained, holdout: Holdout) -> None:
+    """Score the model on the held-out edges of each setting that has different labels."""
+    from vectrick.model_selection.pairs import Pairs
+    from vectrick.model_selection.scorers import get_scorer, predictions
+
+    scorer, begin = get_scorer(made.scoring), time.perf_counter()
+    for new, rows in holdout.tests.items():
+        if len(np.unique(made.y[rows])) < 2:
+            continue
+        edges = made.data.X[rows]
+        made.predictions[new] = predictions(made.model, edges)
+        made.scores[new] = scorer.score(made.y[rows], made.predictions[new], Pairs.of(edges))
+    made.seconds["predicting"] = time.perf_counter() - begin
+
+
+class Checkpoint:
+    """A file with the state of a long fit, for the same fit to go on from.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    resume : bool
+        Whether to go on from it, where it is there.
+    force : bool
+        Whether to replace it otherwise.
+    """
+
+    def __init__(self, path: Path, resume: bool, force: bool) -> None:
+        self.path, self.resume = path, resume and path.exists()
+        check_output(path, force or resume)
+        self._key = ""
+        self._written = time.perf_counter()
+
+    def read(self, estimator: Any, X: Any, y: Array) -> "FitStep | None":
+        """Return the step to go on from, if there is one; a file of other data or options is refused."""
+        from vectrick.estimators.container import ModelFileError, read_container
+        from vectrick.estimators.monitor import FitStep
+
+        self._key = _fingerprint(estimator, X, y)
+        if not self.resume:
+            return None
+        header, tensors = read_container(self.path, "checkpoint")
+        if header.get("key") != self._key:
+            raise ValueError(f"{self.path} is the checkpoint of a run with other data or options; --force starts anew")
+        try:
+            return FitStep(**header["step"], x=tensors["x"], best=tensors.get("best"))
+        except (KeyError, TypeError) as error:
+            raise ModelFileError(f"{self.path} is damaged: {error}") from None
+
+    def write(self, step: "FitStep", pause: float = _CHECKPOINT_PAUSE) -> None:
+        """Write the state, unless it was written a moment ago."""
+        from vectrick.estimators.container import write_container
+
+        if time.perf_counter() < self._written + pause:
+            return
+        state = asdict(step)
+        tensors = {"x": state.pop("x")}
+        best = state.pop("best")
+        if best is not None:
+            tensors["best"] = best
+        write_container(self.path, "checkpoint", {"key": self._key, "step": state}, tensors)
+        self._written = time.perf_counter()
+
+    def remove(self) -> None:
+        """Remove the file of a fit that is complete."""
+        self.path.unlink(missing_ok=True)
+
+
+def _fingerprint(estimator: Any, X: Any, y: Array) -> str:
+    """Return what tells a fit from others: the options that change its result, the edges, labels and features."""
+    made = hashlib.sha256()
+    parameters = {name: value for name, value in estimator.get_params().items() if name not in ("n_threads", "verbose")}
+    made.update(repr(sorted((name, repr(value)) for name, value in parameters.items())).encode())
+    for table in (X.start_table, X.end_table):
+        features = table.features
+        for part in (features,) if isinstance(features, np.ndarray) else (features.data, features.indices):
+            made.update(np.ascontiguousarray(part))
+    labels = y if y.dtype.kind != "O" else y.astype(str)
+    for part in (X.start, X.end, labels):
+        made.update(np.ascontiguousarray(part))
+    return made.hexdigest()

@@ -1,0 +1,158 @@
+"""``vectrick tune``: choose kernels, loss, alpha and iteration, say how good such a choice is, and train the best."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from vectrick.cli.command import command_line
+from vectrick.cli.options import DEFAULT_KERNEL, DataOptions, KernelOptions
+from vectrick.cli.output import Output
+
+EXAMPLE = "vectrick tune gpcr -o gpcr.vt --report gpcr_tuned.html"
+
+_ALPHAS = "0.01,0.1,1,10,100"
+_LOSSES = {"svm": "KronSVM", "ridge": "KronRidge", "logistic": "KronLogistic"}
+
+
+def run(
+    out: Output,
+    data: DataOptions,
+    kernel: Annotated[
+        list[str] | None,
+        typer.Option("--kernel", help="A kernel to try on both sides; may be repeated.", show_default="four of them"),
+    ] = None,
+    alphas: Annotated[str, typer.Option("--alphas", help="The weights of the regularizer to try.")] = _ALPHAS,
+    losses: Annotated[
+        str | None, typer.Option("--losses", help="svm, ridge, logistic; several with commas.", show_default="ridge")
+    ] = None,
+    standardize: Annotated[bool, typer.Option("--standardize", help="Scale features to unit variance.")] = False,
+    folds: Annotated[int, typer.Option("--folds", help="Parts of the vertices of each side, inner and outer.")] = 3,
+    max_iter: Annotated[int, typer.Option("--max-iter", help="The most iterations of ridge regression to try.")] = 100,
+    nested: Annotated[
+        bool, typer.Option("--nested/--no-nested", help="Say how good a model is that is chosen in this way.")
+    ] = True,
+    jobs: Annotated[int | None, typer.Option("--jobs", help="Processes.", show_default="all CPUs")] = None,
+    seed: Annotated[int, typer.Option("--seed", help="The seed of everything random.")] = 0,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="The file to write the best model to.")] = None,
+    report: Annotated[Path | None, typer.Option("--report", help="A page about it to write, .html.")] = None,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Replace files that exist.")] = False,
+) -> None:
+    """Choose kernels, loss, alpha and iteration by cross-validation over vertices.
+
+    The score that counts is the nested one: in each outer fold everything is chosen inside the training edges, and the
+    test edges join vertices that nothing has seen. The model that is written is chosen and trained on all edges.
+    """
+    import numpy as np
+
+    import vectrick as vt
+    from vectrick._files import check_output
+
+    for path in (output, report):
+        if path is not None:
+            check_output(path, force)
+    if report is not None:
+        from vectrick.report import check_plotly
+
+        check_plotly()
+    weights = _weights(alphas)
+    dataset = data.read()
+    out.note(f"{dataset.X}, read in {out.seconds:.1f} s")
+    estimators = _estimators(losses, dataset, max_iter)
+    pairs = _kernels(kernel, standardize, dataset)
+    y = dataset.y if dataset.y.dtype.kind == "f" else np.where(dataset.y == np.unique(dataset.y)[1], 1.0, -1.0)
+    grid = {"start_kernel": [k for k, _ in pairs], "end_kernel": [g for _, g in pairs], "alpha": weights}
+    cv = vt.VertexKFold(folds, folds, stratify=dataset.is_binary, random_state=seed)
+    common: dict[str, Any] = {"n_jobs": jobs}
+    score = _with_bar(out, "nested:", lambda: vt.nested_score(estimators, dataset.X, y, grid, outer=cv, **common)) if (
+        nested) else None  # fmt: skip
+    found = _with_bar(out, "choosing:", lambda: vt.vertex_search(estimators, dataset.X, y, grid, cv=cv, **common))
+    _show(out, score, found)
+    if output is not None:
+        found.model.save(output, about={"nested": None if score is None else score.mean, "scoring": found.scoring})
+        out.result["model"] = str(output)
+        out.say(f"model written to {output}")
+    if report is not None:
+        _report(out, dataset, y, found, score, report, seed)
+
+
+def _with_bar(out: Output, what: str, work: Any) -> Any:
+    from vectrick._progress import told_to
+
+    with out.progress(what, None) as bar:
+
+        def told(done: int, total: int, text: str) -> None:
+            bar.total = total
+            bar.step(done, text)
+
+        with told_to(told):
+            return work()
+
+
+def _weights(text: str) -> list[float]:
+    try:
+        return sorted({float(word) for word in text.split(",")})
+    except ValueError:
+        raise ValueError(f"--alphas is {text!r}, but it must be numbers with commas between, as in {_ALPHAS}") from None
+
+
+def _estimators(text: str | None, data: Any, max_iter: int) -> list[Any]:
+    import vectrick as vt
+
+    names = ["ridge"] if text is None else [word.strip() for word in text.split(",")]
+    made = []
+    for name in names:
+        if name not in _LOSSES:
+            raise ValueError(f"--losses has {name!r}, but it must be some of {', '.join(_LOSSES)}")
+        if name != "ridge" and not data.is_binary:
+            raise ValueError(f"--losses has {name!r}, which needs two classes, but column {data.label!r} has numbers")
+        kind = getattr(vt, _LOSSES[name])
+        limits = {"max_iter": max_iter} if name == "ridge" else {"max_iter": 10, "inner_iter": 10}
+        made.append(kind(**limits, fit_intercept=not data.is_binary))
+    return made
+
+
+def _kernels(texts: list[str] | None, standardize: bool, data: Any) -> list[tuple[Any, Any]]:
+    """Return the kernels to try, those of the start and of the end vertices."""
+    if texts is None:
+        texts = [DEFAULT_KERNEL, "gaussian", "linear + constant(1)"]
+        texts += ["precomputed"] if set(data.kinds.values()) == {"kernel"} else ["cosine + constant(0.3)"]
+    return [KernelOptions(text, text, standardize).kernels(data) for text in texts]
+
+
+def _show(out: Output, score: Any, found: Any) -> None:
+    from vectrick.kernels.text import format_kernel
+
+    best = found.choices[0]
+    out.result |= {
+        "scoring": found.scoring,
+        "nested": None if score is None else {"mean": score.mean, "spread": score.spread, "folds": score.scores.ravel()},
+        "choices": [{name: _plain(value) for name, value in one.items()} for one in found.choices],
+    }
+    columns = [*(["estimator"] if "estimator" in best else []), "start_kernel", "end_kernel", "alpha", "iteration"]
+    lines = [
+        [*(format_kernel(one[name]) if name.endswith("kernel") else one[name] for name in columns), one["inner_score"]]
+        for one in found.choices[:10]
+    ]
+    out.table([*columns, f"{found.scoring} over folds"], lines, "the best combinations, chosen on all edges")
+    if score is not None:
+        out.say(f"nested {score.scoring}, for vertices that the choice has not seen: {score.mean:.3f} ± {score.spread:.3f}")
+
+
+def _plain(value: Any) -> Any:
+    from vectrick.kernels.text import format_kernel
+
+    return value if isinstance(value, int | float | str) else format_kernel(value)
+
+
+def _report(out: Output, data: Any, y: Any, found: Any, score: Any, path: Path, seed: int) -> None:
+    from sklearn.base import clone
+
+    from vectrick.cli.training import hold_out, train
+    from vectrick.report import fit_report
+
+    estimator = clone(found.model).set_params(n_iter_no_change=10**6)  # as many iterations as were chosen
+    trained = train(estimator, data, y, hold_out(data, 0.25, seed), out)
+    fit_report(trained, command_line(), out.warnings, tuning=(found, score)).write(path)
+    out.result["report"] = str(path)
+    out.say(f"report written to {path}")

@@ -1,0 +1,64 @@
+"""Results as files: rows that are written as they come, to Parquet or CSV, whole or not at all."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from vectrick._files import check_output, replacing
+
+ENDINGS = (".parquet", ".csv")
+
+
+def check_table_output(path: Path, force: bool) -> None:
+    """Refuse a path that no table can be written to."""
+    if path.suffix not in ENDINGS:
+        raise ValueError(f"--output is {str(path)!r}, but its name must end in {' or '.join(ENDINGS)}")
+    check_output(path, force)
+
+
+@contextmanager
+def table_writer(path: Path) -> Iterator[Any]:
+    """Yield a function that writes columns, a dict of Arrow arrays, one block of rows after the other."""
+    import pyarrow as pa
+    from pyarrow import csv, parquet
+
+    writer: Any = None
+    with replacing(path) as made:
+
+        def write(columns: dict[str, Any]) -> None:
+            nonlocal writer
+            table = pa.table(columns)
+            coded = [name for name in table.column_names if pa.types.is_dictionary(table.schema.field(name).type)]
+            if path.suffix == ".csv":
+                table = pa.table({name: table[name].cast(pa.string()) if name in coded else table[name] for name in
+                                  table.column_names})  # fmt: skip
+                writer = writer or csv.CSVWriter(made, table.schema)
+            else:
+                # Scores hardly repeat: a dictionary of them would only take time.
+                writer = writer or parquet.ParquetWriter(made, table.schema, use_dictionary=coded)
+            writer.write_table(table)
+
+        try:
+            yield write
+        except BaseException:
+            _abandon(writer)
+            raise
+        if writer is not None:
+            writer.close()
+
+
+def _abandon(writer: Any) -> None:
+    """Close what will be removed; where the disk is full, closing fails once more."""
+    try:
+        if writer is not None:
+            writer.close()
+    except OSError:
+        pass
+
+
+def named(ids: Any, rows: Any) -> Any:
+    """Return the ids of rows as an Arrow array that holds each id once."""
+    import pyarrow as pa
+
+    return pa.DictionaryArray.from_arrays(pa.array(rows, pa.int32()), ids)

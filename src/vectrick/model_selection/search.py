@@ -1,0 +1,114 @@
+"""The search for kernels, loss, alpha and iteration on vertex-disjoint folds, and the model that it ends with."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from vectrick._progress import Progress
+from vectrick.estimators.inputs import as_edges
+from vectrick.model_selection.nested import (
+    as_lists,
+    choose_best,
+    compare_candidate,
+    make_candidates,
+    settle_scoring,
+    with_iterations,
+)
+from vectrick.model_selection.parallel import count_jobs, in_parallel
+from vectrick.model_selection.paths import check_iterations
+from vectrick.model_selection.splitters import VertexKFold, check_splitter
+
+
+@dataclass(frozen=True)
+class VertexSearch:
+    """What `vertex_search` found.
+
+    Attributes
+    ----------
+    model : estimator
+        The best one, fitted to all edges.
+    choices : list of dict
+        Each combination of the grid at its best alpha and iteration, with its mean score over the folds, best first.
+    scoring : str
+        What the score is.
+    """
+
+    model: Any
+    choices: list[dict[str, Any]]
+    scoring: str
+
+    @property
+    def score(self) -> float:
+        """The mean score of the best over the folds: too good, since it was chosen by it; see `nested_score`."""
+        return float(self.choices[0]["inner_score"])
+
+    def __repr__(self) -> str:
+        return f"<{self.model}: {self.scoring} {self.score:.3f}, the best of {len(self.choices)} combinations>"
+
+
+def vertex_search(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    param_grid: Any,
+    *,
+    cv: VertexKFold | None = None,
+    scoring: str = "auto",
+    iterations: Sequence[int] | None = None,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> VertexSearch:
+    """Choose kernels, loss, alpha and iteration by vertex-disjoint folds, and fit the best to all edges.
+
+    It is one outer fold of `nested_score`, on all edges: that says how good a model is that was chosen in this way.
+
+    Parameters
+    ----------
+    estimator, X, y, param_grid, scoring, iterations, n_jobs, verbose
+        As for `nested_score`.
+    cv : VertexKFold, optional
+        The folds; by default ``VertexKFold(3, 3, random_state=0)``, stratified where there are two classes.
+
+    Returns
+    -------
+    VertexSearch
+        ``model``, fitted, and ``choices``.
+
+    Examples
+    --------
+    >>> import vectrick as vt
+    >>> X, y = vt.datasets.make_checkerboard(60, noise=0.0, density=0.5, random_state=0)
+    >>> grid = {"start_kernel": [vt.Gaussian(1.0), "linear"], "end_kernel": [vt.Gaussian(1.0)], "alpha": [0.1, 1.0]}
+    >>> found = vt.vertex_search(vt.KronRidge(max_iter=20), X, y, grid, n_jobs=1)
+    >>> found.model.start_kernel, len(found.choices)
+    (Gaussian(gamma=1.0), 2)
+    """
+    estimators, grids = as_lists(estimator, param_grid)
+    check_iterations(iterations)
+    check_splitter(cv, "cv")
+    n_jobs = count_jobs(n_jobs)
+    edges, labels = as_edges(clone(estimators[0]), X, reset=True), np.asarray(y)
+    two_classes = len(np.unique(labels)) == 2
+    cv = VertexKFold(3, 3, stratify=two_classes, random_state=0) if cv is None else cv
+    scoring = settle_scoring(scoring, estimators, labels, 1)
+    candidates = make_candidates(estimators, grids, edges, scoring)
+    folds = cv.folds(edges, labels)
+    progress = Progress("vertex_search", len(candidates) + 1, verbose)
+    tables = in_parallel(
+        compare_candidate,
+        [(candidate, labels, folds, iterations) for candidate in candidates],
+        n_jobs,
+        lambda _: progress.step(),
+    )
+    best = choose_best(candidates, tables)
+    plain = with_iterations(best[0].candidate.plain, best[0].alpha, best[0].iteration)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the number of iterations was chosen
+        model = plain.fit(X, y)
+    progress.step()
+    return VertexSearch(model, [choice.shown for choice in best], scoring)
