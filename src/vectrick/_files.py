@@ -35,8 +35,10 @@ def replacing(path: Path | str) -> Iterator[Path]:
     target = Path(os.path.realpath(path))
     made = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     os.close(os.open(made, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))  # with the rights that the user's mask gives
+    rights = made.stat().st_mode
     try:
         yield made
+        made.chmod(rights)  # which a library may have written anew with others
         _sync(made)
         os.replace(made, target)
     except BaseException:

@@ -1,4 +1,4 @@
-"""How a function becomes a command: options that several commands share, a TOML file for them, and errors for people."""
+"""How a function becomes a command: options that commands share, a TOML file for them, and errors for people."""
 
 import inspect
 import os
@@ -23,7 +23,7 @@ EXIT_CODES = {
 }
 
 
-class Interrupted(Exception):
+class Interrupted(Exception):  # noqa: N818 (it is no error)
     """A command was interrupted, and kept what it had."""
 
 
@@ -41,7 +41,7 @@ class CommonOptions:
             "--config",
             help="A TOML file with the same options, such as alpha = 0.1; those on the command line win.",
             is_eager=True,
-            callback=lambda ctx, value: _read_config(ctx, value),
+            callback=lambda ctx, value: _read_config(ctx, value),  # noqa: PLW0108 (it is defined below)
         ),
     ] = None
 

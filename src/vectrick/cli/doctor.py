@@ -9,7 +9,18 @@ from vectrick.cli.output import Output
 
 EXAMPLE = "vectrick doctor"
 
-_PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "pandas", "pyarrow", "narwhals", "safetensors", "plotly", "torch")
+_PACKAGES = (
+    "numpy",
+    "scipy",
+    "numba",
+    "scikit-learn",
+    "pandas",
+    "pyarrow",
+    "narwhals",
+    "safetensors",
+    "plotly",
+    "torch",
+)
 
 
 def run(out: Output) -> None:
@@ -75,7 +86,10 @@ def _checks() -> list[tuple[str, bool, str]]:
 
     rng = np.random.default_rng(0)
     M, N = rng.standard_normal((7, 6)), rng.standard_normal((5, 8))
-    rows, cols = (rng.integers(7, size=20), rng.integers(5, size=20)), (rng.integers(6, size=30), rng.integers(8, size=30))
+    rows, cols = (
+        (rng.integers(7, size=20), rng.integers(5, size=20)),
+        (rng.integers(6, size=30), rng.integers(8, size=30)),
+    )
     v = rng.standard_normal(30)
     exact = np.kron(M, N)[np.ix_(rows[0] * 5 + rows[1], cols[0] * 8 + cols[1])] @ v
     error = max(float(np.abs(vt.kron(M, N, path=path)[rows, cols] @ v - exact).max()) for path in ("sparse", "dense"))

@@ -34,9 +34,9 @@ def run(
 ) -> None:  # fmt: skip
     """Cross-validate a model in the four settings of pairwise learning, beside baselines on the same folds.
 
-    A random split of the edges says little about new vertices. "both" tests edges between vertices that no training edge
-    has, "start" and "end" those with one such vertex, "neither" new edges between known vertices. Early stopping holds
-    out vertices of the training folds.
+    A random split of the edges says little about new vertices. "both" tests edges between vertices that no training
+    edge has, "start" and "end" those with one such vertex, "neither" new edges between known vertices. Early stopping
+    holds out vertices of the training folds.
     """
     from vectrick._files import check_output
 
@@ -107,10 +107,8 @@ def show_evaluation(out: Output, rows: Any) -> None:
         for (setting, method), some in grouped
     ]
     out.result |= {"scoring": scoring, "evaluation": found}
-    table = [
-        [NEW[one["setting"]] if one["method"] == found[0]["method"] else "", *list(one.values())[1:]] for one in found
-    ]
-    out.table(["test edges", "method", f"{scoring}, mean", "spread", "lowest", "highest", "folds", "seconds"], table)
+    table = [[f"{one['setting']} new", *list(one.values())[1:]] for one in found]
+    out.table(["test edges", "method", scoring, "spread", "lowest", "highest", "folds", "seconds"], table)
 
 
 def _names(text: str, option: str, allowed: list[str]) -> list[str]:

@@ -16,12 +16,14 @@ _LARGEST_RANK = 3000  # vertices up to which the rank of a kernel is computed
 def run(
     out: Output,
     data: DataOptions,
-    ranks: Annotated[bool, typer.Option("--ranks/--no-ranks", help="Compute the ranks of kernels and features.")] = True,
+    ranks: Annotated[
+        bool, typer.Option("--ranks/--no-ranks", help="Compute the ranks of kernels and features.")
+    ] = True,
 ) -> None:
     """Describe a data set or a model file.
 
-    For a data set: vertices, edges, density, labels, degrees, the ranks of kernels, how a training step would be computed,
-    and warnings (repeated edges, ids without features, vertices that are copies of others). DATA is a folder or a model.
+    For a data set: vertices, edges, density, labels, degrees, the ranks of kernels, how a training step would be
+    computed, and warnings (repeated edges, ids without features, copies of vertices). DATA is a folder or a model file.
     """
     if data.data is not None and data.data.is_file():
         _model_info(out, data.data)
@@ -77,14 +79,13 @@ def plan_of(X: Any) -> str:
     """Return how a product of a training step on all edges would be computed."""
     import numpy as np
 
-    from vectrick.operators import plan_kron
-
-    matrices = [np.broadcast_to(1.0, (len(table), len(table))) for table in (X.end_table, X.start_table)]
-    edges = X.end, X.start
-    plan = plan_kron(*matrices, edges, edges)
     from vectrick.backends.memory import format_bytes
+    from vectrick.operators import plan_kron
     from vectrick.operators.plan import format_seconds
 
+    G, K = (np.broadcast_to(1.0, (len(table), len(table))) for table in (X.end_table, X.start_table))
+    edges = X.end, X.start
+    plan = plan_kron(G, K, edges, edges)
     return f"{plan.path}: {format_seconds(plan.seconds)} and {format_bytes(plan.memory)} for a product with all edges"
 
 
@@ -105,8 +106,8 @@ def dataset_warnings(data: Any) -> list[str]:
         copies = _copies(table)
         if copies:
             found.append(
-                f"{copies} {side} vertices have the same features as another one: in a fold where one of them trains, the "
-                "other is not new (leakage)"
+                f"{copies} {side} vertices have the same features as another one: in a fold where one of them trains, "
+                "the other is not new (leakage)"
             )
     if data.is_binary:
         rare = min(np.unique(y, return_counts=True)[1])
@@ -117,12 +118,14 @@ def dataset_warnings(data: Any) -> list[str]:
 
 def _copies(table: Any) -> int:
     """Return how many vertices have a row of features that another one before them has."""
+    import itertools
+
     from scipy.sparse import issparse
 
     if issparse(table.features):
         bounds = table.features.indptr
         parts = table.features.indices, table.features.data
-        rows = {tuple(part[low:high].tobytes() for part in parts) for low, high in zip(bounds, bounds[1:], strict=False)}
+        rows = {tuple(part[low:high].tobytes() for part in parts) for low, high in itertools.pairwise(bounds)}
     else:
         rows = {row.tobytes() for row in table.features}
     return len(table) - len(rows)

@@ -150,8 +150,8 @@ class ModelOptions(KernelOptions):
         loss = self.settled_loss(data)
         if loss in (Loss.svm, Loss.hinge, Loss.logistic) and not data.is_binary:
             raise ValueError(
-                f"--loss is {loss.value!r}, which needs two classes, but column {data.label!r} has numbers; use ridge or "
-                "rank, or choose another --label-column"
+                f"--loss is {loss.value!r}, which needs two classes, but column {data.label!r} has numbers; use ridge "
+                "or rank, or choose another --label-column"
             )
         kinds: dict[Loss, tuple[type[Any], dict[str, Any]]] = {
             Loss.svm: (vt.KronSVM, {}),

@@ -1,4 +1,4 @@
-"""What a command says: progress and messages on standard error, the result on standard output, for people or as JSON."""
+"""What a command says: progress and messages on standard error, the result on standard output, also as JSON."""
 
 import json
 import sys
@@ -130,8 +130,8 @@ class Bar:
 def shown(value: Any) -> str:
     """Return a value for people.
 
-    >>> shown(0.123456), shown(93356), shown(None)
-    ('0.1235', '93 356', '')
+    >>> shown(0.123456), shown(93356), shown(None), shown(1e-6)
+    ('0.123', '93 356', '', '1e-06')
     """
     if value is None:
         return ""
@@ -139,7 +139,9 @@ def shown(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, int):
         return f"{value:,}".replace(",", " ")
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:.3f}" if 0.001 <= abs(value) < 1000 or value == 0 else f"{value:.3g}"
+    return str(value)
 
 
 def _plain(value: Any) -> Any:

@@ -24,16 +24,18 @@ def run(
         Path | None,
         typer.Option("--start-features", help="New start vertices: their features, or kernel values with the known."),
     ] = None,
-    end_features: Annotated[Path | None, typer.Option("--end-features", help="New end vertices, in the same way.")] = None,
+    end_features: Annotated[
+        Path | None, typer.Option("--end-features", help="New end vertices, in the same way.")
+    ] = None,
     start_column: Annotated[str, typer.Option("--start-column", help="The column with start ids.")] = "start",
     end_column: Annotated[str, typer.Option("--end-column", help="The column with end ids.")] = "end",
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace a file that exists.")] = False,
 ) -> None:
     """Predict edges with a trained model and write them to a file with the columns start, end and score.
 
-    The larger the score, the more likely the edge has the larger label; logistic models add a probability. Vertices that
-    the model knows need no features. With --grid, the vertices are those of the files that are named, else those that
-    the model knows. Results are written as they are made, so that they may be larger than memory.
+    The larger the score, the more likely the edge has the larger label; logistic models add a probability. Vertices
+    that the model knows need no features. With --grid, the vertices are those of the files that are named, else those
+    that the model knows. Results are written as they are made, so that they may be larger than memory.
     """
     import vectrick as vt
     from vectrick.cli.vertices import vertex_table

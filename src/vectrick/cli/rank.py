@@ -13,26 +13,34 @@ EXAMPLE = "vectrick rank gpcr.vt --start D00095 --top 20"
 def run(
     out: Output,
     model: Annotated[Path, typer.Argument(help="The model's file.")],
-    start: Annotated[list[str] | None, typer.Option("--start", help="A start vertex, by its id; may be repeated.")] = None,
+    start: Annotated[
+        list[str] | None, typer.Option("--start", help="A start vertex, by its id; may be repeated.")
+    ] = None,
     end: Annotated[list[str] | None, typer.Option("--end", help="An end vertex, by its id; may be repeated.")] = None,
     top: Annotated[int, typer.Option("--top", "-n", help="How many partners to show for each.")] = 20,
     start_features: Annotated[
         Path | None,
         typer.Option("--start-features", help="New start vertices: their features, or kernel values with the known."),
     ] = None,
-    end_features: Annotated[Path | None, typer.Option("--end-features", help="New end vertices, in the same way.")] = None,
+    end_features: Annotated[
+        Path | None, typer.Option("--end-features", help="New end vertices, in the same way.")
+    ] = None,
     edges: Annotated[
         Path | None, typer.Option("--edges", help="Edges that are known, to be marked as such; a file with ids.")
     ] = None,
     new: Annotated[bool, typer.Option("--new", help="Leave out the edges that --edges knows.")] = False,
-    start_column: Annotated[str, typer.Option("--start-column", help="The column of --edges with start ids.")] = "start",
+    start_column: Annotated[
+        str, typer.Option("--start-column", help="The column of --edges with start ids.")
+    ] = "start",
     end_column: Annotated[str, typer.Option("--end-column", help="The column of --edges with end ids.")] = "end",
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="A file to write as well, .csv or .parquet.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A file to write as well, .csv or .parquet.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace a file that exists.")] = False,
 ) -> None:
     """Show the best end vertices for start vertices, or the best start vertices for end vertices.
 
-    Vertices are known to the model, or new ones of a file. Partners are all that the model knows, and those of the file.
+    Vertices are known to the model, or new ones of a file. Partners are all that the model knows, and those of a file.
     """
     import vectrick as vt
     from vectrick.cli.vertices import vertex_table
@@ -72,7 +80,7 @@ def _positions(table: Any, asked: list[str], side: str) -> list[int]:
         if vertex not in place:
             some = ", ".join(list(place)[:3])
             raise ValueError(
-                f"--{side} is {vertex!r}, but neither the model nor --{side}-features has it; vertices there are {some}, …"
+                f"--{side} is {vertex!r}, but neither the model nor --{side}-features has it; vertices there are {some}"
             )
     return [place[vertex] for vertex in asked]
 
@@ -95,7 +103,9 @@ def _best(
 
     one = tables[side].features[[row]]
     grid = (
-        model.predict_grid(one, tables[1].features)[0] if side == 0 else model.predict_grid(tables[0].features, one)[:, 0]
+        model.predict_grid(one, tables[1].features)[0]
+        if side == 0
+        else model.predict_grid(tables[0].features, one)[:, 0]
     )
     chance = probabilities(model, grid)
     lines: list[list[Any]] = []

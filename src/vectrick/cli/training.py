@@ -67,8 +67,8 @@ def hold_out(data: "Dataset", fraction: float, seed: int) -> Holdout:
             break
     else:
         raise ValueError(
-            f"--validation-fraction is {fraction}, but {_TRIES} divisions of the vertices all left a part with one label "
-            "only; choose another fraction, or --no-early-stopping"
+            f"--validation-fraction is {fraction}, but {_TRIES} divisions of the vertices all left a part with one "
+            "label only; choose another fraction, or --no-early-stopping"
         )
     known_start, known_end = (
         np.isin(np.arange(len(table)), vertices[train])
@@ -80,7 +80,12 @@ def hold_out(data: "Dataset", fraction: float, seed: int) -> Holdout:
 
 
 def train(
-    estimator: Any, data: "Dataset", y: Array, holdout: Holdout | None, out: Output, checkpoint: "Checkpoint | None" = None
+    estimator: Any,
+    data: "Dataset",
+    y: Array,
+    holdout: Holdout | None,
+    out: Output,
+    checkpoint: "Checkpoint | None" = None,
 ) -> Trained:
     """Fit with a progress bar; Ctrl-C keeps the best model so far."""
     X, validation = data.X, None
@@ -192,8 +197,8 @@ def _fingerprint(estimator: Any, X: Any, y: Array) -> str:
     for table in (X.start_table, X.end_table):
         features = table.features
         for part in (features,) if isinstance(features, np.ndarray) else (features.data, features.indices):
-            made.update(np.ascontiguousarray(part))
+            made.update(np.ascontiguousarray(part).data)
     labels = y if y.dtype.kind != "O" else y.astype(str)
     for part in (X.start, X.end, labels):
-        made.update(np.ascontiguousarray(part))
+        made.update(np.ascontiguousarray(part).data)
     return made.hexdigest()

@@ -126,7 +126,9 @@ def _show(out: Output, score: Any, found: Any) -> None:
     best = found.choices[0]
     out.result |= {
         "scoring": found.scoring,
-        "nested": None if score is None else {"mean": score.mean, "spread": score.spread, "folds": score.scores.ravel()},
+        "nested": None
+        if score is None
+        else {"mean": score.mean, "spread": score.spread, "folds": score.scores.ravel()},
         "choices": [{name: _plain(value) for name, value in one.items()} for one in found.choices],
     }
     columns = [*(["estimator"] if "estimator" in best else []), "start_kernel", "end_kernel", "alpha", "iteration"]
@@ -136,7 +138,9 @@ def _show(out: Output, score: Any, found: Any) -> None:
     ]
     out.table([*columns, f"{found.scoring} over folds"], lines, "the best combinations, chosen on all edges")
     if score is not None:
-        out.say(f"nested {score.scoring}, for vertices that the choice has not seen: {score.mean:.3f} ± {score.spread:.3f}")
+        out.say(
+            f"nested {score.scoring}, for vertices that the choice has not seen: {score.mean:.3f} ± {score.spread:.3f}"
+        )
 
 
 def _plain(value: Any) -> Any:

@@ -123,9 +123,7 @@ class TableFile:
             raise ValueError(f"{self.path} has {len(often)} ids more than once: {_some(often.to_pylist())}")
         return found
 
-    def positions(
-        self, table: Any, column: str, known: Any, where: str, complaints: list[str] | None = None
-    ) -> Array:
+    def positions(self, table: Any, column: str, known: Any, where: str, complaints: list[str] | None = None) -> Array:
         """Return the rows of the ids in a column among the ``known`` ones, those of ``where``.
 
         Unknown ids are an error; or they are -1, and said in a list of ``complaints``.
@@ -149,11 +147,11 @@ class TableFile:
             if complaints is None:
                 raise ValueError(complaint)
             complaints.append(complaint)
-        return found
+        return np.asarray(found)
 
     def _check_ids(self, found: Any, column: str) -> None:
-        empty = np.flatnonzero(found.is_null().to_numpy(zero_copy_only=False)) if found.null_count else ()
-        if len(empty):
+        if found.null_count:
+            empty = np.flatnonzero(found.is_null().to_numpy(zero_copy_only=False))
             raise ValueError(f"{self.path}: column {column!r} has no id in row {empty[0] + 1}")
 
     def numbers(self, table: Any, columns: Sequence[str]) -> Array:
@@ -176,7 +174,7 @@ class TableFile:
             shown = values[at].as_py()
             what = "is empty" if shown is None or shown != shown else f"is {shown!r}"
             raise ValueError(f"{self.path}: row {at + 1}, column {name!r} {what}, but it must be a finite number")
-        return found
+        return np.asarray(found)
 
     def _as_numbers(self, values: Any, name: str) -> Any:
         import pyarrow as pa

@@ -176,8 +176,8 @@ def _choose(root: Path | None, side: str, features: Any, matrix: Any) -> tuple[s
         named = [(kind, path) for kind, path in found if path is not None]
     if len(named) > 1:
         raise ValueError(
-            f"there are both {named[0][1].name} and {named[1][1].name}, but the {side} vertices have one table; name it "
-            f"with --{side}-features or --{side}-matrix"
+            f"there are both {named[0][1].name} and {named[1][1].name}, but the {side} vertices have one table; name "
+            f"it with --{side}-features or --{side}-matrix"
         )
     return named[0] if named else None
 
@@ -244,7 +244,8 @@ def _as_expected(source: TableFile, names: list[str], expected: list[str]) -> li
     if missing:
         shown = ", ".join(map(repr, missing[:_SHOWN])) + (", …" if len(missing) > _SHOWN else "")
         raise ValueError(
-            f"{source.path} lacks {len(missing)} of the {len(expected)} columns that the model was trained with: {shown}"
+            f"{source.path} lacks {len(missing)} of the {len(expected)} columns that the model was trained with: "
+            f"{shown}"
         )
     return expected
 
@@ -253,8 +254,8 @@ def _check_matrix(source: TableFile, ids: list[str], names: list[str]) -> None:
     """Refuse a kernel matrix whose header has other ids than its rows, or another order."""
     if len(ids) != len(names):
         raise ValueError(
-            f"{source.path} has {len(ids)} rows and {len(names)} columns beside the ids, but a kernel matrix is square; "
-            "is it a table of features?"
+            f"{source.path} has {len(ids)} rows and {len(names)} columns beside the ids, but a kernel matrix is "
+            "square; is it a table of features?"
         )
     for at, (row, column) in enumerate(zip(ids, names, strict=True)):
         if row != column:

@@ -121,7 +121,7 @@ def _distinct(values: Array, argument: str) -> tuple[Array, Array]:
     """Return the distinct ids and which of them each one is, or say which one is missing."""
     import pandas as pd  # for its hash table: ten million text ids take a second, where sorting takes minutes
 
-    missing = np.flatnonzero(pd.isna(values)) if values.dtype.kind in "Of" else ()
+    missing: Array = np.flatnonzero(pd.isna(values) if values.dtype.kind in "Of" else [])
     if len(missing):
         raise ValueError(f"{argument}[{missing[0]}] is missing ({len(missing)} of {len(values)} ids are)")
     inverse, distinct = pd.factorize(values)

@@ -2,8 +2,8 @@
 
 from vectrick.estimators.container import ModelFileError
 from vectrick.estimators.libsvm import from_svc
+from vectrick.estimators.loading import load
 from vectrick.estimators.logistic import KronLogistic
-from vectrick.estimators.model_file import load
 from vectrick.estimators.ranker import KronRanker
 from vectrick.estimators.ridge import KronRidge
 from vectrick.estimators.svm import KronSVM

@@ -347,7 +347,7 @@ class KronEstimator(BaseEstimator):
         about : dict, optional
             Anything that JSON can hold, to find again as ``about_`` of the loaded model.
         """
-        from vectrick.estimators.model_file import save_model  # which knows all estimators
+        from vectrick.estimators.saving import save_model  # which knows all estimators
 
         check_is_fitted(self)
         save_model(self, path, about)

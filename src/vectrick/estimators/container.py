@@ -1,8 +1,8 @@
 """The container of model files and checkpoints: safetensors, a JSON header, a checksum of everything.
 
-A file is eight bytes with the length of the header, the header as JSON (which holds, as text under ``__metadata__``, what
-vectrick says about the tensors), and the tensors. The checksum covers every byte but its own 64 digits; it finds damage,
-and is no signature.
+A file is eight bytes with the length of the header, the header as JSON (which holds, as text under ``__metadata__``,
+what vectrick says about the tensors), and the tensors. The checksum covers every byte but its own 64 digits; it finds
+damage, and is no signature.
 """
 
 import hashlib
@@ -101,9 +101,9 @@ def _read(path: Path) -> Array:
 def _digest(content: Array) -> bytes:
     """Return the checksum of a whole file, in which its own digits count as zeros."""
     start = 8 + len(_PREFIX)
-    made = hashlib.sha256(content[:start])
+    made = hashlib.sha256(content[:start].data)
     made.update(_NO_DIGEST)
-    made.update(content[start + 64 :])
+    made.update(content[start + 64 :].data)
     return made.hexdigest().encode()
 
 
@@ -118,7 +118,7 @@ def _tensors(table: dict[str, Any], data: Array) -> dict[str, Array]:
         if end - begin != dtype.itemsize * math.prod(shape) or end > len(data):
             raise ValueError(f"the tensor {name!r} has another size than its shape")
         values = data[begin:end].view(dtype)
-        if dtype == bool and values.view(np.uint8).max(initial=0) > 1:
+        if dtype.kind == "b" and values.view(np.uint8).max(initial=0) > 1:
             raise ValueError(f"the tensor {name!r} holds values that are neither true nor false")
         found[name] = values.reshape(shape)
         found[name].flags.writeable = False

@@ -229,7 +229,9 @@ def settle_scoring(scoring: str, estimators: list[Any], labels: Array, n_best: i
     return scoring
 
 
-def compare_candidate(candidate: _Candidate, labels: Array, folds: list[Fold], iterations: Sequence[int] | None) -> Array:
+def compare_candidate(
+    candidate: _Candidate, labels: Array, folds: list[Fold], iterations: Sequence[int] | None
+) -> Array:
     """Return the mean scores over inner folds, a row for each alpha and a column for each iteration."""
     tables = []
     for fold in folds:

@@ -1,6 +1,6 @@
-"""The report: one self-contained page about a model."""
-def check_plotly(): pass
-def fit_report(*a, **k):
-    class R:
-        def write(self, p): open(p,"w").write("x")
-    return R()
+"""The report: one self-contained page about a model, for a browser without network."""
+
+from vectrick.report.build import fit_report
+from vectrick.report.page import Report, check_plotly
+
+__all__ = ["Report", "check_plotly", "fit_report"]

@@ -1,22 +1,25 @@
-"""Model files: a fitted estimator as a JSON header and tensors, and back, without ever running what a file says."""
+"""Models from files: a fitted estimator made again from a JSON header and tensors, all of it checked.
 
-import json
+Nothing that a file says is ever run, and a checksum can be right by intent, so that kinds, shapes, ranges and sizes are
+looked at before they are used.
+"""
+
+import itertools
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 
 from vectrick.backends.memory import available_memory, format_bytes
 from vectrick.data import VertexTable
 from vectrick.estimators.base import KronEstimator
-from vectrick.estimators.container import ModelFileError, read_container, write_container
+from vectrick.estimators.container import ModelFileError, read_container
 from vectrick.estimators.inputs import Graph
 from vectrick.estimators.logistic import KronLogistic
-from vectrick.estimators.predictor import DualPredictor, Predictor, PrimalPredictor
+from vectrick.estimators.predictor import DualPredictor, PrimalPredictor
 from vectrick.estimators.ranker import KronRanker
 from vectrick.estimators.ridge import KronRidge
 from vectrick.estimators.side import MatrixMap, Side, SpectralMap
@@ -35,7 +38,6 @@ from vectrick.kernels import (
     Standardized,
     Sum,
     Tanimoto,
-    as_kernel,
 )
 from vectrick.kernels.factor import ExactMap
 from vectrick.operators.plan import Estimate, Plan
@@ -45,57 +47,17 @@ from vectrick.solvers import Solution
 Array = NDArray[Any]
 Tensors = dict[str, Array]
 
-_ESTIMATORS: dict[str, type[KronEstimator]] = {
+ESTIMATORS: dict[str, type[KronEstimator]] = {
     kind.__name__: kind for kind in (KronLogistic, KronRanker, KronRidge, KronSVM)
 }
-_KERNELS: dict[str, type[Kernel]] = {
+KERNELS: dict[str, type[Kernel]] = {
     kind.__name__: kind
     for kind in (
         Constant, Cosine, Gaussian, Linear, Polynomial, Precomputed, Product, Standardized, Sum, Tanimoto,
     )
 }  # fmt: skip
 _PLAIN = (type(None), bool, int, float, str)
-_FITTED = {"intercept_": float, "n_iter_": int, "form_": str, "form_reason_": str}
-
-
-def save_model(model: KronEstimator, path: Path | str, about: dict[str, Any] | None = None) -> None:
-    """Write a fitted model to a file; see `KronEstimator.save`."""
-    predictor: Predictor = model._predictor
-    tensors: Tensors = {}
-    header: dict[str, Any] = {
-        "estimator": type(model).__name__,
-        "parameters": _parameters(model),
-        "fitted": {name: getattr(model, name) for name in _FITTED},
-        "history": model.history_,
-        "solution": {
-            name: getattr(model.solution_, name)
-            for name in ("converged", "reason", "n_iter", "n_products", "residuals")
-        },
-        "plan": asdict(model.plan_) if hasattr(model, "plan_") else None,
-        "one_set": predictor.start.known is predictor.end.known,
-        "about": about or {},
-    }
-    if type(model) not in _ESTIMATORS.values():
-        raise TypeError(f"a model of type {type(model).__name__} is none of vectrick's, so it has no file format")
-    if hasattr(model, "classes_"):
-        header["classes"] = {"dtype": model.classes_.dtype.str, "values": model.classes_.tolist()}
-    for name in ("n_features_in_", "feature_names_in_"):
-        if hasattr(model, name):
-            value = getattr(model, name)
-            header["fitted"][name] = value.tolist() if isinstance(value, np.ndarray) else int(value)
-    for side in (predictor.start, predictor.end):
-        header[side.name] = _side_header(side, tensors, with_table=side.name == "start" or not header["one_set"])
-    if hasattr(model, "support_"):
-        tensors["support"] = np.asarray(model.support_, np.int64)
-    if isinstance(predictor, DualPredictor):
-        header["n_edges"] = len(model.dual_coef_)
-        tensors["a"], tensors["edges"] = predictor.a, np.stack([predictor.graph.start, predictor.graph.end])
-    else:
-        assert isinstance(predictor, PrimalPredictor)
-        tensors["w"] = predictor.w
-        for name, found in (("start", predictor.start_map), ("end", predictor.end_map)):
-            header[name]["map"] = _map_header(found, name, tensors)
-    write_container(path, "model", json.loads(json.dumps(header, default=_plain)), tensors)
+FITTED = {"intercept_": float, "n_iter_": int, "form_": str, "form_reason_": str}
 
 
 def load(path: Path | str) -> Any:
@@ -133,106 +95,8 @@ def load(path: Path | str) -> Any:
         raise ModelFileError(f"{path} is damaged: {type(error).__name__}: {error}") from None
 
 
-# Writing
-
-
-def _plain(value: Any) -> Any:
-    """Return a NumPy number as JSON has it."""
-    if isinstance(value, np.generic):
-        return value.item()
-    raise TypeError(f"{value!r} has no place in a model file")
-
-
-def _parameters(model: KronEstimator) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, value in model.get_params(deep=False).items():
-        if name.endswith("_kernel"):
-            found[name] = value if isinstance(value, str) else _kernel_header(as_kernel(value, name), name, {})
-        elif name == "random_state" and not isinstance(value, int | np.integer | None):
-            found[name] = None  # a generator has moved on
-        elif name == "dtype" and value is not None:
-            found[name] = np.dtype(value).name
-        else:
-            found[name] = value
-    return found
-
-
-def _kernel_header(kernel: Kernel, name: str, tensors: Tensors) -> dict[str, Any]:
-    """Return a kernel as JSON; what it has learned goes to the tensors."""
-    if type(kernel) not in _KERNELS.values():
-        raise ValueError(
-            f"{name} is {kernel!r}, which a model file cannot hold: it holds vectrick's own kernels, but no functions. "
-            "Compute the kernel and use 'precomputed'"
-        )
-    header: dict[str, Any] = {"type": type(kernel).__name__}
-    for parameter, value in kernel.get_params(deep=False).items():
-        if isinstance(value, Kernel):
-            header[parameter] = _kernel_header(value, f"{name}.{parameter}", tensors)
-        elif isinstance(value, np.ndarray):
-            tensors[f"{name}.{parameter}"] = value.astype(np.int64 if value.dtype.kind in "iu" else np.float64)
-            header[parameter] = {"tensor": f"{name}.{parameter}"}
-        else:
-            header[parameter] = value
-    return header
-
-
-def _side_header(side: Side, tensors: Tensors, with_table: bool) -> dict[str, Any]:
-    """Return what to know about a side; its table, its training vertices and what it learned go to the tensors."""
-    name, table = side.name, side.known
-    tensors[f"{name}.used"] = np.asarray(side.used, np.int64)
-    if side.projection is not None:
-        tensors[f"{name}.projection"] = side.projection
-    header: dict[str, Any] = {"kernel": _kernel_header(side.kernel, f"{name}.kernel", tensors)}
-    if not with_table:
-        return header
-    header |= {"name": table.name, "columns": table.columns, "id_column": table.id_column, "ids": None}
-    # As it was when the model was trained, whatever has become of the user's array since.
-    features: Any = side.vertices
-    if len(side.used) < len(table):
-        features = table.features.astype(np.float64)
-        features = features.tolil() if issparse(features) else features
-        features[side.used] = side.vertices
-    if issparse(features):
-        features = csr_array(features)
-        for part in ("data", "indices", "indptr"):
-            tensors[f"{name}.features.{part}"] = getattr(features, part)
-        header["shape"] = list(features.shape)
-    else:
-        tensors[f"{name}.features"] = features
-    if table.ids is not None:
-        header["ids"] = _put_ids(table.ids, name, tensors)
-    return header
-
-
-def _put_ids(ids: Array, name: str, tensors: Tensors) -> str:
-    """Put ids into the tensors; return of which kind they are."""
-    if ids.dtype.kind in "iu":
-        tensors[f"{name}.ids"] = ids.astype(np.int64)
-        return "int"
-    words = ids.tolist()
-    if not all(isinstance(word, str) for word in words):
-        kinds = sorted({type(word).__name__ for word in words if not isinstance(word, str)})
-        raise TypeError(f"{name} has ids of type {kinds[0]}, but a model file holds integers or text")
-    coded = [word.encode() for word in words]
-    tensors[f"{name}.ids"] = np.frombuffer(b"".join(coded), np.uint8)
-    tensors[f"{name}.ids.ends"] = np.cumsum([len(word) for word in coded], dtype=np.int64)
-    return "str"
-
-
-def _map_header(found: FeatureMap, name: str, tensors: Tensors) -> dict[str, Any]:
-    header = {"kind": type(found).__name__, "rank": found.rank, "tolerance": found.tolerance}
-    if isinstance(found, CholeskyMap):
-        tensors[f"{name}.map.pivots"], tensors[f"{name}.map.corner"] = found.pivots.astype(np.int64), found.corner
-    elif isinstance(found, SpectralMap):
-        tensors[f"{name}.map.inverse"] = found.inverse
-    return header
-
-
-# Reading: everything is checked, since a checksum can be right by intent.
-
-
 def _model(header: dict[str, Any], tensors: Tensors) -> KronEstimator:
-    kind = _ESTIMATORS[header["estimator"]]
+    kind = ESTIMATORS[header["estimator"]]
     parameters = {
         name: _kernel(value, {}) if name.endswith("_kernel") and not isinstance(value, str) else _checked(value)
         for name, value in header["parameters"].items()
@@ -266,7 +130,7 @@ def _model(header: dict[str, Any], tensors: Tensors) -> KronEstimator:
 
 def _set_fitted(model: Any, header: dict[str, Any]) -> None:
     """Set the fitted attributes that are numbers and words."""
-    for name, kind in _FITTED.items():
+    for name, kind in FITTED.items():
         setattr(model, name, _of(kind, header["fitted"][name]))
     if model.form_ not in ("dual", "primal"):
         raise ValueError(f"form is {model.form_!r}")
@@ -327,7 +191,7 @@ def _ids(kind: Any, name: str, length: int, tensors: Tensors) -> Array | None:
     if bounds[-1] != len(content) or (np.diff(bounds) < 0).any():
         raise ValueError(f"the {name} table has damaged ids")
     text = content.tobytes()
-    return np.array([text[low:high].decode() for low, high in zip(bounds, bounds[1:], strict=False)], object)
+    return np.array([text[low:high].decode() for low, high in itertools.pairwise(bounds)], object)
 
 
 def _side(header: dict[str, Any], name: str, table: VertexTable, tensors: Tensors) -> Side:
@@ -364,7 +228,7 @@ def _kernel(header: dict[str, Any], tensors: Tensors) -> Kernel:
             values[name] = _tensor(tensors, value["tensor"], "if", (None,))
         else:
             values[name] = _kernel(value, tensors)
-    return _KERNELS[header["type"]](**values)
+    return KERNELS[header["type"]](**values)
 
 
 def _map(header: dict[str, Any], side: Side, tensors: Tensors) -> FeatureMap:
@@ -415,7 +279,7 @@ def _tensor(tensors: Tensors, name: str, kinds: str, shape: tuple[int | None, ..
 
 
 def _check_range(values: Array, size: int, name: str) -> None:
-    if values.dtype.kind != "i" or values.size and (values.min() < 0 or values.max() >= size):
+    if values.dtype.kind != "i" or (values.size and (values.min() < 0 or values.max() >= size)):
         raise ValueError(f"{name} has positions that are not in 0 to {size - 1}")
 
 

@@ -1,0 +1,148 @@
+"""Models as files: a fitted estimator as a JSON header and tensors."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from vectrick.estimators.base import KronEstimator
+from vectrick.estimators.container import write_container
+from vectrick.estimators.loading import ESTIMATORS, FITTED, KERNELS, Array, Tensors
+from vectrick.estimators.predictor import DualPredictor, Predictor, PrimalPredictor
+from vectrick.estimators.side import Side, SpectralMap
+from vectrick.kernels import CholeskyMap, FeatureMap, Kernel, as_kernel
+
+
+def save_model(model: KronEstimator, path: Path | str, about: dict[str, Any] | None = None) -> None:
+    """Write a fitted model to a file; see `KronEstimator.save`."""
+    predictor: Predictor = model._predictor
+    tensors: Tensors = {}
+    header: dict[str, Any] = {
+        "estimator": type(model).__name__,
+        "parameters": _parameters(model),
+        "fitted": {name: getattr(model, name) for name in FITTED},
+        "history": model.history_,
+        "solution": {
+            name: getattr(model.solution_, name)
+            for name in ("converged", "reason", "n_iter", "n_products", "residuals")
+        },
+        "plan": asdict(model.plan_) if hasattr(model, "plan_") else None,
+        "one_set": predictor.start.known is predictor.end.known,
+        "about": about or {},
+    }
+    if type(model) not in ESTIMATORS.values():
+        raise TypeError(f"a model of type {type(model).__name__} is none of vectrick's, so it has no file format")
+    if hasattr(model, "classes_"):
+        header["classes"] = {"dtype": model.classes_.dtype.str, "values": model.classes_.tolist()}
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(model, name):
+            value = getattr(model, name)
+            header["fitted"][name] = value.tolist() if isinstance(value, np.ndarray) else int(value)
+    for side in (predictor.start, predictor.end):
+        header[side.name] = _side_header(side, tensors, with_table=side.name == "start" or not header["one_set"])
+    if hasattr(model, "support_"):
+        tensors["support"] = np.asarray(model.support_, np.int64)
+    if isinstance(predictor, DualPredictor):
+        header["n_edges"] = len(model.dual_coef_)
+        tensors["a"], tensors["edges"] = predictor.a, np.stack([predictor.graph.start, predictor.graph.end])
+    else:
+        assert isinstance(predictor, PrimalPredictor)
+        tensors["w"] = predictor.w
+        for name, found in (("start", predictor.start_map), ("end", predictor.end_map)):
+            header[name]["map"] = _map_header(found, name, tensors)
+    write_container(path, "model", json.loads(json.dumps(header, default=_plain)), tensors)
+
+
+def _plain(value: Any) -> Any:
+    """Return a NumPy number as JSON has it."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{value!r} has no place in a model file")
+
+
+def _parameters(model: KronEstimator) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in model.get_params(deep=False).items():
+        if name.endswith("_kernel"):
+            found[name] = value if isinstance(value, str) else _kernel_header(as_kernel(value, name), name, {})
+        elif name == "random_state" and not isinstance(value, int | np.integer | None):
+            found[name] = None  # a generator has moved on
+        elif name == "dtype" and value is not None:
+            found[name] = np.dtype(value).name
+        else:
+            found[name] = value
+    return found
+
+
+def _kernel_header(kernel: Kernel, name: str, tensors: Tensors) -> dict[str, Any]:
+    """Return a kernel as JSON; what it has learned goes to the tensors."""
+    if type(kernel) not in KERNELS.values():
+        raise ValueError(
+            f"{name} is {kernel!r}, which a model file cannot hold: it holds vectrick's own kernels, but no functions. "
+            "Compute the kernel and use 'precomputed'"
+        )
+    header: dict[str, Any] = {"type": type(kernel).__name__}
+    for parameter, value in kernel.get_params(deep=False).items():
+        if isinstance(value, Kernel):
+            header[parameter] = _kernel_header(value, f"{name}.{parameter}", tensors)
+        elif isinstance(value, np.ndarray):
+            tensors[f"{name}.{parameter}"] = value.astype(np.int64 if value.dtype.kind in "iu" else np.float64)
+            header[parameter] = {"tensor": f"{name}.{parameter}"}
+        else:
+            header[parameter] = value
+    return header
+
+
+def _side_header(side: Side, tensors: Tensors, with_table: bool) -> dict[str, Any]:
+    """Return what to know about a side; its table, its training vertices and what it learned go to the tensors."""
+    name, table = side.name, side.known
+    tensors[f"{name}.used"] = np.asarray(side.used, np.int64)
+    if side.projection is not None:
+        tensors[f"{name}.projection"] = side.projection
+    header: dict[str, Any] = {"kernel": _kernel_header(side.kernel, f"{name}.kernel", tensors)}
+    if not with_table:
+        return header
+    header |= {"name": table.name, "columns": table.columns, "id_column": table.id_column, "ids": None}
+    # As it was when the model was trained, whatever has become of the user's array since.
+    features: Any = side.vertices
+    if len(side.used) < len(table):
+        features = table.features.astype(np.float64)
+        features = features.tolil() if issparse(features) else features
+        features[side.used] = side.vertices
+    if issparse(features):
+        features = csr_array(features)
+        for part in ("data", "indices", "indptr"):
+            tensors[f"{name}.features.{part}"] = getattr(features, part)
+        header["shape"] = list(features.shape)
+    else:
+        tensors[f"{name}.features"] = features
+    if table.ids is not None:
+        header["ids"] = _put_ids(table.ids, name, tensors)
+    return header
+
+
+def _put_ids(ids: Array, name: str, tensors: Tensors) -> str:
+    """Put ids into the tensors; return of which kind they are."""
+    if ids.dtype.kind in "iu":
+        tensors[f"{name}.ids"] = ids.astype(np.int64)
+        return "int"
+    words = ids.tolist()
+    if not all(isinstance(word, str) for word in words):
+        kinds = sorted({type(word).__name__ for word in words if not isinstance(word, str)})
+        raise TypeError(f"{name} has ids of type {kinds[0]}, but a model file holds integers or text")
+    coded = [word.encode() for word in words]
+    tensors[f"{name}.ids"] = np.frombuffer(b"".join(coded), np.uint8)
+    tensors[f"{name}.ids.ends"] = np.cumsum([len(word) for word in coded], dtype=np.int64)
+    return "str"
+
+
+def _map_header(found: FeatureMap, name: str, tensors: Tensors) -> dict[str, Any]:
+    header = {"kind": type(found).__name__, "rank": found.rank, "tolerance": found.tolerance}
+    if isinstance(found, CholeskyMap):
+        tensors[f"{name}.map.pivots"], tensors[f"{name}.map.corner"] = found.pivots.astype(np.int64), found.corner
+    elif isinstance(found, SpectralMap):
+        tensors[f"{name}.map.inverse"] = found.inverse
+    return header

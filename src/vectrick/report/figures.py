@@ -1,0 +1,172 @@
+"""Figures as Plotly takes them: plain data, with colours by the names that the page gives them."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+COLOURS = ("--one", "--two", "--three", "--four", "--grey")
+_POINTS = 400  # of a curve
+_DOTS = 4000  # of a scatter plot
+_FEW = 10  # edges, of which a share says something
+_DIVERGING = [[0.0, "#2166ac"], [0.25, "#92c5de"], [0.5, "#f7f7f7"], [0.75, "#f4a582"], [1.0, "#b2182b"]]
+
+Figure = dict[str, Any]
+
+
+def numbers(values: Any, digits: int = 5) -> list[Any]:
+    """Return numbers with so many digits, which is what a figure can show; None where they are not finite."""
+    return [
+        float(f"{value:.{digits}g}") if np.isfinite(value) else None for value in np.asarray(values, float).tolist()
+    ]
+
+
+def titled(name: str, **more: Any) -> dict[str, Any]:
+    """Return an axis with its name."""
+    return {"title": {"text": name}, **more}
+
+
+def history(values: dict[str, list[Any]], scoring: str, best: int) -> Figure:
+    """Return the risk, and below it the score, per iteration."""
+    x = values["iteration"]
+    data: list[Any] = [
+        {"x": x, "y": numbers(values["risk"]), "name": "risk", "mode": "lines+markers", "line": {"color": "--one"}}
+    ]
+    layout: dict[str, Any] = {"xaxis": titled("iteration"), "yaxis": titled("regularized risk"), "showlegend": False}
+    if "score" in values:
+        data.append({"x": x, "y": numbers(values["score"]), "name": scoring, "mode": "lines+markers",
+                     "line": {"color": "--two"}, "xaxis": "x", "yaxis": "y2"})  # fmt: skip
+        layout |= {
+            "yaxis": titled("regularized risk", domain=[0.56, 1.0]),
+            "yaxis2": titled(f"{scoring}, held out", domain=[0.0, 0.44]),
+            "xaxis": titled("iteration", anchor="y2"),
+            "shapes": [{"type": "line", "x0": best, "x1": best, "yref": "paper", "y0": 0, "y1": 1,
+                        "line": {"color": "--grey", "dash": "dot"}}],
+            "annotations": [{"x": best, "yref": "paper", "y": 1.0, "text": f"kept: {best}", "showarrow": False,
+                             "yanchor": "bottom"}],
+        }  # fmt: skip
+    return {"data": data, "layout": layout}
+
+
+def curves(parts: dict[str, tuple[Array, Array]], scores: dict[str, float]) -> tuple[Figure, Figure]:
+    """Return the ROC and the precision-recall curves of labels and predictions by setting."""
+    from sklearn.metrics import average_precision_score, precision_recall_curve, roc_curve
+
+    roc: list[Any] = [
+        {"x": [0, 1], "y": [0, 1], "mode": "lines", "name": "chance", "line": {"color": "--grey", "dash": "dot"}}
+    ]
+    recall: list[Any] = []
+    for (name, (y, scored)), colour in zip(parts.items(), COLOURS, strict=False):
+        false, true, _ = roc_curve(y, scored)
+        roc.append(_line(false, true, f"{name}, AUC {scores[name]:.3f}", colour))
+        precision, found, _ = precision_recall_curve(y, scored)
+        mean = average_precision_score(y, scored)
+        recall.append(_line(found[::-1], precision[::-1], f"{name}, mean {mean:.3f}", colour))
+        share = float((y == y.max()).mean())
+        recall.append({"x": [0, 1], "y": [share, share], "mode": "lines", "showlegend": False,
+                       "line": {"color": colour, "dash": "dot", "width": 1}})  # fmt: skip
+    square = {"range": [0, 1]}
+    legend = {"orientation": "v", "x": 0.99, "xanchor": "right", "y": 0.02, "yanchor": "bottom"}
+    high = {**legend, "y": 0.98, "yanchor": "top"}
+    return (
+        {"data": roc, "layout": {"xaxis": titled("false positive rate", **square),
+                                 "yaxis": titled("true positive rate", range=[0, 1.01]), "legend": legend}},
+        {"data": recall, "layout": {"xaxis": titled("recall", **square), "yaxis": titled("precision", range=[0, 1.01]),
+                                    "legend": high}},
+    )  # fmt: skip
+
+
+def _line(x: Array, y: Array, name: str, colour: str) -> dict[str, Any]:
+    length = np.append(0.0, np.cumsum(np.abs(np.diff(x)) + np.abs(np.diff(y))))  # points evenly along the curve
+    taken = np.unique(np.searchsorted(length, np.linspace(0, length[-1], _POINTS)).clip(0, len(x) - 1))
+    return {
+        "x": numbers(x[taken], 4),
+        "y": numbers(y[taken], 4),
+        "mode": "lines",
+        "name": name,
+        "line": {"color": colour},
+    }
+
+
+def measured(parts: dict[str, tuple[Array, Array]], label: str) -> Figure:
+    """Return predicted against measured values by setting."""
+    data: list[Any] = []
+    low, high = np.inf, -np.inf
+    for number, ((name, (y, predicted)), colour) in enumerate(zip(parts.items(), COLOURS, strict=False)):
+        taken = np.random.default_rng(0).permutation(len(y))[:_DOTS]
+        low, high = min(low, float(y.min())), max(high, float(y.max()))
+        data.append({"x": numbers(y[taken], 4), "y": numbers(predicted[taken], 4), "mode": "markers",
+                     "name": name, "marker": {"color": colour, "size": 4, "opacity": 0.5},
+                     "visible": True if number == 0 else "legendonly"})  # fmt: skip
+    data.append(
+        {
+            "x": [low, high],
+            "y": [low, high],
+            "mode": "lines",
+            "name": "equal",
+            "line": {"color": "--grey", "dash": "dot"},
+        }
+    )
+    return {"data": data, "layout": {"xaxis": titled(f"measured {label}"), "yaxis": titled(f"predicted {label}")}}
+
+
+def settings(scores: dict[str, float], scoring: str) -> Figure:
+    """Return a bar for each setting."""
+    data = [{"type": "bar", "orientation": "h", "x": numbers(list(scores.values())), "y": list(scores),
+             "marker": {"color": "--one"}, "text": [f"{score:.3f}" for score in scores.values()],
+             "textposition": "auto"}]  # fmt: skip
+    layout = {"xaxis": titled(f"{scoring} on held-out edges"), "yaxis": titled("test edges", autorange="reversed")}
+    return {"data": data, "layout": {**layout, "showlegend": False}}
+
+
+def comparison(rows: Any, names: dict[str, str], scoring: str) -> Figure:
+    """Return a box with a dot for each fold, for each setting and method."""
+    data = []
+    for (method, some), colour in zip(rows.groupby("method", sort=False), COLOURS * 3, strict=False):
+        data.append({"type": "box", "name": method, "x": [names[new] for new in some["setting"]],
+                     "y": numbers(some["score"]), "boxpoints": "all", "pointpos": 0, "jitter": 0.4,
+                     "marker": {"color": colour, "size": 5}, "line": {"color": colour, "width": 1}})  # fmt: skip
+    return {
+        "data": data,
+        "layout": {"xaxis": titled("test edges"), "yaxis": titled(f"{scoring} of a fold"), "boxmode": "group"},
+    }
+
+
+def calibration(y: Array, chance: Array, n_bins: int = 10) -> Figure:
+    """Return how often edges are positive beside how likely the model says they are, where there are enough edges."""
+    bins = np.minimum((chance * n_bins).astype(int), n_bins - 1)
+    filled = [bin for bin in range(n_bins) if (bins == bin).sum() >= min(_FEW, len(y) // n_bins)]
+    said = [float(chance[bins == bin].mean()) for bin in filled]
+    found = [float((y[bins == bin] == y.max()).mean()) for bin in filled]
+    counts = [int((bins == bin).sum()) for bin in filled]
+    data: list[Any] = [
+        {"x": [0, 1], "y": [0, 1], "mode": "lines", "name": "perfect", "line": {"color": "--grey", "dash": "dot"}},
+        {"x": numbers(said), "y": numbers(found), "mode": "lines+markers", "name": "held-out edges",
+         "text": [f"{count} edges" for count in counts], "line": {"color": "--one"},
+         "marker": {"size": numbers(4 + 14 * np.sqrt(np.array(counts) / max(counts)), 3)}},
+    ]  # fmt: skip
+    square = {"range": [-0.02, 1.02]}
+    return {"data": data, "layout": {"xaxis": titled("probability that the model says", **square),
+                                     "yaxis": titled("share of positive edges", **square)}}  # fmt: skip
+
+
+def heat_map(
+    grid: Array, starts: list[str], ends: list[str], states: list[str], words: list[str], signed: bool
+) -> Figure:
+    """Return the matrix of predictions; ``states`` has a character for each pair, which says what is known of it."""
+    low, high = np.quantile(grid, [0.002, 0.998])
+    if signed:
+        high = max(abs(low), abs(high), 1e-12)
+        low = -high
+    trace = {
+        "type": "heatmap", "z": [numbers(row, 3) for row in grid], "starts": starts, "ends": ends, "states": states,
+        "words": words, "zmin": float(low), "zmax": float(high), "colorscale": _DIVERGING if signed else "Viridis",
+        "colorbar": {"title": {"text": "score"}, "thickness": 12, "outlinewidth": 0},
+    }  # fmt: skip
+    layout = {
+        "xaxis": titled("end vertices", type="category", nticks=20),
+        "yaxis": titled("start vertices", type="category", nticks=30),
+    }
+    return {"data": [trace], "layout": layout}

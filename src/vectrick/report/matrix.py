@@ -1,0 +1,88 @@
+"""The matrix of predictions: a part of it for a heat map, and the best pairs that are no known edges."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import leaves_list, linkage
+
+Array = NDArray[Any]
+
+_CELLS = 250_000  # of a heat map
+_CLUSTERED = 2000  # vertices up to which like ones are put side by side
+_PAIRS = 100_000_000  # up to which all pairs are looked through for the best
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Part of the matrix of predictions, like vertices side by side."""
+
+    starts: Array  # rows of the start table
+    ends: Array
+    scores: Array
+    is_all: bool
+
+
+def shown_part(model: Any, X: Any) -> Shown:
+    """Return the predictions for all vertices, or where they are too many, for those with most edges."""
+    tables = X.start_table, X.end_table
+    sizes = _sizes(len(tables[0]), len(tables[1]))
+    rows = [
+        np.argsort(-np.bincount(vertices, minlength=len(table)), kind="stable")[:size]
+        for vertices, table, size in zip((X.start, X.end), tables, sizes, strict=True)
+    ]
+    scores = model.predict_grid(tables[0].features[rows[0]], tables[1].features[rows[1]])
+    first, second = _order(scores), _order(scores.T)
+    is_all = sizes == (len(tables[0]), len(tables[1]))
+    return Shown(rows[0][first], rows[1][second], scores[first][:, second], is_all)
+
+
+def _sizes(m: int, q: int) -> tuple[int, int]:
+    """Return how many start and end vertices to show."""
+    if m * q <= _CELLS:
+        return m, q
+    side = int(_CELLS**0.5)
+    if min(m, q) <= side:
+        return (m, _CELLS // m) if m <= q else (_CELLS // q, q)
+    return side, side
+
+
+def _order(scores: Array) -> Array:
+    """Return an order of the rows in which like ones are neighbours."""
+    if len(scores) < 3:
+        return np.arange(len(scores))
+    if len(scores) > _CLUSTERED:
+        return np.argsort(scores.mean(axis=1), kind="stable")
+    return np.asarray(leaves_list(linkage(scores, "average")))
+
+
+def best_new(model: Any, X: Any, count: int) -> tuple[Array, Array, Array]:
+    """Return the start vertices, end vertices and scores of the pairs with the largest scores that are no edges of X.
+
+    Of one vertex set, a vertex is not paired with itself. Where there are too many pairs to look through, only the
+    vertices with most edges are.
+    """
+    tables = X.start_table, X.end_table
+    n_start = min(len(tables[0]), max(1, _PAIRS // max(1, len(tables[1]))))
+    taken = np.sort(np.argsort(-np.bincount(X.start, minlength=len(tables[0])), kind="stable")[:n_start])
+    place = np.full(len(tables[0]), -1)
+    place[taken] = np.arange(n_start)
+    known = place[X.start] >= 0
+    start, end = place[X.start][known], X.end[known]
+    order = np.argsort(start, kind="stable")
+    start, end = start[order], end[order]
+    best = np.empty((0, 3))
+    for rows, cols, block in model.iter_grid(tables[0].features[taken], tables[1].features):
+        part = slice(*np.searchsorted(start, [rows.start, rows.stop]))
+        inside = (end[part] >= cols.start) & (end[part] < cols.stop)
+        block[start[part][inside] - rows.start, end[part][inside] - cols.start] = -np.inf
+        if X.is_one_set:
+            block[taken[rows][:, None] == np.arange(cols.start, cols.stop)] = -np.inf
+        flat = block.ravel()
+        top = np.argpartition(flat, -count)[-count:] if len(flat) > count else np.arange(len(flat))
+        i, j = np.divmod(top, block.shape[1])
+        found = np.column_stack([taken[rows.start + i], cols.start + j, flat[top]])
+        best = np.vstack([best, found[np.isfinite(found[:, 2])]])
+        best = best[np.argsort(-best[:, 2], kind="stable")[:count]]
+    return best[:, 0].astype(int), best[:, 1].astype(int), best[:, 2]

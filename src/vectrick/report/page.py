@@ -1,0 +1,131 @@
+"""A page of sections: text, tables, figures; put together into one file that needs nothing else."""
+
+import base64
+import gzip
+import json
+from dataclasses import dataclass, field
+from html import escape
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from vectrick._files import write_text
+from vectrick._version import __version__
+
+
+def check_plotly() -> None:
+    """Say how to get plotly, where it is missing."""
+    if find_spec("plotly") is None:
+        raise ImportError("a report needs plotly, which is not installed: pip install 'vectrick[report]'")
+
+
+@dataclass
+class Section:
+    """A titled part of a page; everything that is added is escaped, but for ``html``."""
+
+    title: str
+    parts: list[str] = field(default_factory=list)
+
+    def text(self, words: str) -> None:
+        """Add a paragraph."""
+        self.parts.append(f"<p>{escape(words)}</p>")
+
+    def html(self, markup: str) -> None:
+        """Add markup that is safe by its making."""
+        self.parts.append(markup)
+
+    def code(self, words: str) -> None:
+        """Add text as it is, in the type of a terminal."""
+        self.parts.append(f"<pre>{escape(words)}</pre>")
+
+    def facts(self, values: dict[str, Any]) -> None:
+        """Add names and values, two columns."""
+        rows = "".join(f"<tr><th>{escape(str(k))}</th><td>{escape(str(v))}</td></tr>" for k, v in values.items())
+        self.parts.append(f'<div class="wide"><table class="facts">{rows}</table></div>')
+
+    def table(self, columns: list[str], rows: list[list[Any]], searchable: str = "") -> None:
+        """Add a table; one that is searchable has a field to search in."""
+        head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+        body = "".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows)
+        if searchable:
+            self.parts.append(
+                f'<label class="search">Search <input type="search" data-table="{searchable}" '
+                f'placeholder="a start or end vertex"> <span class="count" aria-live="polite"></span></label>'
+            )
+        name = f' id="{searchable}" class="long"' if searchable else ""
+        self.parts.append(
+            f'<div class="wide"><table{name}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+        )
+
+    def figure(self, name: str, caption: str, size: str = "") -> None:
+        """Add the place of a figure, "low" or "tall" if it is not of the usual height, and what to see in it."""
+        self.parts.append(
+            f'<figure><div class="plot {size}" id="{name}" role="img" aria-label="{escape(caption, quote=True)}"></div>'
+            f"<figcaption>{escape(caption)}</figcaption></figure>"
+        )
+
+
+class Report:
+    """A page.
+
+    Parameters
+    ----------
+    title : str
+        Its title.
+    lead : str
+        What was found, in a sentence.
+    """
+
+    def __init__(self, title: str, lead: str) -> None:
+        self.title, self.lead = title, lead
+        self.tiles: list[tuple[str, str]] = []
+        self.sections: list[Section] = []
+        self.figures: dict[str, Any] = {}
+
+    def section(self, title: str) -> Section:
+        """Add a section."""
+        made = Section(title)
+        self.sections.append(made)
+        return made
+
+    def html(self) -> str:
+        """Return the page as text."""
+        from plotly.offline import get_plotlyjs
+
+        assets = files("vectrick.report") / "assets"
+        tiles = "".join(f"<div><b>{escape(value)}</b><span>{escape(name)}</span></div>" for name, value in self.tiles)
+        links = "".join(f'<a href="#part{i}">{escape(one.title)}</a>' for i, one in enumerate(self.sections))
+        body = "".join(
+            f'<section id="part{i}"><h2>{escape(one.title)}</h2>{"".join(one.parts)}</section>'
+            for i, one in enumerate(self.sections)
+        )
+        page = (assets / "page.html").read_text(encoding="utf-8")
+        page = page.replace("{{title}}", escape(self.title))
+        for name, value in {
+            "lead": escape(self.lead), "tiles": tiles, "links": links,
+            "version": escape(__version__),
+            "style": (assets / "style.css").read_text(encoding="utf-8"),
+            "script": (assets / "script.js").read_text(encoding="utf-8"),
+            "library": _packed(get_plotlyjs()),
+            "figures": _packed(json.dumps(self.figures, separators=(",", ":"))),
+            "body": body,  # last: what it holds is not looked through for other places
+        }.items():  # fmt: skip
+            before, _, after = page.partition(f"{{{{{name}}}}}")
+            page = before + value + after
+        return page
+
+    def write(self, path: Path | str) -> None:
+        """Write the page, whole or not at all."""
+        write_text(path, self.html())
+
+
+def _packed(text: str) -> str:
+    """Return text compressed, for the browser to unpack: plotly alone would be five megabytes."""
+    return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return f"<td>{escape(str(value))}</td>"
+    return f'<td class="number">{value:.4g}</td>' if isinstance(value, float) else f'<td class="number">{value}</td>'
