@@ -76,7 +76,7 @@ def cross_validate(
     name, found = type(estimator).__name__, []
     for new in settings:
         cv = vt.VertexKFold(folds, folds, new, stratify=data.is_binary, n_repeats=repeats, random_state=seed)
-        with out.progress(f"{NEW[new]}:", None) as bar:
+        with out.progress(NEW[new], None) as bar:
 
             def told(done: int, total: int, what: str, bar: Any = bar) -> None:
                 bar.total = total

@@ -56,8 +56,9 @@ def describe(data: Any, ranks: bool = True) -> dict[str, Any]:
     }
     if data.is_binary:
         values, counts = np.unique(y, return_counts=True)
-        facts["labels"] = {shown(value.item() if hasattr(value, "item") else value): int(n)
-                           for value, n in zip(values, counts, strict=True)}  # fmt: skip
+        facts["labels"] = {
+            f"{value:g}" if y.dtype.kind == "f" else str(value): int(n) for value, n in zip(values, counts, strict=True)
+        }
     else:
         low, middle, high = np.quantile(y, [0, 0.5, 1])
         facts["labels"] = {"lowest": float(low), "median": float(middle), "highest": float(high)}
@@ -65,7 +66,7 @@ def describe(data: Any, ranks: bool = True) -> dict[str, Any]:
         degrees = np.bincount(vertices)
         degrees = degrees[degrees > 0]
         facts[f"{side}_degrees"] = {
-            "lowest": int(degrees.min()), "median": float(np.median(degrees)), "highest": int(degrees.max())
+            "lowest": int(degrees.min()), "median": round(float(np.median(degrees))), "highest": int(degrees.max())
         }  # fmt: skip
         table = X.start_table if side == "start" else X.end_table
         facts[f"{side}_table"] = f"{data.kinds[side]}, {len(table)} × {table.n_features}"

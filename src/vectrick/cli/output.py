@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+_WIDE = 120  # characters of a table where there is no terminal
 _PAUSE = 10.0  # seconds between lines of progress where there is no terminal
 
 
@@ -77,7 +78,7 @@ class Output:
             made.add_column(name, justify="right" if numbers else "left", overflow="fold")
         for row in rows:
             made.add_row(*(Text(shown(value)) for value in row))  # as text: an id may look like markup
-        Console(soft_wrap=not sys.stdout.isatty(), highlight=False).print(made)
+        Console(width=None if sys.stdout.isatty() else _WIDE, highlight=False).print(made)
 
     def finish(self) -> None:
         """Print the result as JSON, if that is asked for."""

@@ -64,9 +64,9 @@ def run(
     grid = {"start_kernel": [k for k, _ in pairs], "end_kernel": [g for _, g in pairs], "alpha": weights}
     cv = vt.VertexKFold(folds, folds, stratify=dataset.is_binary, random_state=seed)
     common: dict[str, Any] = {"n_jobs": jobs}
-    score = _with_bar(out, "nested:", lambda: vt.nested_score(estimators, dataset.X, y, grid, outer=cv, **common)) if (
+    score = _with_bar(out, "nested", lambda: vt.nested_score(estimators, dataset.X, y, grid, outer=cv, **common)) if (
         nested) else None  # fmt: skip
-    found = _with_bar(out, "choosing:", lambda: vt.vertex_search(estimators, dataset.X, y, grid, cv=cv, **common))
+    found = _with_bar(out, "choosing", lambda: vt.vertex_search(estimators, dataset.X, y, grid, cv=cv, **common))
     _show(out, score, found)
     if output is not None:
         found.model.save(output, about={"nested": None if score is None else score.mean, "scoring": found.scoring})

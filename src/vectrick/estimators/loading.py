@@ -19,6 +19,7 @@ from vectrick.estimators.base import KronEstimator
 from vectrick.estimators.container import ModelFileError, read_container
 from vectrick.estimators.inputs import Graph
 from vectrick.estimators.logistic import KronLogistic
+from vectrick.estimators.parameters import check_parameters
 from vectrick.estimators.predictor import DualPredictor, PrimalPredictor
 from vectrick.estimators.ranker import KronRanker
 from vectrick.estimators.ridge import KronRidge
@@ -102,6 +103,7 @@ def _model(header: dict[str, Any], tensors: Tensors) -> KronEstimator:
         for name, value in header["parameters"].items()
     }
     model = kind(**parameters)
+    check_parameters(model, None)
     tables = {"start": _table(header["start"], "start", tensors)}
     tables["end"] = tables["start"] if header["one_set"] is True else _table(header["end"], "end", tensors)
     sides = [_side(header[name], name, tables[name], tensors) for name in ("start", "end")]
@@ -162,13 +164,7 @@ def _table(header: dict[str, Any], name: str, tensors: Tensors) -> VertexTable:
     if f"{name}.features" in tensors:
         features: Any = _tensor(tensors, f"{name}.features", "f", (None, None))
     else:
-        shape = tuple(_of(int, n) for n in header["shape"])
-        parts = [_tensor(tensors, f"{name}.features.{part}", kind, (None,)) for part, kind in
-                 (("data", "f"), ("indices", "i"), ("indptr", "i"))]  # fmt: skip
-        if len(parts[2]) != shape[0] + 1 or shape[1] > 2**31:
-            raise ValueError(f"the {name} table has another shape than it says")
-        features = csr_array(tuple(parts), shape)
-        features.check_format(full_check=True)
+        features = _sparse(header["shape"], name, tensors)
     table = VertexTable.__new__(VertexTable)
     table.name, table.features = _of(str, header["name"]), features
     table.id_column = None if header["id_column"] is None else _of(str, header["id_column"])
@@ -177,6 +173,21 @@ def _table(header: dict[str, Any], name: str, tensors: Tensors) -> VertexTable:
         raise ValueError(f"the {name} table has {table.n_features} columns, but {len(table.columns)} names")
     table.ids = _ids(header["ids"], name, len(table), tensors)
     return table
+
+
+def _sparse(shape: Any, name: str, tensors: Tensors) -> csr_array:
+    """Return a sparse table; SciPy's own check lets differences of row ends overflow."""
+    m, n = (_of(int, size) for size in shape)
+    data = _tensor(tensors, f"{name}.features.data", "f", (None,))
+    columns = _tensor(tensors, f"{name}.features.indices", "i", (len(data),))
+    ends = _tensor(tensors, f"{name}.features.indptr", "i", (m + 1,)).astype(np.int64)
+    _check_range(columns, n, "columns")
+    if ends[0] != 0 or ends[-1] != len(data) or not (ends[:-1] <= ends[1:]).all() or not 0 <= n < 2**31:
+        raise ValueError(f"the {name} table has damaged rows")
+    made = csr_array((data, columns, ends), (m, n))
+    if not made.has_canonical_format:
+        raise ValueError(f"the {name} table has columns twice or out of order")
+    return made
 
 
 def _ids(kind: Any, name: str, length: int, tensors: Tensors) -> Array | None:
@@ -205,6 +216,9 @@ def _side(header: dict[str, Any], name: str, table: VertexTable, tensors: Tensor
             _check_range(np.asarray(part.used), table.n_features, "used")
         elif isinstance(part, Standardized) and {np.shape(part.scale), np.shape(part.mean)} - {(table.n_features,), ()}:
             raise ValueError(f"the scale of the {name} features has another length than their number")
+    one = table.features[used[:1]].astype(np.float64)
+    if not np.isfinite(kernel(one, one)).all():
+        raise ValueError(f"the {name} kernel has values that are no numbers")
     projection = None
     if f"{name}.projection" in tensors:
         projection = _tensor(tensors, f"{name}.projection", "f", (len(used), len(used)))

@@ -1,0 +1,217 @@
+"""Model files: a loaded model is the saved one, and nothing else is ever accepted."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from sklearn.svm import SVC
+
+import vectrick as vt
+from tests.estimators.fuzz import fuzz, models
+from vectrick.estimators import container
+
+FITTED = models()
+
+
+def predictions(model, X):
+    return model._decide(X)
+
+
+@pytest.mark.parametrize("number", range(len(FITTED)))
+def test_a_loaded_model_is_the_saved_one(number, tmp_path):
+    model, X = FITTED[number]
+    model.save(tmp_path / "model.vt", about={"note": "ÿ"})
+    same = vt.load(tmp_path / "model.vt")
+    assert type(same) is type(model)
+    np.testing.assert_array_equal(predictions(same, X), predictions(model, X))
+    np.testing.assert_array_equal(same.predict(X), model.predict(X))
+    assert repr(same.get_params()) == repr(model.get_params())
+    assert same.history_ == model.history_
+    assert (same.form_, same.form_reason_, same.n_iter_) == (model.form_, model.form_reason_, model.n_iter_)
+    assert (same.solution_.converged, same.solution_.reason) == (model.solution_.converged, model.solution_.reason)
+    assert str(same.plan_) == str(model.plan_)
+    assert same.about_ == {"note": "ÿ"}
+    for name in ("dual_coef_", "coef_", "support_", "classes_"):
+        if hasattr(model, name):
+            np.testing.assert_array_equal(getattr(same, name), getattr(model, name))
+    for side in ("start_table_", "end_table_"):
+        before, after = getattr(model, side), getattr(same, side)
+        assert (before.ids is None) == (after.ids is None)
+        if before.ids is not None:
+            assert before.ids.tolist() == after.ids.tolist()
+        dense = [t.features.toarray() if hasattr(t.features, "toarray") else t.features for t in (before, after)]
+        np.testing.assert_array_equal(*dense)
+
+
+def test_a_file_is_the_same_bytes_each_time(tmp_path):
+    model, _ = FITTED[0]
+    for name in "ab":
+        model.save(tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_a_loaded_model_can_be_saved_again(tmp_path):
+    for model, _ in FITTED:
+        model.save(tmp_path / "a")
+        vt.load(tmp_path / "a").save(tmp_path / "b", about={})
+        assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_libsvm_models_and_plain_arrays(tmp_path):
+    X = np.random.default_rng(0).standard_normal((60, 4))
+    svc = SVC().fit(X, X[:, 0] * X[:, 3] > 0)
+    vt.from_svc(svc, 2).save(tmp_path / "svc.vt")
+    same = vt.load(tmp_path / "svc.vt")
+    np.testing.assert_allclose(same.decision_function(X), svc.decision_function(X), atol=1e-10)
+    assert same.predict(X).dtype == bool
+    with pytest.raises(ValueError, match="X has 3 features, but KronSVM is expecting 4"):
+        same.predict(X[:, :3])
+
+
+def test_what_changed_after_the_fit_does_not_get_into_the_file(tmp_path):
+    X, y = vt.datasets.make_checkerboard(20, random_state=0)
+    model = vt.KronSVM("gaussian", "gaussian", early_stopping=True, random_state=0, validation_fraction=0.3).fit(X, y)
+    expected = model.decision_function(X)
+    features = X.start_table.features.copy()
+    X.start_table.features[model._predictor.start.used] += 1.0
+    model.save(tmp_path / "model.vt")
+    X.start_table.features[:] = features
+    np.testing.assert_array_equal(vt.load(tmp_path / "model.vt").decision_function(X), expected)
+
+
+def test_functions_are_not_saved(tmp_path):
+    X, y = vt.datasets.make_checkerboard(10, density=0.6, random_state=0)
+    model = vt.KronRidge(lambda A, B: A @ B.T, "linear").fit(X, y)
+    with pytest.raises(ValueError, match="start_kernel is .*which a model file cannot hold"):
+        model.save(tmp_path / "model.vt")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch):
+    model, X = FITTED[0]
+    path = tmp_path / "model.vt"
+    model.save(path)
+    before = path.read_bytes()
+    monkeypatch.setattr(container, "_digest", lambda content: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        model.save(path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_killed_writer_leaves_the_old_file_or_the_new_one(tmp_path):
+    path = tmp_path / "model.vt"
+    code = f"""
+import vectrick as vt
+X, y = vt.datasets.make_checkerboard(300, random_state=0)
+model = vt.KronRidge("linear", "linear", form="dual").fit(X, y)
+model.save({str(path)!r})
+print("saved", flush=True)
+while True:
+    model.save({str(path)!r})
+"""
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "saved\n"
+    for _ in range(3):
+        vt.load(path)  # also while it is being replaced
+    threading.Event().wait(0.05)
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    assert vt.load(path).form_ == "dual"
+
+
+def test_links_and_rights_are_kept(tmp_path):
+    model, _ = FITTED[0]
+    (tmp_path / "real.vt").write_text("old")
+    (tmp_path / "link.vt").symlink_to(tmp_path / "real.vt")
+    model.save(tmp_path / "link.vt")
+    assert (tmp_path / "link.vt").is_symlink()
+    vt.load(tmp_path / "real.vt")
+    mask = os.umask(0o022)
+    os.umask(mask)
+    assert (tmp_path / "real.vt").stat().st_mode & 0o777 == 0o666 & ~mask
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "0 bytes only"),
+        (b"start,end,label\n" * 50, "is no file of vectrick"),
+        (b"\x80\x04\x95" + bytes(500), "is no file of vectrick"),
+        (container._PREFIX * 4, "is no file of vectrick"),
+    ],
+)
+def test_foreign_files(tmp_path, content, message):
+    (tmp_path / "x.vt").write_bytes(content)
+    with pytest.raises(vt.ModelFileError, match=message):
+        vt.load(tmp_path / "x.vt")
+
+
+def test_other_bad_files(tmp_path):
+    model, _ = FITTED[0]
+    path = tmp_path / "model.vt"
+    model.save(path)
+    content = path.read_bytes()
+    with pytest.raises(FileNotFoundError, match="there is no file"):
+        vt.load(tmp_path / "none.vt")
+    with pytest.raises(vt.ModelFileError, match="no plain file"):
+        vt.load(tmp_path)
+    path.write_bytes(content[:-100])
+    with pytest.raises(vt.ModelFileError, match="damaged or truncated"):
+        vt.load(path)
+    path.write_bytes(content[:300])
+    with pytest.raises(vt.ModelFileError, match="truncated"):
+        vt.load(path)
+    flipped = bytearray(content)
+    flipped[-1] ^= 1
+    path.write_bytes(flipped)
+    with pytest.raises(vt.ModelFileError, match="checksum"):
+        vt.load(path)
+    container.write_container(path, "checkpoint", {}, {})
+    with pytest.raises(vt.ModelFileError, match="is a checkpoint, but a model was expected"):
+        vt.load(path)
+
+
+def test_a_newer_file_says_so(tmp_path, monkeypatch):
+    model, _ = FITTED[0]
+    monkeypatch.setattr(container, "FORMAT", 2)
+    model.save(tmp_path / "model.vt")
+    monkeypatch.undo()
+    with pytest.raises(vt.ModelFileError, match=r"in format 2, but vectrick .* reads formats up to 1; update vectrick"):
+        vt.load(tmp_path / "model.vt")
+
+
+def test_a_file_larger_than_memory_is_refused_first(tmp_path, monkeypatch):
+    model, _ = FITTED[0]
+    model.save(tmp_path / "model.vt")
+    monkeypatch.setattr(container, "available_memory", lambda: 100)
+    with pytest.raises(MemoryError, match="there are only 100 B of memory"):
+        vt.load(tmp_path / "model.vt")
+
+
+def test_it_is_a_safetensors_file(tmp_path):
+    from safetensors.numpy import load_file
+
+    model, _ = FITTED[0]
+    model.save(tmp_path / "model.vt")
+    tensors = load_file(tmp_path / "model.vt")
+    np.testing.assert_array_equal(tensors["a"], model._predictor.a)
+    length = int.from_bytes((tmp_path / "model.vt").read_bytes()[:8], "little")
+    header = json.loads((tmp_path / "model.vt").read_bytes()[8 : 8 + length])
+    assert json.loads(header["__metadata__"]["vectrick"])["estimator"] == "KronSVM"
+
+
+def test_an_unfitted_model_has_no_file(tmp_path):
+    with pytest.raises(ValueError, match="not fitted"):
+        vt.KronRidge().save(tmp_path / "x.vt")
+
+
+def test_mutated_files_do_no_harm():
+    """Ten thousand of them; ``python -m tests.estimators.fuzz`` tries more."""
+    found = fuzz(10_000, seed=1)
+    assert min(found.values()) > 500

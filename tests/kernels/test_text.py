@@ -1,0 +1,53 @@
+"""Kernels as text: what is written is read again, and nothing is run."""
+
+import pytest
+
+import vectrick as vt
+from vectrick.kernels.text import format_kernel, parse_kernel
+
+KERNELS = [
+    vt.Linear(),
+    vt.Gaussian(0.25),
+    vt.Gaussian("auto"),
+    vt.Polynomial(2, 0.5, 0.0),
+    vt.Gaussian(0.5) + vt.Constant(0.3),
+    (vt.Linear() + vt.Constant(1.0)) * vt.Tanimoto() * vt.Cosine(),
+    vt.Linear() * (vt.Cosine() + vt.Linear()) + vt.Constant(2.0),
+    vt.Standardized(vt.Gaussian(0.1) + vt.Linear()),
+    vt.Precomputed(),
+]
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_what_is_written_is_read(kernel):
+    text = format_kernel(kernel)
+    assert repr(parse_kernel(text)).replace(".0", "") == repr(kernel).replace(".0", "")
+
+
+def test_short_forms():
+    assert repr(parse_kernel(" rbf(0.5) ")) == repr(vt.Gaussian(0.5))
+    assert repr(parse_kernel("polynomial(2, coef0=1)")) == repr(vt.Polynomial(2, coef0=1))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "it is no formula"),
+        ("gausian", "'gausian' is no kernel; kernels are linear, gaussian"),
+        ("gaussian(1", "it is no formula"),
+        ("gaussian(sigma=1)", "'gaussian' has no parameter 'sigma'"),
+        ("gaussian(1, 2)", "'gaussian' takes 1 parameters"),
+        ("gaussian(gamma=open('x'))", "must be a number or a word"),
+        ("__import__('os').system('true')", "is no kernel"),
+        ("linear - linear", "is no kernel"),
+        ("linear if 1 else linear", "is no kernel"),
+        ("(lambda: linear)()", "is no kernel"),
+        ("standardized", "needs a kernel inside"),
+        ("+".join(["linear"] * 500), "it is no formula"),
+        ("(" * 900 + "linear" + ")" * 90, "it is no formula"),
+    ],
+)
+def test_what_is_refused(text, message):
+    with pytest.raises(ValueError, match="start_kernel is") as caught:
+        parse_kernel(text, "start_kernel")
+    assert message in str(caught.value)
