@@ -1,6 +1,7 @@
 """Training as the commands do it: hold out vertices, fit with progress, keep what is there when it is interrupted."""
 
 import hashlib
+import os
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 _TRIES = 20  # divisions of the vertices to try, where one leaves a part with one label only
-_CHECKPOINT_PAUSE = 60.0  # seconds
+_PAUSE = "60"  # seconds between checkpoints, unless VECTRICK_CHECKPOINT_SECONDS says otherwise
 
 
 @dataclass(frozen=True)
@@ -151,8 +152,8 @@ class Checkpoint:
     def __init__(self, path: Path, resume: bool, force: bool) -> None:
         self.path, self.resume = path, resume and path.exists()
         check_output(path, force or resume)
-        self._key = ""
-        self._written = time.perf_counter()
+        self._key, self._written = "", time.perf_counter()
+        self._pause = float(os.environ.get("VECTRICK_CHECKPOINT_SECONDS", _PAUSE))
 
     def read(self, estimator: Any, X: Any, y: Array) -> "FitStep | None":
         """Return the step to go on from, if there is one; a file of other data or options is refused."""
@@ -170,11 +171,11 @@ class Checkpoint:
         except (KeyError, TypeError) as error:
             raise ModelFileError(f"{self.path} is damaged: {error}") from None
 
-    def write(self, step: "FitStep", pause: float = _CHECKPOINT_PAUSE) -> None:
+    def write(self, step: "FitStep") -> None:
         """Write the state, unless it was written a moment ago."""
         from vectrick.estimators.container import write_container
 
-        if time.perf_counter() < self._written + pause:
+        if time.perf_counter() < self._written + self._pause:
             return
         state = asdict(step)
         tensors = {"x": state.pop("x")}

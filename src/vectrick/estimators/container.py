@@ -34,12 +34,16 @@ class ModelFileError(ValueError):
 
 def write_container(path: Path | str, kind: str, header: dict[str, Any], tensors: dict[str, Array]) -> None:
     """Write a header and tensors to a file, whole or not at all."""
+    from safetensors import SafetensorError
     from safetensors.numpy import save_file
 
     about = {"sha256": _NO_DIGEST.decode(), "kind": kind, "format": FORMAT, "version": __version__, **header}
     plain = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
     with replacing(path) as made:
-        save_file(plain, made, {"vectrick": json.dumps(about)})
+        try:
+            save_file(plain, made, {"vectrick": json.dumps(about)})
+        except SafetensorError as error:  # such as a full disk
+            raise OSError(f"{path} cannot be written: {error}") from None
         with open(made, "r+b") as file:
             start = 8 + len(_PREFIX)
             if file.read(start)[8:] != _PREFIX:

@@ -180,7 +180,7 @@ def _sparse(shape: Any, name: str, tensors: Tensors) -> csr_array:
     m, n = (_of(int, size) for size in shape)
     data = _tensor(tensors, f"{name}.features.data", "f", (None,))
     columns = _tensor(tensors, f"{name}.features.indices", "i", (len(data),))
-    ends = _tensor(tensors, f"{name}.features.indptr", "i", (m + 1,)).astype(np.int64)
+    ends = _tensor(tensors, f"{name}.features.indptr", "i", (m + 1,))
     _check_range(columns, n, "columns")
     if ends[0] != 0 or ends[-1] != len(data) or not (ends[:-1] <= ends[1:]).all() or not 0 <= n < 2**31:
         raise ValueError(f"the {name} table has damaged rows")
@@ -211,18 +211,28 @@ def _side(header: dict[str, Any], name: str, table: VertexTable, tensors: Tensor
     if (np.diff(used) <= 0).any():
         raise ValueError(f"the training vertices of the {name} are not in order")
     kernel = _kernel(header["kernel"], tensors)
-    for part in _parts(kernel):
-        if isinstance(part, Precomputed):
-            _check_range(np.asarray(part.used), table.n_features, "used")
-        elif isinstance(part, Standardized) and {np.shape(part.scale), np.shape(part.mean)} - {(table.n_features,), ()}:
-            raise ValueError(f"the scale of the {name} features has another length than their number")
-    one = table.features[used[:1]].astype(np.float64)
-    if not np.isfinite(kernel(one, one)).all():
-        raise ValueError(f"the {name} kernel has values that are no numbers")
+    _check_kernel(kernel, name, table, used)
     projection = None
     if f"{name}.projection" in tensors:
         projection = _tensor(tensors, f"{name}.projection", "f", (len(used), len(used)))
     return Side.restored(name, kernel, table, used, projection)
+
+
+def _check_kernel(kernel: Kernel, name: str, table: VertexTable, used: Array) -> None:
+    """Refuse a kernel whose learned parameters do not go with the table, or whose values are no numbers."""
+    for part in _parts(kernel):
+        if isinstance(part, Precomputed):
+            columns = part.used
+            if not isinstance(columns, np.ndarray) or columns.shape != used.shape:
+                raise ValueError(f"the {name} kernel has other columns than there are vertices")
+            _check_range(columns, table.n_features, "used")
+        if isinstance(part, Standardized):
+            learned = [value for value in (part.mean, part.scale) if value is not None]
+            if part.scale is None or any(np.shape(value) != (table.n_features,) for value in learned):
+                raise ValueError(f"the scale of the {name} features has another length than their number")
+    one = table.features[used[:1]].astype(np.float64)
+    if not np.isfinite(kernel(one, one)).all():
+        raise ValueError(f"the {name} kernel has values that are no numbers")
 
 
 def _parts(kernel: Kernel) -> list[Kernel]:

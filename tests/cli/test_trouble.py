@@ -1,0 +1,291 @@
+"""What goes wrong: bad input, files that are there, full disks, Ctrl-C, killed processes. One line, and nothing lost."""
+
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import vectrick as vt
+from tests.cli.commands import as_json, vectrick, write_data
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trouble")
+    write_data(folder / "data")
+    vectrick("fit", "data", "-o", "known.vt", cwd=folder)
+    return folder
+
+
+def replace(file, old, new):
+    def change(folder):
+        path = folder / file
+        assert old in path.read_text()
+        path.write_text(path.read_text().replace(old, new, 1))
+
+    return change
+
+
+def put(file, content):
+    return lambda folder: (folder / file).write_text(content)
+
+
+def remove(file):
+    return lambda folder: (folder / file).unlink()
+
+
+BAD = {
+    "missing file": (remove("edges.csv"), "has no edges"),
+    "empty file": (put("edges.csv", ""), "edges.csv is empty"),
+    "no header": (replace("edges.csv", "start,end,label\n", ""), "has no column 'start'"),
+    "wrong separator": (put("edges.csv", "start;end;label\nd0;t0;1\n"), "separated by ';'"),
+    "duplicate ids": (replace("end_features.csv", "t1,", "t0,"), "has 1 ids more than once: 't0'"),
+    "unknown ids": (replace("start_features.csv", "\nd7,", "\nseven,"), "1 ids in column 'start' are not in start_features.csv: 'd7'"),
+    "text for a number": (put("start_features.csv", "id,f\nd0,heavy\n"), "row 1, column 'f' is 'heavy'"),
+    "NaN": (put("start_features.csv", "id,f\nd0,NaN\nd1,1\n"), "row 1, column 'f' is empty"),
+    "labels": (put("edges.csv", "start,end,label\nd0,t0,a\nd1,t0,b\nd2,t0,c\n"), "must be numbers or two classes"),
+    "kernel ids": (lambda folder: (put("start_kernel.csv", "id,d1,d0\nd0,1,0\nd1,0,1\n")(folder),
+                                   remove("start_features.csv")(folder)), "ids differ"),
+    "both kinds": (put("start_kernel.csv", "id,d0\nd0,1\n"), "start_features.csv and start_kernel.csv"),
+    "no gzip": (lambda folder: (remove("edges.csv")(folder), put("edges.csv.gz", "x")(folder)), "edges.csv.gz cannot be read"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_files(place, tmp_path, case):
+    change, message = BAD[case]
+    shutil.copytree(place / "data", tmp_path / "data")
+    change(tmp_path / "data")
+    done = vectrick("fit", "data", "-o", "model.vt", "--report", "report.html", cwd=tmp_path, code=2)
+    assert message in done.stderr
+    assert done.stderr.startswith("vectrick fit: ")
+    assert done.stderr.count("\n") == 1
+    assert done.stdout == ""
+    assert os.listdir(tmp_path) == ["data"]
+
+
+OPTIONS = {
+    "no data": (["fit"], "no data was given"),
+    "no such folder": (["fit", "nowhere"], "there is no folder nowhere"),
+    "kernel": (["fit", "data", "--start-kernel", "gausian"], "--start-kernel is 'gausian', but 'gausian' is no kernel"),
+    "precomputed": (["fit", "data", "--end-kernel", "precomputed"], "but the end vertices have features"),
+    "alpha": (["fit", "data", "--alpha", "-1"], "alpha is -1.0, but it must be a positive number"),
+    "solver": (["fit", "data", "--solver", "magic"], "solver is 'magic'"),
+    "backend": (["fit", "data", "--backend", "abacus"], "backend is 'abacus'"),
+    "fraction": (["fit", "data", "--validation-fraction", "2"], "--validation-fraction is 2.0"),
+    "label column": (["fit", "data", "--label-column", "affinity"], "--label-column chooses another name"),
+    "exists": (["fit", "data", "-o", "known.vt"], "known.vt exists; use --force to replace it"),
+    "no folder for it": (["fit", "data", "-o", "none/model.vt"], "there is no folder"),
+    "is a folder": (["fit", "data", "-o", "data"], "data is a folder, but the output must be a file"),
+    "resume what": (["fit", "data", "-o", "x.vt", "--resume"], "there is no --checkpoint to go on from"),
+    "no model": (["predict", "none.vt", "data/edges.csv"], "there is no file none.vt"),
+    "not a model": (["predict", "data/edges.csv", "data/edges.csv"], "is no file of vectrick"),
+    "neither edges nor grid": (["predict", "known.vt"], "give a file of edges, or --grid"),
+    "ending": (["predict", "known.vt", "--grid", "-o", "out.xlsx"], "must end in .parquet or .csv"),
+    "unknown vertex": (["rank", "known.vt", "--start", "nobody"], "--start is 'nobody', but neither the model nor"),
+    "rank whom": (["rank", "known.vt"], "give --start ID"),
+    "top": (["rank", "known.vt", "--start", "d0", "--top", "0"], "--top is 0"),
+    "setting": (["evaluate", "data", "--settings", "all"], "--settings has 'all'"),
+    "baseline": (["evaluate", "data", "--baselines", "magic"], "--baselines has 'magic'"),
+    "folds": (["evaluate", "data", "--folds", "1"], "n_start is 1"),
+    "alphas": (["tune", "data", "--alphas", "1,two"], "--alphas is '1,two'"),
+    "losses": (["tune", "data", "--losses", "hings"], "--losses has 'hings'"),
+}
+
+
+@pytest.mark.parametrize("case", OPTIONS)
+def test_bad_options(place, case):
+    before = sorted(os.listdir(place))
+    arguments, message = OPTIONS[case]
+    done = vectrick(*arguments, cwd=place, code=2)
+    assert message in done.stderr
+    assert done.stderr.splitlines()[-1].startswith(f"vectrick {arguments[0]}: ")
+    assert sorted(os.listdir(place)) == before
+
+
+def test_unknown_options_and_commands(place):
+    for arguments in (["fit", "data", "--alhpa", "1"], ["fti"], ["fit", "data", "--loss", "hings"]):
+        vectrick(*arguments, cwd=place, code=2)
+
+
+def test_errors_as_json_and_with_a_traceback(place):
+    done = vectrick("fit", "nowhere", "--json", cwd=place, code=2)
+    assert json.loads(done.stdout)["error"].startswith("there is no folder nowhere")
+    command = [sys.executable, "-m", "vectrick", "fit", "nowhere", "--debug"]
+    done = subprocess.run(command, cwd=place, capture_output=True, text=True)
+    assert "Traceback" in done.stderr
+
+
+def test_a_folder_that_cannot_be_written(place):
+    if os.geteuid() == 0:
+        pytest.skip("root may write everywhere")
+    locked = place / "locked"
+    locked.mkdir(mode=0o500)
+    assert "does not allow it" in vectrick("fit", "data", "-o", "locked/model.vt", cwd=place, code=2).stderr
+
+
+def test_predictions_of_unknown_edges_leave_nothing_behind(place, tmp_path):
+    many = pd.DataFrame({"start": ["d0"] * 50 + ["who"], "end": ["t0"] * 51})
+    many.to_csv(tmp_path / "edges.csv", index=False)
+    done = vectrick("predict", place / "known.vt", "edges.csv", "-o", "out.csv", cwd=tmp_path, code=2)
+    assert "1 ids in column 'start' are not in the start vertices of the model or of --start-features: 'who'" in done.stderr
+    assert os.listdir(tmp_path) == ["edges.csv"]
+
+
+def limited(n_bytes):
+    """Return what lets a process write no file larger than that, as a quota does."""
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, n_bytes))
+
+    return limit
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["fit", "data", "-o", "new.vt"],
+        ["fit", "data", "-o", "old.vt", "--force"],
+        ["predict", "known.vt", "--grid", "-o", "old.csv", "--force"],
+        ["predict", "known.vt", "--grid", "-o", "new.parquet"],
+    ],
+)
+def test_a_disk_that_fills_up(place, tmp_path, arguments):
+    shutil.copytree(place / "data", tmp_path / "data")
+    for name in ("known.vt", "old.vt", "old.csv"):
+        shutil.copy(place / "known.vt", tmp_path / name)
+    before = sorted(os.listdir(tmp_path))
+    done = subprocess.run(
+        [sys.executable, "-m", "vectrick", *arguments], cwd=tmp_path, capture_output=True, text=True,
+        preexec_fn=limited(8192), env={**os.environ, "NUMBA_DISABLE_JIT": "0"},
+    )  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    assert "File too large" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert sorted(os.listdir(tmp_path)) == before
+    for name in ("old.vt", "old.csv"):
+        assert (tmp_path / name).read_bytes() == (place / "known.vt").read_bytes()
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 300 KB."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=300k", "tmpfs", folder], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("a small file system can be mounted by root only")
+    yield folder
+    subprocess.run(["umount", folder], check=True)
+
+
+def test_a_full_disk(place, small_disk):
+    (small_disk / "old.vt").write_bytes((place / "known.vt").read_bytes())
+    for arguments in (
+        ["fit", place / "data", "-o", "old.vt", "--force", "--report", "report.html"],  # the page does not fit
+        ["predict", place / "known.vt", "--grid", "-o", "grid.csv"],
+    ):
+        if arguments[0] == "predict":
+            free = os.statvfs(small_disk)
+            (small_disk / "filler").write_bytes(bytes(max(0, free.f_bavail * free.f_frsize - 8192)))
+        done = vectrick(*arguments, cwd=small_disk, code=2)
+        assert "No space left on device" in done.stderr
+        assert {name for name in os.listdir(small_disk) if name.startswith(".")} == set()
+        vt.load(small_disk / "old.vt")
+    assert not (small_disk / "report.html").exists()
+    assert not (small_disk / "grid.csv").exists()
+
+
+def start(arguments, cwd):
+    return subprocess.Popen(
+        [sys.executable, "-m", "vectrick", *arguments], cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def wait_for(process, word):
+    """Read what the process says until a word comes up."""
+    said = ""
+    for line in process.stderr:
+        said += line
+        if word in line:
+            return said
+    raise AssertionError(f"it ended and never said {word!r}: {said}")
+
+
+LONG = ["--loss", "hinge", "--alpha", "1e-4", "--max-iter", "100000000", "--tol", "0", "-v"]  # it would take days
+
+
+def test_ctrl_c_keeps_the_best_model(place):
+    process = start(["fit", "data", "-o", "kept.vt", "--patience", "100000000", *LONG], place)
+    wait_for(process, "training: 5 of")
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 3, err
+    assert "interrupted: kept.vt is the best model" in err
+    assert "Traceback" not in err
+    model = vt.load(place / "kept.vt")
+    assert model.solution_.reason.startswith("interrupted")
+    assert model.n_iter_ == model.history_["iteration"][int(np.argmax(model.history_["score"]))]
+
+
+def test_ctrl_c_before_there_is_a_model(place):
+    process = start(["evaluate", "data", "-v"], place)
+    wait_for(process, "read in")
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert err.splitlines()[-1] == "vectrick evaluate: interrupted; nothing was written"
+
+
+def test_a_killed_run_goes_on_from_its_checkpoint(place, monkeypatch):
+    fast = {**os.environ, "VECTRICK_CHECKPOINT_SECONDS": "0"}
+    monkeypatch.setenv("VECTRICK_CHECKPOINT_SECONDS", "0")
+    options = ["fit", "data", "-o", "long.vt", "--checkpoint", "long.ckpt", "--patience", "100000000", *LONG]
+    process = start(options, place)
+    wait_for(process, "training: 20 of")
+    process.kill()
+    process.communicate()
+    assert not (place / "long.vt").exists()
+    leftovers = [name for name in os.listdir(place) if name.startswith(".long.ckpt")]
+    assert len(leftovers) <= 1
+    vectrick(*options, cwd=place, code=2, env=fast)  # the checkpoint exists
+    other = [*options, "--resume", "--alpha", "0.5"]
+    assert "other data or options" in vectrick(*other, cwd=place, code=2, env=fast).stderr
+    process = start([*options, "--resume"], place)
+    said = wait_for(process, "going on after iteration")
+    reached = int(said.rpartition("going on after iteration ")[2])
+    assert reached >= 19
+    wait_for(process, f"training: {reached + 5} of")
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    assert process.returncode == 143
+    process = start([*options, "--resume"], place)
+    wait_for(process, f"training: {reached + 10} of")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    model = vt.load(place / "long.vt")
+    assert model.history_["iteration"] == list(range(1, len(model.history_["iteration"]) + 1))
+    assert len(model.history_["iteration"]) > reached + 5
+    for name in leftovers:
+        (place / name).unlink()
+
+
+def test_a_finished_run_removes_its_checkpoint_and_a_damaged_one_is_refused(place):
+    (place / "bad.ckpt").write_bytes(b"nonsense" * 40)
+    options = ["fit", "data", "-o", "ck.vt", "--checkpoint", "bad.ckpt"]
+    assert "is no file of vectrick" in vectrick(*options, "--resume", cwd=place, code=2).stderr
+    as_json(*options, "--force", cwd=place)
+    assert not (place / "bad.ckpt").exists()
+
+
+def test_a_reader_that_goes_away(place):
+    command = f"{sys.executable} -m vectrick rank known.vt --start d0 --top 40 | head -1"
+    done = subprocess.run(command, shell=True, cwd=place, capture_output=True, text=True)
+    assert "Traceback" not in done.stderr
