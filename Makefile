@@ -7,8 +7,8 @@ UV := $(shell command -v uv 2>/dev/null)
 
 help:
 	@echo "make install   set up .venv with the package and everything the tests need"
-	@echo "make demo      KronRidge and KronSVM on the paper's Checker graph, beside LIBSVM; under a minute"
-	@echo "make test      lint, types, tests"
+	@echo "make demo      vectrick demo: train, validate and report on built-in data; under a minute"
+	@echo "make test      lint, types, tests; reports are opened in Chromium where there is one"
 	@echo "make lint      ruff and mypy"
 	@echo "make bench     products, training and model selection beside their baselines; tables, and JSON in benchmarks/results"
 	@echo "make reproduce        the paper's experiments, hours; what is finished is not run again; experiments/README.md"
@@ -27,7 +27,7 @@ endif
 	touch $@
 
 demo: install
-	$(BIN)/python examples/demo.py
+	$(BIN)/vectrick demo
 
 lint: install
 	$(BIN)/ruff check .

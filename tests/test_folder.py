@@ -46,9 +46,12 @@ def test_files_and_columns_by_name(tmp_path):
     STARTS.rename(columns={"id": "drug"}).to_parquet(tmp_path / "drugs.parquet", index=False)
     ENDS.to_csv(tmp_path / "targets.csv.gz", index=False)
     data = read_dataset(
-        edges=tmp_path / "pairs.csv", start_features=tmp_path / "drugs.parquet", end_features=tmp_path / "targets.csv.gz",
-        start_column="drug", end_column="target",
-    )  # fmt: skip
+        edges=tmp_path / "pairs.csv",
+        start_features=tmp_path / "drugs.parquet",
+        end_features=tmp_path / "targets.csv.gz",
+        start_column="drug",
+        end_column="target",
+    )
     assert data.X.start.tolist() == [2, 1, 1, 0]
     assert data.kinds["end"] == "features"
 
@@ -133,9 +136,17 @@ BAD = {
     "no start": ("start_features.csv", None, "says nothing about its start vertices"),
     "empty": ("edges.csv", "", "edges.csv is empty"),
     "header only": ("edges.csv", "start,end,label\n", "has a header, but no rows"),
-    "no header": ("edges.csv", "a,x,1\nb,x,-1\n", "has no column 'start', but 'a', 'x', '1'; its first line must be a header"),
+    "no header": (
+        "edges.csv",
+        "a,x,1\nb,x,-1\n",
+        "has no column 'start', but 'a', 'x', '1'; its first line must be a header",
+    ),
     "empty header": ("edges.csv", "\n\na,x,1\n", "its first line is empty"),
-    "semicolons": ("edges.csv", lines(EDGES).replace(",", ";"), "seems to be separated by ';', but it must be by commas"),
+    "semicolons": (
+        "edges.csv",
+        lines(EDGES).replace(",", ";"),
+        "seems to be separated by ';', but it must be by commas",
+    ),
     "tabs": ("start_features.csv", lines(STARTS).replace(",", "\t"), "seems to be separated by '\\t'"),
     "no label": ("edges.csv", lines(EDGES.drop(columns="label")), "no column 'label', but 'start', 'end', 'more'"),
     "column twice": ("edges.csv", "start,end,label,label\na,x,1,1\n", "has the column 'label' more than once"),
@@ -143,22 +154,51 @@ BAD = {
     "duplicate ids": ("start_features.csv", "id,f\na,1\nb,2\na,3\nc,4\n", "has 1 ids more than once: 'a'"),
     "missing id": ("edges.csv", lines(EDGES).replace("b,x", ",x"), None),
     "unknown ids": (
-        "edges.csv", lines(EDGES) + "".join(f"n{i},x,1,0\n" for i in range(7)),
-        "7 ids in column 'start' are not in start_features.csv: 'n0', 'n1', 'n2', 'n3', 'n4', … (7 of 11 edges have them)",
+        "edges.csv",
+        lines(EDGES) + "".join(f"n{i},x,1,0\n" for i in range(7)),
+        "not in start_features.csv: 'n0', 'n1', 'n2', 'n3', 'n4', … (7 of 11 edges have them)",
     ),
-    "text in features": ("start_features.csv", "id,f,g\na,1,2\nb,3,heavy\nc,4,5\n", "row 2, column 'g' is 'heavy', but it must be a number"),
-    "NaN in features": ("start_features.csv", "id,f,g\na,1,2\nb,,5\nc,4,5\n", "row 2, column 'f' is empty, but it must be a finite number"),
+    "text in features": (
+        "start_features.csv",
+        "id,f,g\na,1,2\nb,3,heavy\nc,4,5\n",
+        "row 2, column 'g' is 'heavy', but it must be a number",
+    ),
+    "NaN in features": (
+        "start_features.csv",
+        "id,f,g\na,1,2\nb,,5\nc,4,5\n",
+        "row 2, column 'f' is empty, but it must be a finite number",
+    ),
     "infinity": ("start_features.csv", "id,f,g\na,1,2\nb,inf,5\nc,4,5\n", "row 2, column 'f' is inf"),
     "ids only": ("start_features.csv", "id\na\nb\nc\n", "has ids only"),
-    "words for labels": ("edges.csv", lines(EDGES.assign(label=list("abcd"))), "column 'label' has 4 different words ('a', 'b', 'c', 'd')"),
-    "a word among labels": ("edges.csv", lines(EDGES.assign(label=["1", "2", "x", "3"])), "row 3, column 'label' is 'x'"),
+    "words for labels": (
+        "edges.csv",
+        lines(EDGES.assign(label=list("abcd"))),
+        "column 'label' has 4 different words ('a', 'b', 'c', 'd')",
+    ),
+    "a word among labels": (
+        "edges.csv",
+        lines(EDGES.assign(label=["1", "2", "x", "3"])),
+        "row 3, column 'label' is 'x'",
+    ),
     "label missing": ("edges.csv", lines(EDGES.assign(label=[1, -1, None, 1])), "row 3, column 'label' is empty"),
     "one label": ("edges.csv", lines(EDGES.assign(label=1)), "column 'label' is 1 in every row"),
-    "kernel ids differ": ("end_kernel.csv", "id,x,z,y\nx,1,0,0\ny,0,1,0\nz,0,0,1\n", "row 2 is 'y', but the header has 'z' there"),
-    "kernel not square": ("end_kernel.csv", "id,x,y\nx,1,0\ny,0,1\nz,0,0\n", "has 3 rows and 2 columns beside the ids, but a kernel matrix is square"),
+    "kernel ids differ": (
+        "end_kernel.csv",
+        "id,x,z,y\nx,1,0,0\ny,0,1,0\nz,0,0,1\n",
+        "row 2 is 'y', but the header has 'z' there",
+    ),
+    "kernel not square": (
+        "end_kernel.csv",
+        "id,x,y\nx,1,0\ny,0,1\nz,0,0\n",
+        "has 3 rows and 2 columns beside the ids, but a kernel matrix is square",
+    ),
     "no Parquet": ("edges.parquet", "start,end\n", "has both edges.parquet and edges.csv"),
-    "sparse twice": ("start_features.csv", "id,feature,value\na,f,1\na,f,2\n", "has some feature of some vertex more than once"),
-}  # fmt: skip
+    "sparse twice": (
+        "start_features.csv",
+        "id,feature,value\na,f,1\na,f,2\n",
+        "has some feature of some vertex more than once",
+    ),
+}
 
 
 @pytest.mark.parametrize("case", BAD)
@@ -181,12 +221,16 @@ def test_bad_files(tmp_path, case):
 
 def test_files_of_the_wrong_kind(tmp_path):
     write(tmp_path)
-    for name, content in (("e.parquet", b"PAR1 is not what follows"), ("e.csv.gz", b"no gzip"), ("e.csv", b"\xff\xfe\x00,")):
+    for name, content in (
+        ("e.parquet", b"PAR1 is not what follows"),
+        ("e.csv.gz", b"no gzip"),
+        ("e.csv", b"\xff\xfe\x00,"),
+    ):
         (tmp_path / name).write_bytes(content)
         with pytest.raises((ValueError, OSError), match=name.replace(".", r"\.")):
             read_dataset(tmp_path, edges=tmp_path / name)
+    (tmp_path / "e.txt").write_text("x")
     with pytest.raises(ValueError, match=r"e\.txt is no table: its name must end in \.parquet, \.csv or \.csv\.gz"):
-        (tmp_path / "e.txt").write_text("x")
         read_dataset(tmp_path, edges=tmp_path / "e.txt")
     whole = gzip.compress(lines(pd.concat([EDGES] * 50)).encode())
     (tmp_path / "cut.csv.gz").write_bytes(whole[: len(whole) // 2])

@@ -100,7 +100,8 @@ def test_options_reach_the_estimator(place):
     vectrick(
         "fit", "data", "-o", "options.vt", "--start-kernel", "polynomial(degree=2) + constant(0.5)", "--end-kernel",
         "linear", "--standardize", "--alpha", "0.5", "--form", "primal", "--solver", "lbfgs", "--max-iter", "30",
-        "--no-early-stopping", "--dtype", "float32", "--threads", "1", "--intercept", "--seed", "3", "--tol", "0.01", cwd=place,
+        "--no-early-stopping", "--dtype", "float32", "--threads", "1", "--intercept", "--seed", "3", "--tol", "0.01",
+        cwd=place,
     )  # fmt: skip
     model = vt.load(place / "options.vt")
     assert model.get_params()["start_kernel__kernel__first__degree"] == 2
@@ -194,7 +195,9 @@ def test_rank_both_ways(place):
     other = as_json("rank", "model.vt", "--end", "t2", "--top", "100", "-o", "rank.csv", cwd=place)["ranking"]
     assert [one["start"] for one in other] == [f"d{i}" for i in np.argsort(-grid[:, 2])]
     assert pd.read_csv(place / "rank.csv")["start"].tolist() == [one["start"] for one in other]
-    marked = as_json("rank", "model.vt", "--start", "d3", "--edges", "data/edges.csv", "--top", "40", cwd=place)["ranking"]
+    marked = as_json("rank", "model.vt", "--start", "d3", "--edges", "data/edges.csv", "--top", "40", cwd=place)[
+        "ranking"
+    ]
     known = set(edges_of(place).query("start == 'd3'")["end"])
     assert {one["end"] for one in marked if one["known"]} == known
     new = as_json("rank", "model.vt", "--start", "d3", "--edges", "data/edges.csv", "--new", cwd=place)["ranking"]
@@ -204,7 +207,9 @@ def test_rank_both_ways(place):
 
 
 def test_evaluate(place):
-    told = as_json("evaluate", "data", "--folds", "2", "--settings", "both,neither", "--baselines", "vertex mean", cwd=place)
+    told = as_json(
+        "evaluate", "data", "--folds", "2", "--settings", "both,neither", "--baselines", "vertex mean", cwd=place
+    )
     rows = {(one["setting"], one["method"]): one for one in told["evaluation"]}
     assert set(rows) == {(new, name) for new in ("both", "neither") for name in ("KronSVM", "vertex mean")}
     assert rows["both", "KronSVM"]["mean"] > 0.7
@@ -214,8 +219,8 @@ def test_evaluate(place):
 
 def test_tune(place):
     told = as_json(
-        "tune", "data", "--folds", "2", "--kernel", "gaussian(0.5) + constant(0.3)", "--kernel", "linear", "--alphas", "0.1,1",
-        "--losses", "ridge,svm", "--jobs", "1", "-o", "tuned.vt", "--max-iter", "20", cwd=place,
+        "tune", "data", "--folds", "2", "--kernel", "gaussian(0.5) + constant(0.3)", "--kernel", "linear", "--alphas",
+        "0.1,1", "--losses", "ridge,svm", "--jobs", "1", "-o", "tuned.vt", "--max-iter", "20", cwd=place,
     )  # fmt: skip
     assert told["nested"]["mean"] > 0.7
     assert len(told["choices"]) == 8

@@ -20,7 +20,16 @@ import numpy as np
 import vectrick as vt
 from vectrick.estimators import container
 
-FORBIDDEN = ("exec", "compile", "import", "pickle.find_class", "subprocess.Popen", "os.system", "os.exec", "socket.connect")
+FORBIDDEN = (
+    "exec",
+    "compile",
+    "import",
+    "pickle.find_class",
+    "subprocess.Popen",
+    "os.system",
+    "os.exec",
+    "socket.connect",
+)
 _ran: list[str] = []
 _watching = False
 
@@ -80,8 +89,10 @@ def damage(rng, content):
     return bytes(made)
 
 
-_VALUES = [None, True, -1, 0, 1, 2**31, 2**63, 10**30, -0.5, 1e308, float("nan"), "", "x", "__import__('os')", [], {}, [1],
-           {"tensor": "a"}, "dual", "primal", "KronRidge", "Precomputed", "<f8", "start.used", [[1]] * 3]  # fmt: skip
+_VALUES = [
+    None, True, -1, 0, 1, 2**31, 2**63, 10**30, -0.5, 1e308, float("nan"), "", "x", "__import__('os')", [], {}, [1],
+    {"tensor": "a"}, "dual", "primal", "KronRidge", "Precomputed", "<f8", "start.used", [[1]] * 3,
+]  # fmt: skip
 
 
 def change(rng, value):

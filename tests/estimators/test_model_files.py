@@ -86,13 +86,13 @@ def test_what_changed_after_the_fit_does_not_get_into_the_file(tmp_path):
 def test_functions_are_not_saved(tmp_path):
     X, y = vt.datasets.make_checkerboard(10, density=0.6, random_state=0)
     model = vt.KronRidge(lambda A, B: A @ B.T, "linear").fit(X, y)
-    with pytest.raises(ValueError, match="start_kernel is .*which a model file cannot hold"):
+    with pytest.raises(ValueError, match=r"start_kernel is .*which a model file cannot hold"):
         model.save(tmp_path / "model.vt")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch):
-    model, X = FITTED[0]
+    model, _ = FITTED[0]
     path = tmp_path / "model.vt"
     model.save(path)
     before = path.read_bytes()

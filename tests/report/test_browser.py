@@ -1,0 +1,163 @@
+"""Reports in a real browser: headless Chromium without network, driven by Playwright."""
+
+import shutil
+
+import pandas as pd
+import pytest
+
+from tests.cli.commands import vectrick, write_data
+from tests.data import folder_of
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+EVIL = ["<script>window.hacked=1</script>", "</script><script>window.hacked=1</script>",
+        '"><img src=x onerror=window.hacked=1>', "<b>bold</b>&amp;{{body}}"]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if CHROMIUM is None:
+        pytest.skip("no Chromium here, so that reports were not opened in a browser: install the package chromium")
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="Playwright is not installed: pip install playwright"
+    )
+    with playwright.sync_playwright() as driver:
+        found = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory):
+    """Make the pages by commands; return the folder they are in."""
+    folder = tmp_path_factory.mktemp("reports")
+    vectrick("demo", "--small", "--report", "demo.html", cwd=folder)
+    vectrick("fit", folder_of("ki"), "-o", "ki.vt", "--report", "ki.html", cwd=folder)
+    write_data(folder / "values", classes=False)
+    write_data(folder / "evil")
+    for file in (folder / "evil").iterdir():
+        names = {f"d{i}": name for i, name in enumerate(EVIL)}
+        pd.read_csv(file).replace(names).to_csv(file, index=False)
+    vectrick("fit", "values", "-o", "values.vt", "--report", "values.html", cwd=folder)
+    vectrick("fit", "evil", "-o", "evil.vt", "--report", "evil.html", "--loss", "logistic", cwd=folder)
+    tuning = ["--kernel", "linear", "--alphas", "1", "--folds", "2", "--jobs", "1", "--max-iter", "10"]
+    vectrick("tune", "values", *tuning, "--report", "tuned.html", cwd=folder)
+    return folder
+
+
+class Opened:
+    """A page in a browser without network, with everything that it complained about or asked for."""
+
+    def __init__(self, browser, path, scheme="light", width=1280):
+        self.context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 900}, offline=True)
+        self.page = self.context.new_page()
+        self.complaints, self.requests = [], []
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(path.as_uri())
+        self.page.wait_for_selector("html[data-drawn]", timeout=30_000)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.context.close()
+
+
+PAGES = {
+    "demo": ["comparison", "history", "matrix", "recall", "roc", "settings"],
+    "ki": ["history", "matrix", "recall", "roc", "settings"],
+    "values": ["history", "matrix", "measured", "settings"],
+    "evil": ["calibration", "history", "matrix", "recall", "roc", "settings"],
+    "tuned": ["history", "matrix", "measured", "settings"],
+}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", PAGES)
+def test_every_figure_is_drawn_without_complaint_or_network(browser, reports, name, scheme):
+    with Opened(browser, reports / f"{name}.html", scheme) as opened:
+        assert opened.complaints == []
+        assert [url for url in opened.requests if not url.startswith(("file:", "data:", "blob:"))] == []
+        drawn = opened.page.evaluate("""() => Array.from(document.querySelectorAll(".plot")).map((plot) => [
+            plot.id, plot.querySelectorAll("path, image").length,
+            Array.from(plot.querySelectorAll("[class*=xtitle], [class*=ytitle]"), (title) => title.textContent)])""")
+        assert sorted(one[0] for one in drawn) == PAGES[name]
+        for plot, n_shapes, titles in drawn:
+            assert n_shapes > 2, plot
+            assert len(titles) >= 2, f"{plot} lacks names of axes"
+            assert all(titles)
+        captions = opened.page.locator("figcaption").all_text_contents()
+        assert all(len(caption) > 40 for caption in captions)
+        ink, paper = opened.page.evaluate("""() => { const style = getComputedStyle(document.body);
+            return [style.color, style.backgroundColor].map((c) => c.match(/\\d+/g).slice(0, 3).map(Number)) }""")
+        assert (sum(ink) > sum(paper)) == (scheme == "dark")
+
+
+def test_a_report_is_small(reports):
+    for name in PAGES:
+        assert (reports / f"{name}.html").stat().st_size < 5_000_000
+
+
+def test_the_table_of_new_edges_can_be_searched(browser, reports):
+    with Opened(browser, reports / "ki.html") as opened:
+        rows = opened.page.locator("#best tbody tr:visible")
+        assert rows.count() == 500
+        first = opened.page.locator("#best tbody tr td:nth-child(3)").first.text_content()
+        opened.page.fill("input[type=search]", first.lower())
+        assert 0 < rows.count() < 500
+        assert all(first.lower() in text.lower() for text in rows.all_text_contents())
+        assert opened.page.locator(".count").text_content() == f"{rows.count()} of 500"
+        opened.page.fill("input[type=search]", "no such vertex")
+        assert rows.count() == 0
+
+
+def test_the_heat_map_tells_vertices_score_and_whether_the_edge_is_known(browser, reports):
+    with Opened(browser, reports / "ki.html") as opened:
+        plot = opened.page.locator("#matrix .nsewdrag").first
+        plot.scroll_into_view_if_needed()
+        box = plot.bounding_box()
+        seen = set()
+        for step in range(12):
+            opened.page.mouse.move(box["x"] + box["width"] * (0.1 + 0.06 * step), box["y"] + box["height"] * 0.5)
+            opened.page.wait_for_timeout(60)
+            seen.update(opened.page.locator("#matrix .hovertext").all_text_contents())
+        text = " ".join(seen)
+        assert "start SID" in text
+        assert "end " in text
+        assert "score" in text
+        assert "known: -1" in text
+        assert "new" in text
+
+
+def test_names_from_the_data_are_shown_and_never_run(browser, reports):
+    with Opened(browser, reports / "evil.html") as opened:
+        assert opened.page.evaluate("window.hacked") is None
+        cells = opened.page.locator("#best tbody td:nth-child(2)").all_text_contents()
+        assert set(EVIL) & set(cells)
+        labels = opened.page.evaluate("document.getElementById('matrix').data[0].y")
+        assert "&lt;script&gt;window.hacked=1&lt;/script&gt;" in labels
+        box = opened.page.locator("#matrix .nsewdrag").first.bounding_box()
+        opened.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        assert opened.page.locator("img").count() == 0
+        assert opened.page.evaluate("window.hacked") is None
+
+
+@pytest.mark.parametrize("name", ["demo", "ki"])
+def test_it_fits_a_phone_and_a_sheet_of_paper(browser, reports, name):
+    with Opened(browser, reports / f"{name}.html", width=390) as opened:
+        assert opened.page.evaluate("document.documentElement.scrollWidth") <= 390
+    with Opened(browser, reports / f"{name}.html", "dark") as opened:
+        opened.page.emulate_media(media="print")
+        assert opened.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        assert len(opened.page.pdf()) > 20_000
+
+
+def test_it_follows_a_change_of_theme(browser, reports):
+    with Opened(browser, reports / "demo.html") as opened:
+        grid = "getComputedStyle(document.querySelector('#roc .ytick text')).fill"
+        before = opened.page.evaluate(grid)
+        opened.page.emulate_media(color_scheme="dark")
+        opened.page.wait_for_timeout(1500)
+        assert opened.page.evaluate(grid) != before
+        assert opened.complaints == []

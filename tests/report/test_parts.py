@@ -1,0 +1,112 @@
+"""The parts of a report: the matrix of predictions, figures and pages, without a browser."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import vectrick as vt
+from vectrick.report import figures, matrix
+from vectrick.report.page import Report, check_plotly
+
+X, Y = vt.datasets.make_checkerboard(40, 30, density=0.3, random_state=0)
+MODEL = vt.KronSVM(vt.Gaussian(1.0), vt.Gaussian(1.0)).fit(X, Y)
+GRID = MODEL.predict_grid(X.start_table.features, X.end_table.features)
+
+
+def brute_force(grid, X, count):
+    masked = grid.copy()
+    masked[X.start, X.end] = -np.inf
+    if X.is_one_set:
+        np.fill_diagonal(masked, -np.inf)
+    order = np.argsort(-masked.ravel(), kind="stable")[:count]
+    order = order[np.isfinite(masked.ravel()[order])]
+    return *np.divmod(order, grid.shape[1]), masked.ravel()[order]
+
+
+@pytest.mark.parametrize("count", [1, 20, 5000])
+@pytest.mark.parametrize("block", [1 << 26, 2000])
+def test_the_best_new_edges(count, block, monkeypatch):
+    monkeypatch.setattr("vectrick.estimators.predictor._BLOCK_BYTES", block)
+    start, end, score = matrix.best_new(MODEL, X, count)
+    expected = brute_force(GRID, X, count)
+    np.testing.assert_allclose(score, expected[2], rtol=1e-9)
+    np.testing.assert_allclose(GRID[start, end], score, rtol=1e-9)
+    assert not set(zip(start, end, strict=True)) & set(zip(X.start, X.end, strict=True))
+
+
+def test_the_best_new_edges_of_one_vertex_set():
+    one = vt.Edges(X.start, X.end, X.start_table.features)
+    model = vt.KronSVM("gaussian", "gaussian").fit(one, Y)
+    grid = model.predict_grid(one.start_table.features, one.start_table.features)
+    start, end, score = matrix.best_new(model, one, 50)
+    np.testing.assert_allclose(score, brute_force(grid, one, 50)[2], rtol=1e-9)
+    assert (start != end).all()
+
+
+def test_a_complete_graph_has_no_new_edges():
+    full = vt.Edges.grid(X.start_table.features, X.end_table.features)
+    assert len(matrix.best_new(MODEL, full, 10)[0]) == 0
+
+
+def test_where_pairs_are_too_many_the_vertices_with_most_edges_are_taken(monkeypatch):
+    monkeypatch.setattr(matrix, "_PAIRS", 10 * 30)
+    start, _, _ = matrix.best_new(MODEL, X, 100)
+    busiest = np.argsort(-np.bincount(X.start, minlength=40), kind="stable")[:10]
+    assert set(start) <= set(busiest)
+
+
+@pytest.mark.parametrize(("cells", "shape"), [(10_000, (40, 30)), (100, (10, 10)), (900, (30, 30))])
+def test_the_part_of_the_matrix_that_is_shown(cells, shape, monkeypatch):
+    monkeypatch.setattr(matrix, "_CELLS", cells)
+    part = matrix.shown_part(MODEL, X)
+    assert part.scores.shape == shape
+    assert part.is_all == (shape == (40, 30))
+    np.testing.assert_allclose(part.scores, GRID[np.ix_(part.starts, part.ends)], rtol=1e-9)
+
+
+def test_thin_matrices_keep_their_short_side():
+    assert matrix._sizes(10**6, 5) == (50_000, 5)
+    assert matrix._sizes(5, 10**6) == (5, 50_000)
+
+
+def test_curves_keep_their_ends_and_shape():
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=20_000)
+    roc, recall = figures.curves({"both": (y, y + rng.standard_normal(20_000))}, {"both": 0.76})
+    line = roc["data"][1]
+    assert (line["x"][0], line["y"][0], line["x"][-1], line["y"][-1]) == (0.0, 0.0, 1.0, 1.0)
+    assert len(line["x"]) <= 401
+    area = np.trapezoid(line["y"], line["x"])
+    assert abs(area - 0.76) < 0.01
+    assert recall["data"][0]["x"][0] == 0.0
+
+
+def test_calibration_of_a_calibrated_model_is_the_diagonal():
+    rng = np.random.default_rng(0)
+    chance = rng.random(200_000)
+    line = figures.calibration((rng.random(200_000) < chance).astype(int), chance)["data"][1]
+    np.testing.assert_allclose(line["x"], line["y"], atol=0.01)
+    assert len(line["x"]) == 10
+
+
+def test_text_is_escaped_everywhere():
+    report = Report("<i>title</i>", "a & b")
+    report.tiles = [("<i>name</i>", "<i>1</i>")]
+    section = report.section("<i>section</i>")
+    section.text("<i>text</i>")
+    section.code("<i>code</i>")
+    section.facts({"<i>fact</i>": "<i>value</i>"})
+    section.table(["<i>column</i>"], [["<i>cell</i>"]])
+    section.figure("x", '"<i>caption</i>')
+    page = report.html()
+    assert "<i>" not in page
+    assert page.count("&lt;i&gt;") >= 12
+    assert "{{" not in page.partition('id="library"')[0]
+
+
+def test_a_missing_plotly_is_said(monkeypatch):
+    monkeypatch.setitem(sys.modules, "plotly", None)
+    monkeypatch.setattr("vectrick.report.page.find_spec", lambda name: None)
+    with pytest.raises(ImportError, match=r"pip install 'vectrick\[report\]'"):
+        check_plotly()
