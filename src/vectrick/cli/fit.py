@@ -25,6 +25,9 @@ def run(
     model: ModelOptions,
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write the model to.")] = Path("model.vt"),
     report: Annotated[Path | None, typer.Option("--report", help="A page about the model to write, .html.")] = None,
+    refit: Annotated[
+        bool, typer.Option("--refit", help="Train again on all edges, for as many iterations as were best.")
+    ] = False,
     checkpoint: Annotated[
         Path | None, typer.Option("--checkpoint", help="A file for the state of a long run, written every minute.")
     ] = None,
@@ -34,10 +37,10 @@ def run(
     """Train a model on labeled edges and write it to a file.
 
     A quarter of the vertices of each side is held out to stop training at the right iteration, and to tell how good the
-    model is for vertices that it has never seen. Ctrl-C keeps the best model so far.
+    model is for vertices that it has never seen; --refit then trains on all edges. Ctrl-C keeps the best model so far.
     """
     from vectrick._files import check_output
-    from vectrick.cli.training import Checkpoint, hold_out, train
+    from vectrick.cli.training import Checkpoint, hold_out, train, train_on_all
 
     check_output(output, force)
     if report is not None:
@@ -53,6 +56,8 @@ def run(
     holdout = hold_out(dataset, model.validation_fraction, model.seed) if model.early_stopping else None
     trained = train(estimator, dataset, y, holdout, out, state)
     trained.seconds["reading"] = reading
+    if refit and holdout is not None and not trained.is_interrupted:
+        train_on_all(trained, out)
     trained.model.save(output, about=_about(trained))
     summarise(out, trained)
     out.result["model"] = str(output)
@@ -109,4 +114,5 @@ def _about(trained: Any) -> dict[str, Any]:
         "label": trained.data.label,
         "scoring": trained.scoring,
         "scores": trained.scores,
+        "trained_on_all": trained.is_refitted,
     }

@@ -3,12 +3,14 @@
 import hashlib
 import os
 import time
+import warnings
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 
 from vectrick._files import check_output
 from vectrick.cli.output import Output
@@ -48,6 +50,8 @@ class Trained:
     scores: dict[str, float] = field(default_factory=dict)
     predictions: dict[str, Array] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
+    history: dict[str, list[Any]] = field(default_factory=dict)
+    is_refitted: bool = False  # on all edges, after the scores
 
     @property
     def is_interrupted(self) -> bool:
@@ -112,13 +116,27 @@ def train(
         model = estimator.fit(
             X[rows], y[rows], validation=validation, callback=told, keep_interrupted=True, resume=resume
         )
-    made = Trained(model, data, y, holdout, score_name)
+    made = Trained(model, data, y, holdout, score_name, history=model.history_)
     made.seconds["training"] = time.perf_counter() - begin
     if checkpoint is not None and not made.is_interrupted:
         checkpoint.remove()
     if holdout is not None:
         _judge(made, holdout)
     return made
+
+
+def train_on_all(trained: Trained, out: Output) -> None:
+    """Put a model in the place of the trained one that makes as many iterations on all edges."""
+    from vectrick.model_selection.nested import with_iterations
+
+    model = trained.model
+    begin = time.perf_counter()
+    out.note(f"training on all edges for {model.n_iter_} iterations")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the number of iterations was chosen
+        trained.model = with_iterations(model, model.alpha, model.n_iter_).fit(trained.data.X, trained.y)
+    trained.is_refitted = True
+    trained.seconds["training on all edges"] = time.perf_counter() - begin
 
 
 def _judge(made: Trained, holdout: Holdout) -> None:

@@ -64,14 +64,12 @@ def _lead(trained: Any, tuning: tuple[Any, Any] | None) -> str:
         score = tuning[1]
         return (
             f"{_score_name(score.scoring)} {score.mean:.3f} ± {score.spread:.3f} for edges between vertices that "
-            "neither "
-            "training nor the choice of kernels has seen (nested cross-validation)."
+            "neither training nor the choice of kernels has seen (nested cross-validation)."
         )
     if "both" in trained.scores:
         return (
             f"{_score_name(trained.scoring)} {trained.scores['both']:.3f} for {len(trained.holdout.tests['both'])} "
-            "edges "
-            "whose start and end vertices the model has never seen."
+            "edges whose start and end vertices the model has never seen."
         )
     return f"Trained on {len(trained.data.X)} edges; no edges were held out, so that nothing is said about its quality."
 
@@ -129,12 +127,9 @@ def _split_section(report: Report, trained: Any) -> None:
     section, holdout, X = report.section("How it was split"), trained.holdout, trained.data.X
     section.text(
         "The vertices of each side were divided, not the edges: a held-out vertex has no training edge at all. The "
-        "model "
-        "trains on edges between training vertices. Edges between held-out vertices chose the iteration and are "
-        "scored as "
-        "“both new”; those that join a held-out to a training vertex are left out of both, and scored as “start new” "
-        "and "
-        "“end new”."
+        "model trains on edges between training vertices. Edges between held-out vertices chose the iteration and "
+        "are scored as “both new”; those that join a held-out to a training vertex are left out of both, and scored "
+        "as “start new” and “end new”."
     )
     used = [len(np.unique(vertices[holdout.train])) for vertices in (X.start, X.end)]
     totals = [len(np.unique(vertices)) for vertices in (X.start, X.end)]
@@ -145,16 +140,21 @@ def _training_section(report: Report, trained: Any) -> None:
     section, model = report.section("Training"), trained.model
     solution = model.solution_
     ended = "The solver converged" if solution.converged else "Training ended"
-    section.text(f"{ended}: {solution.reason}. {_kept(model)}")
-    if len(model.history_.get("iteration", [])) > 1:
+    section.text(f"{ended}: {solution.reason}. {_kept(trained)}")
+    if trained.is_refitted:
+        section.text(
+            "The model was then trained again on all edges, for as many iterations. The scores and curves of this "
+            "page are those of the model before, which had not seen the held-out edges; the matrix and the new edges "
+            "are its own."
+        )
+    if len(trained.history.get("iteration", [])) > 1:
         scoring = _score_name(trained.scoring)
-        report.figures["history"] = figures.history(model.history_, scoring, model.n_iter_)
+        report.figures["history"] = figures.history(trained.history, scoring, model.n_iter_)
         section.figure(
             "history",
             "The risk falls in every iteration; the score on held-out vertices is best at the dotted line, and that "
-            "model "
-            "is the one that was kept. Where the score falls after it, more training would only fit the training "
-            "edges.",
+            "model is the one that was kept. Where the score falls after it, more training would only fit the "
+            "training edges.",
         )
     section.facts({
         "start kernel": format_kernel(model._predictor.start.kernel),
@@ -165,9 +165,9 @@ def _training_section(report: Report, trained: Any) -> None:
     })  # fmt: skip
 
 
-def _kept(model: Any) -> str:
-    made = len(model.history_.get("iteration", []))
-    return f"{made} iterations were made, number {model.n_iter_} was kept." if made > 1 else "It took one step."
+def _kept(trained: Any) -> str:
+    made, kept = len(trained.history.get("iteration", [])), trained.model.n_iter_
+    return f"{made} iterations were made, number {kept} was kept." if made > 1 else "It took one step."
 
 
 def _parts(trained: Any) -> dict[str, Any]:
@@ -192,8 +192,7 @@ def _quality_section(report: Report, trained: Any) -> None:
         section.figure(
             "recall",
             "Precision and recall: how many of the best-scored edges are positive. Dotted lines are the shares of "
-            "positive "
-            "edges, which chance would have.",
+            "positive edges, which chance would have.",
         )
         section.html("</div>")
     else:
@@ -212,8 +211,7 @@ def _quality_section(report: Report, trained: Any) -> None:
         section.figure(
             "calibration",
             "Calibration, both vertices new: where the line is on the dotted one, of the edges with probability 0.3 "
-            "three in "
-            "ten are positive. Larger dots stand for more edges.",
+            "three in ten are positive. Larger dots stand for more edges.",
         )
 
 
@@ -223,11 +221,9 @@ def _settings_section(report: Report, trained: Any) -> None:
     report.figures["settings"] = figures.settings(scores, scoring)
     section.figure(
         "settings",
-        "The hardest test is the one where both vertices are new. These edges did not train; those with both vertices "
-        "new "
-        "chose the iteration, so that their score is a little too good: vectrick evaluate and tune have scores that "
-        "chose "
-        "nothing.",
+        "The hardest test is the one where both vertices are new. These edges did not train; those with both "
+        "vertices new chose the iteration, so that their score is a little too good: vectrick evaluate and tune have "
+        "scores that chose nothing.",
         size="low",
     )
 
@@ -237,11 +233,9 @@ def _comparison_section(report: Report, rows: Any) -> None:
     report.figures["comparison"] = figures.comparison(rows, NEW, scoring)
     section.figure(
         "comparison",
-        "Cross-validation: a dot is a fold, the line in a box is the median. The methods of a setting are compared on "
-        "the "
-        "same folds. “vertex mean” knows only which vertices have many positive edges: what is not better than that "
-        "has "
-        "learned no interaction, and where both vertices are new it is at chance.",
+        "Cross-validation: a dot is a fold, the line in a box is the median. The methods of a setting are compared "
+        "on the same folds. “vertex mean” knows only which vertices have many positive edges: what is not better "
+        "than that has learned no interaction, and where both vertices are new it is at chance.",
     )
     found = []
     for (setting, method), some in rows.groupby(["setting", "method"], sort=False):
@@ -256,8 +250,7 @@ def _tuning_section(report: Report, found: Any, score: Any) -> None:
         section.text(
             f"Nested cross-validation: {scoring} {score.mean:.3f} ± {score.spread:.3f} over folds, from "
             f"{score.scores.min():.3f} to {score.scores.max():.3f}. In each fold everything was chosen inside the "
-            "training "
-            "edges."
+            "training edges."
         )
     columns = [name for name in found.choices[0] if name != "inner_score"]
     rows = [[_shown(one[name]) for name in columns] + [float(one["inner_score"])] for one in found.choices]
@@ -287,10 +280,8 @@ def _matrix_section(report: Report, trained: Any) -> None:
     section.figure(
         "matrix",
         f"{which}, those with like predictions side by side: blocks of one colour are groups of start vertices that "
-        "go with "
-        "groups of end vertices. Point at a cell for its vertices, its score, and whether the edge is known or new; "
-        "drag to "
-        "zoom.",
+        "go with groups of end vertices. Point at a cell for its vertices, its score, and whether the edge is known "
+        "or new; drag to zoom.",
         size="tall",
     )
 

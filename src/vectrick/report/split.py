@@ -29,8 +29,7 @@ def split_picture(used: list[int], totals: list[int], holdout: Any) -> str:
     return (
         f'<figure><svg class="split" viewBox="{size}" role="img" aria-label="which edges train and which are tested">'
         f"{''.join(blocks + labels)}</svg><figcaption>Numbers in blocks are edges. Rows and columns are to the scale "
-        "of "
-        "the numbers of vertices: the test block shares no row and no column with the training "
+        "of the numbers of vertices: the test block shares no row and no column with the training "
         "block.</figcaption></figure>"
     )
 
