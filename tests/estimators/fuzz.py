@@ -158,7 +158,7 @@ def fuzz(count, seed=0, folder=None):
         for model, edges in models():
             model.save(path)
             cases.append((path.read_bytes(), edges))
-            vt.load(path)._decide(edges)  # everything that is loaded late is there now
+            repr(vt.load(path)._decide(edges)), repr(model)  # everything that is imported late is there now
         while sum(found.values()) < count:
             content, edges = cases[int(rng.integers(len(cases)))]
             is_forged = rng.random() < 0.5

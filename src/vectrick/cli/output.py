@@ -108,14 +108,17 @@ class Output:
         )  # fmt: skip
         with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
             task = progress.add_task(what, total=total, text="")
-            yield Bar(self, what, total, lambda done, text: progress.update(task, completed=done, text=text))
+            bar = Bar(self, what, total)
+            bar.update = lambda done, text: progress.update(task, completed=done, total=bar.total, text=text)
+            yield bar
 
 
 class Bar:
     """Progress of one piece of work."""
 
-    def __init__(self, out: Output, what: str, total: int | None, update: Any = None) -> None:
-        self.out, self.what, self.total, self.update = out, what, total, update
+    def __init__(self, out: Output, what: str, total: int | None) -> None:
+        self.out, self.what, self.total = out, what, total
+        self.update: Any = None  # shows it on a terminal
         self._said = time.perf_counter()
 
     def step(self, done: float, text: str = "") -> None:

@@ -5,6 +5,7 @@ looked at before they are used.
 """
 
 import itertools
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -286,10 +287,11 @@ def _plan(header: dict[str, Any]) -> Plan:
 
 
 def _classes(header: dict[str, Any]) -> Array:
-    kind, values = np.dtype(_of(str, header["dtype"])), header["values"]
-    if kind.kind not in "biufUO" or len(values) != 2 or {type(value) for value in values} - {bool, int, float, str}:
+    kind, values = _of(str, header["dtype"]), header["values"]
+    plain = re.fullmatch(r"[<>|=]?[biufUO]\d{0,5}", kind)  # NumPy would read much more than that
+    if plain is None or len(values) != 2 or {type(value) for value in values} - {bool, int, float, str}:
         raise ValueError("the classes are not two labels")
-    return np.array(values, object if kind.kind == "O" else kind)
+    return np.array(values, object if "O" in kind else kind)
 
 
 def _tensor(tensors: Tensors, name: str, kinds: str, shape: tuple[int | None, ...]) -> Array:
