@@ -1,8 +1,6 @@
 """``vectrick doctor``: what this machine has, whether vectrick computes rightly on it, and how fast."""
 
 import time
-from importlib import metadata
-from importlib.util import find_spec
 from typing import Any
 
 from vectrick.cli.output import Output
@@ -51,6 +49,8 @@ def run(out: Output) -> None:
 
 
 def _version(name: str) -> str:
+    from importlib import metadata
+
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
@@ -68,6 +68,8 @@ def _blas() -> str:
 
 
 def _gpu() -> str:
+    from importlib.util import find_spec
+
     if find_spec("torch") is None:
         return "torch is not installed"
     import torch

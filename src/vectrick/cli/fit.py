@@ -53,7 +53,7 @@ def run(
     reading = out.seconds
     out.note(f"{dataset.X}, read in {reading:.1f} s")
     estimator, y = model.estimator(dataset), model.labels(dataset)
-    holdout = hold_out(dataset, model.validation_fraction, model.seed) if model.early_stopping else None
+    holdout = None if model.no_early_stopping else hold_out(dataset, model.validation_fraction, model.seed)
     trained = train(estimator, dataset, y, holdout, out, state)
     trained.seconds["reading"] = reading
     if refit and holdout is not None and not trained.is_interrupted:

@@ -113,24 +113,27 @@ class ModelOptions(KernelOptions):
     """What the model is, and how it is trained."""
 
     loss: Annotated[
-        Loss, _model("--loss", help="The loss; auto is svm (squared hinge) for two classes, ridge for values.")
-    ] = Loss.auto
+        Loss,
+        _model("--loss", metavar="LOSS", help="svm (squared hinge), hinge, logistic, ridge, rank, rank-start, rank-end "
+               "(within a vertex), or auto: svm for two classes, ridge for values."),
+    ] = Loss.auto  # fmt: skip
     alpha: Annotated[float, _model("--alpha", help="The weight of the regularizer.")] = 1.0
     intercept: Annotated[
         bool | None,
         _model("--intercept/--no-intercept", help="Add a constant that is not regularized.",
                show_default="for ridge regression of values"),
     ] = None  # fmt: skip
-    early_stopping: Annotated[
-        bool,
-        _training("--early-stopping/--no-early-stopping", help="Stop when the score on held-out vertices rises no "
-                  "more, and go back to the best iteration."),
-    ] = True  # fmt: skip
+    no_early_stopping: Annotated[
+        bool, _training("--no-early-stopping", help="Hold out nothing, and train until the solver converges.")
+    ] = False
     validation_fraction: Annotated[
         float, _training("--validation-fraction", help="The share of the vertices of each side to hold out.")
     ] = 0.25
     patience: Annotated[int, _training("--patience", help="Iterations without a better score before stopping.")] = 5
-    scoring: Annotated[Scoring, _training("--scoring", help="The score of early stopping.")] = Scoring.auto
+    scoring: Annotated[
+        Scoring,
+        _training("--scoring", metavar="SCORE", help="auc, average_precision, concordance, r2, or auto, by the loss."),
+    ] = Scoring.auto
     max_iter: Annotated[int | None, _training("--max-iter", help="The most iterations.")] = None
     inner_iter: Annotated[int, _training("--inner-iter", help="The most iterations in a step of Newton's method.")] = 10
     tol: Annotated[float, _training("--tol", help="The relative gradient at which to stop.")] = 1e-6
@@ -164,13 +167,13 @@ class ModelOptions(KernelOptions):
         }
         kind, special = kinds[loss]
         start, end = self.kernels(data)
-        same = ("alpha", "early_stopping", "validation_fraction", "max_iter", "inner_iter", "tol", "form", "solver",
+        same = ("alpha", "validation_fraction", "max_iter", "inner_iter", "tol", "form", "solver",
                 "dtype", "backend")  # fmt: skip
         given = {name: getattr(self, name) for name in same}
         given |= {
             "fit_intercept": loss is Loss.ridge and not data.is_binary if self.intercept is None else self.intercept,
             "n_iter_no_change": self.patience, "scoring": self.scoring.value,
-            "n_threads": self.threads, "random_state": self.seed,
+            "early_stopping": not self.no_early_stopping, "n_threads": self.threads, "random_state": self.seed,
         }  # fmt: skip
         return kind(start, end, **special, **given, **changes)
 
