@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from vectrick._files import check_output
 from vectrick.cli.output import Output
@@ -127,6 +126,8 @@ def train(
 
 def train_on_all(trained: Trained, out: Output) -> None:
     """Put a model in the place of the trained one that makes as many iterations on all edges."""
+    from sklearn.exceptions import ConvergenceWarning
+
     from vectrick.model_selection.nested import with_iterations
 
     model = trained.model
