@@ -94,7 +94,9 @@ def summarise(out: Output, trained: Any) -> None:
         "scoring": trained.scoring,
         "scores": dict(trained.scores),
     }
-    out.say(f"{type(model).__name__}: {model.n_iter_} iterations, {ended}")
+    made = len(trained.history.get("iteration", [])) or model.n_iter_
+    kept = f"iteration {model.n_iter_} of {made}" if made > 1 else "one step"
+    out.say(f"{type(model).__name__}: {kept}; {ended.partition('; the best was')[0]}")
     if trained.scores:
         out.table(
             ["held-out edges", "edges", trained.scoring],

@@ -308,6 +308,14 @@ def _states(trained: Any, part: Any) -> tuple[list[str], list[str]]:
 def _best_section(report: Report, trained: Any) -> None:
     section, X, model = report.section("The best new edges"), trained.data.X, trained.model
     starts, ends, scores = best_new(model, X, _BEST)
+    text = "The {} pairs with the largest scores that are no edges of the data."
+    if not len(starts) and trained.data.is_binary:
+        low, high = np.unique(trained.data.y)
+        starts, ends, scores = best_new(model, X[trained.data.y == high], _BEST)
+        text = (
+            f"Every pair is an edge of the data. These are the {{}} edges of label {_label(low)} with the largest "
+            "scores: where that label means that nothing was recorded, they are what to look at next."
+        )
     if not len(starts):
         section.text("Every pair of vertices is a known edge, so that there are no new ones.")
         return
@@ -321,7 +329,7 @@ def _best_section(report: Report, trained: Any) -> None:
         [rank + 1, str(names[0][i]), str(names[1][j]), float(score), int(degrees[0][i]), int(degrees[1][j])]
         for rank, (i, j, score) in enumerate(zip(starts, ends, scores, strict=True))
     ]
-    section.text(f"The {len(rows)} pairs with the largest scores that are no edges of the data.")
+    section.text(text.format(len(rows)))
     section.table(columns, rows, searchable="best")
 
 

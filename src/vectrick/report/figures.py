@@ -11,7 +11,7 @@ COLOURS = ("--one", "--two", "--three", "--four", "--grey")
 _POINTS = 400  # of a curve
 _DOTS = 4000  # of a scatter plot
 _FEW = 10  # edges, of which a share says something
-_DIVERGING = [[0.0, "#2166ac"], [0.25, "#92c5de"], [0.5, "#f7f7f7"], [0.75, "#f4a582"], [1.0, "#b2182b"]]
+_DIVERGING = ((0.0, "#2166ac"), (0.25, "#92c5de"), (0.5, "#f7f7f7"), (0.75, "#f4a582"), (1.0, "#b2182b"))
 
 Figure = dict[str, Any]
 
@@ -156,13 +156,15 @@ def heat_map(
     grid: Array, starts: list[str], ends: list[str], states: list[str], words: list[str], signed: bool
 ) -> Figure:
     """Return the matrix of predictions; ``states`` has a character for each pair, which says what is known of it."""
-    low, high = np.quantile(grid, [0.002, 0.998])
-    if signed:
-        high = max(abs(low), abs(high), 1e-12)
-        low = -high
+    low, high = (float(value) for value in np.quantile(grid, [0.001, 0.999]))
+    scale: Any = "Viridis"
+    if signed:  # white is zero, and both colours are used to their ends
+        low, high = min(low, -1e-6), max(high, 1e-6)
+        scale = [[-low * 2 * at / (high - low) if at <= 0.5 else 1 - high * 2 * (1 - at) / (high - low), colour]
+                 for at, colour in _DIVERGING]  # fmt: skip
     trace = {
         "type": "heatmap", "z": [numbers(row, 3) for row in grid], "starts": starts, "ends": ends, "states": states,
-        "words": words, "zmin": float(low), "zmax": float(high), "colorscale": _DIVERGING if signed else "Viridis",
+        "words": words, "zmin": low, "zmax": high, "colorscale": scale,
         "colorbar": {"title": {"text": "score"}, "thickness": 12, "outlinewidth": 0},
     }  # fmt: skip
     layout = {
