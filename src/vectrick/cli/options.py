@@ -72,6 +72,28 @@ class DataOptions:
 
 
 @dataclass(frozen=True)
+class VertexOptions:
+    """The vertices of edges to predict: those that the model knows, and new ones of files."""
+
+    start_features: Annotated[
+        Path | None,
+        _data("--start-features", help="New start vertices: their features, or kernel values with the known ones."),
+    ] = None
+    end_features: Annotated[Path | None, _data("--end-features", help="New end vertices, in the same way.")] = None
+    start_column: Annotated[str, _data("--start-column", help="The column of edges with start ids.")] = "start"
+    end_column: Annotated[str, _data("--end-column", help="The column of edges with end ids.")] = "end"
+
+    def tables(self, model: Any, only_new: bool = False) -> tuple[Any, Any]:
+        """Return the tables of both sides; ``only_new`` leaves out those known to the model where there is a file."""
+        from vectrick.cli.vertices import vertex_table
+
+        return (
+            vertex_table(model, "start", self.start_features, self.start_column, only_new),
+            vertex_table(model, "end", self.end_features, self.end_column, only_new),
+        )
+
+
+@dataclass(frozen=True)
 class KernelOptions:
     """The kernels of the vertices."""
 

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from vectrick.cli.options import VertexOptions
 from vectrick.cli.output import Output
 
 EXAMPLE = "vectrick predict gpcr.vt new_edges.csv --start-features new_drugs.csv -o predictions.parquet"
@@ -14,21 +15,13 @@ _BATCH = 1 << 21  # edges at a time
 
 def run(
     out: Output,
+    vertices: VertexOptions,
     model: Annotated[Path, typer.Argument(help="The model's file.")],
     edges: Annotated[Path | None, typer.Argument(help="The edges, a file with ids; not with --grid.")] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write, .parquet or .csv.")] = Path(
         "predictions.parquet"
     ),
     grid: Annotated[bool, typer.Option("--grid", help="Predict every pair of a start and an end vertex.")] = False,
-    start_features: Annotated[
-        Path | None,
-        typer.Option("--start-features", help="New start vertices: their features, or kernel values with the known."),
-    ] = None,
-    end_features: Annotated[
-        Path | None, typer.Option("--end-features", help="New end vertices, in the same way.")
-    ] = None,
-    start_column: Annotated[str, typer.Option("--start-column", help="The column with start ids.")] = "start",
-    end_column: Annotated[str, typer.Option("--end-column", help="The column with end ids.")] = "end",
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace a file that exists.")] = False,
 ) -> None:
     """Predict edges with a trained model and write them to a file with the columns start, end and score.
@@ -38,19 +31,17 @@ def run(
     that the model knows. Results are written as they are made, so that they may be larger than memory.
     """
     import vectrick as vt
-    from vectrick.cli.vertices import vertex_table
     from vectrick.cli.writing import check_table_output
 
     if grid == (edges is not None):
         raise ValueError("give a file of edges, or --grid for every pair, but not both")
     check_table_output(output, force)
     fitted = vt.load(model)
-    start = vertex_table(fitted, "start", start_features, only_new=grid)
-    end = vertex_table(fitted, "end", end_features, only_new=grid)
+    start, end = vertices.tables(fitted, only_new=grid)
     if edges is None:
         n_pairs = _predict_grid(out, fitted, start, end, output)
     else:
-        n_pairs = _predict_edges(out, fitted, start, end, edges, output, (start_column, end_column))
+        n_pairs = _predict_edges(out, fitted, start, end, edges, output, (vertices.start_column, vertices.end_column))
     out.result |= {"output": str(output), "edges": n_pairs, "seconds": out.seconds}
     out.say(f"{n_pairs} predictions in {out.seconds:.1f} s, written to {output}")
 

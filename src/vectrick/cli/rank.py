@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from vectrick.cli.options import VertexOptions
 from vectrick.cli.output import Output
 
 EXAMPLE = "vectrick rank gpcr.vt --start D00095 --top 20"
@@ -12,27 +13,17 @@ EXAMPLE = "vectrick rank gpcr.vt --start D00095 --top 20"
 
 def run(
     out: Output,
+    vertices: VertexOptions,
     model: Annotated[Path, typer.Argument(help="The model's file.")],
     start: Annotated[
         list[str] | None, typer.Option("--start", help="A start vertex, by its id; may be repeated.")
     ] = None,
     end: Annotated[list[str] | None, typer.Option("--end", help="An end vertex, by its id; may be repeated.")] = None,
     top: Annotated[int, typer.Option("--top", "-n", help="How many partners to show for each.")] = 20,
-    start_features: Annotated[
-        Path | None,
-        typer.Option("--start-features", help="New start vertices: their features, or kernel values with the known."),
-    ] = None,
-    end_features: Annotated[
-        Path | None, typer.Option("--end-features", help="New end vertices, in the same way.")
-    ] = None,
     edges: Annotated[
         Path | None, typer.Option("--edges", help="Edges that are known, to be marked as such; a file with ids.")
     ] = None,
     new: Annotated[bool, typer.Option("--new", help="Leave out the edges that --edges knows.")] = False,
-    start_column: Annotated[
-        str, typer.Option("--start-column", help="The column of --edges with start ids.")
-    ] = "start",
-    end_column: Annotated[str, typer.Option("--end-column", help="The column of --edges with end ids.")] = "end",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="A file to write as well, .csv or .parquet.")
     ] = None,
@@ -43,7 +34,6 @@ def run(
     Vertices are known to the model, or new ones of a file. Partners are all that the model knows, and those of a file.
     """
     import vectrick as vt
-    from vectrick.cli.vertices import vertex_table
     from vectrick.cli.writing import check_table_output
 
     if bool(start) == bool(end):
@@ -55,11 +45,11 @@ def run(
     if output is not None:
         check_table_output(output, force)
     fitted = vt.load(model)
-    tables = vertex_table(fitted, "start", start_features), vertex_table(fitted, "end", end_features)
+    tables = vertices.tables(fitted)
     side, other = (0, 1) if start else (1, 0)
     asked = start or end or []
     rows = _positions(tables[side], asked, ("start", "end")[side])
-    known = None if edges is None else _known(edges, start_column, end_column)
+    known = None if edges is None else _known(edges, vertices.start_column, vertices.end_column)
     found = [
         line
         for name, row in zip(asked, rows, strict=True)

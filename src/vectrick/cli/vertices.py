@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, issparse, vstack
 from vectrick.data import VertexTable
 
 
-def vertex_table(model: Any, side: str, path: Path | None, only_new: bool = False) -> VertexTable:
+def vertex_table(model: Any, side: str, path: Path | None, id_column: str, only_new: bool) -> VertexTable:
     """Return the vertices of a side: those of a file, and unless ``only_new``, those that the model knows as well."""
     from vectrick.data.folder import read_vertices
 
@@ -18,7 +18,7 @@ def vertex_table(model: Any, side: str, path: Path | None, only_new: bool = Fals
         if known.ids is None:
             raise ValueError(f"the model knows its {side} vertices by position only; name them with --{side}-features")
         return known
-    new = read_vertices(path, side, "features", expected=known.columns)
+    new = read_vertices(path, side, "features", id_column, known.columns)
     if issparse(known.features) and not issparse(new.features):
         new.features = csr_array(new.features)
     if only_new or known.ids is None:

@@ -1,25 +1,21 @@
 """The base of all estimators: parameters, fit, predictions."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from numbers import Integral
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from vectrick.backends.threads import single_threaded_blas
-from vectrick.data import Edges, VertexTable, hold_out_vertices
+from vectrick.data import Edges, hold_out_vertices
+from vectrick.estimators.fitted import FittedModel
 from vectrick.estimators.form import Form, choose_form
 from vectrick.estimators.inputs import Graph, as_edges, as_weights
 from vectrick.estimators.monitor import FitStep, Monitor, Validation, Watch, why_ended
 from vectrick.estimators.parameters import ATTRIBUTES, PARAMETERS, check_parameters
-from vectrick.estimators.predictor import Predictor
 from vectrick.estimators.side import Side
 from vectrick.kernels import Linear
 from vectrick.losses import Loss, Pointwise, WithIntercept
@@ -52,7 +48,7 @@ class Training:
         return found
 
 
-class KronEstimator(BaseEstimator):
+class KronEstimator(FittedModel):
     """A kernel machine on the Kronecker product kernel ``k(d, d') · g(t, t')`` of edges (d, t).
 
     It minimises ``L(p) + ½ alpha ‖f‖²``. Subclasses say which loss L, and what the labels are. Their docstrings say
@@ -321,37 +317,6 @@ class KronEstimator(BaseEstimator):
             self.dual_coef_[rows] = x
         self.support_ = np.flatnonzero(self.dual_coef_)
 
-    @property
-    def start_table_(self) -> VertexTable:
-        """The start vertices of the table that the model was trained with, those that did not train included."""
-        check_is_fitted(self)
-        return self._predictor.start.known
-
-    @property
-    def end_table_(self) -> VertexTable:
-        """The end vertices of the table that the model was trained with, those that did not train included."""
-        check_is_fitted(self)
-        return self._predictor.end.known
-
-    def save(self, path: Path | str, *, about: dict[str, Any] | None = None) -> None:
-        """Write the fitted model to one file that `vectrick.load` and the command line read.
-
-        It is a safetensors file with the parameters, the kernels, the vertex tables with their ids, and a summary of
-        the training in a JSON header; no part of it is code. A file of that name is replaced once the new one is
-        complete, so that a crash leaves the old one or the new one. Kernels that are functions cannot be saved.
-
-        Parameters
-        ----------
-        path : path
-            The file, usually with the ending ".vt".
-        about : dict, optional
-            Anything that JSON can hold, to find again as ``about_`` of the loaded model.
-        """
-        from vectrick.estimators.saving import save_model  # which knows all estimators
-
-        check_is_fitted(self)
-        save_model(self, path, about)
-
     def _hold_out(self, edges: Edges, labels: Array, rows: Array) -> tuple[Array, Array]:
         """Return masks of the edges to train on and of those to validate with."""
         seed = check_random_state(self.random_state).randint(2**31 - 1)
@@ -379,51 +344,6 @@ class KronEstimator(BaseEstimator):
     def _sees_products_only(self) -> bool:
         """Whether the features of a vertex count only in products with those of its partner."""
         return all(isinstance(kernel, Linear) or kernel == "linear" for kernel in (self.start_kernel, self.end_kernel))
-
-    # Predicting
-
-    def _decide(self, X: Any) -> Array:
-        """Return the real-valued predictions for edges."""
-        check_is_fitted(self)
-        edges = as_edges(self, X, reset=False)
-        predictor: Predictor = self._predictor
-        return predictor.predict(edges) + self.intercept_
-
-    def iter_grid(self, start_features: Any, end_features: Any) -> Iterator[tuple[slice, slice, Array]]:
-        """Yield the predictions for every pair of vertices block by block, where all of them would not fit into memory.
-
-        Each block comes with the rows and columns of the grid that it fills.
-        """
-        check_is_fitted(self)
-        predictor: Predictor = self._predictor
-        start, end = predictor.start.table(start_features), predictor.end.table(end_features)
-        for rows, cols, block in predictor.blocks(start, end):
-            yield rows, cols, block + self.intercept_
-
-    def predict_grid(self, start_features: Any, end_features: Any) -> Array:
-        """Return the real-valued predictions for every pair of a start and an end vertex, a row for each start vertex.
-
-        The vertices are given by their features (or rows of a precomputed kernel). It is computed in blocks.
-        """
-        check_is_fitted(self)
-        predictor: Predictor = self._predictor
-        return (
-            predictor.grid(predictor.start.table(start_features), predictor.end.table(end_features)) + self.intercept_
-        )
-
-    def top_k(self, start_features: Any, end_features: Any, k: int) -> tuple[Array, Array]:
-        """Return the k end vertices with the largest predictions for each start vertex, and the predictions.
-
-        End vertices are given by their positions in ``end_features``. Both arrays have a row for each start vertex, the
-        best first; equal predictions are in the order of the end vertices. The whole grid is never held.
-        """
-        check_is_fitted(self)
-        predictor: Predictor = self._predictor
-        start, end = predictor.start.table(start_features), predictor.end.table(end_features)
-        if isinstance(k, bool) or not isinstance(k, Integral) or not 1 <= k <= len(end):
-            raise ValueError(f"k is {k!r}, but it must be an integer from 1 to the number of end vertices, {len(end)}")
-        which, scores = predictor.top_k(start, end, int(k))
-        return which, scores + self.intercept_
 
 
 def _resumed(step: FitStep, form: Form) -> Array:

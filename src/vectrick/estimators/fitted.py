@@ -1,0 +1,96 @@
+"""What a fitted model can do: predict edges, grids and the best of them, and go to a file."""
+
+from collections.abc import Iterator
+from numbers import Integral
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from vectrick.data import VertexTable
+from vectrick.estimators.inputs import as_edges
+from vectrick.estimators.predictor import Predictor
+
+Array = NDArray[Any]
+
+
+class FittedModel(BaseEstimator):
+    """The methods of a fitted estimator that are the same for all losses."""
+
+    _predictor: Predictor
+    intercept_: float
+
+    def _decide(self, X: Any) -> Array:
+        """Return the real-valued predictions for edges."""
+        check_is_fitted(self)
+        edges = as_edges(self, X, reset=False)
+        return self._predictor.predict(edges) + self.intercept_
+
+    def iter_grid(self, start_features: Any, end_features: Any) -> Iterator[tuple[slice, slice, Array]]:
+        """Yield the predictions for every pair of vertices block by block, where all of them would not fit into memory.
+
+        Each block comes with the rows and columns of the grid that it fills.
+        """
+        check_is_fitted(self)
+        predictor = self._predictor
+        start, end = predictor.start.table(start_features), predictor.end.table(end_features)
+        for rows, cols, block in predictor.blocks(start, end):
+            yield rows, cols, block + self.intercept_
+
+    def predict_grid(self, start_features: Any, end_features: Any) -> Array:
+        """Return the real-valued predictions for every pair of a start and an end vertex, a row for each start vertex.
+
+        The vertices are given by their features (or rows of a precomputed kernel). It is computed in blocks.
+        """
+        check_is_fitted(self)
+        predictor = self._predictor
+        return (
+            predictor.grid(predictor.start.table(start_features), predictor.end.table(end_features)) + self.intercept_
+        )
+
+    def top_k(self, start_features: Any, end_features: Any, k: int) -> tuple[Array, Array]:
+        """Return the k end vertices with the largest predictions for each start vertex, and the predictions.
+
+        End vertices are given by their positions in ``end_features``. Both arrays have a row for each start vertex, the
+        best first; equal predictions are in the order of the end vertices. The whole grid is never held.
+        """
+        check_is_fitted(self)
+        predictor = self._predictor
+        start, end = predictor.start.table(start_features), predictor.end.table(end_features)
+        if isinstance(k, bool) or not isinstance(k, Integral) or not 1 <= k <= len(end):
+            raise ValueError(f"k is {k!r}, but it must be an integer from 1 to the number of end vertices, {len(end)}")
+        which, scores = predictor.top_k(start, end, int(k))
+        return which, scores + self.intercept_
+
+    @property
+    def start_table_(self) -> VertexTable:
+        """The start vertices of the table that the model was trained with, those that did not train included."""
+        check_is_fitted(self)
+        return self._predictor.start.known
+
+    @property
+    def end_table_(self) -> VertexTable:
+        """The end vertices of the table that the model was trained with, those that did not train included."""
+        check_is_fitted(self)
+        return self._predictor.end.known
+
+    def save(self, path: Path | str, *, about: dict[str, Any] | None = None) -> None:
+        """Write the fitted model to one file that `vectrick.load` and the command line read.
+
+        It is a safetensors file with the parameters, the kernels, the vertex tables with their ids, and a summary of
+        the training in a JSON header; no part of it is code. A file of that name is replaced once the new one is
+        complete, so that a crash leaves the old one or the new one. Kernels that are functions cannot be saved.
+
+        Parameters
+        ----------
+        path : path
+            The file, usually with the ending ".vt".
+        about : dict, optional
+            Anything that JSON can hold, to find again as ``about_`` of the loaded model.
+        """
+        from vectrick.estimators.saving import save_model  # which knows all estimators
+
+        check_is_fitted(self)
+        save_model(self, path, about)
