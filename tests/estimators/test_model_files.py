@@ -172,7 +172,7 @@ def test_other_bad_files(tmp_path):
     path.write_bytes(flipped)
     with pytest.raises(vt.ModelFileError, match="checksum"):
         vt.load(path)
-    container.write_container(path, "checkpoint", {}, {})
+    container.write_container(path, "checkpoint", {}, {"x": np.ones(1)})
     with pytest.raises(vt.ModelFileError, match="is a checkpoint, but a model was expected"):
         vt.load(path)
 
