@@ -35,6 +35,8 @@ _watching = False
 
 
 def _audit(event, arguments):
+    if event == "compile" and str(arguments[0]).startswith("b'def foo("):
+        return  # inspect.signature reads the signature of a built-in in this way, when scikit-learn asks for it
     if _watching and event in FORBIDDEN:
         _ran.append(f"{event} {arguments!r:.200}")
 

@@ -38,7 +38,9 @@ def reports(tmp_path_factory):
         names = {f"d{i}": name for i, name in enumerate(EVIL)}
         pd.read_csv(file).replace(names).to_csv(file, index=False)
     vectrick("fit", "values", "-o", "values.vt", "--report", "values.html", cwd=folder)
-    vectrick("fit", "evil", "-o", "evil.vt", "--report", "evil.html", "--loss", "logistic", cwd=folder)
+    vectrick(
+        "fit", "evil", "-o", "evil.vt", "--report", "evil.html", "--loss", "logistic", "--baselines", "none", cwd=folder
+    )
     tuning = ["--kernel", "linear", "--alphas", "1", "--folds", "2", "--jobs", "1", "--max-iter", "10"]
     vectrick("tune", "values", *tuning, "--report", "tuned.html", cwd=folder)
     return folder
@@ -66,10 +68,10 @@ class Opened:
 
 PAGES = {
     "demo": ["comparison", "history", "matrix", "recall", "roc", "settings"],
-    "ki": ["history", "matrix", "recall", "roc", "settings"],
-    "values": ["history", "matrix", "measured", "settings"],
+    "ki": ["comparison", "history", "matrix", "recall", "roc", "settings"],
+    "values": ["comparison", "history", "matrix", "measured", "settings"],
     "evil": ["calibration", "history", "matrix", "recall", "roc", "settings"],
-    "tuned": ["history", "matrix", "measured", "settings"],
+    "tuned": ["comparison", "history", "matrix", "measured", "settings"],
 }
 
 

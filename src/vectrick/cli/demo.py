@@ -33,7 +33,8 @@ def run(
 
     import vectrick as vt
     from vectrick._files import check_output
-    from vectrick.cli.evaluate import QUICK, cross_validate, show_evaluation
+    from vectrick.cli.baselines import QUICK, named_baselines
+    from vectrick.cli.evaluate import cross_validate, show_evaluation
     from vectrick.cli.training import hold_out, train
     from vectrick.report import check_plotly, fit_report
 
@@ -51,7 +52,7 @@ def run(
     summarise(out, trained)
     trained.model.save(output)
     out.say("\nThree settings by cross-validation, beside trees on the same numbers and the vertices' own means:\n")
-    others = {name: vt.baselines()[name] for name in QUICK}
+    others = named_baselines(QUICK)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the number of iterations was chosen
         rows = cross_validate(out, _fixed(estimator, trained), data, y, ["both", "start", "neither"], others, (3, 1, 0))

@@ -5,14 +5,13 @@ from typing import Annotated, Any
 
 import typer
 
+from vectrick.cli.baselines import HELP, QUICK, named_baselines, some_of
 from vectrick.cli.command import command_line
 from vectrick.cli.fit import NEW
 from vectrick.cli.options import DataOptions, ModelOptions
 from vectrick.cli.output import Output
 
 EXAMPLE = "vectrick evaluate gpcr --report gpcr_evaluation.html"
-
-QUICK = ("boosted trees", "vertex mean")
 
 
 def run(
@@ -24,14 +23,10 @@ def run(
     ] = "both,start,end,neither",
     folds: Annotated[int, typer.Option("--folds", help="Parts of the vertices of each side; 3 makes 3 x 3 folds.")] = 3,
     repeats: Annotated[int, typer.Option("--repeats", help="How often to divide the vertices anew.")] = 1,
-    baselines: Annotated[
-        str,
-        typer.Option("--baselines", help="none, all, or some of 'SGD hinge', 'SGD logistic', 'KNN', 'LIBSVM', 'boosted "
-                     "trees', 'vertex mean', with commas between."),
-    ] = ",".join(QUICK),
+    baselines: Annotated[str, typer.Option("--baselines", help=HELP)] = QUICK,
     report: Annotated[Path | None, typer.Option("--report", help="A page about it to write, .html.")] = None,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace a file that exists.")] = False,
-) -> None:  # fmt: skip
+) -> None:
     """Cross-validate a model in the four settings of pairwise learning, beside baselines on the same folds.
 
     A random split of the edges says little about new vertices. "both" tests edges between vertices that no training
@@ -45,8 +40,8 @@ def run(
 
         check_output(report, force)
         check_plotly()
-    asked = _names(settings, "--settings", list(NEW))
-    others = _baselines(baselines)
+    asked = some_of(settings, "--settings", list(NEW))
+    others = named_baselines(baselines)
     dataset = data.read()
     out.note(f"{dataset.X}, read in {out.seconds:.1f} s")
     estimator, y = model.estimator(dataset), model.labels(dataset)
@@ -109,22 +104,3 @@ def show_evaluation(out: Output, rows: Any) -> None:
     out.result |= {"scoring": scoring, "evaluation": found}
     table = [[f"{one['setting']} new", *list(one.values())[1:]] for one in found]
     out.table(["test edges", "method", scoring, "spread", "lowest", "highest", "folds", "seconds"], table)
-
-
-def _names(text: str, option: str, allowed: list[str]) -> list[str]:
-    names = [name.strip() for name in text.split(",") if name.strip()]
-    for name in names:
-        if name not in allowed:
-            raise ValueError(f"{option} has {name!r}, but it must be some of {', '.join(allowed)}")
-    if not names:
-        raise ValueError(f"{option} is empty, but it must be some of {', '.join(allowed)}")
-    return names
-
-
-def _baselines(text: str) -> dict[str, Any]:
-    import vectrick as vt
-
-    known = vt.baselines()
-    if text in ("none", "all"):
-        return known if text == "all" else {}
-    return {name: known[name] for name in _names(text, "--baselines", list(known))}

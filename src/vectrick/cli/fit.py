@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from vectrick.cli.baselines import HELP, QUICK, beside_baselines, named_baselines
 from vectrick.cli.command import Interrupted, command_line
 from vectrick.cli.options import DataOptions, ModelOptions
 from vectrick.cli.output import Output
@@ -25,6 +26,9 @@ def run(
     model: ModelOptions,
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write the model to.")] = Path("model.vt"),
     report: Annotated[Path | None, typer.Option("--report", help="A page about the model to write, .html.")] = None,
+    baselines: Annotated[
+        str, typer.Option("--baselines", help=f"For the report: {HELP[0].lower() + HELP[1:]}")
+    ] = QUICK,
     refit: Annotated[
         bool, typer.Option("--refit", help="Train again on all edges, for as many iterations as were best.")
     ] = False,
@@ -49,6 +53,7 @@ def run(
     if resume and checkpoint is None:
         raise ValueError("--resume is given, but there is no --checkpoint to go on from")
     state = None if checkpoint is None else Checkpoint(checkpoint, resume, force)
+    others = {} if report is None else named_baselines(baselines)
     dataset = data.read()
     reading = out.seconds
     out.note(f"{dataset.X}, read in {reading:.1f} s")
@@ -65,7 +70,8 @@ def run(
     if report is not None:
         from vectrick.report import fit_report
 
-        fit_report(trained, command_line(), out.warnings).write(report)
+        rows = None if trained.is_interrupted else beside_baselines(trained, others, out)
+        fit_report(trained, command_line(), out.warnings, evaluation=rows).write(report)
         out.result["report"] = str(report)
         out.say(f"report written to {report}")
     out.result["seconds"] = {**trained.seconds, "total": out.seconds}

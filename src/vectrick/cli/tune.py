@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from vectrick.cli.baselines import QUICK, beside_baselines, named_baselines
 from vectrick.cli.command import command_line
 from vectrick.cli.options import DEFAULT_KERNEL, DataOptions, KernelOptions
 from vectrick.cli.output import Output
@@ -157,6 +158,7 @@ def _report(out: Output, data: Any, y: Any, found: Any, score: Any, path: Path, 
 
     estimator = clone(found.model).set_params(n_iter_no_change=10**6)  # as many iterations as were chosen
     trained = train(estimator, data, y, hold_out(data, 0.25, seed), out)
-    fit_report(trained, command_line(), out.warnings, tuning=(found, score)).write(path)
+    rows = beside_baselines(trained, named_baselines(QUICK), out)
+    fit_report(trained, command_line(), out.warnings, evaluation=rows, tuning=(found, score)).write(path)
     out.result["report"] = str(path)
     out.say(f"report written to {path}")

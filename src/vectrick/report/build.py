@@ -230,18 +230,28 @@ def _settings_section(report: Report, trained: Any) -> None:
 
 def _comparison_section(report: Report, rows: Any) -> None:
     section, scoring = report.section("Comparison with baselines"), _score_name(rows["scoring"].iloc[0])
+    grouped = rows.groupby(["setting", "method"], sort=False)
+    folded = bool((grouped.size() > 1).any())
     report.figures["comparison"] = figures.comparison(rows, NEW, scoring)
+    how = (
+        "Cross-validation: a dot is a fold, the line in a box is the median. The methods of a setting are compared on "
+        "the same folds. "
+        if folded
+        else "All methods trained on the training edges of this page, and are scored on the same held-out edges: one "
+        "split, so that small differences mean little (vectrick evaluate has more). "
+    )
     section.figure(
         "comparison",
-        "Cross-validation: a dot is a fold, the line in a box is the median. The methods of a setting are compared "
-        "on the same folds. “vertex mean” knows only which vertices have many positive edges: what is not better "
-        "than that has learned no interaction, and where both vertices are new it is at chance.",
+        how + "“vertex mean” knows only which vertices have many positive edges: what is not better than that has "
+        "learned no interaction, and where both vertices are new it is at chance.",
     )
     found = []
-    for (setting, method), some in rows.groupby(["setting", "method"], sort=False):
-        score, seconds = some["score"], some["fit"].sum() + some["predict"].sum()
-        found.append([NEW[setting], method, float(score.mean()), float(score.std()), len(some), float(seconds)])
-    section.table(["test edges", "method", f"mean {scoring}", "spread over folds", "folds", "seconds"], found)
+    for (setting, method), some in grouped:
+        score, seconds = some["score"], float(some["fit"].sum() + some["predict"].sum())
+        spread = [float(score.std()), len(some)] if folded else []
+        found.append([NEW[setting], method, float(score.mean()), *spread, seconds])
+    spread_columns = ["spread over folds", "folds"] if folded else []
+    section.table(["test edges", "method", f"mean {scoring}" if folded else scoring, *spread_columns, "seconds"], found)
 
 
 def _tuning_section(report: Report, found: Any, score: Any) -> None:

@@ -1,0 +1,75 @@
+"""Baselines beside a model, on the edges that it held out."""
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from vectrick.cli.output import Output
+
+if TYPE_CHECKING:
+    from vectrick.cli.training import Trained
+
+QUICK = "boosted trees,vertex mean"
+HELP = (
+    "Methods to compare with: none, all, or some of 'SGD hinge', 'SGD logistic', 'KNN', 'LIBSVM', 'boosted trees', "
+    "'vertex mean', with commas between."
+)
+
+
+def named_baselines(text: str) -> dict[str, Any]:
+    """Return the baselines that an option names."""
+    import vectrick as vt
+
+    known = vt.baselines()
+    if text in ("none", "all"):
+        return known if text == "all" else {}
+    return {name: known[name] for name in some_of(text, "--baselines", list(known))}
+
+
+def some_of(text: str, option: str, allowed: list[str]) -> list[str]:
+    """Return the names in a list with commas, each of them one that is allowed."""
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in allowed:
+            raise ValueError(f"{option} has {name!r}, but it must be some of {', '.join(allowed)}")
+    if not names:
+        raise ValueError(f"{option} is empty, but it must be some of {', '.join(allowed)}")
+    return names
+
+
+def beside_baselines(trained: "Trained", others: dict[str, Any], out: Output) -> Any:
+    """Train baselines on the same edges; return a pandas frame with a row for each setting and method.
+
+    One that fails, as for want of memory, is left out with a warning. Where there is nothing to compare, it is None.
+    """
+    import pandas as pd
+
+    from vectrick.model_selection.pairs import Pairs
+    from vectrick.model_selection.scorers import get_scorer, predictions
+
+    holdout, X, y = trained.holdout, trained.data.X, trained.y
+    if holdout is None or not trained.scores or not others:
+        return None
+    scoring = "auc" if trained.data.is_binary else "concordance"
+    scorer = get_scorer(scoring)
+    name, fit = type(trained.model).__name__, trained.seconds["training"]
+    rows = []
+
+    def judge(method: str, predict: Any, fit: float) -> None:
+        for new in trained.predictions:
+            edges, begin = X[holdout.tests[new]], time.perf_counter()
+            predicted = predict(new, edges)
+            seconds = time.perf_counter() - begin
+            score = scorer.score(y[holdout.tests[new]], predicted, Pairs.of(edges))
+            rows.append({"setting": new, "method": method, "score": score, "fit": fit, "predict": seconds})
+
+    judge(name, lambda new, edges: trained.predictions[new], fit)
+    with out.progress("baselines", len(others)) as bar:
+        for done, (method, baseline) in enumerate(others.items(), 1):
+            begin = time.perf_counter()
+            try:
+                model = baseline.fit(X[holdout.train], y[holdout.train])
+                judge(method, lambda new, edges, model=model: predictions(model, edges), time.perf_counter() - begin)
+            except (ValueError, MemoryError) as error:
+                out.warn(f"the baseline {method!r} failed: {error}")
+            bar.step(done, method)
+    return pd.DataFrame(rows).sort_values("setting", kind="stable").assign(scoring=scoring)
