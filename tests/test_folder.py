@@ -95,11 +95,39 @@ def test_new_vertices_by_the_names_of_their_columns(tmp_path):
         read_vertices(tmp_path / "new.csv", "start", "features", expected=["weight", "mass"])
 
 
-@pytest.mark.parametrize("labels", [["yes", "no", "no", "yes"], [True, False, False, True], [0, 1, 1, 0]])
-def test_two_classes_of_any_kind(tmp_path, labels):
-    data = read_dataset(write(tmp_path, edges=EDGES.assign(label=labels)))
-    assert data.is_binary
-    assert data.y.tolist() == labels
+@pytest.mark.parametrize(
+    ("labels", "positive", "y", "classes"),
+    [
+        (["yes", "no", "no", "yes"], None, [1, -1, -1, 1], ("no", "yes")),
+        (["active", "inactive", "inactive", "active"], None, [1, -1, -1, 1], ("inactive", "active")),
+        (["b", "a", "a", "b"], None, [1, -1, -1, 1], ("a", "b")),
+        (["b", "a", "a", "b"], "a", [-1, 1, 1, -1], ("b", "a")),
+        ([True, False, False, True], None, [1, -1, -1, 1], ("false", "true")),
+        ([0, 1, 1, 0], None, [0, 1, 1, 0], ("0", "1")),
+        ([0, 1, 1, 0], "0", [1, -1, -1, 1], ("1", "0")),
+        ([2.5, 1, 1, 2.5], "2.5", [2.5, 1, 1, 2.5], ("1", "2.5")),
+        ([1, 2, 3, 4], None, [1, 2, 3, 4], None),
+    ],
+)
+def test_classes_of_any_kind(tmp_path, labels, positive, y, classes):
+    data = read_dataset(write(tmp_path, edges=EDGES.assign(label=labels)), positive=positive)
+    assert data.y.tolist() == y
+    assert data.classes == classes
+    assert data.is_binary == (classes is not None)
+
+
+def test_a_positive_class_that_is_not_there(tmp_path):
+    with pytest.raises(ValueError, match="--positive is 'maybe', but column 'label' has the classes '-1', '1'"):
+        read_dataset(write(tmp_path), positive="maybe")
+    with pytest.raises(ValueError, match="--positive is '1', but column 'label' has numbers"):
+        read_dataset(write(tmp_path, edges=EDGES.assign(label=[1, 2, 3, 4])), positive="1")
+
+
+def test_columns_of_ids_by_name(tmp_path):
+    write(tmp_path, start_features=STARTS.rename(columns={"id": "compound"}))
+    with pytest.raises(ValueError, match=r"has no column 'id'.*--start-id-column chooses another name"):
+        read_dataset(tmp_path)
+    assert read_dataset(tmp_path, start_id_column="compound").X.start.tolist() == [2, 1, 1, 0]
 
 
 def test_one_vertex_set(tmp_path):
@@ -173,7 +201,7 @@ BAD = {
     "words for labels": (
         "edges.csv",
         lines(EDGES.assign(label=list("abcd"))),
-        "column 'label' has 4 different words ('a', 'b', 'c', 'd')",
+        "column 'label' has the words 'a', 'b', 'c', 'd' (4 different ones)",
     ),
     "a word among labels": (
         "edges.csv",

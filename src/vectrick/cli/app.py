@@ -1,5 +1,6 @@
 """The application: all commands by name, and how it ends when something goes wrong."""
 
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -52,4 +53,6 @@ def _terminate(number: int, frame: Any) -> NoReturn:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; ``arguments`` are those of the process by default."""
     signal.signal(signal.SIGTERM, _terminate)
+    # Threads of OpenMP (trees among the baselines) that spin while they wait crawl where something else is running.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     app(list(arguments) if arguments is not None else sys.argv[1:], prog_name="vectrick")

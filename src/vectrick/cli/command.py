@@ -151,12 +151,13 @@ def _read_config(context: typer.Context, path: Path | None) -> Path | None:
     own = content.pop(str(context.info_name), {})
     top = {key: value for key, value in content.items() if not (key in known and isinstance(value, dict))}
     everything = set().union(*known.values())
+    many = {one.name for one in context.command.params if getattr(one, "multiple", False) or one.nargs == -1}
     found: dict[str, Any] = {}
     for values, allowed in ((top, everything), (own, known.get(str(context.info_name), set()))):
         for key, value in values.items():
             name = key.replace("-", "_")
             if name not in allowed or name == "config":
                 raise typer.BadParameter(f"{path} has {key!r}, but there is no option --{key.replace('_', '-')}")
-            found[name] = value
+            found[name] = [value] if name in many and not isinstance(value, list) else value
     context.default_map = {**(context.default_map or {}), **found}
     return path

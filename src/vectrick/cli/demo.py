@@ -18,7 +18,7 @@ def run(
     out: Output,
     report: Annotated[Path, typer.Option("--report", help="The page to write, .html.")] = Path("vectrick_demo.html"),
     output: Annotated[Path, typer.Option("--output", "-o", help="The file for the model.")] = Path("vectrick_demo.vt"),
-    small: Annotated[bool, typer.Option("--small", help="A smaller graph, for a quick look.")] = False,
+    small: Annotated[bool, typer.Option("--small", help="A graph too small to learn, for tests.", hidden=True)] = False,
     force: Annotated[bool, typer.Option("--force/--no-force", "-f", help="Replace files of an earlier demo.")] = True,
 ) -> None:
     """Train, validate and report on built-in data, in under a minute.
@@ -36,11 +36,10 @@ def run(
     from vectrick.cli.baselines import QUICK, named_baselines
     from vectrick.cli.evaluate import cross_validate, show_evaluation
     from vectrick.cli.training import hold_out, train
-    from vectrick.report import check_plotly, fit_report
+    from vectrick.report import check_report, fit_report
 
-    for path in (report, output):
-        check_output(path, force)
-    check_plotly()
+    check_output(output, force)
+    check_report(report, force)
     data = _checker(_SMALL if small else _SIZE)
     X, y = data.X, data.y
     out.say("The Checker graph of the paper: +1 where the numbers of both vertices are even or both odd; a fifth of")

@@ -33,18 +33,15 @@ def run(
     edge has, "start" and "end" those with one such vertex, "neither" new edges between known vertices. Early stopping
     holds out vertices of the training folds.
     """
-    from vectrick._files import check_output
-
     if report is not None:
-        from vectrick.report import check_plotly
+        from vectrick.report import check_report
 
-        check_output(report, force)
-        check_plotly()
+        check_report(report, force)
     asked = some_of(settings, "--settings", list(NEW))
     others = named_baselines(baselines)
     dataset = data.read()
     out.note(f"{dataset.X}, read in {out.seconds:.1f} s")
-    estimator, y = model.estimator(dataset), model.labels(dataset)
+    estimator, y = model.estimator(dataset), dataset.y
     rows = cross_validate(out, estimator, dataset, y, asked, others, (folds, repeats, model.seed))
     show_evaluation(out, rows)
     if report is not None:
@@ -85,7 +82,7 @@ def cross_validate(
 
 
 def show_evaluation(out: Output, rows: Any) -> None:
-    """Print the mean and the spread over folds of each method in each setting."""
+    """Print the mean and the spread (standard deviation) over folds of each method in each setting."""
     scoring = rows["scoring"].iloc[0]
     grouped = rows.groupby(["setting", "method"], sort=False)
     found = [
@@ -97,10 +94,14 @@ def show_evaluation(out: Output, rows: Any) -> None:
             "lowest": float(some["score"].min()),
             "highest": float(some["score"].max()),
             "folds": len(some),
+            "scores": some["score"].tolist(),
             "seconds": float(some["fit"].sum() + some["predict"].sum()),
         }
         for (setting, method), some in grouped
     ]
     out.result |= {"scoring": scoring, "evaluation": found}
-    table = [[f"{one['setting']} new", *list(one.values())[1:]] for one in found]
+    table = [
+        [f"{one['setting']} new", *(value for name, value in one.items() if name not in ("setting", "scores"))]
+        for one in found
+    ]
     out.table(["test edges", "method", scoring, "spread", "lowest", "highest", "folds", "seconds"], table)

@@ -44,12 +44,14 @@ def run(
     model is for vertices that it has never seen; --refit then trains on all edges. Ctrl-C keeps the best model so far.
     """
     from vectrick._files import check_output
+    from vectrick.cli.info import dataset_warnings
     from vectrick.cli.training import Checkpoint, hold_out, train, train_on_all
 
     check_output(output, force)
     if report is not None:
-        check_output(report, force)
-        _check_report()
+        from vectrick.report import check_report
+
+        check_report(report, force)
     if resume and checkpoint is None:
         raise ValueError("--resume is given, but there is no --checkpoint to go on from")
     state = None if checkpoint is None else Checkpoint(checkpoint, resume, force)
@@ -57,12 +59,17 @@ def run(
     dataset = data.read()
     reading = out.seconds
     out.note(f"{dataset.X}, read in {reading:.1f} s")
-    estimator, y = model.estimator(dataset), model.labels(dataset)
+    for warning in dataset_warnings(dataset, model.standardize):
+        out.warn(warning)
+    estimator, y = model.estimator(dataset), dataset.y
     holdout = None if model.no_early_stopping else hold_out(dataset, model.validation_fraction, model.seed)
     trained = train(estimator, dataset, y, holdout, out, state)
     trained.seconds["reading"] = reading
-    if refit and holdout is not None and not trained.is_interrupted:
-        train_on_all(trained, out)
+    if refit and holdout is not None:
+        if trained.is_interrupted:
+            out.warn("training was interrupted, so that --refit was left out")
+        else:
+            train_on_all(trained, out)
     trained.model.save(output, about=_about(trained))
     summarise(out, trained)
     out.result["model"] = str(output)
@@ -76,23 +83,25 @@ def run(
         out.say(f"report written to {report}")
     out.result["seconds"] = {**trained.seconds, "total": out.seconds}
     if trained.is_interrupted:
-        raise Interrupted(f"interrupted: {output} is the best model of {trained.model.n_iter_} iterations")
-
-
-def _check_report() -> None:
-    from vectrick.report import check_plotly
-
-    check_plotly()
+        raise Interrupted(
+            f"interrupted: {output} holds the best model so far, that of iteration {trained.model.n_iter_}"
+        )
 
 
 def summarise(out: Output, trained: Any) -> None:
     """Say what was trained, how it ended, and how good it is."""
-    model = trained.model
-    ended = "converged" if model.solution_.converged else model.solution_.reason
+    from vectrick.kernels.text import format_kernel
+
+    model, data = trained.model, trained.data
     out.result |= {
         "estimator": type(model).__name__,
-        "parameters": {name: str(value) for name, value in model.get_params(deep=False).items()},
-        "edges": len(trained.data.X),
+        "parameters": {
+            name: format_kernel(value) if name.endswith("_kernel") else value
+            for name, value in model.get_params(deep=False).items()
+        },
+        "edges": len(data.X),
+        "trained_edges": len(data.X) if trained.is_refitted else trained.n_trained,
+        "positive": None if data.classes is None else data.classes[1],
         "iterations": model.n_iter_,
         "converged": model.solution_.converged,
         "reason": model.solution_.reason,
@@ -100,14 +109,27 @@ def summarise(out: Output, trained: Any) -> None:
         "scoring": trained.scoring,
         "scores": dict(trained.scores),
     }
-    made = len(trained.history.get("iteration", [])) or model.n_iter_
-    kept = f"iteration {model.n_iter_} of {made}" if made > 1 else "one step"
-    out.say(f"{type(model).__name__}: {kept}; {ended.partition('; the best was')[0]}")
+    made = len(trained.history.get("iteration", []))
+    kept = f"kept iteration {model.n_iter_} of the {made} that were made" if made > 1 else "one step"
+    out.say(
+        f"{type(model).__name__}: {kept}; it ended because: {model.solution_.reason.partition('; the best was')[0]}"
+    )
+    kernels = [format_kernel(model.start_kernel), format_kernel(model.end_kernel)]
+    rows = [" of the rows of the kernel matrix" * (kind == "kernel" and text != "precomputed")
+            for kind, text in zip((data.kinds["start"], data.kinds["end"]), kernels, strict=True)]  # fmt: skip
+    out.say(f"start kernel: {kernels[0]}{rows[0]}; end kernel: {kernels[1]}{rows[1]}")
+    if data.classes is not None:
+        share = float((trained.y == trained.y.max()).mean())
+        out.say(f"positive label: {data.classes[1]} ({100 * share:.3g} % of the edges), the other: {data.classes[0]}")
     if trained.scores:
         out.table(
             ["held-out edges", "edges", trained.scoring],
             [[NEW[new], len(trained.holdout.tests[new]), score] for new, score in trained.scores.items()],
         )
+    if trained.is_refitted:
+        out.say(f"the model was trained again on all {len(data.X)} edges")
+    elif trained.n_trained < len(data.X):
+        out.say(f"trained on {trained.n_trained} of {len(data.X)} edges; --refit then trains on all of them")
     out.detail(f"form: {model.form_}, {model.form_reason_}")
 
 
@@ -116,11 +138,12 @@ def _about(trained: Any) -> dict[str, Any]:
     X = trained.data.X
     return {
         "edges": len(X),
+        "trained_edges": len(X) if trained.is_refitted else trained.n_trained,
         "start_vertices": len(X.start_table),
         "end_vertices": len(X.end_table),
         "files": {name: path.name for name, path in trained.data.files.items()},
         "label": trained.data.label,
+        "classes": trained.data.classes,
         "scoring": trained.scoring,
         "scores": trained.scores,
-        "trained_on_all": trained.is_refitted,
     }

@@ -10,6 +10,7 @@ from vectrick.cli.output import Output, shown
 
 EXAMPLE = "vectrick info gpcr"
 
+_UNEVEN = 100  # times that one column varies more than another
 _LARGEST_RANK = 3000  # vertices up to which the rank of a kernel is computed
 
 
@@ -25,7 +26,9 @@ def run(
     For a data set: vertices, edges, density, labels, degrees, the ranks of kernels, how a training step would be
     computed, and warnings (repeated edges, ids without features, copies of vertices). DATA is a folder or a model file.
     """
-    if data.data is not None and data.data.is_file():
+    from vectrick.data.files import ENDINGS
+
+    if data.data is not None and data.data.is_file() and not data.data.name.endswith(ENDINGS):
         _model_info(out, data.data)
         return
     dataset = data.read(drop_unknown=True)
@@ -55,10 +58,9 @@ def describe(data: Any, ranks: bool = True) -> dict[str, Any]:
         "density": pairs / max(1, used[0] * used[1]),
     }
     if data.is_binary:
-        values, counts = np.unique(y, return_counts=True)
-        facts["labels"] = {
-            f"{value:g}" if y.dtype.kind == "f" else str(value): int(n) for value, n in zip(values, counts, strict=True)
-        }
+        n_positive = int((y == y.max()).sum())
+        facts["labels"] = {data.classes[1]: n_positive, data.classes[0]: len(y) - n_positive}
+        facts["positive_label"] = data.classes[1]
     else:
         low, middle, high = np.quantile(y, [0, 0.5, 1])
         facts["labels"] = {"lowest": float(low), "median": float(middle), "highest": float(high)}
@@ -90,7 +92,7 @@ def plan_of(X: Any) -> str:
     return f"{plan.path}: {format_seconds(plan.seconds)} and {format_bytes(plan.memory)} for a product with all edges"
 
 
-def dataset_warnings(data: Any) -> list[str]:
+def dataset_warnings(data: Any, standardized: bool = False) -> list[str]:
     """Return what to beware of."""
     import numpy as np
 
@@ -110,11 +112,34 @@ def dataset_warnings(data: Any) -> list[str]:
                 f"{copies} {side} vertices have the same features as another one: in a fold where one of them trains, "
                 "the other is not new (leakage)"
             )
+        scale = None if standardized or data.kinds[side] == "kernel" else _scales(table)
+        if scale is not None:
+            found.append(scale)
     if data.is_binary:
         rare = min(np.unique(y, return_counts=True)[1])
         if rare < 50:
             found.append(f"there are only {rare} edges of the rarer class, so scores will vary much between folds")
     return found
+
+
+def _scales(table: Any) -> str | None:
+    """Return a warning where some columns of a table outweigh others by far."""
+    import numpy as np
+    from scipy.sparse import issparse
+
+    if issparse(table.features) or table.columns is None:
+        return None
+    spread = table.features.std(axis=0)
+    if not (spread > 0).any():
+        return None
+    spread = np.where(spread > 0, spread, np.nan)
+    low, high = int(np.nanargmin(spread)), int(np.nanargmax(spread))
+    if spread[high] < _UNEVEN * spread[low]:
+        return None
+    return (
+        f"columns of {table.name} are of very different scales ({table.columns[high]!r} varies by {spread[high]:.3g}, "
+        f"{table.columns[low]!r} by {spread[low]:.3g}), so that the larger ones decide alone; --standardize scales them"
+    )
 
 
 def _copies(table: Any) -> int:
@@ -153,12 +178,14 @@ def _rank(table: Any, kind: str) -> str:
 def _model_info(out: Output, path: Path) -> None:
     import vectrick as vt
     from vectrick.backends.memory import format_bytes
+    from vectrick.cli.vertices import class_names
     from vectrick.kernels.text import format_kernel
 
     model = vt.load(path)
     predictor = model._predictor
     facts: dict[str, Any] = {
-        "file": f"{path}, {format_bytes(path.stat().st_size)}",
+        "file": path,
+        "size": format_bytes(path.stat().st_size),
         "estimator": type(model).__name__,
         "start_kernel": format_kernel(predictor.start.kernel),
         "end_kernel": format_kernel(predictor.end.kernel),
@@ -174,8 +201,9 @@ def _model_info(out: Output, path: Path) -> None:
         "coefficients": len(predictor.coefficients),
         "about": model.about_,
     }
-    if hasattr(model, "classes_"):
-        facts["classes"] = model.classes_.tolist()
+    classes = class_names(model)
+    if classes is not None:
+        facts["positive_label"] = classes[1]
     out.result |= facts
     out.table(["", ""], [[name.replace("_", " "), _text(value)] for name, value in facts.items()])
 

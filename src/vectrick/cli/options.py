@@ -60,6 +60,15 @@ class DataOptions:
     start_column: Annotated[str, _data("--start-column", help="The column of edges with start ids.")] = "start"
     end_column: Annotated[str, _data("--end-column", help="The column of edges with end ids.")] = "end"
     label_column: Annotated[str, _data("--label-column", help="The column of edges with labels.")] = "label"
+    positive: Annotated[
+        str | None, _data("--positive", help="Which of two labels is the positive one.", show_default="the larger one")
+    ] = None
+    start_id_column: Annotated[
+        str | None, _data("--start-id-column", help="The column of ids in the start table.", show_default="id")
+    ] = None
+    end_id_column: Annotated[
+        str | None, _data("--end-id-column", help="The column of ids in the end table.", show_default="id")
+    ] = None
 
     def read(self, **more: Any) -> "Dataset":
         """Return the data."""
@@ -82,14 +91,20 @@ class VertexOptions:
     end_features: Annotated[Path | None, _data("--end-features", help="New end vertices, in the same way.")] = None
     start_column: Annotated[str, _data("--start-column", help="The column of edges with start ids.")] = "start"
     end_column: Annotated[str, _data("--end-column", help="The column of edges with end ids.")] = "end"
+    start_id_column: Annotated[
+        str | None, _data("--start-id-column", help="The column of ids in --start-features.", show_default="id")
+    ] = None
+    end_id_column: Annotated[
+        str | None, _data("--end-id-column", help="The column of ids in --end-features.", show_default="id")
+    ] = None
 
     def tables(self, model: Any, only_new: bool = False) -> tuple[Any, Any]:
         """Return the tables of both sides; ``only_new`` leaves out those known to the model where there is a file."""
         from vectrick.cli.vertices import vertex_table
 
         return (
-            vertex_table(model, "start", self.start_features, self.start_column, only_new),
-            vertex_table(model, "end", self.end_features, self.end_column, only_new),
+            vertex_table(model, "start", self.start_features, (self.start_id_column, self.start_column), only_new),
+            vertex_table(model, "end", self.end_features, (self.end_id_column, self.end_column), only_new),
         )
 
 
@@ -116,6 +131,11 @@ class KernelOptions:
         from vectrick.kernels import Precomputed, Standardized
         from vectrick.kernels.text import parse_kernel
 
+        if text.endswith((".csv", ".gz", ".parquet")):
+            raise ValueError(
+                f"--{side}-kernel is {text!r}, which is a file, but it must be a kernel such as 'gaussian'; name the "
+                f"file of a kernel matrix with --{side}-matrix"
+            )
         found = parse_kernel(text, f"--{side}-kernel")
         table = data.X.start_table if side == "start" else data.X.end_table
         if isinstance(found, Precomputed):
@@ -198,14 +218,6 @@ class ModelOptions(KernelOptions):
             "early_stopping": not self.no_early_stopping, "n_threads": self.threads, "random_state": self.seed,
         }  # fmt: skip
         return kind(start, end, **special, **given, **changes)
-
-    def labels(self, data: "Dataset") -> Any:
-        """Return the labels as the loss takes them: numbers, where it is not one of classes."""
-        import numpy as np
-
-        if self.settled_loss(data) in (Loss.svm, Loss.hinge, Loss.logistic) or data.y.dtype.kind == "f":
-            return data.y
-        return np.where(data.y == np.unique(data.y)[1], 1.0, -1.0)
 
     def settled_loss(self, data: "Dataset") -> Loss:
         """Return the loss, where it is chosen by the labels."""

@@ -1,6 +1,7 @@
 """What a command says: progress and messages on standard error, the result on standard output, also as JSON."""
 
 import json
+import re
 import sys
 import time
 import warnings
@@ -29,6 +30,7 @@ class Output:
         self.command, self.as_json, self.quiet, self.verbose = command, as_json, quiet, verbose
         self.result: dict[str, Any] = {}
         self.warnings: list[str] = []
+        self._said: set[str] = set()
         self.begin = time.perf_counter()
 
     @property
@@ -47,8 +49,10 @@ class Output:
             self.note(text)
 
     def warn(self, text: str) -> None:
-        """Say that something may be wrong."""
-        if text not in self.warnings:
+        """Say that something may be wrong, once: the same words with other numbers, as of other folds, say no more."""
+        key = re.sub(r"\d", "", text)
+        if key not in self._said:
+            self._said.add(key)
             self.warnings.append(text)
             self.note(f"warning: {text}")
 

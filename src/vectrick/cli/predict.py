@@ -26,9 +26,10 @@ def run(
 ) -> None:
     """Predict edges with a trained model and write them to a file with the columns start, end and score.
 
-    The larger the score, the more likely the edge has the larger label; logistic models add a probability. Vertices
-    that the model knows need no features. With --grid, the vertices are those of the files that are named, else those
-    that the model knows. Results are written as they are made, so that they may be larger than memory.
+    The larger the score, the more likely the edge is positive, or the larger its value. Logistic models add a
+    probability, and lists of edges get the predicted label. Vertices that the model knows need no features. With
+    --grid, the vertices are those of the files that are named, else those that the model knows. Results are written as
+    they are made, so that they may be larger than memory.
     """
     import vectrick as vt
     from vectrick.cli.writing import check_table_output
@@ -68,12 +69,12 @@ def _predict_grid(out: Output, model: Any, start: Any, end: Any, output: Path) -
 def _predict_edges(
     out: Output, model: Any, start: Any, end: Any, edges: Path, output: Path, columns: tuple[str, str]
 ) -> int:
-    from vectrick.cli.vertices import ids_of
+    from vectrick.cli.vertices import class_names, ids_of
     from vectrick.cli.writing import named, table_writer
     from vectrick.data import Edges
     from vectrick.data.folder import read_pairs
 
-    source = read_pairs(edges, *columns)
+    source, names = read_pairs(edges, *columns), class_names(model)
     ids = ids_of(start), ids_of(end)
     done = 0
     with out.progress("predicting", None) as bar, table_writer(output) as write:
@@ -85,8 +86,8 @@ def _predict_edges(
             X = Edges._of(rows[0], rows[1], start, end)
             scores = model._decide(X)
             made = {"start": named(ids[0], rows[0]), "end": named(ids[1], rows[1]), **_columns(model, scores)}
-            if hasattr(model, "classes_"):
-                made["label"] = _labels(model, scores)
+            if names is not None:
+                made["label"] = _labels(names, scores)
             write(made)
             done += len(X)
             bar.step(done)
@@ -102,8 +103,8 @@ def _columns(model: Any, scores: Any) -> dict[str, Any]:
     return {"score": scores} if chance is None else {"score": scores, "probability": chance}
 
 
-def _labels(model: Any, scores: Any) -> Any:
+def _labels(names: tuple[str, str], scores: Any) -> Any:
     """Return the predicted classes as an Arrow array."""
     import pyarrow as pa
 
-    return pa.DictionaryArray.from_arrays(pa.array((scores > 0).astype("int32")), pa.array(model.classes_.tolist()))
+    return pa.DictionaryArray.from_arrays(pa.array((scores > 0).astype("int32")), pa.array(names))

@@ -20,16 +20,18 @@ def run(
     ] = None,
     end: Annotated[list[str] | None, typer.Option("--end", help="An end vertex, by its id; may be repeated.")] = None,
     top: Annotated[int, typer.Option("--top", "-n", help="How many partners to show for each.")] = 20,
+    lowest: Annotated[bool, typer.Option("--lowest", help="The smallest scores first, as for IC50.")] = False,
     edges: Annotated[
-        Path | None, typer.Option("--edges", help="Edges that are known, to be marked as such; a file with ids.")
+        Path | None, typer.Option("--edges", help="Edges that are known, to be marked with their labels.")
     ] = None,
+    label_column: Annotated[str, typer.Option("--label-column", help="The column of --edges with labels.")] = "label",
     new: Annotated[bool, typer.Option("--new", help="Leave out the edges that --edges knows.")] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="A file to write as well, .csv or .parquet.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace a file that exists.")] = False,
 ) -> None:
-    """Show the best end vertices for start vertices, or the best start vertices for end vertices.
+    """Show the end vertices with the largest scores for start vertices, or the start vertices for end vertices.
 
     Vertices are known to the model, or new ones of a file. Partners are all that the model knows, and those of a file.
     """
@@ -49,16 +51,18 @@ def run(
     side, other = (0, 1) if start else (1, 0)
     asked = start or end or []
     rows = _positions(tables[side], asked, ("start", "end")[side])
-    known = None if edges is None else _known(edges, vertices.start_column, vertices.end_column)
+    known = None if edges is None else _known(edges, (vertices.start_column, vertices.end_column), label_column)
     found = [
         line
         for name, row in zip(asked, rows, strict=True)
-        for line in _best(fitted, tables, side, row, name, top, known, new)
+        for line in _best(fitted, tables, side, row, name, top, known, new, lowest)
     ]
     columns = ["rank", ("start", "end")[side], ("start", "end")[other], "score"]
-    columns += ["probability"] * hasattr(fitted, "predict_proba") + ["known"] * (known is not None)
+    columns += ["probability"] * hasattr(fitted, "predict_proba") + ["label"] * (known is not None)
     out.result["ranking"] = [dict(zip(columns, line, strict=True)) for line in found]
     out.table(columns, found)
+    if not found:
+        out.say(f"nothing is left: {edges} knows every pair of these vertices")
     if output is not None:
         _write(output, columns, found)
         out.say(f"written to {output}")
@@ -75,16 +79,28 @@ def _positions(table: Any, asked: list[str], side: str) -> list[int]:
     return [place[vertex] for vertex in asked]
 
 
-def _known(path: Path, start_column: str, end_column: str) -> set[tuple[str, str]]:
+def _known(path: Path, columns: tuple[str, str], label: str) -> dict[tuple[str, str], str]:
+    """Return what is known of pairs: their labels, or "yes" where the file has none."""
     from vectrick.data.folder import read_pairs
 
-    source = read_pairs(path, start_column, end_column)
-    table = source.read([start_column, end_column], text=[start_column, end_column])
-    return set(zip(table.column(start_column).to_pylist(), table.column(end_column).to_pylist(), strict=True))
+    source = read_pairs(path, *columns)
+    wanted = [*columns, *([label] if label in source.columns else [])]
+    found = source.read(wanted, text=wanted)
+    words = [found.column(name).to_pylist() for name in wanted]
+    labels = words[2] if len(words) > 2 else ["yes"] * len(words[0])
+    return dict(zip(zip(words[0], words[1], strict=True), labels, strict=True))
 
 
 def _best(
-    model: Any, tables: Any, side: int, row: int, name: str, top: int, known: set[tuple[str, str]] | None, new: bool
+    model: Any,
+    tables: Any,
+    side: int,
+    row: int,
+    name: str,
+    top: int,
+    known: dict[tuple[str, str], str] | None,
+    new: bool,
+    lowest: bool,
 ) -> list[list[Any]]:
     """Return the lines of one vertex, the best partner first."""
     import numpy as np
@@ -99,16 +115,16 @@ def _best(
     )
     chance = probabilities(model, grid)
     lines: list[list[Any]] = []
-    for at in np.argsort(-grid, kind="stable"):
+    for at in np.argsort(grid if lowest else -grid, kind="stable"):
         partner = str(tables[1 - side].ids[at])
         line: list[Any] = [len(lines) + 1, name, partner, float(grid[at])]
         if chance is not None:
             line.append(float(chance[at]))
         if known is not None:
-            is_known = ((name, partner) if side == 0 else (partner, name)) in known
-            if new and is_known:
+            label = known.get((name, partner) if side == 0 else (partner, name))
+            if new and label is not None:
                 continue
-            line.append(is_known)
+            line.append("new" if label is None else label)
         lines.append(line)
         if len(lines) == top:
             break

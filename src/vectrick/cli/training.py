@@ -4,7 +4,7 @@ import hashlib
 import os
 import time
 import warnings
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +51,11 @@ class Trained:
     seconds: dict[str, float] = field(default_factory=dict)
     history: dict[str, list[Any]] = field(default_factory=dict)
     is_refitted: bool = False  # on all edges, after the scores
+
+    @property
+    def n_trained(self) -> int:
+        """The number of edges that the model was trained on before it was validated."""
+        return len(self.data.X) if self.holdout is None else len(self.holdout.train)
 
     @property
     def is_interrupted(self) -> bool:
@@ -117,8 +122,8 @@ def train(
         )
     made = Trained(model, data, y, holdout, score_name, history=model.history_)
     made.seconds["training"] = time.perf_counter() - begin
-    if checkpoint is not None and not made.is_interrupted:
-        checkpoint.remove()
+    if checkpoint is not None:
+        checkpoint.finish(made.is_interrupted)
     if holdout is not None:
         _judge(made, holdout)
     return made
@@ -172,6 +177,7 @@ class Checkpoint:
         self.path, self.resume = path, resume and path.exists()
         check_output(path, force or resume)
         self._key, self._written = "", time.perf_counter()
+        self._last: FitStep | None = None  # what is not written yet
         self._pause = float(os.environ.get("VECTRICK_CHECKPOINT_SECONDS", _PAUSE))
 
     def read(self, estimator: Any, X: Any, y: Array) -> "FitStep | None":
@@ -192,10 +198,15 @@ class Checkpoint:
 
     def write(self, step: "FitStep") -> None:
         """Write the state, unless it was written a moment ago."""
+        if time.perf_counter() >= self._written + self._pause:
+            self._write(step)
+            self._last = None
+        else:
+            self._last = replace(step, x=np.array(step.x))
+
+    def _write(self, step: "FitStep") -> None:
         from vectrick.estimators.container import write_container
 
-        if time.perf_counter() < self._written + self._pause:
-            return
         state = asdict(step)
         tensors = {"x": state.pop("x")}
         best = state.pop("best")
@@ -204,9 +215,12 @@ class Checkpoint:
         write_container(self.path, "checkpoint", {"key": self._key, "step": state}, tensors)
         self._written = time.perf_counter()
 
-    def remove(self) -> None:
-        """Remove the file of a fit that is complete."""
-        self.path.unlink(missing_ok=True)
+    def finish(self, interrupted: bool) -> None:
+        """Write the last state of a fit that was interrupted; remove the file of one that is complete."""
+        if not interrupted:
+            self.path.unlink(missing_ok=True)
+        elif self._last is not None:
+            self._write(self._last)
 
 
 def _fingerprint(estimator: Any, X: Any, y: Array) -> str:

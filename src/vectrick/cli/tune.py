@@ -44,24 +44,21 @@ def run(
     The score that counts is the nested one: in each outer fold everything is chosen inside the training edges, and the
     test edges join vertices that nothing has seen. The model that is written is chosen and trained on all edges.
     """
-    import numpy as np
-
     import vectrick as vt
     from vectrick._files import check_output
 
-    for path in (output, report):
-        if path is not None:
-            check_output(path, force)
+    if output is not None:
+        check_output(output, force)
     if report is not None:
-        from vectrick.report import check_plotly
+        from vectrick.report import check_report
 
-        check_plotly()
+        check_report(report, force)
     weights = _weights(alphas)
     dataset = data.read()
     out.note(f"{dataset.X}, read in {out.seconds:.1f} s")
     estimators = _estimators(losses, dataset, max_iter)
     pairs = _kernels(kernel, standardize, dataset)
-    y = dataset.y if dataset.y.dtype.kind == "f" else np.where(dataset.y == np.unique(dataset.y)[1], 1.0, -1.0)
+    y = dataset.y
     grid = {"start_kernel": [k for k, _ in pairs], "end_kernel": [g for _, g in pairs], "alpha": weights}
     cv = vt.VertexKFold(folds, folds, stratify=dataset.is_binary, random_state=seed)
     common: dict[str, Any] = {"n_jobs": jobs}
@@ -70,7 +67,7 @@ def run(
     found = _with_bar(out, "choosing", lambda: vt.vertex_search(estimators, dataset.X, y, grid, cv=cv, **common))
     _show(out, score, found)
     if output is not None:
-        found.model.save(output, about={"nested": None if score is None else score.mean, "scoring": found.scoring})
+        found.model.save(output, about=_about(dataset, found, score))
         out.result["model"] = str(output)
         out.say(f"model written to {output}")
     if report is not None:
@@ -144,6 +141,18 @@ def _show(out: Output, score: Any, found: Any) -> None:
         )
 
 
+def _about(data: Any, found: Any, score: Any) -> dict[str, Any]:
+    """Return what a model file says about the choice."""
+    nested = None if score is None else {"mean": score.mean, "spread": score.spread}
+    return {
+        "edges": len(data.X),
+        "label": data.label,
+        "classes": data.classes,
+        "scoring": found.scoring,
+        "nested": nested,
+    }
+
+
 def _plain(value: Any) -> Any:
     from vectrick.kernels.text import format_kernel
 
@@ -151,13 +160,18 @@ def _plain(value: Any) -> Any:
 
 
 def _report(out: Output, data: Any, y: Any, found: Any, score: Any, path: Path, seed: int) -> None:
+    import warnings
+
     from sklearn.base import clone
+    from sklearn.exceptions import ConvergenceWarning
 
     from vectrick.cli.training import hold_out, train
     from vectrick.report import fit_report
 
     estimator = clone(found.model).set_params(n_iter_no_change=10**6)  # as many iterations as were chosen
-    trained = train(estimator, data, y, hold_out(data, 0.25, seed), out)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the number of iterations was chosen
+        trained = train(estimator, data, y, hold_out(data, 0.25, seed), out)
     rows = beside_baselines(trained, named_baselines(QUICK), out)
     fit_report(trained, command_line(), out.warnings, evaluation=rows, tuning=(found, score)).write(path)
     out.result["report"] = str(path)

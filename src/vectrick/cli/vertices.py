@@ -9,8 +9,13 @@ from scipy.sparse import csr_array, issparse, vstack
 from vectrick.data import VertexTable
 
 
-def vertex_table(model: Any, side: str, path: Path | None, id_column: str, only_new: bool) -> VertexTable:
-    """Return the vertices of a side: those of a file, and unless ``only_new``, those that the model knows as well."""
+def vertex_table(
+    model: Any, side: str, path: Path | None, columns: tuple[str | None, str], only_new: bool
+) -> VertexTable:
+    """Return the vertices of a side: those of a file, and unless ``only_new``, those that the model knows as well.
+
+    ``columns`` are the name of the column of ids, if one was given, and the usual one.
+    """
     from vectrick.data.folder import read_vertices
 
     known: VertexTable = getattr(model, f"{side}_table_")
@@ -18,7 +23,7 @@ def vertex_table(model: Any, side: str, path: Path | None, id_column: str, only_
         if known.ids is None:
             raise ValueError(f"the model knows its {side} vertices by position only; name them with --{side}-features")
         return known
-    new = read_vertices(path, side, "features", id_column, known.columns)
+    new = read_vertices(path, side, "features", *columns, expected=known.columns)
     if issparse(known.features) and not issparse(new.features):
         new.features = csr_array(new.features)
     if only_new or known.ids is None:
@@ -39,6 +44,14 @@ def ids_of(table: VertexTable) -> Any:
     import pyarrow as pa
 
     return pa.array(np.asarray(table.ids).astype(str).astype(object), pa.string())
+
+
+def class_names(model: Any) -> tuple[str, str] | None:
+    """Return the names of the two classes of a classifier as its data had them, the positive one last."""
+    if not hasattr(model, "classes_"):
+        return None
+    names = getattr(model, "about_", {}).get("classes") or [str(value) for value in model.classes_.tolist()]
+    return str(names[0]), str(names[1])
 
 
 def probabilities(model: Any, scores: Any) -> Any:

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 
 from vectrick.data.edges import Edges
 from vectrick.data.files import ENDINGS, TableFile
+from vectrick.data.labels import read_labels
 from vectrick.data.tables import VertexTable
 
 Array = NDArray[Any]
@@ -25,7 +26,9 @@ class Dataset:
     Attributes
     ----------
     X, y : Edges, array
-        The edges, and their labels: numbers, or two classes of any kind.
+        The edges, and their labels as numbers.
+    classes : (str, str), optional
+        Where there are two classes, their names, the positive one last.
     kinds : dict
         "features" or "kernel" for "start" and "end".
     files : dict
@@ -41,12 +44,13 @@ class Dataset:
     kinds: dict[str, str]
     files: dict[str, Path] = field(default_factory=dict)
     label: str = "label"
+    classes: tuple[str, str] | None = None
     dropped: list[str] = field(default_factory=list)
 
     @property
     def is_binary(self) -> bool:
         """Whether the labels are two classes."""
-        return len(np.unique(self.y)) == 2
+        return self.classes is not None
 
 
 def read_dataset(
@@ -60,6 +64,9 @@ def read_dataset(
     start_column: str = "start",
     end_column: str = "end",
     label_column: str = "label",
+    start_id_column: str | None = None,
+    end_id_column: str | None = None,
+    positive: str | None = None,
     drop_unknown: bool = False,
 ) -> Dataset:
     """Read a dataset folder, or files that are named one by one.
@@ -77,10 +84,19 @@ def read_dataset(
         Files.
     start_column, end_column, label_column : str
         Names of the columns of the edges.
+    start_id_column, end_id_column : str, optional
+        Names of the columns of ids in the tables; by default "id", or that of the edges.
+    positive : str, optional
+        Which of two classes is the positive one; by default the larger number, a word such as "yes" or "active", or
+        the later one in the alphabet.
     drop_unknown : bool
         Whether to leave out edges whose ids have no features, in place of an error.
     """
     root = None if folder is None else Path(folder)
+    if root is not None and root.is_file():
+        raise NotADirectoryError(
+            f"{root} is a file, but DATA is a folder; name files with --edges, --start-features or --start-matrix, …"
+        )
     if root is not None and not root.is_dir():
         raise FileNotFoundError(f"there is no folder {root}, so there is no data set")
     edge_file = Path(edges) if edges is not None else _find(root, "edges")
@@ -102,16 +118,18 @@ def read_dataset(
     columns = [source.need(start_column, "--start-column"), source.need(end_column, "--end-column")]
     columns.append(source.need(label_column, "--label-column"))
     tables = {
-        side: read_vertices(files[side], side, kinds[side], id_column)
-        for side, id_column in (("start", start_column), ("end", end_column))
+        side: read_vertices(files[side], side, kinds[side], given, usual)
+        for side, given, usual in (("start", start_id_column, start_column), ("end", end_id_column, end_column))
         if side in files
     }
     tables.setdefault("end", tables["start"])
     rows = source.read(columns, ids=columns[:2])
-    y = _labels(source, rows.column(label_column), label_column)
+    y, classes = read_labels(source, rows.column(label_column), label_column, positive)
     dropped: list[str] = []
+    names = {side: path.name for side, path in files.items()}
+    names.setdefault("end", f"{names['start']} (which both ends share, since there is no table of end vertices)")
     start, end = (
-        source.positions(rows, column, _as_arrow(tables[side]), files.get(side, files["start"]).name,
+        source.positions(rows, column, _as_arrow(tables[side]), names[side],
                          dropped if drop_unknown else None)
         for side, column in (("start", start_column), ("end", end_column))
     )  # fmt: skip
@@ -119,19 +137,29 @@ def read_dataset(
         known = (start >= 0) & (end >= 0)
         start, end, y = start[known], end[known], y[known]
     X = Edges._of(start, end, tables["start"], tables["end"])
-    return Dataset(X, y, kinds, files, label_column, dropped)
+    return Dataset(X, y, kinds, files, label_column, classes, dropped)
 
 
 def read_vertices(
-    path: Path | str, side: str, kind: str, id_column: str = "id", expected: list[Any] | None = None
+    path: Path | str,
+    side: str,
+    kind: str,
+    id_column: str | None = None,
+    usual: str = "id",
+    expected: list[Any] | None = None,
 ) -> VertexTable:
     """Read a table of features or a kernel matrix.
 
-    ``expected`` are the columns that a model was trained with: they are taken by name, in that order. A sparse table
-    may lack some of them, and what it has beyond them is left out, since nothing was learned about it.
+    Ids are in ``id_column``; if it is not named, in the one called "id" or ``usual``. ``expected`` are the columns that
+    a model was trained with: they are taken by name, in that order. A sparse table may lack some of them, and what it
+    has beyond them is left out, since nothing was learned about it.
     """
     source = TableFile(path)
-    column = id_column if id_column in source.columns else source.need("id", f"--{side}-column")
+    option = f"--{side}-id-column"
+    if id_column is not None:
+        column = source.need(id_column, option)
+    else:
+        column = usual if usual in source.columns else source.need("id", option)
     if sorted(source.columns) == sorted(_LONG):
         features, ids, names = _read_long(source, expected)
     else:
@@ -184,37 +212,6 @@ def _choose(root: Path | None, side: str, features: Any, matrix: Any) -> tuple[s
 
 def _endings(stem: str) -> str:
     return " or ".join(f"{stem}{ending}" for ending in ENDINGS[1:])
-
-
-def _labels(source: TableFile, values: Any, name: str) -> Array:
-    """Return labels: numbers, or two classes of words or truth values."""
-    import pyarrow as pa
-    from pyarrow import compute
-
-    if pa.types.is_boolean(values.type) and not values.null_count:
-        return np.asarray(values.to_numpy())
-    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
-        words = [word for word in compute.unique(values).to_pylist() if word is not None]
-        if len(words) == 2 and not values.null_count and "" not in words:
-            return np.array(values.to_pylist(), object)
-        numbers = [word for word in words if _is_number(word)]
-        if not numbers:
-            shown = ", ".join(map(repr, words[:_SHOWN])) + (", …" if len(words) > _SHOWN else "")
-            raise ValueError(
-                f"{source.path}: column {name!r} has {len(words)} different words ({shown}), but labels must be "
-                "numbers or two classes"
-            )
-    y = source.vector(values, name)
-    if (y == y[0]).all():
-        raise ValueError(f"{source.path}: column {name!r} is {y[0]:g} in every row, so there is nothing to learn")
-    return y
-
-
-def _is_number(word: str) -> bool:
-    try:
-        return float(word) == float(word)
-    except ValueError:
-        return False
 
 
 def _read_long(source: TableFile, expected: list[Any] | None) -> tuple[csr_array, Any, list[str]]:

@@ -92,8 +92,11 @@ def _kernel(node: ast.expr, text: str, argument: str) -> Kernel:
 
 
 def _constant(node: ast.expr, name: str, text: str, argument: str) -> int | float | str:
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float, str):
-        return node.value  # type: ignore[return-value]
+    sign, inner = (-1, node.operand) if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else (1, node)
+    if isinstance(inner, ast.Constant) and type(inner.value) in (int, float):
+        return sign * inner.value  # type: ignore[operator, return-value]
+    if isinstance(node, ast.Constant) and type(node.value) is str:
+        return node.value
     raise ValueError(_refusal(text, argument, f"{name} is {ast.unparse(node)!r}, but it must be a number or a word"))
 
 

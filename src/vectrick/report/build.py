@@ -30,7 +30,7 @@ def fit_report(
 ) -> Report:
     """Return the report of a trained model, with a cross-validation and a search beside it where there are some."""
     name = _name(trained.data)
-    report = Report(f"{name}: {type(trained.model).__name__}", _lead(trained, tuning))
+    report = Report(f"{name}: {type(trained.model).__name__}", _lead(trained, evaluation, tuning))
     _tiles(report, trained)
     _data_section(report, trained, warnings)
     if trained.holdout is not None:
@@ -59,19 +59,34 @@ def _score_name(scoring: str) -> str:
     return _SCORES.get(scoring, scoring)
 
 
-def _lead(trained: Any, tuning: tuple[Any, Any] | None) -> str:
+def _lead(trained: Any, evaluation: Any, tuning: tuple[Any, Any] | None) -> str:
+    """Return the score that says most: the nested one, else the cross-validated one, else that of the held-out edges."""
     if tuning is not None and tuning[1] is not None:
         score = tuning[1]
         return (
-            f"{_score_name(score.scoring)} {score.mean:.3f} ± {score.spread:.3f} for edges between vertices that "
-            "neither training nor the choice of kernels has seen (nested cross-validation)."
+            f"{_score_name(score.scoring)} {score.mean:.3f} ± {score.spread:.3f} for edges between vertices that neither "
+            "training nor the choice of kernels has seen (nested cross-validation)."
         )
+    if evaluation is not None and (evaluation.groupby(["setting", "method"]).size() > 1).any():
+        return _cross_validated(evaluation)
     if "both" in trained.scores:
         return (
-            f"{_score_name(trained.scoring)} {trained.scores['both']:.3f} for {len(trained.holdout.tests['both'])} "
-            "edges whose start and end vertices the model has never seen."
+            f"{_score_name(trained.scoring)} {trained.scores['both']:.3f} for {len(trained.holdout.tests['both'])} edges "
+            "whose start and end vertices the model has never seen."
         )
     return f"Trained on {len(trained.data.X)} edges; no edges were held out, so that nothing is said about its quality."
+
+
+def _cross_validated(rows: Any) -> str:
+    """Return what a cross-validation found in its first setting, beside the best of the others."""
+    setting, model = rows["setting"].iloc[0], rows["method"].iloc[0]
+    scores = rows[rows["setting"] == setting].groupby("method", sort=False)["score"]
+    means = scores.mean().drop(model)
+    beside = "" if means.empty else f" The best of the others, {means.idxmax()}, has {means.max():.3f}."
+    return (
+        f"{_score_name(rows['scoring'].iloc[0])} {scores.mean()[model]:.3f} ± {scores.std()[model]:.3f} by "
+        f"cross-validation, {NEW[setting]}.{beside}"
+    )
 
 
 def _tiles(report: Report, trained: Any) -> None:
@@ -81,7 +96,7 @@ def _tiles(report: Report, trained: Any) -> None:
         ("start × end vertices", f"{len(X.start_table)} × {len(X.end_table)}"),
     ]
     if trained.data.is_binary:
-        share = float((trained.data.y == np.unique(trained.data.y)[1]).mean())
+        share = float((trained.y == trained.y.max()).mean())
         report.tiles.append(("positive edges", f"{100 * share:.3g} %"))
     report.tiles += [
         (f"{_score_name(trained.scoring)}, {NEW[new]}", f"{score:.3f}") for new, score in trained.scores.items()
@@ -101,9 +116,10 @@ def _data_section(report: Report, trained: Any, warnings: list[str]) -> None:
         kind = "rows of a kernel matrix" if trained.data.kinds[side] == "kernel" else f"{table.n_features} features"
         facts[f"{side} vertices"] = f"{len(table)}, {n_used} with edges; {kind}"
     if trained.data.is_binary:
-        values, counts = np.unique(y, return_counts=True)
-        facts[f"labels ({trained.data.label})"] = ", ".join(
-            f"{_label(v)}: {n}" for v, n in zip(values, counts, strict=True)
+        positive = int((y == y.max()).sum())
+        negative, name = trained.data.classes
+        facts[f"labels ({trained.data.label})"] = (
+            f"{positive} positive ({name}), {len(y) - positive} negative ({negative})"
         )
     else:
         low, middle, high = np.quantile(y, [0, 0.5, 1])
@@ -117,10 +133,6 @@ def _data_section(report: Report, trained: Any, warnings: list[str]) -> None:
     section.facts(facts)
     for warning in warnings:
         section.html(f'<p class="warning">{escape(warning)}</p>')
-
-
-def _label(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float | np.floating) else str(value)
 
 
 def _split_section(report: Report, trained: Any) -> None:
@@ -250,7 +262,7 @@ def _comparison_section(report: Report, rows: Any) -> None:
         score, seconds = some["score"], float(some["fit"].sum() + some["predict"].sum())
         spread = [float(score.std()), len(some)] if folded else []
         found.append([NEW[setting], method, float(score.mean()), *spread, seconds])
-    spread_columns = ["spread over folds", "folds"] if folded else []
+    spread_columns = ["standard deviation", "folds"] if folded else []
     section.table(["test edges", "method", f"mean {scoring}" if folded else scoring, *spread_columns, "seconds"], found)
 
 
@@ -307,9 +319,8 @@ def _states(trained: Any, part: Any) -> tuple[list[str], list[str]]:
     grid = np.zeros(part.scores.shape, np.uint8)
     words = ["new", "known"]
     if trained.data.is_binary:
-        values = np.unique(y)
-        words = ["new", f"known: {_label(values[0])}", f"known: {_label(values[1])}"]
-        grid[start[shown], end[shown]] = 1 + (y[shown] == values[1])
+        words = ["new", *(f"known: {name}" for name in trained.data.classes)]
+        grid[start[shown], end[shown]] = 1 + (y[shown] == y.max())
     else:
         grid[start[shown], end[shown]] = 1
     return words, ["".join(map(str, row)) for row in grid.tolist()]
@@ -320,10 +331,9 @@ def _best_section(report: Report, trained: Any) -> None:
     starts, ends, scores = best_new(model, X, _BEST)
     text = "The {} pairs with the largest scores that are no edges of the data."
     if not len(starts) and trained.data.is_binary:
-        low, high = np.unique(trained.data.y)
-        starts, ends, scores = best_new(model, X[trained.data.y == high], _BEST)
+        starts, ends, scores = best_new(model, X[trained.y == trained.y.max()], _BEST)
         text = (
-            f"Every pair is an edge of the data. These are the {{}} edges of label {_label(low)} with the largest "
+            f"Every pair is an edge of the data. These are the {{}} edges of label {trained.data.classes[0]} with the largest "
             "scores: where that label means that nothing was recorded, they are what to look at next."
         )
     if not len(starts):
@@ -351,8 +361,9 @@ def _cost_section(report: Report, trained: Any) -> None:
     if peak is not None:
         facts["largest memory of the process"] = format_bytes(peak)
     section.facts(facts)
-    section.text("How a product with the kernel of edges was computed, beside the ways that were not taken:")
+    section.html("<details><summary>How a product with the kernel of edges was computed</summary>")
     section.code(str(trained.model.plan_))
+    section.html("</details>")
 
 
 def _peak_memory() -> int | None:

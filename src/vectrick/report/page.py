@@ -10,12 +10,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from vectrick._files import write_text
+from vectrick._files import check_output, write_text
 from vectrick._version import __version__
 
 
-def check_plotly() -> None:
-    """Say how to get plotly, where it is missing."""
+def check_report(path: Path, force: bool) -> None:
+    """Refuse a page that cannot be written there, or not be made, before any work is done."""
+    if path.suffix not in (".html", ".htm"):
+        raise ValueError(f"--report is {str(path)!r}, but its name must end in .html")
+    check_output(path, force)
     if find_spec("plotly") is None:
         raise ImportError("a report needs plotly, which is not installed: pip install 'vectrick[report]'")
 

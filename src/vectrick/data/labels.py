@@ -1,0 +1,88 @@
+"""Labels of edges as files have them: numbers, or two classes of any kind, of which one is the positive one."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vectrick.data.files import TableFile
+
+Array = NDArray[Any]
+
+_YES = ("yes", "y", "true", "t", "active", "positive", "pos", "+", "binder", "binding", "hit", "interaction")
+_SHOWN = 5
+
+
+def read_labels(
+    source: TableFile, values: Any, name: str, positive: str | None = None
+) -> tuple[Array, tuple[str, str] | None]:
+    """Return the labels in a column as numbers, and where there are two classes their names, the positive one last.
+
+    Numbers stay what they are. Classes that are words or truth values, or whose smaller number is to be the positive
+    one, become -1 and 1.
+    """
+    words = _words(source, values, name)
+    if words is None:
+        y = source.vector(values, name)
+        pair = _pair(y)
+        if pair is None and positive is not None:
+            raise ValueError(f"--positive is {positive!r}, but column {name!r} has numbers, not two classes")
+        if pair is None:
+            return y, None
+        if pair[0] == pair[1]:
+            raise ValueError(f"{source.path}: column {name!r} is {y[0]:g} in every row, so there is nothing to learn")
+        names = [f"{value:g}" for value in pair]
+        usual = names[1]
+    else:
+        names = sorted(set(words))
+        usual = next((word for word in names if word.lower() in _YES), names[1])
+    chosen = usual if positive is None else positive
+    if chosen not in names:
+        raise ValueError(f"--positive is {chosen!r}, but column {name!r} has the classes {names[0]!r}, {names[1]!r}")
+    classes = next(word for word in names if word != chosen), chosen
+    if words is None and chosen == usual:
+        return y, classes
+    is_positive = y == pair[0] if words is None and pair else np.array([word == chosen for word in words or ()])
+    return np.where(is_positive, 1.0, -1.0), classes
+
+
+def _pair(y: Array) -> tuple[float, float] | None:
+    """Return the two numbers that labels are, the smaller one first, or None if they are more than two."""
+    others = y[y != y[0]]
+    if len(others) == 0:
+        return float(y[0]), float(y[0])
+    low, high = sorted((float(y[0]), float(others[0])))
+    return (low, high) if (others == others[0]).all() else None
+
+
+def _words(source: TableFile, values: Any, name: str) -> list[str] | None:
+    """Return labels that are two words or truth values, or None if they are to be read as numbers."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if pa.types.is_boolean(values.type) and not values.null_count:
+        words = [str(value).lower() for value in values.to_pylist()]
+    elif pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        words = values.to_pylist()
+    else:
+        return None
+    empty = next((at for at, word in enumerate(words) if not word), None)
+    if empty is not None:
+        raise ValueError(f"{source.path}: row {empty + 1}, column {name!r} is empty, but each edge needs a label")
+    distinct = sorted(set(words)) if pa.types.is_boolean(values.type) else compute.unique(values).to_pylist()
+    if len(distinct) == 2:
+        return list(words)
+    if any(_is_number(word) for word in distinct):
+        return None  # and the reader of numbers says which one is none
+    shown = ", ".join(map(repr, distinct[:_SHOWN])) + (", …" if len(distinct) > _SHOWN else "")
+    raise ValueError(
+        f"{source.path}: column {name!r} has the words {shown} ({len(distinct)} different ones), but labels must be "
+        "numbers or two classes"
+    )
+
+
+def _is_number(word: str) -> bool:
+    try:
+        return float(word) == float(word)
+    except ValueError:
+        return False
