@@ -15,6 +15,8 @@ def check_output(path: Path | str, force: bool) -> Path:
     path = Path(path)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder, but the output must be a file")
+    if path.exists() and not path.is_file():
+        raise OSError(f"{path} is no plain file, so that it cannot be replaced by one")
     if path.exists() and not force:
         raise FileExistsError(f"{path} exists; use --force to replace it, or choose another name")
     folder = Path(os.path.realpath(path)).parent

@@ -123,6 +123,7 @@ def test_a_config_file_has_the_same_options(place):
         ("alhpa = 1", "has 'alhpa', but there is no option --alhpa"),
         ("[fit]\nfolds = 2", "has 'folds', but there is no option --folds"),
         ("alpha = ", "cannot be read"),
+        ("fit = 3", "must be a table of options"),
         ("alpha = 'much'", "alpha"),
     ):
         (place / "bad.toml").write_text(content)
@@ -187,12 +188,12 @@ def test_predict_a_grid(place):
 def test_rank_both_ways(place):
     model = vt.load(place / "model.vt")
     grid = model.predict_grid(model.start_table_, model.end_table_)
-    told = as_json("rank", "model.vt", "--start", "d3", "--start", "d5", "--top", "4", cwd=place)["ranking"]
+    told = as_json("rank", "model.vt", "--start", "d3", "--start", "d5", "--top", "4", cwd=place)["partners"]
     order = np.argsort(-grid[3])[:4]
     assert [one["end"] for one in told[:4]] == [f"t{j}" for j in order]
     assert [one["start"] for one in told] == ["d3"] * 4 + ["d5"] * 4
     np.testing.assert_allclose([one["score"] for one in told[:4]], grid[3, order], rtol=1e-9)
-    other = as_json("rank", "model.vt", "--end", "t2", "--top", "100", "-o", "rank.csv", cwd=place)["ranking"]
+    other = as_json("rank", "model.vt", "--end", "t2", "--top", "100", "-o", "rank.csv", cwd=place)["partners"]
     assert [one["start"] for one in other] == [f"d{i}" for i in np.argsort(-grid[:, 2])]
     assert pd.read_csv(place / "rank.csv")["start"].tolist() == [one["start"] for one in other]
     marked = as_json("rank", "model.vt", "--start", "d3", "--edges", "data/edges.csv", "--top", "40", cwd=place)[
@@ -200,10 +201,50 @@ def test_rank_both_ways(place):
     ]
     known = set(edges_of(place).query("start == 'd3'")["end"])
     assert {one["end"] for one in marked if one["label"] != "new"} == known
-    new = as_json("rank", "model.vt", "--start", "d3", "--edges", "data/edges.csv", "--new", cwd=place)["ranking"]
+    new = as_json("rank", "model.vt", "--start", "d3", "--edges", "data/edges.csv", "--new", cwd=place)["partners"]
     assert not {one["end"] for one in new} & known
     table = vectrick("rank", "model.vt", "--start", "d3", "--top", "2", cwd=place).stdout
     assert f"t{order[0]}" in table
+
+
+def test_words_for_classes(tmp_path):
+    folder = write_data(tmp_path / "data")
+    edges = pd.read_csv(folder / "edges.csv")
+    edges.assign(label=np.where(edges["label"] > 0, "active", "{inactive}")).to_csv(folder / "edges.csv", index=False)
+    said = vectrick("fit", "data", "--report", "r.html", "--baselines", "none", cwd=tmp_path).stdout
+    assert "positive label: active" in said
+    best = as_json("rank", "model.vt", "--start", "d0", "--edges", "data/edges.csv", "--top", "40", cwd=tmp_path)[
+        "partners"
+    ]
+    labels = [one["label"] for one in best if one["label"] != "new"]
+    assert labels.index("active") < labels.index("{inactive}")
+    vectrick("predict", "model.vt", "data/edges.csv", "-o", "p.csv", cwd=tmp_path)
+    predicted = pd.read_csv(tmp_path / "p.csv")["label"]
+    assert set(predicted) == {"active", "{inactive}"}
+    assert (predicted == pd.read_csv(folder / "edges.csv")["label"]).mean() > 0.7
+    other = as_json("fit", "data", "-o", "o.vt", "--positive", "{inactive}", "--refit", cwd=tmp_path)
+    assert other["positive"] == "{inactive}"
+    assert other["trained_edges"] == len(edges)
+    low = as_json("rank", "o.vt", "--start", "d0", "--lowest", "--top", "40", cwd=tmp_path)["partners"]
+    assert [one["score"] for one in low] == sorted(one["score"] for one in low)
+
+
+def test_nothing_left_to_rank(place):
+    model = vt.load(place / "model.vt")
+    every = pd.DataFrame({"start": "d3", "end": model.end_table_.ids})
+    every.to_csv(place / "every.csv", index=False)
+    said = vectrick(
+        "rank", "model.vt", "--start", "d3", "--edges", "every.csv", "--new", "-o", "none.csv", cwd=place
+    ).stdout
+    assert "nothing is left: every.csv knows every pair" in said
+    assert not (place / "none.csv").exists()
+
+
+def test_json_has_null_for_what_is_no_number():
+    from vectrick.cli.output import _plain
+
+    found = _plain({"a": [1.0, float("nan")], "b": np.array([np.inf, 2.0]), "c": None, "d": np.float64(3)})
+    assert found == {"a": [1.0, None], "b": [None, 2.0], "c": None, "d": 3.0}
 
 
 def test_evaluate(place):

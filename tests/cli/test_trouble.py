@@ -108,6 +108,25 @@ OPTIONS = {
     "baseline": (["evaluate", "data", "--baselines", "magic"], "--baselines has 'magic'"),
     "folds": (["evaluate", "data", "--folds", "1"], "n_start is 1"),
     "alphas": (["tune", "data", "--alphas", "1,two"], "--alphas is '1,two'"),
+    "one file for two": (["fit", "data", "-o", "x.html", "--report", "x.html"], "must be different files"),
+    "report": (
+        ["fit", "data", "-o", "x.vt", "--report", "x.txt"],
+        "--report is 'x.txt', but its name must end in .html",
+    ),
+    "a device": (["fit", "data", "-o", "/dev/null", "--force"], "/dev/null is no plain file"),
+    "a file for a folder": (["fit", "data/edges.csv"], "is a file, but DATA is a folder"),
+    "a file for a kernel": (
+        ["fit", "data", "--start-kernel", "k.csv"],
+        "name the file of a kernel matrix with --start-matrix",
+    ),
+    "gamma": (
+        ["fit", "data", "-o", "x.vt", "--start-kernel", "gaussian(-1)"],
+        "gamma is -1, but it must be a positive number",
+    ),
+    "positive": (
+        ["fit", "data", "-o", "x.vt", "--positive", "yes"],
+        "--positive is 'yes', but column 'label' has the classes",
+    ),
     "losses": (["tune", "data", "--losses", "hings"], "--losses has 'hings'"),
 }
 
@@ -294,6 +313,43 @@ def test_a_killed_run_goes_on_from_its_checkpoint(place, monkeypatch):
     assert len(model.history_["iteration"]) > reached + 5
     for name in leftovers:
         (place / name).unlink()
+
+
+def test_ctrl_c_while_training_on_all_edges_keeps_the_model(place, monkeypatch):
+    from vectrick.cli import training
+    from vectrick.cli.output import Output
+    from vectrick.data.folder import read_dataset
+
+    data = read_dataset(place / "data")
+    trained = training.train(vt.KronSVM(early_stopping=True), data, training.hold_out(data, 0.25, 0), Output("fit"))
+    before = trained.model
+
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("vectrick.model_selection.nested.with_iterations", interrupt)
+    training.train_on_all(trained, Output("fit"))
+    assert trained.model is before
+    assert trained.is_interrupted
+    assert not trained.is_refitted
+
+
+def test_every_held_out_edge_has_its_setting():
+    from vectrick.cli.training import hold_out
+    from vectrick.data.folder import Dataset
+
+    X, y = vt.datasets.make_checkerboard(30, density=0.6, random_state=0)
+    one = vt.Edges(X.start, X.end, X.start_table.features)
+    for edges in (X, one):
+        found = hold_out(Dataset(edges, y, {}, classes=("-1", "1")), 0.25, 0)
+        parts = [found.train, *found.tests.values()]
+        assert sorted(np.concatenate(parts)) == list(range(len(y)))
+        known = [set(edges.start[found.train]), set(edges.end[found.train])]
+        if edges.is_one_set:
+            known = [known[0] | known[1]] * 2
+        for new, rows in found.tests.items():
+            for i, j in zip(edges.start[rows], edges.end[rows], strict=True):
+                assert (i not in known[0], j not in known[1]) == (new != "end", new != "start")
 
 
 def test_a_finished_run_removes_its_checkpoint_and_a_damaged_one_is_refused(place):

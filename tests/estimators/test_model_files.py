@@ -83,6 +83,32 @@ def test_what_changed_after_the_fit_does_not_get_into_the_file(tmp_path):
     np.testing.assert_array_equal(vt.load(tmp_path / "model.vt").decision_function(X), expected)
 
 
+def test_sparse_tables_with_vertices_that_do_not_train(tmp_path):
+    from scipy.sparse import random_array
+
+    X, y = vt.datasets.make_checkerboard(40, density=0.5, random_state=0)
+    table = random_array((40, 10**7), density=1e-5, rng=np.random.default_rng(0), format="csr")  # 3 GB if it were dense
+    edges = vt.Edges(X.start, X.end, table, X.end_table.features)
+    model = vt.KronSVM("linear", "gaussian", form="dual", early_stopping=True, random_state=0).fit(edges, y)
+    assert len(model._predictor.start.used) < 40
+    model.save(tmp_path / "model.vt")
+    same = vt.load(tmp_path / "model.vt")
+    assert (tmp_path / "model.vt").stat().st_size < 1_000_000
+    assert (same.start_table_.features != table).nnz == 0
+    np.testing.assert_array_equal(same.decision_function(edges), model.decision_function(edges))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, list, tuple])
+def test_kernels_that_were_given_arrays(tmp_path, kind):
+    X, y = vt.datasets.make_checkerboard(20, random_state=0)
+    kernel = vt.Standardized(vt.Gaussian(1.0), mean=kind([1.0]), scale=kind([2.0]))
+    model = vt.KronRidge(kernel, "gaussian").fit(X, y)
+    model.save(tmp_path / "model.vt")
+    same = vt.load(tmp_path / "model.vt")
+    assert same.start_kernel.scale == [2.0]
+    np.testing.assert_array_equal(same.predict(X), model.predict(X))
+
+
 def test_functions_are_not_saved(tmp_path):
     X, y = vt.datasets.make_checkerboard(10, density=0.6, random_state=0)
     model = vt.KronRidge(lambda A, B: A @ B.T, "linear").fit(X, y)

@@ -132,6 +132,30 @@ def test_a_step_of_another_fit_is_refused():
         vt.KronSVM(G, G).fit(X[:100], Y[:100], resume=kept[0])
 
 
+def test_a_fit_that_is_complete_goes_no_further():
+    steps = []
+    first = quiet(lambda: vt.KronSVM(G, G, max_iter=3, inner_iter=2).fit(
+        X, Y, callback=lambda step: steps.append(copy.deepcopy(step))))  # fmt: skip
+    again = quiet(lambda: vt.KronSVM(G, G, max_iter=3, inner_iter=2).fit(X, Y, resume=steps[-1]))
+    assert again.n_iter_ == 3
+    assert again.history_["risk"] == first.history_["risk"]
+    np.testing.assert_array_equal(again.dual_coef_, first.dual_coef_)
+
+
+def test_a_callback_changes_nothing():
+    small = vt.KronLogistic(G, G, alpha=1e-3).fit(X[:200], Y[:200])
+    watched = vt.KronLogistic(G, G, alpha=1e-3).fit(X[:200], Y[:200], callback=lambda step: None)
+    np.testing.assert_array_equal(small.dual_coef_, watched.dual_coef_)
+
+
+def test_vertices_are_held_out_anew_where_one_label_is_left():
+    labels = np.where((X.start < 4) & (X.end < 40), 1.0, -1.0)  # few vertices have positive edges
+    found = [
+        vt.KronSVM(G, G, early_stopping=True, max_iter=1, random_state=seed).fit(X, labels).n_iter_ for seed in range(8)
+    ]
+    assert found == [1] * 8
+
+
 def test_blocks_of_a_grid_are_the_grid():
     model = vt.KronSVM(G, G).fit(X, Y)
     first, second = X.start_table.features, X.end_table.features
@@ -155,6 +179,20 @@ def test_a_standardized_kernel_learns_from_the_training_vertices():
         ours = vt.KronSVM(vt.Standardized(kernel), G, form=form).fit(edges[train], Y[train])
         other = vt.KronSVM(kernel, G, form=form).fit(scaled[train], Y[train])
         np.testing.assert_allclose(ours.decision_function(edges), other.decision_function(scaled), atol=1e-6)
+
+
+def test_a_constant_feature_stays_what_it_is():
+    table = np.column_stack([np.full(30, 0.1), np.arange(30.0)])
+    from scipy.sparse import csr_array
+
+    for features in (table, csr_array(table)):
+        kernel = vt.Standardized(vt.Linear()).resolve(features, np.arange(30))
+        assert kernel.scale[0] == 1.0
+        np.testing.assert_allclose(kernel.scale[1], np.arange(30.0).std())
+    large = csr_array(np.column_stack([1e5 + 1e-3 * np.arange(30.0)]))
+    np.testing.assert_allclose(
+        vt.Standardized(vt.Linear()).resolve(large, np.arange(30)).scale, 1e-3 * np.arange(30.0).std(), rtol=1e-4
+    )
 
 
 def test_a_standardized_kernel_of_sparse_features_divides_only():

@@ -10,7 +10,7 @@ from tests.data import folder_of
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 EVIL = ["<script>window.hacked=1</script>", "</script><script>window.hacked=1</script>",
-        '"><img src=x onerror=window.hacked=1>', "<b>bold</b>&amp;{{body}}"]  # fmt: skip
+        '"><img src=x onerror=window.hacked=1>', "<b>bold</b>&amp;{{body}}", "--one"]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -139,6 +139,7 @@ def test_names_from_the_data_are_shown_and_never_run(browser, reports):
         assert set(EVIL) & set(cells)
         labels = opened.page.evaluate("document.getElementById('matrix').data[0].y")
         assert "&lt;script&gt;window.hacked=1&lt;/script&gt;" in labels
+        assert "--one" in labels  # and no colour
         box = opened.page.locator("#matrix .nsewdrag").first.bounding_box()
         opened.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
         assert opened.page.locator("img").count() == 0

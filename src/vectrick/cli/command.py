@@ -17,9 +17,9 @@ from vectrick.cli.output import Output
 EXIT_CODES = {
     0: "done",
     1: "an error in vectrick itself",
-    2: "bad input or options, nothing was written",
+    2: "bad input or options, or a file that cannot be written",
     3: "interrupted, the best model so far was kept",
-    130: "interrupted, nothing was written",
+    130: "interrupted",
 }
 
 
@@ -113,12 +113,12 @@ def _handled(work: Callable[[], None], out: Output, debug: bool) -> None:
         out.note(str(error))
         raise typer.Exit(3) from None
     except KeyboardInterrupt:
-        out.error("interrupted; nothing was written")
+        out.error(f"interrupted; {out.what_was_written()}")
         raise typer.Exit(130) from None
     except (ValueError, TypeError, OSError, MemoryError, ImportError) as error:
         if debug:
             raise
-        out.error(_message(error))
+        out.error(_message(error) + (f" ({out.what_was_written()})" if out.written else ""))
         raise typer.Exit(2) from None
     except Exception as error:
         if debug:
@@ -149,6 +149,8 @@ def _read_config(context: typer.Context, path: Path | None) -> Path | None:
     commands: dict[str, Any] = context.parent.command.commands if context.parent is not None else {}  # type: ignore[attr-defined]
     known = {name: {one.name for one in command.params} for name, command in commands.items()}
     own = content.pop(str(context.info_name), {})
+    if not isinstance(own, dict):
+        raise typer.BadParameter(f"{path} has {context.info_name} = {own!r}, but it must be a table of options")
     top = {key: value for key, value in content.items() if not (key in known and isinstance(value, dict))}
     everything = set().union(*known.values())
     many = {one.name for one in context.command.params if getattr(one, "multiple", False) or one.nargs == -1}

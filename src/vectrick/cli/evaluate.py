@@ -41,24 +41,22 @@ def run(
     others = named_baselines(baselines)
     dataset = data.read()
     out.note(f"{dataset.X}, read in {out.seconds:.1f} s")
-    estimator, y = model.estimator(dataset), dataset.y
-    rows = cross_validate(out, estimator, dataset, y, asked, others, (folds, repeats, model.seed))
+    estimator = model.estimator(dataset)
+    rows = cross_validate(out, estimator, dataset, asked, others, (folds, repeats, model.seed))
     show_evaluation(out, rows)
     if report is not None:
         from vectrick.cli.training import hold_out, train
         from vectrick.report import fit_report
 
-        trained = train(estimator, dataset, y, hold_out(dataset, model.validation_fraction, model.seed), out)
+        trained = train(estimator, dataset, hold_out(dataset, model.validation_fraction, model.seed), out)
         fit_report(trained, command_line(), out.warnings, evaluation=rows).write(report)
-        out.result["report"] = str(report)
-        out.say(f"report written to {report}")
+        out.wrote("report", report)
 
 
 def cross_validate(
-    out: Output, estimator: Any, data: Any, y: Any, settings: list[str], others: dict[str, Any], division: Any
+    out: Output, estimator: Any, data: Any, settings: list[str], others: dict[str, Any], division: Any
 ) -> Any:
     """Return a pandas frame with a row for each setting, method and fold."""
-    import numpy as np
     import pandas as pd
 
     import vectrick as vt
@@ -75,9 +73,9 @@ def cross_validate(
                 bar.step(done, what)
 
             with told_to(told):
-                rows = vt.compare({name: estimator}, data.X, y, cv=cv, baselines=others, per_fold=True)
+                rows = vt.compare({name: estimator}, data.X, data.y, cv=cv, baselines=others, per_fold=True)
         found.append(rows.assign(setting=new))
-    scoring = "auc" if len(np.unique(y)) == 2 else "concordance"
+    scoring = "auc" if data.is_binary else "concordance"
     return pd.concat(found, ignore_index=True).assign(scoring=scoring)
 
 

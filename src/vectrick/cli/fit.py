@@ -47,13 +47,16 @@ def run(
     from vectrick.cli.info import dataset_warnings
     from vectrick.cli.training import Checkpoint, hold_out, train, train_on_all
 
-    check_output(output, force)
+    check_output(output, force or resume)
     if report is not None:
         from vectrick.report import check_report
 
-        check_report(report, force)
+        check_report(report, force or resume)
     if resume and checkpoint is None:
         raise ValueError("--resume is given, but there is no --checkpoint to go on from")
+    targets = [path.resolve() for path in (output, report, checkpoint) if path is not None]
+    if len(set(targets)) < len(targets):
+        raise ValueError("--output, --report and --checkpoint must be different files")
     state = None if checkpoint is None else Checkpoint(checkpoint, resume, force)
     others = {} if report is None else named_baselines(baselines)
     dataset = data.read()
@@ -61,9 +64,9 @@ def run(
     out.note(f"{dataset.X}, read in {reading:.1f} s")
     for warning in dataset_warnings(dataset, model.standardize):
         out.warn(warning)
-    estimator, y = model.estimator(dataset), dataset.y
+    estimator = model.estimator(dataset)
     holdout = None if model.no_early_stopping else hold_out(dataset, model.validation_fraction, model.seed)
-    trained = train(estimator, dataset, y, holdout, out, state)
+    trained = train(estimator, dataset, holdout, out, state, keep_interrupted=True)
     trained.seconds["reading"] = reading
     if refit and holdout is not None:
         if trained.is_interrupted:
@@ -72,15 +75,15 @@ def run(
             train_on_all(trained, out)
     trained.model.save(output, about=_about(trained))
     summarise(out, trained)
-    out.result["model"] = str(output)
-    out.say(f"model written to {output}")
+    out.wrote("model", output)
+    if state is not None:
+        state.finish(trained.is_interrupted)
     if report is not None:
         from vectrick.report import fit_report
 
         rows = None if trained.is_interrupted else beside_baselines(trained, others, out)
         fit_report(trained, command_line(), out.warnings, evaluation=rows).write(report)
-        out.result["report"] = str(report)
-        out.say(f"report written to {report}")
+        out.wrote("report", report)
     out.result["seconds"] = {**trained.seconds, "total": out.seconds}
     if trained.is_interrupted:
         raise Interrupted(

@@ -34,6 +34,8 @@ def run(
     dataset = data.read(drop_unknown=True)
     for complaint in dataset.dropped:
         out.warn(complaint)
+    if not len(dataset.X):
+        raise ValueError("no edge is left whose ids are in both tables")
     facts = describe(dataset, ranks)
     for warning in dataset_warnings(dataset):
         out.warn(warning)

@@ -1,6 +1,7 @@
 """What a command says: progress and messages on standard error, the result on standard output, also as JSON."""
 
 import json
+import math
 import re
 import sys
 import time
@@ -30,6 +31,7 @@ class Output:
         self.command, self.as_json, self.quiet, self.verbose = command, as_json, quiet, verbose
         self.result: dict[str, Any] = {}
         self.warnings: list[str] = []
+        self.written: list[str] = []
         self._said: set[str] = set()
         self.begin = time.perf_counter()
 
@@ -84,10 +86,20 @@ class Output:
             made.add_row(*(Text(shown(value)) for value in row))  # as text: an id may look like markup
         Console(width=None if sys.stdout.isatty() else _WIDE, highlight=False).print(made)
 
+    def wrote(self, what: str, path: Any) -> None:
+        """Take in that a file was written, and say so."""
+        self.written.append(str(path))
+        self.result[what] = str(path)
+        self.say(f"{what} written to {path}")
+
+    def what_was_written(self) -> str:
+        """Return which files a command has written before it ended."""
+        return f"{' and '.join(self.written)} had been written" if self.written else "nothing was written"
+
     def finish(self) -> None:
         """Print the result as JSON, if that is asked for."""
         if self.as_json:
-            print(json.dumps({**self.result, "warnings": self.warnings}, default=_plain), flush=True)
+            print(json.dumps(_plain({**self.result, "warnings": self.warnings}), allow_nan=False), flush=True)
 
     @contextmanager
     def collecting_warnings(self) -> Iterator[None]:
@@ -153,5 +165,13 @@ def shown(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return a NumPy value or a path as JSON has it."""
-    return value.tolist() if hasattr(value, "tolist") else str(value)
+    """Return a value as JSON has it: arrays as lists, paths as text, and what is no number as null."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, bool | int | float | str | None) else str(value)

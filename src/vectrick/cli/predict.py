@@ -43,8 +43,8 @@ def run(
         n_pairs = _predict_grid(out, fitted, start, end, output)
     else:
         n_pairs = _predict_edges(out, fitted, start, end, edges, output, (vertices.start_column, vertices.end_column))
-    out.result |= {"output": str(output), "edges": n_pairs, "seconds": out.seconds}
-    out.say(f"{n_pairs} predictions in {out.seconds:.1f} s, written to {output}")
+    out.wrote(f"{n_pairs} predictions", output)
+    out.result = {"output": str(output), "edges": n_pairs, "seconds": out.seconds}
 
 
 def _predict_grid(out: Output, model: Any, start: Any, end: Any, output: Path) -> int:

@@ -59,13 +59,13 @@ def run(
     ]
     columns = ["rank", ("start", "end")[side], ("start", "end")[other], "score"]
     columns += ["probability"] * hasattr(fitted, "predict_proba") + ["label"] * (known is not None)
-    out.result["ranking"] = [dict(zip(columns, line, strict=True)) for line in found]
+    out.result["partners"] = [dict(zip(columns, line, strict=True)) for line in found]
     out.table(columns, found)
     if not found:
         out.say(f"nothing is left: {edges} knows every pair of these vertices")
-    if output is not None:
+    if output is not None and found:
         _write(output, columns, found)
-        out.say(f"written to {output}")
+        out.wrote("ranking", output)
 
 
 def _positions(table: Any, asked: list[str], side: str) -> list[int]:

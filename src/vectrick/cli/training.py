@@ -51,16 +51,12 @@ class Trained:
     seconds: dict[str, float] = field(default_factory=dict)
     history: dict[str, list[Any]] = field(default_factory=dict)
     is_refitted: bool = False  # on all edges, after the scores
+    is_interrupted: bool = False  # so that something is missing
 
     @property
     def n_trained(self) -> int:
         """The number of edges that the model was trained on before it was validated."""
         return len(self.data.X) if self.holdout is None else len(self.holdout.train)
-
-    @property
-    def is_interrupted(self) -> bool:
-        """Whether training was cut short by the user."""
-        return str(self.model.solution_.reason).startswith("interrupted")
 
 
 def hold_out(data: "Dataset", fraction: float, seed: int) -> Holdout:
@@ -83,6 +79,8 @@ def hold_out(data: "Dataset", fraction: float, seed: int) -> Holdout:
         np.isin(np.arange(len(table)), vertices[train])
         for table, vertices in ((X.start_table, X.start), (X.end_table, X.end))
     )
+    if X.is_one_set:
+        known_start = known_end = known_start | known_end
     old_start, old_end, rest = known_start[X.start], known_end[X.end], ~train & ~both
     tests = {"both": both, "start": rest & ~old_start & old_end, "end": rest & old_start & ~old_end}
     return Holdout(np.flatnonzero(train), {new: np.flatnonzero(mask) for new, mask in tests.items()})
@@ -91,16 +89,15 @@ def hold_out(data: "Dataset", fraction: float, seed: int) -> Holdout:
 def train(
     estimator: Any,
     data: "Dataset",
-    y: Array,
     holdout: Holdout | None,
     out: Output,
     checkpoint: "Checkpoint | None" = None,
+    keep_interrupted: bool = False,
 ) -> Trained:
-    """Fit with a progress bar; Ctrl-C keeps the best model so far."""
-    X, validation = data.X, None
-    rows = np.arange(len(X))
-    if holdout is not None:
-        rows = holdout.train
+    """Fit with a progress bar, and score the held-out edges; Ctrl-C keeps the best model so far, if that is wanted."""
+    X, y, validation = data.X, data.y, None
+    rows = np.arange(len(X)) if holdout is None else holdout.train
+    if holdout is not None and estimator.early_stopping:
         validation = X[holdout.tests["both"]], y[holdout.tests["both"]]
     begin = time.perf_counter()
     resume = None if checkpoint is None else checkpoint.read(estimator, X[rows], y[rows])
@@ -117,15 +114,18 @@ def train(
             if checkpoint is not None:
                 checkpoint.write(step)
 
-        model = estimator.fit(
-            X[rows], y[rows], validation=validation, callback=told, keep_interrupted=True, resume=resume
-        )
+        watch: dict[str, Any] = {"callback": told, "keep_interrupted": keep_interrupted, "resume": resume}
+        model = estimator.fit(X[rows], y[rows], validation=validation, **watch)
     made = Trained(model, data, y, holdout, score_name, history=model.history_)
+    made.is_interrupted = str(model.solution_.reason).startswith("interrupted")
     made.seconds["training"] = time.perf_counter() - begin
-    if checkpoint is not None:
-        checkpoint.finish(made.is_interrupted)
     if holdout is not None:
-        _judge(made, holdout)
+        try:
+            _judge(made, holdout)
+        except KeyboardInterrupt:
+            if not keep_interrupted:
+                raise
+            made.is_interrupted = True
     return made
 
 
@@ -138,9 +138,13 @@ def train_on_all(trained: Trained, out: Output) -> None:
     model = trained.model
     begin = time.perf_counter()
     out.note(f"training on all edges for {model.n_iter_} iterations")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the number of iterations was chosen
-        trained.model = with_iterations(model, model.alpha, model.n_iter_).fit(trained.data.X, trained.y)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the number of iterations was chosen
+            trained.model = with_iterations(model, model.alpha, model.n_iter_).fit(trained.data.X, trained.y)
+    except KeyboardInterrupt:  # the model that was validated is still there
+        trained.is_interrupted = True
+        return
     trained.is_refitted = True
     trained.seconds["training on all edges"] = time.perf_counter() - begin
 
@@ -190,7 +194,10 @@ class Checkpoint:
             return None
         header, tensors = read_container(self.path, "checkpoint")
         if header.get("key") != self._key:
-            raise ValueError(f"{self.path} is the checkpoint of a run with other data or options; --force starts anew")
+            raise ValueError(
+                f"{self.path} is the checkpoint of a run with other data or options; --force "
+                "without --resume starts anew"
+            )
         try:
             return FitStep(**header["step"], x=tensors["x"], best=tensors.get("best"))
         except (KeyError, TypeError) as error:

@@ -58,20 +58,19 @@ def run(
     out.note(f"{dataset.X}, read in {out.seconds:.1f} s")
     estimators = _estimators(losses, dataset, max_iter)
     pairs = _kernels(kernel, standardize, dataset)
-    y = dataset.y
     grid = {"start_kernel": [k for k, _ in pairs], "end_kernel": [g for _, g in pairs], "alpha": weights}
     cv = vt.VertexKFold(folds, folds, stratify=dataset.is_binary, random_state=seed)
-    common: dict[str, Any] = {"n_jobs": jobs}
-    score = _with_bar(out, "nested", lambda: vt.nested_score(estimators, dataset.X, y, grid, outer=cv, **common)) if (
-        nested) else None  # fmt: skip
-    found = _with_bar(out, "choosing", lambda: vt.vertex_search(estimators, dataset.X, y, grid, cv=cv, **common))
+    problem = estimators, dataset.X, dataset.y, grid
+    score = None
+    if nested:
+        score = _with_bar(out, "nested", lambda: vt.nested_score(*problem, outer=cv, n_jobs=jobs))
+    found = _with_bar(out, "choosing", lambda: vt.vertex_search(*problem, cv=cv, n_jobs=jobs))
     _show(out, score, found)
     if output is not None:
         found.model.save(output, about=_about(dataset, found, score))
-        out.result["model"] = str(output)
-        out.say(f"model written to {output}")
+        out.wrote("model", output)
     if report is not None:
-        _report(out, dataset, y, found, score, report, seed)
+        _report(out, dataset, found, score, report, seed)
 
 
 def _with_bar(out: Output, what: str, work: Any) -> Any:
@@ -159,7 +158,7 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, int | float | str) else format_kernel(value)
 
 
-def _report(out: Output, data: Any, y: Any, found: Any, score: Any, path: Path, seed: int) -> None:
+def _report(out: Output, data: Any, found: Any, score: Any, path: Path, seed: int) -> None:
     import warnings
 
     from sklearn.base import clone
@@ -168,11 +167,10 @@ def _report(out: Output, data: Any, y: Any, found: Any, score: Any, path: Path, 
     from vectrick.cli.training import hold_out, train
     from vectrick.report import fit_report
 
-    estimator = clone(found.model).set_params(n_iter_no_change=10**6)  # as many iterations as were chosen
+    estimator = clone(found.model)  # which makes as many iterations as were chosen
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the number of iterations was chosen
-        trained = train(estimator, data, y, hold_out(data, 0.25, seed), out)
+        trained = train(estimator, data, hold_out(data, 0.25, seed), out)
     rows = beside_baselines(trained, named_baselines(QUICK), out)
     fit_report(trained, command_line(), out.warnings, evaluation=rows, tuning=(found, score)).write(path)
-    out.result["report"] = str(path)
-    out.say(f"report written to {path}")
+    out.wrote("report", path)

@@ -15,7 +15,7 @@ from vectrick.data.tables import VertexTable
 
 Array = NDArray[Any]
 
-_LONG = ["id", "feature", "value"]  # the columns of sparse features
+_LONG = ("feature", "value")  # the columns of sparse features beside the ids
 _SHOWN = 5
 
 
@@ -160,8 +160,8 @@ def read_vertices(
         column = source.need(id_column, option)
     else:
         column = usual if usual in source.columns else source.need("id", option)
-    if sorted(source.columns) == sorted(_LONG):
-        features, ids, names = _read_long(source, expected)
+    if set(source.columns) == {column, *_LONG}:
+        features, ids, names = _read_long(source, column, expected)
     else:
         table = source.read(text=[column])
         ids = source.ids(table, column)
@@ -214,17 +214,17 @@ def _endings(stem: str) -> str:
     return " or ".join(f"{stem}{ending}" for ending in ENDINGS[1:])
 
 
-def _read_long(source: TableFile, expected: list[Any] | None) -> tuple[csr_array, Any, list[str]]:
+def _read_long(source: TableFile, id_column: str, expected: list[Any] | None) -> tuple[csr_array, Any, list[str]]:
     """Return sparse features, the ids and the names of the features of a table of id, feature and value."""
     import pyarrow as pa
 
-    table = source.read(ids=["id", "feature"])
-    coded = {name: table.column(name).unify_dictionaries().combine_chunks() for name in ("id", "feature")}
+    table = source.read(ids=[id_column, "feature"])
+    coded = {name: table.column(name).unify_dictionaries().combine_chunks() for name in (id_column, "feature")}
     for name, column in coded.items():
         source._check_ids(column, name)
     values = source.vector(table.column("value"), "value")
-    rows, columns = (coded[name].indices.to_numpy().astype(np.int64) for name in ("id", "feature"))
-    ids, names = coded["id"].dictionary, coded["feature"].dictionary.to_pylist()
+    rows, columns = (coded[name].indices.to_numpy().astype(np.int64) for name in (id_column, "feature"))
+    ids, names = coded[id_column].dictionary, coded["feature"].dictionary.to_pylist()
     twice = len(np.unique(rows * max(1, len(names)) + columns)) < len(rows)
     if twice:
         raise ValueError(f"{source.path} has some feature of some vertex more than once")

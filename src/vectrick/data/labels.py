@@ -21,6 +21,8 @@ def read_labels(
     Numbers stay what they are. Classes that are words or truth values, or whose smaller number is to be the positive
     one, become -1 and 1.
     """
+    if hasattr(values.type, "value_type"):  # a categorical column
+        values = values.cast(values.type.value_type)
     words = _words(source, values, name)
     if words is None:
         y = source.vector(values, name)

@@ -21,9 +21,11 @@ from vectrick.kernels import Linear
 from vectrick.losses import Loss, Pointwise, WithIntercept
 from vectrick.solvers import Solution, check_solver, minimise
 from vectrick.solvers.minimise import choose_solver
+from vectrick.solvers.solution import LIMIT
 
 Array = NDArray[Any]
 
+_TRIES = 20  # divisions of the vertices to try, where one leaves a part with one label only
 _MAX_ITER = {"newton": 100, "newton-qmr": 100, "newton-direct": 100, "box": 20000}  # 1000 for the others
 
 
@@ -167,7 +169,7 @@ class KronEstimator(FittedModel):
         validation : (X, y), optional
             Edges and labels for early stopping, in place of a held-out part of X; giving them turns it on.
         callback : callable, optional
-            Called with a `FitStep` after each iteration; returning True stops.
+            Called with a `FitStep` after each iteration; returning True stops. A closed form makes no iterations.
         keep_interrupted : bool
             Whether Ctrl-C ends training with the best model so far (the last one without early stopping) in place of
             an exception; ``solution_.reason`` then says "interrupted".
@@ -241,26 +243,29 @@ class KronEstimator(FittedModel):
         form, loss = form or self._form(training), self._with_intercept(training.loss)
         intercept = loss.intercept if isinstance(loss, WithIntercept) else None
         validation = validation or self._validation(form, training)
-        watched = validation is not None or training.watch.callback is not None
-        solver = choose_solver(form.space, loss, watched) if self.solver == "auto" else self.solver
+        solver = choose_solver(form.space, loss, validation is not None) if self.solver == "auto" else self.solver
         max_iter, watch = _MAX_ITER.get(solver, 1000) if self.max_iter is None else self.max_iter, training.watch
         patience = self.n_iter_no_change
         monitor = Monitor(type(self).__name__, self.verbose, validation, patience, intercept, watch, max_iter)
         if watch.resume is not None:
-            start, max_iter = _resumed(watch.resume, form), max(1, max_iter - watch.resume.iteration)
+            start, max_iter = _resumed(watch.resume, form), max_iter - watch.resume.iteration
         try:
-            solution = minimise(
-                form.space,
-                loss,
-                float(self.alpha),  # a NumPy number would widen float32
-                solver=solver,
-                max_iter=max_iter,
-                inner_iter=self.inner_iter,
-                step=self.step,
-                tol=self.tol,
-                start=start,
-                fit_intercept=self.fit_intercept,
-                callback=monitor,
+            solution = (
+                _nothing_left(form, start)
+                if max_iter < 1
+                else minimise(
+                    form.space,
+                    loss,
+                    float(self.alpha),  # a NumPy number would widen float32
+                    solver=solver,
+                    max_iter=max_iter,
+                    inner_iter=self.inner_iter,
+                    step=self.step,
+                    tol=self.tol,
+                    start=start,
+                    fit_intercept=self.fit_intercept,
+                    callback=monitor,
+                )
             )
         except KeyboardInterrupt:
             reached = monitor.interrupted(form.space)
@@ -319,18 +324,21 @@ class KronEstimator(FittedModel):
 
     def _hold_out(self, edges: Edges, labels: Array, rows: Array) -> tuple[Array, Array]:
         """Return masks of the edges to train on and of those to validate with."""
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
-        train, test = hold_out_vertices(edges[rows], self.validation_fraction, np.random.default_rng(seed))
-        parts = np.zeros(len(edges), bool), np.zeros(len(edges), bool)
-        for part, mask, kept in zip(("training", "validation"), parts, (train, test), strict=True):
-            mask[np.flatnonzero(rows)[kept]] = True
-            if len(np.unique(labels[mask])) < 2:
-                raise ValueError(
-                    f"validation_fraction is {self.validation_fraction}, which leaves {int(mask.sum())} edges with "
-                    f"{len(np.unique(labels[mask]))} different labels in the {part} part; choose another fraction or "
-                    "random_state, or give validation=(X, y)"
-                )
-        return parts
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        places = np.flatnonzero(rows)
+        for _ in range(_TRIES):
+            parts = np.zeros(len(edges), bool), np.zeros(len(edges), bool)
+            for mask, kept in zip(parts, hold_out_vertices(edges[rows], self.validation_fraction, rng), strict=True):
+                mask[places[kept]] = True
+            different = [len(np.unique(labels[mask])) for mask in parts]
+            if min(different) > 1:
+                return parts
+        part = int(np.argmin(different))
+        raise ValueError(
+            f"validation_fraction is {self.validation_fraction}, which leaves {int(parts[part].sum())} edges with "
+            f"{different[part]} different labels in the {('training', 'validation')[part]} part; choose another "
+            "fraction or random_state, or give validation=(X, y)"
+        )
 
     def _check_labels(self, labels: Array) -> None:
         """Refuse labels of the edges to train on that nothing can be learned from."""
@@ -354,6 +362,12 @@ def _resumed(step: FitStep, form: Form) -> Array:
             "fit, or the form is another one"
         )
     return np.array(step.x)
+
+
+def _nothing_left(form: Form, x: Array | None) -> Solution:
+    """Return the solution of a fit that goes on from its last iteration."""
+    assert x is not None
+    return Solution(x, form.space.predict(x), False, LIMIT, 0, form.space.n_products)
 
 
 def _restored(solution: Solution, form: Form, monitor: Monitor) -> Solution:

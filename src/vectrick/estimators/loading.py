@@ -100,7 +100,7 @@ def load(path: Path | str) -> Any:
 def _model(header: dict[str, Any], tensors: Tensors) -> KronEstimator:
     kind = ESTIMATORS[header["estimator"]]
     parameters = {
-        name: _kernel(value, {}) if name.endswith("_kernel") and not isinstance(value, str) else _checked(value)
+        name: _kernel(value, tensors) if name.endswith("_kernel") and not isinstance(value, str) else _checked(value)
         for name, value in header["parameters"].items()
     }
     model = kind(**parameters)
@@ -115,7 +115,7 @@ def _model(header: dict[str, Any], tensors: Tensors) -> KronEstimator:
         _set_dual(model, header, tensors, sides[0], sides[1])
     else:
         maps = [_map(header[side.name]["map"], side, tensors) for side in sides]
-        w = _tensor(tensors, "w", "f", (maps[0].rank * maps[1].rank,))
+        w = _finite(_tensor(tensors, "w", "f", (maps[0].rank * maps[1].rank,)))
         model._predictor = PrimalPredictor(sides[0], sides[1], maps[0], maps[1], w, model.n_threads)
         model.coef_ = model._predictor.core
         if "support" in tensors:
@@ -135,6 +135,7 @@ def _set_fitted(model: Any, header: dict[str, Any]) -> None:
     """Set the fitted attributes that are numbers and words."""
     for name, kind in FITTED.items():
         setattr(model, name, _of(kind, header["fitted"][name]))
+    _finite(np.asarray(model.intercept_))
     if model.form_ not in ("dual", "primal"):
         raise ValueError(f"form is {model.form_!r}")
     if "n_features_in_" in header["fitted"]:
@@ -148,7 +149,7 @@ def _set_dual(model: Any, header: dict[str, Any], tensors: Tensors, start: Side,
     """Set the coefficients of the support edges, and the predictor."""
     support = _tensor(tensors, "support", "i", (None,))
     n_support, n_edges = len(support), _of(int, header["n_edges"])
-    a, edges = _tensor(tensors, "a", "f", (n_support,)), _tensor(tensors, "edges", "i", (2, n_support))
+    a, edges = _finite(_tensor(tensors, "a", "f", (n_support,))), _tensor(tensors, "edges", "i", (2, n_support))
     _check_range(support, n_edges, "support")
     if 8 * n_edges > available_memory():
         raise ValueError(f"the coefficients of {n_edges} edges take {format_bytes(8 * n_edges)}")
@@ -302,6 +303,12 @@ def _tensor(tensors: Tensors, name: str, kinds: str, shape: tuple[int | None, ..
     if any(expected is not None and n != expected for n, expected in zip(found.shape, shape, strict=True)):
         raise ValueError(f"the tensor {name!r} has shape {found.shape}, but it must be {shape}")
     return found
+
+
+def _finite(values: Array) -> Array:
+    if not np.isfinite(values).all():
+        raise ValueError("some coefficients are no finite numbers")
+    return values
 
 
 def _check_range(values: Array, size: int, name: str) -> None:

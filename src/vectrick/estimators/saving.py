@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array, issparse, vstack
 
 from vectrick.estimators.base import KronEstimator
 from vectrick.estimators.container import write_container
@@ -22,7 +22,7 @@ def save_model(model: KronEstimator, path: Path | str, about: dict[str, Any] | N
     tensors: Tensors = {}
     header: dict[str, Any] = {
         "estimator": type(model).__name__,
-        "parameters": _parameters(model),
+        "parameters": _parameters(model, tensors),
         "fitted": {name: getattr(model, name) for name in FITTED},
         "history": model.history_,
         "solution": {
@@ -63,11 +63,12 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{value!r} has no place in a model file")
 
 
-def _parameters(model: KronEstimator) -> dict[str, Any]:
+def _parameters(model: KronEstimator, tensors: Tensors) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in model.get_params(deep=False).items():
         if name.endswith("_kernel"):
-            found[name] = value if isinstance(value, str) else _kernel_header(as_kernel(value, name), name, {})
+            kernel = value if isinstance(value, str) else as_kernel(value, name)
+            found[name] = kernel if isinstance(kernel, str) else _kernel_header(kernel, name, tensors)
         elif name == "random_state" and not isinstance(value, int | np.integer | None):
             found[name] = None  # a generator has moved on
         elif name == "dtype" and value is not None:
@@ -88,8 +89,9 @@ def _kernel_header(kernel: Kernel, name: str, tensors: Tensors) -> dict[str, Any
     for parameter, value in kernel.get_params(deep=False).items():
         if isinstance(value, Kernel):
             header[parameter] = _kernel_header(value, f"{name}.{parameter}", tensors)
-        elif isinstance(value, np.ndarray):
-            tensors[f"{name}.{parameter}"] = value.astype(np.int64 if value.dtype.kind in "iu" else np.float64)
+        elif isinstance(value, np.ndarray | list | tuple):
+            array = np.asarray(value)
+            tensors[f"{name}.{parameter}"] = array.astype(np.int64 if array.dtype.kind in "iu" else np.float64)
             header[parameter] = {"tensor": f"{name}.{parameter}"}
         else:
             header[parameter] = value
@@ -109,9 +111,10 @@ def _side_header(side: Side, tensors: Tensors, with_table: bool) -> dict[str, An
     # As it was when the model was trained, whatever has become of the user's array since.
     features: Any = side.vertices
     if len(side.used) < len(table):
-        features = table.features.astype(np.float64)
-        features = features.tolil() if issparse(features) else features
-        features[side.used] = side.vertices
+        others = np.setdiff1d(np.arange(len(table)), side.used)
+        rest: Any = table.features[others].astype(np.float64)
+        both = vstack([features, rest], "csr") if issparse(features) else np.vstack([features, rest])
+        features = both[np.argsort(np.concatenate([side.used, others]))]
     if issparse(features):
         features = csr_array(features)
         for part in ("data", "indices", "indptr"):

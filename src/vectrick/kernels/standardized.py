@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, diags_array, issparse
+from scipy.sparse import csc_array, csr_array, diags_array, issparse
 
 from vectrick.kernels.base import Kernel
 
@@ -48,15 +48,11 @@ class Standardized(Kernel):
         """Return the kernel with what it learned from the training vertices."""
         if not isinstance(self.kernel, Kernel):
             raise ValueError(f"kernel is {self.kernel!r}, but it must be a kernel such as vt.Gaussian()")
-        if issparse(X):
-            mean, square = X.mean(axis=0), X.multiply(X).mean(axis=0)
-            spread, mean = np.sqrt(np.maximum(square - mean**2, 0.0)), None
-        else:
-            mean, spread = X.mean(axis=0), X.std(axis=0)
+        mean, spread = _moments(X)
         settled = Standardized(
             self.kernel,
             mean if self.mean is None else np.asarray(self.mean, np.float64),
-            np.where(spread > 0, spread, 1.0) if self.scale is None else np.asarray(self.scale, np.float64),
+            spread if self.scale is None else np.asarray(self.scale, np.float64),
         )
         settled.kernel = self.kernel.resolve(settled._scaled(X), positions)
         return settled
@@ -78,3 +74,22 @@ class Standardized(Kernel):
     def features(self, X: Any) -> Any:
         """Return the features of the kernel for the scaled rows."""
         return self.kernel.features(self._scaled(X))
+
+
+def _moments(X: Any) -> tuple[Array | None, Array]:
+    """Return the means of the columns (None for sparse ones) and their standard deviations, 1 for constant ones."""
+    if not issparse(X):
+        mean, spread, largest = X.mean(axis=0), X.std(axis=0), np.abs(X).max(axis=0, initial=0.0)
+        return mean, _without_rounding(spread, largest)
+    n, columns = max(1, X.shape[0]), csc_array(X)
+    mean = np.asarray(columns.sum(axis=0)).ravel() / n
+    filled = np.diff(columns.indptr)
+    deviations = (columns.data - np.repeat(mean, filled)) ** 2
+    sums = np.bincount(np.repeat(np.arange(X.shape[1]), filled), deviations, minlength=X.shape[1])
+    spread = np.sqrt((sums + (n - filled) * mean**2) / n)
+    return None, _without_rounding(spread, np.abs(columns).max(axis=0).toarray().ravel())
+
+
+def _without_rounding(spread: Array, largest: Array) -> Array:
+    """Return 1 for a spread that is rounding, so that a constant feature stays what it is."""
+    return np.where(spread > 10 * np.finfo(np.float64).eps * largest, spread, 1.0)

@@ -60,19 +60,19 @@ def _score_name(scoring: str) -> str:
 
 
 def _lead(trained: Any, evaluation: Any, tuning: tuple[Any, Any] | None) -> str:
-    """Return the score that says most: the nested one, else the cross-validated one, else that of the held-out edges."""
+    """Return the score that says most: the nested one, the cross-validated one, or that of the held-out edges."""
     if tuning is not None and tuning[1] is not None:
         score = tuning[1]
         return (
-            f"{_score_name(score.scoring)} {score.mean:.3f} ± {score.spread:.3f} for edges between vertices that neither "
-            "training nor the choice of kernels has seen (nested cross-validation)."
+            f"{_score_name(score.scoring)} {score.mean:.3f} ± {score.spread:.3f} for edges between vertices that "
+            "neither training nor the choice of kernels has seen (nested cross-validation)."
         )
     if evaluation is not None and (evaluation.groupby(["setting", "method"]).size() > 1).any():
         return _cross_validated(evaluation)
     if "both" in trained.scores:
         return (
-            f"{_score_name(trained.scoring)} {trained.scores['both']:.3f} for {len(trained.holdout.tests['both'])} edges "
-            "whose start and end vertices the model has never seen."
+            f"{_score_name(trained.scoring)} {trained.scores['both']:.3f} for {len(trained.holdout.tests['both'])} "
+            "edges whose start and end vertices the model has never seen."
         )
     return f"Trained on {len(trained.data.X)} edges; no edges were held out, so that nothing is said about its quality."
 
@@ -231,11 +231,14 @@ def _settings_section(report: Report, trained: Any) -> None:
     section, scoring = report.section("Score by setting"), _score_name(trained.scoring)
     scores = {NEW[new]: score for new, score in trained.scores.items()}
     report.figures["settings"] = figures.settings(scores, scoring)
+    chose = (
+        " Those with both vertices new chose the iteration, so that their score is a little too good: vectrick "
+        "evaluate and tune have scores that chose nothing."
+    )
     section.figure(
         "settings",
-        "The hardest test is the one where both vertices are new. These edges did not train; those with both "
-        "vertices new chose the iteration, so that their score is a little too good: vectrick evaluate and tune have "
-        "scores that chose nothing.",
+        "The hardest test is the one where both vertices are new. These edges did not train."
+        + chose * bool(trained.model.early_stopping or trained.is_refitted),
         size="low",
     )
 
@@ -329,12 +332,12 @@ def _states(trained: Any, part: Any) -> tuple[list[str], list[str]]:
 def _best_section(report: Report, trained: Any) -> None:
     section, X, model = report.section("The best new edges"), trained.data.X, trained.model
     starts, ends, scores = best_new(model, X, _BEST)
-    text = "The {} pairs with the largest scores that are no edges of the data."
+    intro = f"The {len(starts)} pairs with the largest scores that are no edges of the data."
     if not len(starts) and trained.data.is_binary:
         starts, ends, scores = best_new(model, X[trained.y == trained.y.max()], _BEST)
-        text = (
-            f"Every pair is an edge of the data. These are the {{}} edges of label {trained.data.classes[0]} with the largest "
-            "scores: where that label means that nothing was recorded, they are what to look at next."
+        intro = (
+            f"Every pair is an edge of the data. These are the {len(starts)} edges of label {trained.data.classes[0]} "
+            "with the largest scores: where that label means that nothing was recorded, they are what to look at next."
         )
     if not len(starts):
         section.text("Every pair of vertices is a known edge, so that there are no new ones.")
@@ -349,7 +352,7 @@ def _best_section(report: Report, trained: Any) -> None:
         [rank + 1, str(names[0][i]), str(names[1][j]), float(score), int(degrees[0][i]), int(degrees[1][j])]
         for rank, (i, j, score) in enumerate(zip(starts, ends, scores, strict=True))
     ]
-    section.text(text.format(len(rows)))
+    section.text(intro)
     section.table(columns, rows, searchable="best")
 
 

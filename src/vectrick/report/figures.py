@@ -1,5 +1,6 @@
 """Figures as Plotly takes them: plain data, with colours by the names that the page gives them."""
 
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -92,6 +93,7 @@ def _line(x: Array, y: Array, name: str, colour: str) -> dict[str, Any]:
 
 def measured(parts: dict[str, tuple[Array, Array]], label: str) -> Figure:
     """Return predicted against measured values by setting."""
+    label = escape(label)  # Plotly reads some tags
     data: list[Any] = []
     low, high = np.inf, -np.inf
     for number, ((name, (y, predicted)), colour) in enumerate(zip(parts.items(), COLOURS, strict=False)):

@@ -15,12 +15,14 @@ function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 }
 
+const fromData = new Set(["starts", "ends", "states", "words"]);
+
 // Figures name the colours of the page, "--one", so that they follow light and dark.
 function painted(value) {
   if (typeof value === "string") return value.startsWith("--") ? colour(value.slice(2)) : value;
   if (Array.isArray(value)) return value.length > 1000 ? value : value.map(painted);
   if (value && typeof value === "object") {
-    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, painted(inner)]));
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, fromData.has(key) ? inner : painted(inner)]));
   }
   return value;
 }
