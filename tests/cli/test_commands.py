@@ -197,7 +197,7 @@ def test_rank_both_ways(place):
     assert [one["start"] for one in other] == [f"d{i}" for i in np.argsort(-grid[:, 2])]
     assert pd.read_csv(place / "rank.csv")["start"].tolist() == [one["start"] for one in other]
     marked = as_json("rank", "model.vt", "--start", "d3", "--edges", "data/edges.csv", "--top", "40", cwd=place)[
-        "ranking"
+        "partners"
     ]
     known = set(edges_of(place).query("start == 'd3'")["end"])
     assert {one["end"] for one in marked if one["label"] != "new"} == known

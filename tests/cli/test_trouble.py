@@ -266,7 +266,7 @@ def test_ctrl_c_keeps_the_best_model(place):
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 3, err
-    assert "interrupted: kept.vt is the best model" in err
+    assert "interrupted: kept.vt holds the best model so far" in err
     assert "Traceback" not in err
     model = vt.load(place / "kept.vt")
     assert model.solution_.reason.startswith("interrupted")

@@ -7,7 +7,7 @@ import pytest
 
 import vectrick as vt
 from vectrick.report import figures, matrix
-from vectrick.report.page import Report, check_plotly
+from vectrick.report.page import Report, check_report
 
 X, Y = vt.datasets.make_checkerboard(40, 30, density=0.3, random_state=0)
 MODEL = vt.KronSVM(vt.Gaussian(1.0), vt.Gaussian(1.0)).fit(X, Y)
@@ -105,8 +105,10 @@ def test_text_is_escaped_everywhere():
     assert "{{" not in page.partition('id="library"')[0]
 
 
-def test_a_missing_plotly_is_said(monkeypatch):
+def test_a_missing_plotly_is_said(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "plotly", None)
     monkeypatch.setattr("vectrick.report.page.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"pip install 'vectrick\[report\]'"):
-        check_plotly()
+        check_report(tmp_path / "page.html", force=False)
+    with pytest.raises(ValueError, match=r"its name must end in \.html"):
+        check_report(tmp_path / "page.txt", force=False)

@@ -54,6 +54,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; ``arguments`` are those of the process by default."""
     signal.signal(signal.SIGTERM, _terminate)
     # Threads of OpenMP (of the trees among the baselines) that wait by spinning crawl where anything else is running;
-    # by sleeping, they take ten times as long for small data. A short spin costs nothing: 5.8 instead of 30 s under load.
+    # by sleeping, they take ten times as long for small data. With a short spin they do well in both cases.
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
     app(list(arguments) if arguments is not None else sys.argv[1:], prog_name="vectrick")

@@ -75,7 +75,7 @@ def _checker(size: int) -> Any:
         made = VertexTable(table.features, table.name, [f"{letter}{i:04d}" for i in range(len(table))])
         made.columns = ["number"]
         tables.append(made)
-    return Dataset(Edges._of(X.start, X.end, *tables), y, {"start": "features", "end": "features"})
+    return Dataset(Edges._of(X.start, X.end, *tables), y, {"start": "features", "end": "features"}, classes=("-1", "1"))
 
 
 def _fixed(estimator: Any, trained: Any) -> Any:
