@@ -117,10 +117,7 @@ def summarise(out: Output, trained: Any) -> None:
     out.say(
         f"{type(model).__name__}: {kept}; it ended because: {model.solution_.reason.partition('; the best was')[0]}"
     )
-    kernels = [format_kernel(model.start_kernel), format_kernel(model.end_kernel)]
-    rows = [" of the rows of the kernel matrix" * (kind == "kernel" and text != "precomputed")
-            for kind, text in zip((data.kinds["start"], data.kinds["end"]), kernels, strict=True)]  # fmt: skip
-    out.say(f"start kernel: {kernels[0]}{rows[0]}; end kernel: {kernels[1]}{rows[1]}")
+    out.say(_kernels(model, data))
     if data.classes is not None:
         share = float((trained.y == trained.y.max()).mean())
         out.say(f"positive label: {data.classes[1]} ({100 * share:.3g} % of the edges), the other: {data.classes[0]}")
@@ -134,6 +131,18 @@ def summarise(out: Output, trained: Any) -> None:
     elif trained.n_trained < len(data.X):
         out.say(f"trained on {trained.n_trained} of {len(data.X)} edges; --refit then trains on all of them")
     out.detail(f"form: {model.form_}, {model.form_reason_}")
+
+
+def _kernels(model: Any, data: Any) -> str:
+    """Return which kernels the model has, and of what."""
+    from vectrick.kernels.text import format_kernel
+
+    found = []
+    for side, kernel in (("start", model.start_kernel), ("end", model.end_kernel)):
+        text = format_kernel(kernel)
+        of_rows = data.kinds[side] == "kernel" and text != "precomputed"
+        found.append(text + " of the rows of the kernel matrix" * of_rows)
+    return f"kernels: {found[0]}" if found[0] == found[1] else f"start kernel: {found[0]}; end kernel: {found[1]}"
 
 
 def _about(trained: Any) -> dict[str, Any]:
