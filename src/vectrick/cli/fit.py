@@ -43,20 +43,10 @@ def run(
     A quarter of the vertices of each side is held out to stop training at the right iteration, and to tell how good the
     model is for vertices that it has never seen; --refit then trains on all edges. Ctrl-C keeps the best model so far.
     """
-    from vectrick._files import check_output
     from vectrick.cli.info import dataset_warnings
     from vectrick.cli.training import Checkpoint, hold_out, train, train_on_all
 
-    check_output(output, force or resume)
-    if report is not None:
-        from vectrick.report import check_report
-
-        check_report(report, force or resume)
-    if resume and checkpoint is None:
-        raise ValueError("--resume is given, but there is no --checkpoint to go on from")
-    targets = [path.resolve() for path in (output, report, checkpoint) if path is not None]
-    if len(set(targets)) < len(targets):
-        raise ValueError("--output, --report and --checkpoint must be different files")
+    _check_files(output, report, checkpoint, resume, force)
     state = None if checkpoint is None else Checkpoint(checkpoint, resume, force)
     others = {} if report is None else named_baselines(baselines)
     dataset = data.read()
@@ -89,6 +79,22 @@ def run(
         raise Interrupted(
             f"interrupted: {output} holds the best model so far, that of iteration {trained.model.n_iter_}"
         )
+
+
+def _check_files(output: Path, report: Path | None, checkpoint: Path | None, resume: bool, force: bool) -> None:
+    """Refuse files that cannot be written, before any work is done; a run that goes on may replace its own."""
+    from vectrick._files import check_output
+
+    check_output(output, force or resume)
+    if report is not None:
+        from vectrick.report import check_report
+
+        check_report(report, force or resume)
+    if resume and checkpoint is None:
+        raise ValueError("--resume is given, but there is no --checkpoint to go on from")
+    targets = [path.resolve() for path in (output, report, checkpoint) if path is not None]
+    if len(set(targets)) < len(targets):
+        raise ValueError("--output, --report and --checkpoint must be different files")
 
 
 def summarise(out: Output, trained: Any) -> None:

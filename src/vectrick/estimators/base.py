@@ -250,23 +250,7 @@ class KronEstimator(FittedModel):
         if watch.resume is not None:
             start, max_iter = _resumed(watch.resume, form), max_iter - watch.resume.iteration
         try:
-            solution = (
-                _nothing_left(form, start)
-                if max_iter < 1
-                else minimise(
-                    form.space,
-                    loss,
-                    float(self.alpha),  # a NumPy number would widen float32
-                    solver=solver,
-                    max_iter=max_iter,
-                    inner_iter=self.inner_iter,
-                    step=self.step,
-                    tol=self.tol,
-                    start=start,
-                    fit_intercept=self.fit_intercept,
-                    callback=monitor,
-                )
-            )
+            solution = self._solve(form, loss, solver, max_iter, start, monitor)
         except KeyboardInterrupt:
             reached = monitor.interrupted(form.space)
             if reached is None:
@@ -284,6 +268,26 @@ class KronEstimator(FittedModel):
             dual = solution.dual
             inside = training.loss.gradient(solution.predictions + constant) != 0 if dual is None else dual != 0
             self.support_ = np.flatnonzero(training.rows)[inside]
+
+    def _solve(
+        self, form: Form, loss: Loss, solver: str, max_iter: int, start: Array | None, monitor: Monitor
+    ) -> Solution:
+        """Return what the solver finds."""
+        if max_iter < 1 and start is not None:  # it goes on from its last iteration
+            return Solution(start, form.space.predict(start), False, LIMIT, 0, form.space.n_products)
+        return minimise(
+            form.space,
+            loss,
+            float(self.alpha),  # a NumPy number would widen float32
+            solver=solver,
+            max_iter=max_iter,
+            inner_iter=self.inner_iter,
+            step=self.step,
+            tol=self.tol,
+            start=start,
+            fit_intercept=self.fit_intercept,
+            callback=monitor,
+        )
 
     def _validation(self, form: Form, training: Training) -> Validation | None:
         """Return what scores the held-out edges, if there are any."""
@@ -362,12 +366,6 @@ def _resumed(step: FitStep, form: Form) -> Array:
             "fit, or the form is another one"
         )
     return np.array(step.x)
-
-
-def _nothing_left(form: Form, x: Array | None) -> Solution:
-    """Return the solution of a fit that goes on from its last iteration."""
-    assert x is not None
-    return Solution(x, form.space.predict(x), False, LIMIT, 0, form.space.n_products)
 
 
 def _restored(solution: Solution, form: Form, monitor: Monitor) -> Solution:
