@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -70,17 +71,33 @@ BAD = {
 }
 
 
+def all_at_once(work, cases):
+    """Do the work for each case, two at a time; return what came out by case."""
+    with ThreadPoolExecutor(2) as pool:
+        return dict(zip(cases, pool.map(work, cases), strict=True))
+
+
+@pytest.fixture(scope="module")
+def refused_files(place, tmp_path_factory):
+    """For each case the folder that a command was run in, and what it said."""
+
+    def run(case):
+        folder = tmp_path_factory.mktemp("bad")
+        shutil.copytree(place / "data", folder / "data")
+        BAD[case][0](folder / "data")
+        return folder, vectrick("fit", "data", "-o", "model.vt", "--report", "report.html", cwd=folder, code=2)
+
+    return all_at_once(run, BAD)
+
+
 @pytest.mark.parametrize("case", BAD)
-def test_bad_files(place, tmp_path, case):
-    change, message = BAD[case]
-    shutil.copytree(place / "data", tmp_path / "data")
-    change(tmp_path / "data")
-    done = vectrick("fit", "data", "-o", "model.vt", "--report", "report.html", cwd=tmp_path, code=2)
-    assert message in done.stderr
+def test_bad_files(refused_files, case):
+    folder, done = refused_files[case]
+    assert BAD[case][1] in done.stderr
     assert done.stderr.startswith("vectrick fit: ")
     assert done.stderr.count("\n") == 1
     assert done.stdout == ""
-    assert os.listdir(tmp_path) == ["data"]
+    assert os.listdir(folder) == ["data"]
 
 
 OPTIONS = {
@@ -131,14 +148,21 @@ OPTIONS = {
 }
 
 
-@pytest.mark.parametrize("case", OPTIONS)
-def test_bad_options(place, case):
+@pytest.fixture(scope="module")
+def refused_options(place):
+    """For each case what the command said; none of them may write anything."""
     before = sorted(os.listdir(place))
-    arguments, message = OPTIONS[case]
-    done = vectrick(*arguments, cwd=place, code=2)
-    assert message in done.stderr
-    assert done.stderr.splitlines()[-1].startswith(f"vectrick {arguments[0]}: ")
+    found = all_at_once(lambda case: vectrick(*OPTIONS[case][0], cwd=place, code=2), OPTIONS)
     assert sorted(os.listdir(place)) == before
+    return found
+
+
+@pytest.mark.parametrize("case", OPTIONS)
+def test_bad_options(refused_options, case):
+    arguments, message = OPTIONS[case]
+    said = refused_options[case].stderr
+    assert message in said
+    assert said.splitlines()[-1].startswith(f"vectrick {arguments[0]}: ")
 
 
 def test_unknown_options_and_commands(place):
