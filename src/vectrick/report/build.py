@@ -247,7 +247,8 @@ def _comparison_section(report: Report, rows: Any) -> None:
     section, scoring = report.section("Comparison with baselines"), _score_name(rows["scoring"].iloc[0])
     grouped = rows.groupby(["setting", "method"], sort=False)
     folded = bool((grouped.size() > 1).any())
-    report.figures["comparison"] = figures.comparison(rows, NEW, scoring)
+    axis = f"{scoring} of a fold" if folded else scoring
+    report.figures["comparison"] = figures.comparison(rows, NEW, axis)
     how = (
         "Cross-validation: a dot is a fold, the line in a box is the median. The methods of a setting are compared on "
         "the same folds. "

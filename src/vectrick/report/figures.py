@@ -132,7 +132,7 @@ def comparison(rows: Any, names: dict[str, str], scoring: str) -> Figure:
                      "marker": {"color": colour, "size": 5}, "line": {"color": colour, "width": 1}})  # fmt: skip
     return {
         "data": data,
-        "layout": {"xaxis": titled("test edges"), "yaxis": titled(f"{scoring} of a fold"), "boxmode": "group"},
+        "layout": {"xaxis": titled("test edges"), "yaxis": titled(scoring), "boxmode": "group"},
     }
 
 
