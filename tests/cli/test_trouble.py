@@ -166,8 +166,14 @@ def test_bad_options(refused_options, case):
 
 
 def test_unknown_options_and_commands(place):
-    for arguments in (["fit", "data", "--alhpa", "1"], ["fti"], ["fit", "data", "--loss", "hings"]):
-        vectrick(*arguments, cwd=place, code=2)
+    for arguments, named in (
+        (["fit", "data", "--alhpa", "1"], "--alhpa"),
+        (["fti"], "fti"),
+        (["fit", "data", "--loss", "hings"], "hings"),
+    ):
+        done = vectrick(*arguments, cwd=place, code=2)
+        assert named in done.stderr
+        assert done.stdout == ""
 
 
 def test_errors_as_json_and_with_a_traceback(place):

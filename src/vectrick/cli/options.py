@@ -48,7 +48,21 @@ _data, _model, _training = _panel("Data"), _panel("Model"), _panel("Training")
 
 
 @dataclass(frozen=True)
-class DataOptions:
+class ColumnOptions:
+    """The columns that hold ids."""
+
+    start_column: Annotated[str, _data("--start-column", help="The column of edges with start ids.")] = "start"
+    end_column: Annotated[str, _data("--end-column", help="The column of edges with end ids.")] = "end"
+    start_id_column: Annotated[
+        str | None, _data("--start-id-column", help="The column of ids in the start table.", show_default="id")
+    ] = None
+    end_id_column: Annotated[
+        str | None, _data("--end-id-column", help="The column of ids in the end table.", show_default="id")
+    ] = None
+
+
+@dataclass(frozen=True)
+class DataOptions(ColumnOptions):
     """Where the data is."""
 
     data: Annotated[Path | None, typer.Argument(help="The data set's folder.", show_default=False)] = None
@@ -57,17 +71,9 @@ class DataOptions:
     end_features: Annotated[Path | None, _data("--end-features", help="The features of the end vertices.")] = None
     start_matrix: Annotated[Path | None, _data("--start-matrix", help="A kernel matrix of the start vertices.")] = None
     end_matrix: Annotated[Path | None, _data("--end-matrix", help="A kernel matrix of the end vertices.")] = None
-    start_column: Annotated[str, _data("--start-column", help="The column of edges with start ids.")] = "start"
-    end_column: Annotated[str, _data("--end-column", help="The column of edges with end ids.")] = "end"
     label_column: Annotated[str, _data("--label-column", help="The column of edges with labels.")] = "label"
     positive: Annotated[
         str | None, _data("--positive", help="Which of two labels is the positive one.", show_default="the larger one")
-    ] = None
-    start_id_column: Annotated[
-        str | None, _data("--start-id-column", help="The column of ids in the start table.", show_default="id")
-    ] = None
-    end_id_column: Annotated[
-        str | None, _data("--end-id-column", help="The column of ids in the end table.", show_default="id")
     ] = None
 
     def read(self, **more: Any) -> "Dataset":
@@ -81,7 +87,7 @@ class DataOptions:
 
 
 @dataclass(frozen=True)
-class VertexOptions:
+class VertexOptions(ColumnOptions):
     """The vertices of edges to predict: those that the model knows, and new ones of files."""
 
     start_features: Annotated[
@@ -89,14 +95,6 @@ class VertexOptions:
         _data("--start-features", help="New start vertices: their features, or kernel values with the known ones."),
     ] = None
     end_features: Annotated[Path | None, _data("--end-features", help="New end vertices, in the same way.")] = None
-    start_column: Annotated[str, _data("--start-column", help="The column of edges with start ids.")] = "start"
-    end_column: Annotated[str, _data("--end-column", help="The column of edges with end ids.")] = "end"
-    start_id_column: Annotated[
-        str | None, _data("--start-id-column", help="The column of ids in --start-features.", show_default="id")
-    ] = None
-    end_id_column: Annotated[
-        str | None, _data("--end-id-column", help="The column of ids in --end-features.", show_default="id")
-    ] = None
 
     def tables(self, model: Any, only_new: bool = False) -> tuple[Any, Any]:
         """Return the tables of both sides; ``only_new`` leaves out those known to the model where there is a file."""

@@ -92,29 +92,9 @@ def read_dataset(
     drop_unknown : bool
         Whether to leave out edges whose ids have no features, in place of an error.
     """
-    root = None if folder is None else Path(folder)
-    if root is not None and root.is_file():
-        raise NotADirectoryError(
-            f"{root} is a file, but DATA is a folder; name files with --edges, --start-features or --start-matrix, …"
-        )
-    if root is not None and not root.is_dir():
-        raise FileNotFoundError(f"there is no folder {root}, so there is no data set")
-    edge_file = Path(edges) if edges is not None else _find(root, "edges")
-    if edge_file is None:
-        raise FileNotFoundError(f"{root or 'the data set'} has no edges: a file edges{ENDINGS[0]}, {_endings('edges')}")
-    files: dict[str, Path] = {"edges": edge_file}
-    kinds: dict[str, str] = {}
-    given = {"start": (start_features, start_matrix), "end": (end_features, end_matrix)}
-    for side, (features, matrix) in given.items():
-        found = _choose(root, side, features, matrix)
-        if found is not None:
-            kinds[side], files[side] = found
-    if "start" not in files:
-        raise FileNotFoundError(
-            f"{root or 'the data set'} says nothing about its start vertices: give start_features or start_kernel"
-        )
-    kinds.setdefault("end", kinds["start"])
-    source = TableFile(edge_file)
+    tables_given = {"start": (start_features, start_matrix), "end": (end_features, end_matrix)}
+    files, kinds = _locate(None if folder is None else Path(folder), edges, tables_given)
+    source = TableFile(files["edges"])
     columns = [source.need(start_column, "--start-column"), source.need(end_column, "--end-column")]
     columns.append(source.need(label_column, "--label-column"))
     tables = {
@@ -184,6 +164,32 @@ def read_pairs(path: Path | str, start_column: str = "start", end_column: str = 
     source.need(start_column, "--start-column")
     source.need(end_column, "--end-column")
     return source
+
+
+def _locate(
+    root: Path | None, edges: Path | str | None, given: dict[str, tuple[Any, Any]]
+) -> tuple[dict[str, Path], dict[str, str]]:
+    """Return the files of a data set by what they are, and for each side whether it has features or a kernel."""
+    if root is not None and root.is_file():
+        raise NotADirectoryError(
+            f"{root} is a file, but DATA is a folder; name files with --edges, --start-features or --start-matrix, …"
+        )
+    if root is not None and not root.is_dir():
+        raise FileNotFoundError(f"there is no folder {root}, so there is no data set")
+    edge_file = Path(edges) if edges is not None else _find(root, "edges")
+    if edge_file is None:
+        raise FileNotFoundError(f"{root or 'the data set'} has no edges: a file edges{ENDINGS[0]}, {_endings('edges')}")
+    files, kinds = {"edges": edge_file}, {}
+    for side, (features, matrix) in given.items():
+        found = _choose(root, side, features, matrix)
+        if found is not None:
+            kinds[side], files[side] = found
+    if "start" not in files:
+        raise FileNotFoundError(
+            f"{root or 'the data set'} says nothing about its start vertices: give start_features or start_kernel"
+        )
+    kinds.setdefault("end", kinds["start"])
+    return files, kinds
 
 
 def _find(root: Path | None, stem: str) -> Path | None:
