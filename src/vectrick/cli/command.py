@@ -88,7 +88,7 @@ def command_line() -> str:
 def _fields(kind: Any) -> dict[str, inspect.Parameter]:
     hints = get_type_hints(kind, include_extras=True)
     found = {}
-    for one in fields(kind):
+    for one in sorted(fields(kind), key=lambda one: one.name not in kind.__annotations__):  # what is shared comes last
         default = inspect.Parameter.empty if one.default is MISSING else one.default
         found[one.name] = inspect.Parameter(
             one.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hints[one.name]
