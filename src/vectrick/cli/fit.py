@@ -135,7 +135,8 @@ def summarise(out: Output, trained: Any) -> None:
     if trained.is_refitted:
         out.say(f"the model was trained again on all {len(data.X)} edges")
     elif trained.n_trained < len(data.X):
-        out.say(f"trained on {trained.n_trained} of {len(data.X)} edges; --refit then trains on all of them")
+        hint = "; --refit then trains on all of them" if out.command == "fit" else ""  # which the demo does not have
+        out.say(f"trained on {trained.n_trained} of {len(data.X)} edges{hint}")
     out.detail(f"form: {model.form_}, {model.form_reason_}")
 
 
