@@ -6,6 +6,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from vectrick._arrays import as_tensor, is_tensor, like, to_host
 from vectrick.data.tables import VertexTable
 
 Array = NDArray[Any]
@@ -19,7 +20,7 @@ class Edges:
     start, end : array
         For each edge its start and end vertex: ids where the table has ids, else positions. Integers are ids if the
         ids are integers (such as the index of a pandas frame that was sorted), and positions otherwise.
-    start_features, end_features : array, SciPy sparse matrix, pandas or polars frame
+    start_features, end_features : array, tensor, SciPy sparse matrix, pandas or polars frame
         One row for each vertex. ``end_features=None`` means that both ends come from one vertex set. For a precomputed
         kernel, row i holds the kernel values between vertex i and all vertices of the table.
     start_ids, end_ids : array, optional
@@ -60,13 +61,29 @@ class Edges:
             self.end_table = self.start_table
         else:
             self.end_table = VertexTable(end_features, "end_features", end_ids)
-        self.start = self.start_table.positions(start, "start")
-        self.end = self.end_table.positions(end, "end")
+        self.start: Any = self.start_table.positions(start, "start")
+        self.end: Any = self.end_table.positions(end, "end")
         if len(self.start) != len(self.end):
             raise ValueError(f"start has length {len(self.start)} and end has {len(self.end)}, but an edge has both")
+        self._settle_device()
+
+    def _settle_device(self) -> None:
+        """Let everything live where the tensors do, if there are any; they must not be on different devices."""
+        named = {
+            "start": self.start,
+            "end": self.end,
+            "start_features": self.start_table.features,
+            "end_features": self.end_table.features,
+        }
+        devices = {name: str(array.device) for name, array in named.items() if is_tensor(array)}
+        if len(set(devices.values())) > 1:
+            where = ", ".join(f"{name} on {device}" for name, device in devices.items())
+            raise ValueError(f"the tensors are on different devices: {where}; move them to one of them with .to()")
+        if devices:
+            self.__dict__ = self.on(devices.popitem()[1]).__dict__
 
     @classmethod
-    def _of(cls, start: Array, end: Array, start_table: VertexTable, end_table: VertexTable) -> "Edges":
+    def _of(cls, start: Any, end: Array, start_table: VertexTable, end_table: VertexTable) -> "Edges":
         """Make edges from checked positions and tables."""
         made = cls.__new__(cls)
         made.start, made.end, made.start_table, made.end_table = start, end, start_table, end_table
@@ -135,8 +152,28 @@ class Edges:
             if len(key) != 2 or (key[1] is not Ellipsis and key[1] != slice(None)):
                 raise IndexError(f"edges were indexed with {key!r}, but only rows can be taken, as in X[mask]")
             key = key[0]
-        start, end = np.atleast_1d(self.start[key]), np.atleast_1d(self.end[key])
+        if is_tensor(self.start) and not isinstance(key, slice | int):
+            key = like(key, self.start)
+        start, end = self.start[key], self.end[key]
+        if start.ndim == 0:
+            start, end = start.reshape(1), end.reshape(1)
         return Edges._of(start, end, self.start_table, self.end_table)
+
+    @property
+    def device(self) -> Any:
+        """The device of torch on which the positions are a tensor; None where they are arrays of NumPy."""
+        return self.start.device if is_tensor(self.start) else None
+
+    def on(self, device: Any) -> "Edges":
+        """Return the edges as tensors on a device of torch, or for None as arrays of NumPy; O(n) to copy them.
+
+        Estimators with ``backend="torch"`` do this themselves; it pays to do it once for edges that are used often.
+        """
+        first = self.start_table.on(device)
+        second = first if self.is_one_set else self.end_table.on(device)
+        if device is None:
+            return Edges._of(to_host(self.start), to_host(self.end), first, second)
+        return Edges._of(as_tensor(self.start, device), as_tensor(self.end, device), first, second)
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise TypeError(

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vectrick._arrays import like, namespace, to_host, zeros
 from vectrick.data.edges import Edges
 
 Array = NDArray[Any]
@@ -25,7 +26,8 @@ def hold_out_vertices(edges: Edges, fraction: float, rng: np.random.Generator) -
     (np.int64(4), np.int64(4))
     """
     if edges.is_one_set:
-        held = _draw(np.concatenate([edges.start, edges.end]), len(edges.start_table), fraction, rng)
+        both = namespace(edges.start).concatenate([edges.start, edges.end])
+        held = _draw(both, len(edges.start_table), fraction, rng)
         new_start, new_end = held[edges.start], held[edges.end]
     else:
         new_start = _draw(edges.start, len(edges.start_table), fraction, rng)[edges.start]
@@ -77,7 +79,9 @@ def divide_vertices(
 
 
 def _draw(vertices: Array, size: int, fraction: float, rng: np.random.Generator) -> Array:
-    used = np.unique(vertices)
+    occurs = zeros(size, vertices, namespace(vertices).bool)
+    occurs[vertices] = True
+    used = np.flatnonzero(to_host(occurs))
     held = np.zeros(size, bool)
     held[rng.choice(used, max(1, round(fraction * len(used))), replace=False)] = True
-    return held
+    return like(held, vertices)

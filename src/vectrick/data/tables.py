@@ -1,11 +1,14 @@
 """A vertex table: one row of features (or of a precomputed kernel) for each vertex, with ids if there are any."""
 
+import copy
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
+
+from vectrick._arrays import as_tensor, cast, is_tensor, numpy_dtype, to_host
 
 Array = NDArray[Any]
 
@@ -17,7 +20,7 @@ class VertexTable:
 
     Parameters
     ----------
-    features : array, SciPy sparse matrix, pandas or polars frame
+    features : array, tensor, SciPy sparse matrix, pandas or polars frame
         One row for each vertex.
     name : str
         What to call the table in errors.
@@ -41,7 +44,7 @@ class VertexTable:
         if isinstance(frame, nw.DataFrame):
             features, found, self.columns = _split_frame(frame, features, name, id_column)
             ids = found if ids is None else ids
-        self.features: Array | csr_array = _as_matrix(features, name)
+        self.features: Any = _as_matrix(features, name)
         self.ids = None if ids is None else _as_ids(ids, len(self), name)
 
     def __len__(self) -> int:
@@ -57,7 +60,9 @@ class VertexTable:
 
         ``only_ids`` says that also integers are meant as ids.
         """
-        values = np.asarray(vertices)
+        if is_tensor(vertices) and self.ids is None:
+            return self._positions_on_device(vertices, argument)
+        values = np.asarray(to_host(vertices))
         if values.ndim != 1:
             raise ValueError(f"{argument} has shape {values.shape}, but it must be one-dimensional")
         if values.dtype.kind == "b":
@@ -73,6 +78,30 @@ class VertexTable:
             at = wrong[0]
             raise ValueError(f"{argument}[{at}] is {values[at]}, but {self.name} has {len(self)} vertices")
         return values.astype(np.int32)
+
+    def _positions_on_device(self, values: Any, argument: str) -> Any:
+        """Return positions that are a tensor, checked where it lives."""
+        if values.ndim != 1 or numpy_dtype(values).kind not in "iu":
+            raise TypeError(
+                f"{argument} is a tensor of {values.dtype} with shape {tuple(values.shape)}, but it must be a vector "
+                "of integer positions"
+            )
+        for worst in (values.argmin(), values.argmax()) if len(values) else ():
+            at, value = int(worst), int(values[worst])
+            if not 0 <= value < len(self):
+                raise ValueError(f"{argument}[{at}] is {value}, but {self.name} has {len(self)} vertices")
+        return values.int()
+
+    def on(self, device: Any) -> "VertexTable":
+        """Return the table with its features as a tensor on a device of torch, or for None as an array of NumPy.
+
+        A sparse table stays as it is.
+        """
+        if issparse(self.features):
+            return self
+        moved = copy.copy(self)
+        moved.features = to_host(self.features) if device is None else as_tensor(self.features, device)
+        return moved
 
     def _look_up(self, values: Array, argument: str) -> Array:
         distinct, inverse = _distinct(values, argument)
@@ -139,14 +168,14 @@ def _is_missing(value: Any) -> bool:
         return True
 
 
-def _as_matrix(features: Any, name: str) -> Array | csr_array:
+def _as_matrix(features: Any, name: str) -> Any:
     if issparse(features):
         matrix = csr_array(features)
         if not matrix.has_canonical_format:
             matrix = matrix.copy()
             matrix.sum_duplicates()
     else:
-        matrix = np.asarray(features)
+        matrix = features if is_tensor(features) else np.asarray(features)
         if matrix.ndim == 1:
             raise ValueError(
                 f"{name} has shape {matrix.shape}, but it must have a row for each vertex: x[None, :] is one vertex, "
@@ -154,9 +183,10 @@ def _as_matrix(features: Any, name: str) -> Array | csr_array:
             )
     if matrix.ndim != 2:
         raise ValueError(f"{name} has shape {matrix.shape}, but it must be a table with a row for each vertex")
-    if matrix.dtype.kind not in "biuf":
+    dtype = None if str(matrix.dtype) == "torch.bfloat16" else numpy_dtype(matrix)  # which NumPy does not have
+    if dtype is not None and dtype.kind not in "biuf":
         raise TypeError(f"{name} has dtype {matrix.dtype}, but it must hold real numbers")
-    return matrix if matrix.dtype in (np.float32, np.float64) else matrix.astype(np.float64)
+    return matrix if dtype in (np.float32, np.float64) else cast(matrix, np.float64)
 
 
 def _as_ids(ids: Any, length: int, name: str) -> Array:

@@ -8,6 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import hstack, issparse
 from sklearn.base import BaseEstimator
+from sklearn.preprocessing import normalize
+
+from vectrick._arrays import is_tensor, namespace
 
 Array = NDArray[Any]
 
@@ -17,7 +20,7 @@ class KernelWarning(UserWarning):
 
 
 class Kernel(BaseEstimator):
-    """A kernel function of vertices, ``kernel(X, Y)`` for feature tables X and Y.
+    """A kernel function of vertices, ``kernel(X, Y)`` for feature tables X and Y: arrays, sparse matrices or tensors.
 
     A subclass writes `_matrix` and `diagonal`; it may write `resolve` (parameters that depend on the data) and
     `features` (where the kernel has finitely many). Its parameters are those of ``__init__``, so that a grid search
@@ -99,7 +102,9 @@ class Sum(_Pair):
         first, second = self.first.features(X), self.second.features(X)
         if first is None or second is None:
             return None
-        return hstack([first, second], "csr") if issparse(first) or issparse(second) else np.hstack([first, second])
+        if issparse(first) or issparse(second):
+            return hstack([first, second], "csr")
+        return namespace(first).hstack([first, second])
 
 
 class Product(_Pair):
@@ -124,11 +129,34 @@ class Product(_Pair):
 
 def squared_norms(X: Any) -> Array:
     """Return the squared length of every row."""
+    if is_tensor(X):
+        return (X * X).sum(1)
     return np.asarray(X.multiply(X).sum(axis=1)).ravel() if issparse(X) else np.asarray(np.einsum("ij,ij->i", X, X))
+
+
+def ones(X: Any) -> Any:
+    """Return a one for each row, where the rows live."""
+    return np.ones(X.shape[0], X.dtype) if issparse(X) else namespace(X).ones_like(X[:, 0])
+
+
+def dense_products(X: Any, Y: Any) -> Any:
+    """Return the inner products of the rows of X and of Y as a dense matrix."""
+    product = X @ Y.T
+    return product.toarray() if issparse(product) else product
+
+
+def unit_rows(X: Any) -> Any:
+    """Return the rows, scaled to length one; rows of zeros stay."""
+    if not is_tensor(X):
+        return normalize(X)
+    lengths = squared_norms(X)[:, None] ** 0.5
+    return X / lengths.where(lengths > 0, lengths.new_ones(()))
 
 
 def _variance(X: Any) -> float:
     """Return the variance of all entries, those that a sparse table does not hold included."""
+    if is_tensor(X):
+        return float(X.var(correction=0))
     if not issparse(X):
         return float(X.var())
     size, mean = int(X.shape[0] * X.shape[1]), float(X.mean())

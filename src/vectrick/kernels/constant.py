@@ -4,11 +4,8 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vectrick.kernels.base import Kernel
-
-Array = NDArray[Any]
+from vectrick.kernels.base import Kernel, ones
 
 
 class Constant(Kernel):
@@ -32,16 +29,16 @@ class Constant(Kernel):
     def __init__(self, value: float = 1.0) -> None:
         self.value = value
 
-    def _matrix(self, X: Any, Y: Any) -> Array:
-        return np.full((X.shape[0], Y.shape[0]), self._checked())
+    def _matrix(self, X: Any, Y: Any) -> Any:
+        return self._checked() * ones(X)[:, None] * ones(Y)
 
-    def diagonal(self, X: Any) -> Array:
+    def diagonal(self, X: Any) -> Any:
         """Return the constant for each row."""
-        return np.full(X.shape[0], self._checked())
+        return self._checked() * ones(X)
 
-    def features(self, X: Any) -> Array:
+    def features(self, X: Any) -> Any:
         """Return the root of the constant for each row."""
-        return np.full((X.shape[0], 1), self._checked() ** 0.5)
+        return self._checked() ** 0.5 * ones(X)[:, None]
 
     def _checked(self) -> float:
         if isinstance(self.value, bool) or not isinstance(self.value, Real) or not 0 <= self.value < np.inf:

@@ -2,12 +2,10 @@
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
-from sklearn.preprocessing import normalize
 
-from vectrick.kernels.base import Kernel, squared_norms
+from vectrick._arrays import cast, numpy_dtype
+from vectrick.kernels.base import Kernel, dense_products, squared_norms, unit_rows
 
 Array = NDArray[Any]
 
@@ -20,14 +18,13 @@ class Cosine(Kernel):
     array([[0.6]])
     """
 
-    def _matrix(self, X: Any, Y: Any) -> Array:
-        product = normalize(X) @ normalize(Y).T
-        return np.asarray(product.toarray() if issparse(product) else product)
+    def _matrix(self, X: Any, Y: Any) -> Any:
+        return dense_products(unit_rows(X), unit_rows(Y))
 
     def diagonal(self, X: Any) -> Array:
         """Return ones, and zeros for rows of zeros."""
-        return (squared_norms(X) > 0).astype(X.dtype)
+        return cast(squared_norms(X) > 0, numpy_dtype(X))
 
     def features(self, X: Any) -> Any:
         """Return the rows, scaled to length one."""
-        return normalize(X)
+        return unit_rows(X)

@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from vectrick._arrays import cast, empty, is_tensor, like, namespace, to_host
 from vectrick.kernels.base import Kernel
 
 Array = NDArray[Any]
 
 _FLOOR = 1e-13  # a smaller rest of the diagonal is rounding
+_STEPS = 64  # of pivoted Cholesky between two looks at what a GPU has found, and rows to begin with
 
 
 class FeatureMap(ABC):
@@ -58,9 +60,12 @@ class CholeskyMap(FeatureMap):
         self.kernel, self.X, self.pivots, self.tolerance = kernel, X, pivots, tolerance
         self.corner = train[pivots] if corner is None else corner  # L at the pivots, lower triangular
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: Any) -> Any:
         """Return the features of other vertices."""
-        return np.asarray(solve_triangular(self.corner, self._values(X).T, lower=True).T)
+        values = self._values(X)
+        if is_tensor(values):
+            return namespace(values).linalg.solve_triangular(like(self.corner, values), values.T, upper=False).T
+        return np.asarray(solve_triangular(self.corner, values.T, lower=True).T)
 
     def _values(self, X: Any) -> Array:
         """Return the kernel values with the pivots."""
@@ -80,14 +85,15 @@ def feature_map(kernel: Kernel, X: Any, tolerance: float, max_rank: int | None =
     exact = kernel.features(X)
     if exact is not None:
         return ExactMap(kernel, exact)
-    diagonal = np.asarray(kernel.diagonal(X), np.float64)
-    found = pivoted_cholesky(lambda i: kernel.columns(X, X, [i])[:, 0], diagonal, tolerance, max_rank)
+    found = pivoted_cholesky(
+        lambda i: kernel.columns(X, X, i.reshape(1))[:, 0], kernel.diagonal(X), tolerance, max_rank
+    )
     return None if found is None else CholeskyMap(kernel, X, *found, tolerance)
 
 
 def pivoted_cholesky(
-    column: Callable[[int], Array], diagonal: Array, tolerance: float, max_rank: int
-) -> tuple[Array, Array] | None:
+    column: Callable[[Any], Any], diagonal: Any, tolerance: float, max_rank: int
+) -> tuple[Any, Array] | None:
     """Return L with ``L Lᵀ ≈ K`` and its pivots, or None if the rank passes ``max_rank``.
 
     It asks for one column of K after the other, never for the whole, and stops when no diagonal entry of ``K - L Lᵀ``
@@ -100,20 +106,41 @@ def pivoted_cholesky(
     >>> L.shape, bool(np.allclose(L @ L.T, K))
     ((3, 2), True)
     """
-    rest = diagonal.astype(np.float64)
+    xp, rest = namespace(diagonal), cast(diagonal, np.float64) + 0.0
     m = len(rest)
-    limit = max(tolerance, _FLOOR) * rest.max(initial=0.0)
-    rows = np.empty((min(max_rank, m), m))  # the factor transposed, so that a new column of L is contiguous
-    pivots: list[int] = []
-    while (pivot := int(np.argmax(rest))) >= 0 and rest[pivot] > limit:
-        k = len(pivots)
-        if k == len(rows):
+    max_rank = min(max_rank, m)
+    if m == 0:
+        return empty((0, 0), rest), np.empty(0, int)
+    limit = max(tolerance, _FLOOR) * float(rest.max())
+    # The factor transposed, so that a new column of L is contiguous; it grows, since most kernels need few columns.
+    rows, pivots, rests = empty((0, m), rest), empty(max_rank + 1, rest, xp.int64), empty(max_rank + 1, rest)
+    at_once = _STEPS if is_tensor(rest) else 1  # to ask a GPU what it has found takes longer than some steps too many
+    for k in range(max_rank + 1):
+        pivot = xp.argmax(rest)
+        pivots[k], rests[k] = pivot, rest[pivot]
+        if k % at_once == 0 or k == max_rank:
+            rank = _first_below(rests[: k + 1], limit)
+            if rank <= k:
+                return _own(rows[:rank].T), np.asarray(to_host(pivots[:rank]))
+        if k == max_rank:
             return None
-        rows[k] = column(pivot)
-        rows[k] -= rows[:k, pivot] @ rows[:k]
-        rows[k] /= np.sqrt(rest[pivot])
-        rest -= rows[k] ** 2
-        rows[k, pivots] = 0.0  # exact zeros above the diagonal of the corner, where rounding left some
+        if k == len(rows):
+            rows = xp.concatenate([rows, empty((min(max(_STEPS, k), max_rank - k), m), rest)])
+        row = column(pivot) - rows[:k, pivot] @ rows[:k]
+        row = row / rest[pivot] ** 0.5
+        rest -= row * row
+        row[pivots[:k]] = 0.0  # exact zeros above the diagonal of the corner, where rounding left some
         rest[pivot] = 0.0
-        pivots.append(pivot)
-    return np.ascontiguousarray(rows[: len(pivots)].T), np.array(pivots, int)
+        rows[k] = row
+    raise AssertionError("unreachable: the last step returns")
+
+
+def _first_below(rests: Any, limit: float) -> int:
+    """Return how many steps were needed until no rest was over the limit; more than there are if one still is."""
+    over = to_host(rests > limit)
+    return len(over) + 1 if over.all() else int(np.argmin(over))
+
+
+def _own(matrix: Any) -> Any:
+    """Return a matrix with rows of its own."""
+    return matrix.contiguous() if is_tensor(matrix) else np.ascontiguousarray(matrix)

@@ -6,13 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vectrick._arrays import like, to_host
 from vectrick.kernels.base import Kernel
 
 Array = NDArray[Any]
 
 
 class Function(Kernel):
-    """``function(X, Y)`` returns the matrix of kernel values between the rows of X and Y.
+    """``function(X, Y)`` returns the matrix of kernel values between the rows of X and Y, which are arrays of NumPy.
 
     >>> import numpy as np, vectrick as vt
     >>> vt.Function(lambda X, Y: np.minimum(X, Y.T))(np.array([[1.0], [2.0]]), np.array([[3.0]]))
@@ -26,14 +27,14 @@ class Function(Kernel):
         self.function = function
 
     def _matrix(self, X: Any, Y: Any) -> Array:
-        found = np.asarray(self.function(X, Y))
+        found = np.asarray(self.function(to_host(X), to_host(Y)))
         if found.shape != (X.shape[0], Y.shape[0]):
             raise ValueError(
                 f"the kernel function returned shape {found.shape} for {X.shape[0]} and {Y.shape[0]} vertices, "
                 f"but it must return ({X.shape[0]}, {Y.shape[0]})"
             )
-        return found
+        return like(found, X)
 
     def diagonal(self, X: Any) -> Array:
         """Return the kernel values of the rows of X with themselves."""
-        return np.array([self(X[[i]], X[[i]])[0, 0] for i in range(X.shape[0])])
+        return like(np.array([float(self(X[[i]], X[[i]])[0, 0]) for i in range(X.shape[0])]), X)

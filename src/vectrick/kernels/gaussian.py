@@ -8,7 +8,8 @@ from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import rbf_kernel
 
-from vectrick.kernels.base import Kernel, settle_gamma, squared_norms
+from vectrick._arrays import is_tensor, zeros
+from vectrick.kernels.base import Kernel, ones, settle_gamma, squared_norms
 
 Array = NDArray[Any]
 
@@ -43,13 +44,15 @@ class Gaussian(Kernel):
 
     def _matrix(self, X: Any, Y: Any) -> Array:
         gamma = settle_gamma(self.gamma, X)
+        if is_tensor(X):
+            return _on_device(X, Y, gamma)
         if issparse(X) or issparse(Y):
             return np.asarray(rbf_kernel(X, Y, gamma=gamma))
         return _by_differences(X, Y, gamma) if X.shape[1] <= _FEW else _by_product(X, Y, gamma)
 
     def diagonal(self, X: Any) -> Array:
         """Return ones."""
-        return np.ones(X.shape[0], X.dtype)
+        return ones(X)
 
 
 def _exp_of_minus(x: Array) -> None:
@@ -61,6 +64,20 @@ def _exp_of_minus(x: Array) -> None:
     np.negative(x, out=x)
     np.exp(x, out=x)
     x -= _SMALLEST
+
+
+def _on_device(X: Any, Y: Any, gamma: float) -> Any:
+    """Return the kernel matrix of tensors: by differences where there are few features, else by a matrix product."""
+    if X.shape[1] > _FEW:
+        centre = Y.mean(0)
+        X, Y = X - centre, Y - centre
+        out = X @ Y.T
+        out.mul_(-2.0).add_(squared_norms(X)[:, None]).add_(squared_norms(Y)).clamp_(min=0.0)
+    else:
+        out = zeros((X.shape[0], Y.shape[0]), X)
+        for x, y in zip(X.T, Y.T, strict=True):
+            out.add_((x[:, None] - y).square_())
+    return out.mul_(-gamma).exp_()
 
 
 def _by_product(X: Array, Y: Array, gamma: float) -> Array:

@@ -2,11 +2,9 @@
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
-from vectrick.kernels.base import Kernel, squared_norms
+from vectrick.kernels.base import Kernel, dense_products, squared_norms
 
 Array = NDArray[Any]
 
@@ -19,9 +17,8 @@ class Linear(Kernel):
     array([[11.]])
     """
 
-    def _matrix(self, X: Any, Y: Any) -> Array:
-        product = X @ Y.T
-        return np.asarray(product.toarray() if issparse(product) else product)
+    def _matrix(self, X: Any, Y: Any) -> Any:
+        return dense_products(X, Y)
 
     def diagonal(self, X: Any) -> Array:
         """Return the squared lengths."""

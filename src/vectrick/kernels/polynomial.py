@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics.pairwise import polynomial_kernel
 
+from vectrick._arrays import is_tensor
 from vectrick.kernels.base import Kernel, settle_gamma, squared_norms
 
 Array = NDArray[Any]
@@ -43,10 +44,12 @@ class Polynomial(Kernel):
             raise ValueError(f"coef0 is {self.coef0!r}, but it must not be negative")
         return Polynomial(self.degree, settle_gamma(self.gamma, X), self.coef0)
 
-    def _matrix(self, X: Any, Y: Any) -> Array:
+    def _matrix(self, X: Any, Y: Any) -> Any:
         gamma = settle_gamma(self.gamma, X)
+        if is_tensor(X):
+            return (gamma * (X @ Y.T) + self.coef0) ** self.degree
         return np.asarray(polynomial_kernel(X, Y, degree=self.degree, gamma=gamma, coef0=self.coef0))
 
-    def diagonal(self, X: Any) -> Array:
+    def diagonal(self, X: Any) -> Any:
         """Return the kernel values of the rows of X with themselves."""
-        return np.asarray((settle_gamma(self.gamma, X) * squared_norms(X) + self.coef0) ** self.degree)
+        return (settle_gamma(self.gamma, X) * squared_norms(X) + self.coef0) ** self.degree

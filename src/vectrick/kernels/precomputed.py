@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from vectrick._arrays import like, to_host
 from vectrick.kernels.base import Kernel
 
 Array = NDArray[Any]
@@ -30,19 +31,21 @@ class Precomputed(Kernel):
 
     def resolve(self, X: Any, positions: Array) -> "Precomputed":
         """Return the kernel with the columns of the training vertices."""
-        return Precomputed(np.asarray(positions))
+        return Precomputed(np.asarray(to_host(positions)))
 
     def _matrix(self, X: Any, Y: Any) -> Array:
         if self.used is None:
             raise ValueError("a precomputed kernel knows its columns only after it was fitted with training vertices")
-        taken = X[:, self.used]
-        return np.asarray(taken.toarray() if issparse(taken) else taken)
+        return self._taken(X, self.used)
 
     def columns(self, X: Any, train: Any, which: Any) -> Array:
         """Return the kernel values between the rows of X and some training vertices."""
-        taken = X[:, np.asarray(self.used)[which]]
-        return np.asarray(taken.toarray() if issparse(taken) else taken)
+        return self._taken(X, to_host(self.used)[to_host(which)])
+
+    def _taken(self, X: Any, columns: Any) -> Any:
+        taken = X[:, to_host(columns) if issparse(X) else like(columns, X)]
+        return taken.toarray() if issparse(taken) else taken
 
     def diagonal(self, X: Any) -> Array:
         """Return the diagonal of the kernel matrix of the training vertices."""
-        return np.diagonal(self(X))
+        return self(X).diagonal()

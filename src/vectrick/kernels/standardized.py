@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, diags_array, issparse
 
+from vectrick._arrays import like, to_host
 from vectrick.kernels.base import Kernel
 
 Array = NDArray[Any]
@@ -48,7 +49,7 @@ class Standardized(Kernel):
         """Return the kernel with what it learned from the training vertices."""
         if not isinstance(self.kernel, Kernel):
             raise ValueError(f"kernel is {self.kernel!r}, but it must be a kernel such as vt.Gaussian()")
-        mean, spread = _moments(X)
+        mean, spread = _moments(to_host(X))
         settled = Standardized(
             self.kernel,
             mean if self.mean is None else np.asarray(self.mean, np.float64),
@@ -62,7 +63,7 @@ class Standardized(Kernel):
             raise ValueError("a Standardized kernel knows its scale only after it was fitted with training vertices")
         if issparse(X):
             return csr_array(X @ diags_array(1.0 / self.scale))
-        return (X if self.mean is None else X - self.mean) / self.scale
+        return (X if self.mean is None else X - like(self.mean, X)) / like(self.scale, X)
 
     def _matrix(self, X: Any, Y: Any) -> Array:
         return self.kernel(self._scaled(X), self._scaled(Y))

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
-from vectrick.kernels.base import Kernel, squared_norms
+from vectrick._arrays import namespace
+from vectrick.kernels.base import Kernel, dense_products, ones, squared_norms
 
 Array = NDArray[Any]
 
@@ -28,12 +27,12 @@ class Tanimoto(Kernel):
             raise ValueError(f"the Tanimoto kernel takes features that are not negative, but there is {smallest}")
         return self
 
-    def _matrix(self, X: Any, Y: Any) -> Array:
-        product = X @ Y.T
-        common = np.asarray(product.toarray() if issparse(product) else product)
+    def _matrix(self, X: Any, Y: Any) -> Any:
+        common = dense_products(X, Y)
         union = squared_norms(X)[:, None] + squared_norms(Y)[None, :] - common
-        return np.asarray(np.divide(common, union, out=np.ones_like(common), where=union > 0))
+        where, empty = namespace(common).where, union <= 0  # two rows of zeros
+        return where(empty, 1.0, common / where(empty, 1.0, union))
 
     def diagonal(self, X: Any) -> Array:
         """Return ones."""
-        return np.ones(X.shape[0], X.dtype)
+        return ones(X)

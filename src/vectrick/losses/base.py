@@ -4,20 +4,26 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from array_api_compat import array_namespace
-
+from vectrick._arrays import empty, is_tensor, namespace
 from vectrick.losses.curvature import Curvature, Diagonal
 
-PIECE = 1 << 15  # edges at a time
+Array = Any  # of NumPy or torch
 
-Array = Any  # NumPy arrays, or those of another library with the same interface
+# Edges at a time: what stays in a CPU's cache; of tensors, what fills a GPU and still leaves it room.
+PIECE, _LARGE_PIECE = 1 << 15, 1 << 27
+
+
+def pieces(x: Array) -> list[slice]:
+    """Return the pieces in which to pass over a long vector."""
+    size = _LARGE_PIECE if is_tensor(x) else PIECE
+    return [slice(start, start + size) for start in range(0, x.shape[0], size)]
 
 
 class Loss(ABC):
     """A convex loss ``L(p)`` of the predictions for edges whose labels it holds.
 
-    A subclass writes `value`, `gradient` and, where it is smooth, `curvature`. Labels and predictions are arrays of any
-    library that follows the array API standard.
+    A subclass writes `value`, `gradient` and, where it is smooth, `curvature`. Labels and predictions are arrays of
+    NumPy or torch.
 
     Parameters
     ----------
@@ -32,7 +38,7 @@ class Loss(ABC):
     may_be_flat = False  # the gradient and the second derivative of many edges are zero
 
     def __init__(self, y: Array, sample_weight: Array | None = None) -> None:
-        self.xp = array_namespace(y)
+        self.xp = namespace(y)
         self.y = y
         self.weight = sample_weight
 
@@ -87,7 +93,7 @@ class Pointwise(Loss):
     def along(self, p: Array, d: Array, t: float) -> tuple[float, float]:
         """Return the first and second derivative of ``L(p + t d)`` by t."""
         first = second = 0.0
-        for piece in self._slices():
+        for piece in pieces(p):
             q, part, y = p[piece] + t * d[piece], d[piece], self.y[piece]
             first += float(part @ self._weighted(self.slopes(q, y), piece))
             second += float((part * part) @ self._weighted(self.curvatures(q, y), piece))
@@ -97,16 +103,13 @@ class Pointwise(Loss):
         out = None
         for piece, part in self._pieces(function, p):
             if out is None:
-                out = self.xp.empty(self.y.shape[0], dtype=part.dtype)
+                out = empty(self.y.shape[0], part)
             out[piece] = part
         return out
 
     def _pieces(self, function: Callable[[Array, Array], Array], p: Array) -> Iterator[tuple[slice, Array]]:
-        for piece in self._slices():
+        for piece in pieces(p):
             yield piece, self._weighted(function(p[piece], self.y[piece]), piece)
-
-    def _slices(self) -> list[slice]:
-        return [slice(start, start + PIECE) for start in range(0, self.y.shape[0], PIECE)]
 
     def _weighted(self, values: Array, piece: slice) -> Array:
         return values if self.weight is None else values * self.weight[piece]

@@ -3,8 +3,7 @@
 from abc import ABC, abstractmethod
 from typing import Any
 
-import numpy as np
-from array_api_compat import array_namespace
+from vectrick._arrays import cast, group_sums, namespace, numpy_dtype
 
 Array = Any
 
@@ -75,16 +74,16 @@ class Centered(Curvature):
 
 def _positive(h: Array) -> Array:
     """Return where h is not zero; a mask is so by itself."""
-    xp = array_namespace(h)
+    xp = namespace(h)
     return h if h.dtype == xp.bool else h > 0
 
 
 def group_means(v: Array, h: Array, groups: Array | None) -> Array:
     """Return for each edge the mean of v over its group, weighted by h; one number where there is one group."""
-    xp = array_namespace(v)
+    xp = namespace(v)
     if groups is None:
         total = xp.sum(h)
         return xp.sum(h * v) / total if total > 0 else xp.zeros_like(total)
-    totals = np.bincount(groups, h)
-    sums = np.bincount(groups, h * v, len(totals))
-    return np.divide(sums, totals, out=np.zeros_like(sums), where=totals > 0)[groups].astype(v.dtype, copy=False)
+    n_groups = int(groups.max()) + 1
+    totals, sums = group_sums(groups, h, n_groups), group_sums(groups, h * v, n_groups)
+    return cast((sums / xp.where(totals > 0, totals, 1.0))[groups], numpy_dtype(v))

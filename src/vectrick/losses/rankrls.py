@@ -2,8 +2,7 @@
 
 from typing import Any
 
-import numpy as np
-
+from vectrick._arrays import cast, group_sums, numpy_dtype
 from vectrick.losses.base import Loss
 from vectrick.losses.curvature import Centered, group_means
 
@@ -30,7 +29,8 @@ class RankRLS(Loss):
         if groups is None:
             self.h = weight * self.xp.sum(weight)
         else:
-            self.h = weight * np.bincount(groups, weight)[groups].astype(y.dtype, copy=False)
+            sums = group_sums(groups, weight, int(groups.max()) + 1)
+            self.h = weight * cast(sums[groups], numpy_dtype(y))
 
     def value(self, p: Array) -> float:
         """Return the sum over pairs."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from vectrick._arrays import like, namespace, numpy_dtype
 from vectrick.losses import Hinge
 from vectrick.solvers.solution import CALLBACK, LIMIT, STALLED, TOLERANCE, Callback, Iterate, Solution
 from vectrick.solvers.space import Space
@@ -65,6 +66,7 @@ def hinge_dual(
 class _Problem:
     """The quadratic function over the box, and where we are in it."""
 
+    xp: Any  # the namespace of the arrays
     space: Space
     loss: Hinge
     alpha: float
@@ -79,15 +81,15 @@ class _Problem:
 
     @classmethod
     def of(cls, space: Space, loss: Hinge, alpha: float, fit_intercept: bool, start: Array | None) -> "_Problem":
-        y = loss.y
-        bound = (np.ones_like(y) if loss.weight is None else loss.weight) / y.dtype.type(alpha)
-        low, high = np.where(y > 0, 0, -bound), np.where(y > 0, bound, 0)
-        a = np.zeros_like(y) if start is None else np.clip(start, low, high)
+        xp, y = namespace(loss.y), loss.y
+        bound, nothing = (xp.ones_like(y) if loss.weight is None else loss.weight) / float(alpha), xp.zeros_like(y)
+        low, high = xp.where(y > 0, nothing, -bound), xp.where(y > 0, bound, nothing)
+        a = nothing if start is None else xp.clip(start, low, high)
         norm = _largest_eigenvalue(space, y)
         penalty = (norm or 1.0) / len(y) if fit_intercept else 0.0
         norm += penalty * len(y)
         step = _STEP / norm if norm else 1.0
-        problem = cls(space, loss, alpha, low, high, a, np.zeros_like(y), step, penalty, -y)
+        problem = cls(xp, space, loss, alpha, low, high, a, xp.zeros_like(y), step, penalty, -y)
         if start is not None:
             problem.f = problem.kernel(a)
             problem.refresh()
@@ -110,32 +112,35 @@ class _Problem:
             self.gradient += self.penalty * self.a.sum() + self.b
 
     def free_gradient(self) -> Array:
-        return np.where((self.a > self.low) & (self.a < self.high), self.gradient, 0)
+        inside = (self.a > self.low) & (self.a < self.high)
+        return self.xp.where(inside, self.gradient, self.xp.zeros_like(self.a))
 
     def chopped_gradient(self) -> Array:
-        g = self.gradient
-        inward = np.where(self.a <= self.low, np.minimum(g, 0), np.where(self.a >= self.high, np.maximum(g, 0), 0))
-        return np.where(self.low < self.high, inward, 0)
+        g, where, nothing = self.gradient, self.xp.where, self.xp.zeros_like(self.a)
+        outward = where(self.a >= self.high, self.xp.clip(g, 0, None), nothing)
+        inward = where(self.a <= self.low, self.xp.clip(g, None, 0), outward)
+        return where(self.low < self.high, inward, nothing)
 
     def is_proportional(self) -> bool:
         """Whether more is to be gained inside the face than by leaving it."""
         free, chopped = self.free_gradient(), self.chopped_gradient()
-        room = np.where(free > 0, (self.a - self.low) / self.step, (self.a - self.high) / self.step)
-        reduced = np.where(free > 0, np.minimum(room, free), np.maximum(room, free))
+        xp = self.xp
+        room = xp.where(free > 0, (self.a - self.low) / self.step, (self.a - self.high) / self.step)
+        reduced = xp.where(free > 0, xp.minimum(room, free), xp.maximum(room, free))
         return bool(chopped @ chopped <= _BALANCE**2 * (reduced @ free))
 
     def longest_step(self, d: Array) -> float:
         """Return how far ``a - t d`` stays in the box."""
         down, up = d > 0, d < 0
         room = [
-            ((self.a - bound)[side] / d[side]).min(initial=np.inf)
+            float(((self.a - bound)[side] / d[side]).min()) if bool(side.any()) else np.inf
             for side, bound in ((down, self.low), (up, self.high))
         ]
-        return float(min(room))
+        return min(room)
 
     def move(self, t: float, d: Array, kernel_d: Array) -> None:
-        self.a = np.clip(self.a - self.a.dtype.type(t) * d, self.low, self.high)
-        self.f -= self.f.dtype.type(t) * kernel_d
+        self.a = self.xp.clip(self.a - float(t) * d, self.low, self.high)
+        self.f -= float(t) * kernel_d
         self.refresh()
 
     def risk_and_gap(self) -> tuple[float, float]:
@@ -163,13 +168,13 @@ class _Problem:
     def best_constant(self) -> float:
         """Return a constant that minimises the hinge loss of ``f + b``: a weighted quantile of ``y - f``."""
         y = self.loss.y
-        weight = np.ones_like(y) if self.loss.weight is None else self.loss.weight
-        order = np.argsort(y - self.f)
-        reached = np.searchsorted(np.cumsum(weight[order]), weight[y > 0].sum())
+        weight = self.xp.ones_like(y) if self.loss.weight is None else self.loss.weight
+        order = self.xp.argsort(y - self.f)
+        reached = self.xp.searchsorted(weight[order].cumsum(0), weight[y > 0].sum())
         return float((y - self.f)[order[min(int(reached), len(y) - 1)]])
 
     def is_balanced(self, tol: float) -> bool:
-        return not self.penalty or abs(float(self.a.sum())) <= tol * max(float(np.abs(self.a).sum()), 1e-300)
+        return not self.penalty or abs(float(self.a.sum())) <= tol * max(float(abs(self.a).sum()), 1e-300)
 
     def coefficients(self) -> Array:
         return self.space.lift(self.a)
@@ -199,7 +204,7 @@ def _advance(problem: _Problem, direction: Array) -> Array:
         return free - direction * (float(free @ Ad) / curve)
     if np.isfinite(longest):
         problem.move(longest, direction, kernel_d)
-    projected = np.clip(problem.a - problem.step * problem.free_gradient(), problem.low, problem.high)
+    projected = problem.xp.clip(problem.a - problem.step * problem.free_gradient(), problem.low, problem.high)
     change = problem.a - projected
     kernel_change, curve = _curve(problem, change)
     if 0.5 * curve > float(problem.gradient @ change):  # it would rise: the largest eigenvalue was taken for too small
@@ -216,12 +221,12 @@ def _curve(problem: _Problem, d: Array) -> tuple[Array, float]:
 
 def _largest_eigenvalue(space: Space, y: Array) -> float:
     """Return about the largest eigenvalue of the kernel matrix, from below by a few per cent at most."""
-    v = np.random.default_rng(0).standard_normal(len(y)).astype(y.dtype)
-    v /= np.linalg.norm(v)
+    xp, v = namespace(y), like(np.random.default_rng(0).standard_normal(len(y)), y, numpy_dtype(y))
+    v /= float(xp.linalg.norm(v))
     value = 0.0
     for _ in range(_POWER_STEPS):
         v = space.predict(space.lift(v))
-        value = float(np.linalg.norm(v))
+        value = float(xp.linalg.norm(v))
         if value == 0:
             break
         v /= value

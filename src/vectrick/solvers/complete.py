@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.linalg import eigh
 
-Array = NDArray[Any]
+from vectrick._arrays import namespace
+
+Array = Any
 
 
 def solve_complete(
@@ -24,12 +24,13 @@ def solve_complete(
     >>> solve_complete(K, G, Y, [1.0])[0][0]
     array([[1.]])
     """
-    k, U = eigh(K)
-    g, V = eigh(G)
+    xp = namespace(K)
+    k, U = xp.linalg.eigh(K)
+    g, V = xp.linalg.eigh(G)
     rotated = U.T @ Y @ V
-    products = np.outer(np.maximum(k, 0.0), np.maximum(g, 0.0))
-    seen = products > max(Y.shape) * np.finfo(float).eps * products.max(initial=0.0)
-    ones = np.outer(U.sum(axis=0), V.sum(axis=0))
+    products = xp.clip(k, 0.0, None)[:, None] * xp.clip(g, 0.0, None)
+    seen = products > max(Y.shape) * np.finfo(float).eps * float(products.max())
+    ones = U.sum(0)[:, None] * V.sum(0)
     found = []
     for alpha in alphas:
         inverse = 1.0 / (products + alpha)

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from vectrick._arrays import like, numpy_dtype, to_host
 from vectrick.losses import Curvature
 from vectrick.solvers.space import Dual, Element, Space
 
@@ -19,32 +20,39 @@ def solve_directly(space: Space, curvature: Curvature, rhs: Array, alpha: float)
     Where B is much larger than α, dual coefficients that the kernel maps to zero would be large, and rounding would
     make predictions of them. There the solution is sought among the eigenvectors that the kernel does see.
     """
-    columns = [space.predict(column) for column in np.eye(space.size, dtype=rhs.dtype)]
+    dtype = numpy_dtype(rhs)
+    columns = [to_host(space.predict(column)) for column in like(np.eye(space.size, dtype=dtype), rhs)]
     if not columns:
         return space.zero(rhs)
-    predictions, b = np.stack(columns, axis=1).astype(np.float64), rhs.astype(np.float64)
+    # A small matrix is for the CPU, wherever the products were made.
+    predictions, b = np.stack(columns, axis=1).astype(np.float64), to_host(rhs).astype(np.float64)
     if isinstance(space, Dual):
-        c, f = _solve_dual(predictions, curvature, b, alpha, float(np.finfo(rhs.dtype).eps))
+        c, f = _solve_dual(predictions, curvature, b, alpha, rhs)
     else:
-        c = _solve_features(predictions, curvature, b, alpha)
+        c = _solve_features(predictions, curvature, b, alpha, rhs)
         f = predictions @ c
-    return Element(c.astype(rhs.dtype, copy=False), f.astype(rhs.dtype, copy=False))
+    return Element(like(c, rhs, dtype), like(f, rhs, dtype))
 
 
-def _solve_dual(A: Array, curvature: Curvature, b: Array, alpha: float, eps: float) -> tuple[Array, Array]:
+def _solve_dual(A: Array, curvature: Curvature, b: Array, alpha: float, at: Array) -> tuple[Array, Array]:
     """Return the coefficients and their predictions."""
-    matrix = np.stack([curvature.times(column) for column in A.T], axis=1)
+    matrix = _curved(A, curvature, at)
     if np.abs(matrix).sum(axis=1).max() <= _SAFE * alpha:
         a = np.linalg.solve(matrix + alpha * np.eye(len(A)), b)
         return a, A @ a
     values, vectors = np.linalg.eigh(0.5 * (A + A.T))
-    seen = values > len(A) * eps * values[-1]
+    seen = values > len(A) * float(np.finfo(numpy_dtype(at)).eps) * values[-1]
     features, inverse = vectors[:, seen] * np.sqrt(values[seen]), vectors[:, seen] / np.sqrt(values[seen])
-    w = _solve_features(features, curvature, features.T @ b, alpha)
+    w = _solve_features(features, curvature, features.T @ b, alpha, at)
     return inverse @ w, features @ w
 
 
-def _solve_features(features: Array, curvature: Curvature, b: Array, alpha: float) -> Array:
+def _solve_features(features: Array, curvature: Curvature, b: Array, alpha: float, at: Array) -> Array:
     """Solve ``(Φᵀ H Φ + α I) w = b``, by least squares, which a singular matrix does not stop."""
-    curved = np.stack([curvature.times(column) for column in features.T], axis=1)
+    curved = _curved(features, curvature, at)
     return np.linalg.lstsq(features.T @ curved + alpha * np.eye(features.shape[1]), b, rcond=None)[0]
+
+
+def _curved(matrix: Array, curvature: Curvature, at: Array) -> Array:
+    """Return H times a matrix, where H is kept with the array ``at``."""
+    return np.stack([to_host(curvature.times(like(column, at))) for column in matrix.T], axis=1)

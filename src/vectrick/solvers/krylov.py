@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace
 from numpy.typing import NDArray
 from scipy.linalg import solve_banded
 
+from vectrick._arrays import empty, namespace
 from vectrick.losses import Curvature
 from vectrick.solvers.space import Element, Space
 
@@ -101,11 +101,10 @@ def krylov_basis(
     one, where it belongs to MINRES (the squared loss without weights, where B is symmetric). ``told`` is shown each
     vector with its predictions.
     """
-    xp = array_namespace(rhs)
-    vectors = xp.empty((max_iter, rhs.shape[0]), dtype=rhs.dtype)
+    vectors = empty((max_iter, rhs.shape[0]), rhs)
     diagonal: list[float] = []
     beside: list[float] = []
-    before, length = xp.zeros_like(rhs), 0.0
+    before, length = namespace(rhs).zeros_like(rhs), 0.0
     rest = rhs
     for k in range(max_iter):
         if minimal_residual:

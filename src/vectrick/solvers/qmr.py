@@ -1,20 +1,16 @@
-"""Quasi-minimal residuals, the paper's own inner solver, by SciPy."""
+"""Quasi-minimal residuals, the paper's own inner solver.
+
+SciPy has it for NumPy only; here it runs where the operator does.
+"""
 
 from typing import Any
 
-import numpy as np
-from scipy.sparse.linalg import LinearOperator, qmr
-
 from vectrick.losses import Curvature
 from vectrick.solvers.cg import LinearCallback, LinearResult
-from vectrick.solvers.solution import CALLBACK, LIMIT, TOLERANCE
+from vectrick.solvers.solution import CALLBACK, LIMIT, STALLED, TOLERANCE
 from vectrick.solvers.space import Dual, Space
 
 Array = Any
-
-
-class _StoppedError(Exception):
-    pass
 
 
 def quasi_minimal_residuals(
@@ -29,8 +25,9 @@ def quasi_minimal_residuals(
 ) -> LinearResult:
     """Solve ``(B + α I) x = b`` with ``B x = lift(H predict(x))``.
 
-    An iteration makes two products with B or its transpose. The callback, where there is one, costs
-    one more, since QMR does not know the predictions of its iterates.
+    An iteration makes two products with B or its transpose. The callback, where there is one, costs one more, since QMR
+    does not know the predictions of its iterates. It is the two-term recurrence without look-ahead (Barrett and others,
+    "Templates for the Solution of Linear Systems", figure 2.8) without preconditioner.
     """
 
     def forward(v: Array) -> Array:
@@ -40,21 +37,48 @@ def quasi_minimal_residuals(
         # The transpose of H A is A H; in primal form Φᵀ H Φ is symmetric.
         return (space.predict(curvature.times(v)) if isinstance(space, Dual) else forward(v) - alpha * v) + alpha * v
 
-    system = LinearOperator((space.size, space.size), matvec=forward, rmatvec=backward, dtype=rhs.dtype)
-    n_iter, last = 0, np.zeros_like(rhs)
-
-    def told(x: Array) -> None:
-        nonlocal n_iter, last
-        n_iter, last = n_iter + 1, x.copy()
-        if callback is not None and callback(n_iter, [space.element(last)], float("nan")):
-            raise _StoppedError
-
-    try:
-        x, failed = qmr(system, rhs, rtol=tol, maxiter=max_iter, callback=told)
-        reason = LIMIT if failed else TOLERANCE
-    except _StoppedError:
-        x, reason = last, CALLBACK
-    found = space.element(np.asarray(x, rhs.dtype))
+    size = _norm(rhs)
+    x, r = 0.0 * rhs, rhs + 0.0
+    v, w = rhs + 0.0, rhs + 0.0
+    p = q = d = s = 0.0 * rhs
+    rho = xi = size
+    gamma, eta, theta, epsilon = 1.0, -1.0, 0.0, 1.0
+    reason, n_iter = LIMIT, 0
+    while n_iter <= max_iter:
+        if _norm(r) <= tol * size:
+            reason = TOLERANCE
+            break
+        if n_iter == max_iter:
+            break
+        reason = STALLED
+        if not (rho and xi):
+            break
+        v, w = v / rho, w / xi
+        delta = float(w @ v)
+        p, q = (v - (xi * delta / epsilon) * p, w - (rho * delta / epsilon) * q) if n_iter else (v, w)
+        image = forward(p)
+        epsilon = float(q @ image)
+        if not (delta and epsilon):
+            break
+        reason = LIMIT
+        beta = epsilon / delta
+        v = image - beta * v
+        rho_before, rho = rho, _norm(v)
+        w = backward(q) - beta * w
+        xi = _norm(w)
+        theta_before, theta = theta, rho / (gamma * abs(beta))
+        gamma_before, gamma = gamma, 1.0 / (1.0 + theta * theta) ** 0.5
+        eta = -eta * rho_before * gamma * gamma / (beta * gamma_before * gamma_before)
+        again = (theta_before * gamma) ** 2
+        d, s = (eta * p + again * d, eta * image + again * s) if n_iter else (eta * p, eta * image)
+        x, r, n_iter = x + d, r - s, n_iter + 1
+        if callback is not None and callback(n_iter, [space.element(x)], float("nan")):
+            reason = CALLBACK
+            break
+    found = space.element(x)
     rest = rhs - space.lift(curvature.times(found.f)) - alpha * found.c
-    size = float(rhs @ rhs) ** 0.5
-    return LinearResult([found], reason, n_iter, [1.0, float(rest @ rest) ** 0.5 / size if size else 0.0])
+    return LinearResult([found], reason, n_iter, [1.0, _norm(rest) / size if size else 0.0])
+
+
+def _norm(v: Array) -> float:
+    return float(v @ v) ** 0.5

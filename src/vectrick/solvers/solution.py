@@ -5,9 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from array_api_compat import array_namespace
 from sklearn.exceptions import ConvergenceWarning
 
+from vectrick._arrays import namespace
 from vectrick._warnings import warn
 
 Array = Any
@@ -54,7 +54,7 @@ def finest(like: Array) -> float:
 
 
 def _eps(like: Array) -> float:
-    return float(array_namespace(like).finfo(like.dtype).eps)
+    return float(namespace(like).finfo(like.dtype).eps)
 
 
 @dataclass(frozen=True, repr=False)

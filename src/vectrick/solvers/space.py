@@ -10,10 +10,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
-from array_api_compat import array_namespace
-
+from vectrick._arrays import copy_of, zeros
 from vectrick.losses import Curvature
-from vectrick.losses.base import PIECE
+from vectrick.losses.base import pieces
 from vectrick.operators import Operator
 
 Array = Any
@@ -36,8 +35,7 @@ class Element:
 
     def copy(self) -> "Element":
         """Return a copy that can be changed."""
-        xp = array_namespace(self.c)
-        return Element(xp.asarray(self.c, copy=True), xp.asarray(self.f, copy=True))
+        return Element(copy_of(self.c), copy_of(self.f))
 
     def times(self, t: float) -> "Element":
         """Return t times the function."""
@@ -46,8 +44,7 @@ class Element:
 
 def _add(x: Array, t: float, y: Array) -> None:
     """Add t y to x, piece by piece, so that no long temporary array is made."""
-    for start in range(0, x.shape[0], PIECE):
-        piece = slice(start, start + PIECE)
+    for piece in pieces(x):
         x[piece] += t * y[piece]
 
 
@@ -102,8 +99,7 @@ class Space(ABC):
 
     def zero(self, like: Array) -> Element:
         """Return the function zero; ``like`` is an array of the kind and dtype to use."""
-        xp = array_namespace(like)
-        return Element(xp.zeros(self.size, dtype=like.dtype), xp.zeros(self.n_edges, dtype=like.dtype))
+        return Element(zeros(self.size, like), zeros(self.n_edges, like))
 
 
 class Dual(Space):
@@ -209,14 +205,13 @@ class Part:
         """Return a function of the part with its predictions for all edges; one small product."""
         if self.keep is None:
             return x
-        xp = array_namespace(x.c)
-        f = xp.zeros(self.whole.n_edges, dtype=x.f.dtype)
+        f = zeros(self.whole.n_edges, x.f)
         f[self.keep] = x.f
         others = ~self.keep
         c = x.c
         if isinstance(self.whole, Dual):
             f[others] = self.whole.A.restrict(rows=others, cols=self.keep) @ x.c
-            c = xp.zeros(self.whole.size, dtype=x.c.dtype)
+            c = zeros(self.whole.size, x.c)
             c[self.keep] = x.c
         elif isinstance(self.whole, Primal):
             f[others] = self.whole.features.restrict(rows=others) @ x.c
