@@ -46,23 +46,33 @@ def default_rates(dtype: DTypeLike, n_threads: int) -> Rates:
     )  # fmt: skip
 
 
-_found: dict[tuple[np.dtype[Any], int], Rates] = {}  # by this process, so that its plans agree with each other
+_found: dict[tuple[np.dtype[Any], int | str], Rates] = {}  # by this process, so that its plans agree with each other
 
 
 def machine_rates(dtype: np.dtype[Any], n_threads: int) -> Rates:
     """Return the rates of this machine: from the cache file, or measured now, in about 0.4 s, and written there."""
-    rates = known_rates(dtype, n_threads)
-    if not rates.measured:
-        rates = _found[dtype, n_threads] = measure(dtype, n_threads)
-        _write(_cache_file(dtype, n_threads), rates)
-    return rates
+    return remembered(dtype, n_threads, lambda: default_rates(dtype, n_threads), lambda: measure(dtype, n_threads))
 
 
 def known_rates(dtype: np.dtype[Any], n_threads: int) -> Rates:
     """Return the rates of this machine if they have been measured before, the defaults otherwise."""
-    if (dtype, n_threads) not in _found:
-        _found[dtype, n_threads] = _read(_cache_file(dtype, n_threads)) or default_rates(dtype, n_threads)
-    return _found[dtype, n_threads]
+    return remembered(dtype, n_threads, lambda: default_rates(dtype, n_threads))
+
+
+def remembered(
+    dtype: np.dtype[Any], what: int | str, typical: Callable[[], Rates], measured: Callable[[], Rates] | None = None
+) -> Rates:
+    """Return rates from this process or the cache file, else those measured now (and written), or typical ones.
+
+    ``what`` is the number of threads, or the name of a device.
+    """
+    key = (dtype, what)
+    if key not in _found:
+        _found[key] = _read(_cache_file(*key)) or typical()
+    if measured is not None and not _found[key].measured:
+        _found[key] = measured()
+        _write(_cache_file(*key), _found[key])
+    return _found[key]
 
 
 def measure(dtype: DTypeLike, n_threads: int) -> Rates:
@@ -138,10 +148,10 @@ def cache_folder() -> Path:
         return Path(os.devnull) / "vectrick"
 
 
-def _cache_file(dtype: np.dtype[Any], n_threads: int) -> Path:
-    machine = f"{platform.node()}-{platform.machine()}-numpy{np.__version__}"
+def _cache_file(dtype: np.dtype[Any], what: int | str) -> Path:
+    machine = f"{platform.node()}-{platform.machine()}-numpy{np.__version__}-{dtype.name}-{what}"
     safe = "".join(c if c.isalnum() or c in "-." else "_" for c in machine)
-    return cache_folder() / f"rates-{FORMAT}-{safe}-{dtype.name}-{n_threads}.json"
+    return cache_folder() / f"rates-{FORMAT}-{safe}.json"
 
 
 def _read(path: Path) -> Rates | None:

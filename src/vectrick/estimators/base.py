@@ -1,7 +1,9 @@
 """The base of all estimators: parameters, fit, predictions."""
 
+import traceback
 from abc import abstractmethod
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -9,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from vectrick._arrays import cast, distinct, like, numpy_dtype, to_host, true_places, zeros
 from vectrick.backends.threads import single_threaded_blas
+from vectrick.backends.torch.device import give_back, settle_device
 from vectrick.data import Edges, hold_out_vertices
 from vectrick.estimators.fitted import FittedModel
 from vectrick.estimators.form import Form, choose_form
-from vectrick.estimators.inputs import Graph, as_edges, as_weights
+from vectrick.estimators.inputs import Graph, Kept, as_edges, as_weights, labels_on
 from vectrick.estimators.monitor import FitStep, Monitor, Validation, Watch, why_ended
 from vectrick.estimators.parameters import ATTRIBUTES, PARAMETERS, check_parameters
 from vectrick.estimators.side import Side
@@ -40,14 +44,29 @@ class Training:
     loss: Loss
     held: Edges | None
     held_labels: Array | None
-    rows: Array  # which of the user's edges are trained on
+    kept: Kept
+    tensors: bool = False  # whether the user gave tensors, and gets tensors
     watch: Watch = Watch()  # noqa: RUF009 (it is frozen)
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """The dtype of the computation."""
-        found: np.dtype[Any] = self.loss.y.dtype
-        return found
+        return numpy_dtype(self.loss.y)
+
+    @property
+    def device(self) -> Any:
+        """The device of torch that everything is on; None for the host."""
+        return self.edges.device
+
+    def given(self, x: Any) -> Any:
+        """Return an array in the kind that the user gave."""
+        return x if self.tensors else to_host(x)
+
+
+def held_blas(training: Training) -> AbstractContextManager[None]:
+    """Hold BLAS to one thread while our own threads run; on a device of torch there are none."""
+    # BLAS threads that have just computed an inner product go on spinning, and halve the speed of our own.
+    return single_threaded_blas() if training.device is None else nullcontext()
 
 
 class KronEstimator(FittedModel):
@@ -82,6 +101,8 @@ class KronEstimator(FittedModel):
         scoring: str = "auto",
         factor_tol: float = 1e-12,
         backend: str = "cpu",
+        device: str | None = None,
+        precision: str = "full",
         dtype: str | None = None,
         n_threads: int | None = None,
         verbose: int = 0,
@@ -105,6 +126,8 @@ class KronEstimator(FittedModel):
         self.scoring = scoring
         self.factor_tol = factor_tol
         self.backend = backend
+        self.device = device
+        self.precision = precision
         self.dtype = dtype
         self.n_threads = n_threads
         self.verbose = verbose
@@ -181,12 +204,14 @@ class KronEstimator(FittedModel):
         -------
         self
         """
-        before = dict(self.__dict__)
+        before, training = dict(self.__dict__), None
         try:
             training = self._load(X, y, sample_weight, validation)
             self._finish(replace(training, watch=Watch(callback, keep_interrupted, resume)))
-        except BaseException:  # whatever stopped it, an old model stays whole
+        except BaseException as error:  # whatever stopped it, an old model stays whole
             self.__dict__ = before
+            if training is not None and training.device is not None:
+                _release(error, training.device)
             raise
         return self
 
@@ -195,20 +220,34 @@ class KronEstimator(FittedModel):
         check_parameters(self, validation)
         check_solver(self.solver, self._loss_type)
         edges = as_edges(self, X, reset=True)
-        labels = self._encode(y, len(edges))
+        tensors, device = edges.device is not None, settle_device(self.backend, self.device, edges.device)
+        edges = edges if edges.device == device else edges.on(device)
+        labels = self._encode(labels_on(y, device), len(edges))
         weight = as_weights(sample_weight, len(edges))
-        rows = np.ones(len(edges), bool) if weight is None else weight > 0  # an edge without weight is no edge
+        labels = labels if device is None else like(labels, edges.start)
+        weight = weight if weight is None or device is None else like(weight, edges.start)
         held, held_labels = None, None
+        rows = None if weight is None else weight > 0  # an edge without weight is no edge
         if validation is not None:
             held = as_edges(self, validation[0], reset=False)
-            held_labels = self._encode_validation(validation[1], len(held))
+            held_labels = self._encode_validation(labels_on(validation[1], None), len(held))
+            if held.device != device:
+                held = held.on(device)
+            held_labels = held_labels if device is None else like(held_labels, edges.start)
         elif self.early_stopping:
-            train, test = self._hold_out(edges, labels, rows)
-            held, held_labels, rows = edges[test], labels[test], train
-        self._check_labels(labels[rows])
-        if not rows.all():
+            rows, test = self._hold_out(edges, labels, rows)
+            held, held_labels = edges[test], labels[test]
+        kept = Kept(len(edges))
+        if rows is not None:
+            kept = kept.only(rows)
+            self._check_labels(labels[rows])
             edges, labels = edges[rows], labels[rows]
             weight = None if weight is None else weight[rows]
+        if device is not None:
+            order = _order(edges)
+            if order is not None:
+                kept, edges, labels = kept.reordered(order), edges[order], labels[order]
+                weight = None if weight is None else weight[order]
         graph = Graph.of(edges)
         start = Side(self.start_kernel, "start", edges.start_table, graph.used_start)
         end = Side(self.end_kernel, "end", edges.end_table, graph.used_end)
@@ -216,9 +255,9 @@ class KronEstimator(FittedModel):
             start.check(held.start_table)
             end.check(held.end_table)
         dtype = self._compute_dtype(edges)
-        weight = None if weight is None else weight.astype(dtype, copy=False)
-        loss = self._make_loss(labels.astype(dtype, copy=False), weight, edges)
-        return Training(edges, graph, start, end, loss, held, held_labels, rows)
+        weight = None if weight is None else cast(weight, dtype)
+        loss = self._make_loss(cast(labels, dtype), weight, edges)
+        return Training(edges, graph, start, end, loss, held, held_labels, kept, tensors)
 
     def _form(self, training: Training) -> Form:
         """Choose dual or primal form and make its operator."""
@@ -228,8 +267,7 @@ class KronEstimator(FittedModel):
 
     def _finish(self, training: Training) -> None:
         """Choose the form, minimise, and keep the result."""
-        # BLAS threads that have just computed an inner product go on spinning, and halve the speed of our own.
-        with single_threaded_blas():
+        with held_blas(training):
             self._minimise(training)
 
     def _minimise(
@@ -249,6 +287,8 @@ class KronEstimator(FittedModel):
         monitor = Monitor(type(self).__name__, self.verbose, validation, patience, intercept, watch, max_iter)
         if watch.resume is not None:
             start, max_iter = _resumed(watch.resume, form), max_iter - watch.resume.iteration
+        if start is not None:
+            start = like(start, training.loss.y)
         try:
             solution = self._solve(form, loss, solver, max_iter, start, monitor)
         except KeyboardInterrupt:
@@ -263,11 +303,11 @@ class KronEstimator(FittedModel):
         if monitor.best is not None:
             solution = _restored(solution, form, monitor)
             constant, n_iter = monitor.best_intercept, monitor.best_iteration
-        self._keep(form, training.rows, solution, constant, n_iter, monitor.history)
+        self._keep(form, training, solution, constant, n_iter, monitor.history)
         if form.name == "primal" and training.loss.may_be_flat:
             dual = solution.dual
             inside = training.loss.gradient(solution.predictions + constant) != 0 if dual is None else dual != 0
-            self.support_ = np.flatnonzero(training.rows)[inside]
+            self.support_ = training.given(training.kept.named(inside))
 
     def _solve(
         self, form: Form, loss: Loss, solver: str, max_iter: int, start: Array | None, monitor: Monitor
@@ -294,47 +334,47 @@ class KronEstimator(FittedModel):
         if training.held is None or training.held_labels is None:
             return None
         scoring = self._auto_scoring(training.held_labels) if self.scoring == "auto" else self.scoring
-        everything = form.predictor(np.ones(form.space.size, training.dtype), self.n_threads)
+        everything = form.predictor(zeros(form.space.size, training.loss.y) + 1, self.n_threads)
         groups = self._groups_of(training.held)
         return Validation(everything, training.held, training.held_labels, scoring, groups)
 
     def _keep(
         self,
         form: Form,
-        rows: Array,
+        training: Training,
         solution: Solution,
         intercept: float,
         n_iter: int,
         history: dict[str, list[Any]],
     ) -> None:
         """Set the fitted attributes."""
-        x = solution.x
+        x, given = solution.x, training.given
         for name in ("dual_coef_", "support_", "coef_"):
             self.__dict__.pop(name, None)
         self._predictor = form.predictor(x, self.n_threads)
         # Without the predictions, which are as long as the edges and easy to make again.
-        self.solution_ = replace(solution, predictions=None, dual=None, intercept=float(intercept))
+        self.solution_ = replace(solution, x=given(x), predictions=None, dual=None, intercept=float(intercept))
         self.intercept_ = float(intercept)
         self.n_iter_, self.history_ = n_iter, history
         self.form_, self.form_reason_, self.plan_ = form.name, form.reason, form.plan
         if form.name == "primal":
-            self.coef_ = self._predictor.core
+            self.coef_ = given(self._predictor.core)
             return
-        self.dual_coef_ = x
-        if not rows.all():  # edges that were left out have no coefficient
-            self.dual_coef_ = np.zeros(len(rows), x.dtype)
-            self.dual_coef_[rows] = x
-        self.support_ = np.flatnonzero(self.dual_coef_)
+        self.dual_coef_ = given(training.kept.spread(x))  # edges that were left out have no coefficient
+        self.support_ = true_places(self.dual_coef_ != 0)
 
-    def _hold_out(self, edges: Edges, labels: Array, rows: Array) -> tuple[Array, Array]:
-        """Return masks of the edges to train on and of those to validate with."""
+    def _hold_out(self, edges: Edges, labels: Array, rows: Array | None) -> tuple[Array, Array]:
+        """Return masks of the edges to train on and of those to validate with, among those in a mask, if any."""
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-        places = np.flatnonzero(rows)
+        some = edges if rows is None else edges[rows]
         for _ in range(_TRIES):
-            parts = np.zeros(len(edges), bool), np.zeros(len(edges), bool)
-            for mask, kept in zip(parts, hold_out_vertices(edges[rows], self.validation_fraction, rng), strict=True):
-                mask[places[kept]] = True
-            different = [len(np.unique(labels[mask])) for mask in parts]
+            parts = hold_out_vertices(some, self.validation_fraction, rng)
+            if rows is not None:
+                places, masks = true_places(rows), parts
+                parts = zeros(len(edges), rows), zeros(len(edges), rows)
+                for part, mask in zip(parts, masks, strict=True):
+                    part[places[mask]] = True
+            different = [len(distinct(labels[mask])) for mask in parts]
             if min(different) > 1:
                 return parts
         part = int(np.argmin(different))
@@ -350,7 +390,7 @@ class KronEstimator(FittedModel):
     def _compute_dtype(self, edges: Edges) -> np.dtype[Any]:
         if self.dtype is not None:
             return np.dtype(self.dtype)
-        return np.dtype(np.result_type(edges.start_table.features.dtype, edges.end_table.features.dtype))
+        return np.result_type(numpy_dtype(edges.start_table.features), numpy_dtype(edges.end_table.features))
 
     @property
     def _sees_products_only(self) -> bool:
@@ -365,7 +405,24 @@ def _resumed(step: FitStep, form: Form) -> Array:
             f"resume has {step.x.shape[0]} coefficients, but the model has {form.space.size}: it is a step of another "
             "fit, or the form is another one"
         )
-    return np.array(step.x)
+    return np.array(to_host(step.x))
+
+
+def _order(edges: Edges) -> Any:
+    """Return the order of edges by start and end vertex, in which a GPU passes over them; None where they are in it."""
+    key = edges.start.long() * len(edges.end_table) + edges.end
+    return None if bool((key[1:] >= key[:-1]).all()) else key.argsort(stable=True)
+
+
+def _release(error: BaseException, device: Any) -> None:
+    """Let go of what a fit that failed had on a device; say in words that it was too much, where it was."""
+    traceback.clear_frames(error.__traceback__)  # an exception that somebody keeps would keep its tensors
+    give_back(device)
+    if type(error).__name__ == "OutOfMemoryError":
+        raise MemoryError(
+            f"{device} ran out of memory during training: {str(error).partition('. ')[0]}. What helps: "
+            "dtype='float32', fewer edges at a time, or backend='cpu'"
+        ) from None
 
 
 def _restored(solution: Solution, form: Form, monitor: Monitor) -> Solution:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
+from vectrick._arrays import cast, distinct, is_tensor, like, to_host
 from vectrick.estimators.base import KronEstimator
 from vectrick.estimators.inputs import as_classes
 
@@ -18,34 +19,36 @@ class KronClassifier(ClassifierMixin, KronEstimator):
 
     def _encode(self, y: Any, n_edges: int) -> Array:
         labels = as_classes(y, n_edges)
-        classes = np.unique(labels)
+        classes = distinct(labels)
         if len(classes) != 2:
-            check_classification_targets(labels)
+            check_classification_targets(to_host(labels))
         if len(classes) < 2:
             raise ValueError(f"y has one class only, {classes.tolist()[0]!r}, but a classifier needs two")
         if len(classes) > 2:
+            kind = type_of_target(to_host(labels))
             raise ValueError(
-                f"Only binary classification is supported. The type of the target is {type_of_target(labels)}: y has "
-                f"{len(classes)} classes"
+                f"Only binary classification is supported. The type of the target is {kind}: y has {len(classes)} classes"
             )
         self.classes_ = classes
         return self._signs(labels)
 
     def _encode_validation(self, y: Any, n_edges: int) -> Array:
         labels = as_classes(y, n_edges)
-        unknown = np.setdiff1d(labels, self.classes_)
+        found = distinct(labels)
+        unknown = np.setdiff1d(found, self.classes_)
         if len(unknown):
             raise ValueError(f"validation has the class {unknown.tolist()[0]!r}, which the training labels do not have")
-        if len(np.unique(labels)) < 2:
+        if len(found) < 2:
             raise ValueError("validation has one class only, but a score needs two")
         return self._signs(labels)
 
     def _check_labels(self, labels: Array) -> None:
-        if len(np.unique(labels)) < 2:
+        if len(distinct(labels)) < 2:
             raise ValueError("sample_weight is zero for all edges of one class, but a classifier needs two")
 
     def _signs(self, labels: Array) -> Array:
-        return np.where(labels == self.classes_[1], 1.0, -1.0)
+        is_positive = labels == (self.classes_[1].item() if is_tensor(labels) else self.classes_[1])
+        return 2.0 * cast(is_positive, np.float64) - 1.0
 
     def _auto_scoring(self, y: Array) -> str:
         return "auc"
@@ -57,6 +60,8 @@ class KronClassifier(ClassifierMixin, KronEstimator):
     def predict(self, X: Any) -> Array:
         """Return the class of each edge."""
         positive = self._decide(X) > 0
+        if is_tensor(positive):
+            return like(self.classes_, positive)[positive.long()]
         return np.asarray(self.classes_[positive.astype(int)])
 
     def __sklearn_tags__(self) -> Any:

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from vectrick._arrays import is_tensor, to_host
+from vectrick.backends.torch.device import settle_device
 from vectrick.data import VertexTable
 from vectrick.estimators.inputs import as_edges
 from vectrick.estimators.predictor import Predictor
@@ -21,34 +23,48 @@ class FittedModel(BaseEstimator):
 
     _predictor: Predictor
     intercept_: float
+    backend: str
+    device: Any
 
     def _decide(self, X: Any) -> Array:
         """Return the real-valued predictions for edges."""
         check_is_fitted(self)
         edges = as_edges(self, X, reset=False)
-        return self._predictor.predict(edges) + self.intercept_
+        predictor = self._placed(edges.device)
+        found = predictor.predict(edges if edges.device == predictor.device else edges.on(predictor.device))
+        return (found if edges.device is not None else to_host(found)) + self.intercept_
+
+    def _placed(self, found: Any) -> Predictor:
+        """Return the predictor where ``backend`` and ``device`` want it; ``found`` is the device of tensors, if any."""
+        device = settle_device(self.backend, self.device, found)
+        if device != self._predictor.device:
+            self._predictor = self._predictor.on(device)
+        return self._predictor
+
+    def _tables(self, start_features: Any, end_features: Any) -> tuple[Predictor, VertexTable, VertexTable, Any]:
+        """Return the predictor, tables of vertices, and what brings results into the kind that was given."""
+        check_is_fitted(self)
+        predictor = self._predictor
+        start, end = predictor.start.table(start_features), predictor.end.table(end_features)
+        devices = [table.features.device for table in (start, end) if is_tensor(table.features)]
+        return self._placed(devices[0] if devices else None), start, end, (lambda x: x) if devices else to_host
 
     def iter_grid(self, start_features: Any, end_features: Any) -> Iterator[tuple[slice, slice, Array]]:
         """Yield the predictions for every pair of vertices block by block, where all of them would not fit into memory.
 
         Each block comes with the rows and columns of the grid that it fills.
         """
-        check_is_fitted(self)
-        predictor = self._predictor
-        start, end = predictor.start.table(start_features), predictor.end.table(end_features)
+        predictor, start, end, given = self._tables(start_features, end_features)
         for rows, cols, block in predictor.blocks(start, end):
-            yield rows, cols, block + self.intercept_
+            yield rows, cols, given(block) + self.intercept_
 
     def predict_grid(self, start_features: Any, end_features: Any) -> Array:
         """Return the real-valued predictions for every pair of a start and an end vertex, a row for each start vertex.
 
         The vertices are given by their features (or rows of a precomputed kernel). It is computed in blocks.
         """
-        check_is_fitted(self)
-        predictor = self._predictor
-        return (
-            predictor.grid(predictor.start.table(start_features), predictor.end.table(end_features)) + self.intercept_
-        )
+        predictor, start, end, given = self._tables(start_features, end_features)
+        return given(predictor.grid(start, end)) + self.intercept_
 
     def top_k(self, start_features: Any, end_features: Any, k: int) -> tuple[Array, Array]:
         """Return the k end vertices with the largest predictions for each start vertex, and the predictions.
@@ -56,13 +72,11 @@ class FittedModel(BaseEstimator):
         End vertices are given by their positions in ``end_features``. Both arrays have a row for each start vertex, the
         best first; equal predictions are in the order of the end vertices. The whole grid is never held.
         """
-        check_is_fitted(self)
-        predictor = self._predictor
-        start, end = predictor.start.table(start_features), predictor.end.table(end_features)
+        predictor, start, end, given = self._tables(start_features, end_features)
         if isinstance(k, bool) or not isinstance(k, Integral) or not 1 <= k <= len(end):
             raise ValueError(f"k is {k!r}, but it must be an integer from 1 to the number of end vertices, {len(end)}")
         which, scores = predictor.top_k(start, end, int(k))
-        return which, scores + self.intercept_
+        return given(which), given(scores) + self.intercept_
 
     @property
     def start_table_(self) -> VertexTable:

@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from vectrick._arrays import cast, like
 from vectrick.estimators.inputs import Graph
 from vectrick.estimators.predictor import DualPredictor, Predictor, PrimalPredictor
-from vectrick.estimators.side import Side, check_finite
+from vectrick.estimators.side import Side, check_finite, check_memory
 from vectrick.kernels import FeatureMap
 from vectrick.operators import LowRank, Plan, kron, plan_kron
 from vectrick.solvers import Dual, Primal, Space
@@ -97,7 +98,7 @@ def _compare(
 
 def dual_form(graph: Graph, start: Side, end: Side, dtype: np.dtype[Any], n_threads: int | None) -> Form:
     """Return the dual form with whole kernel matrices, for solvers that need no products."""
-    K, G = (side.matrix.astype(dtype, copy=False) for side in (start, end))
+    K, G = (cast(side.matrix, dtype) for side in (start, end))
     A = kron(G, K, n_threads=n_threads)[graph.pair, graph.pair]
     return Form("dual", Dual(A), A.plan, "the closed form of a complete graph", graph, start, end, None)
 
@@ -126,9 +127,12 @@ def _dual_factors(maps: Maps, start: Side, end: Side, dtype: np.dtype[Any]) -> t
 
 
 def _cast(values: Any, dtype: np.dtype[Any], side: Side) -> Any:
-    """Return kernel values or features in the dtype of the computation, which they have to fit into."""
+    """Return kernel values or features where and in the dtype in which to compute, which they have to fit into."""
+    if issparse(values) and side.device is not None:  # a device of torch has dense factors only
+        check_memory(f"the table of {side.name} features", *values.shape, side.device)
+        values = like(values.toarray(), side.used)
     with np.errstate(over="ignore"):
-        made = values.astype(dtype) if values.dtype != dtype else values
+        made = cast(values, dtype)
     check_finite(made, f"{side.name}_kernel")
     return made
 

@@ -8,6 +8,18 @@ from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import validate_data
 
+from vectrick._arrays import (
+    arange,
+    as_tensor,
+    is_tensor,
+    like,
+    namespace,
+    numpy_dtype,
+    sorted_values,
+    to_host,
+    true_places,
+    zeros,
+)
 from vectrick.data import Edges, VertexTable
 
 Array = NDArray[Any]
@@ -49,7 +61,7 @@ def as_weights(sample_weight: Any, n_edges: int) -> Array | None:
     """Return weights of edges as finite numbers that are not negative, or None."""
     if sample_weight is None:
         return None
-    weight = np.asarray(sample_weight, np.float64)
+    weight = np.asarray(to_host(sample_weight), np.float64)
     if weight.ndim == 0:
         weight = np.full(n_edges, float(weight))
     if weight.shape != (n_edges,):
@@ -66,6 +78,12 @@ def as_weights(sample_weight: Any, n_edges: int) -> Array | None:
 def as_real_labels(y: Any, n_edges: int) -> Array:
     """Return real-valued labels, or say what is wrong with them."""
     labels = _as_vector(y, n_edges)
+    if is_tensor(labels):
+        labels = labels.double()
+        if not bool(namespace(labels).isfinite(labels).all()):
+            at = int(true_places(~namespace(labels).isfinite(labels))[0])
+            raise ValueError(f"y contains NaN or infinity: y[{at}] is {float(labels[at])}")
+        return labels
     try:
         labels = labels.astype(np.float64)
     except (TypeError, ValueError):
@@ -79,20 +97,62 @@ def as_real_labels(y: Any, n_edges: int) -> Array:
 def as_classes(y: Any, n_edges: int) -> Array:
     """Return class labels as they are, checked to be a vector without missing values."""
     labels = _as_vector(y, n_edges)
-    if labels.dtype.kind == "f":
+    if numpy_dtype(labels).kind == "f":
         as_real_labels(labels, n_edges)
     return labels
 
 
-def _as_vector(y: Any, n_edges: int) -> Array:
+def labels_on(y: Any, device: Any) -> Any:
+    """Return labels where the edges are: numbers as a tensor on a device, words and everything else on the host."""
+    if device is None:
+        return to_host(y)
+    if is_tensor(y):
+        if y.device not in (device, y.new_empty(0, device="cpu").device):
+            raise ValueError(f"y is on {y.device}, but the edges are on {device}; move one of them with .to()")
+        return as_tensor(y, device)
+    return as_tensor(y, device) if isinstance(y, np.ndarray) and y.dtype.kind in "biuf" and y.ndim == 1 else y
+
+
+def _as_vector(y: Any, n_edges: int) -> Any:
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None: give a label for each edge")
-    labels = column_or_1d(y, warn=True)
+    labels = y if is_tensor(y) and y.ndim == 1 else column_or_1d(to_host(y), warn=True)
     if len(labels) != n_edges:
         raise ValueError(f"y has length {len(labels)}, but X has {n_edges} edges: inconsistent numbers of samples")
     if n_edges == 0:
         raise ValueError("X has no edges, so there is nothing to train on: 0 sample(s)")
-    return np.asarray(labels)
+    return labels if is_tensor(labels) else np.asarray(labels)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Which of the user's edges are trained on, and in which order."""
+
+    n_edges: int
+    places: Any = None  # the user's numbers of the training edges; None for all of them in their own order
+
+    def only(self, mask: Any) -> "Kept":
+        """Return those of a mask over the user's edges, which were all kept so far."""
+        return self if bool(mask.all()) else Kept(self.n_edges, true_places(mask))
+
+    def reordered(self, order: Any) -> "Kept":
+        """Return the same edges in another order."""
+        return Kept(self.n_edges, order if self.places is None else self.places[order])
+
+    def spread(self, x: Any) -> Any:
+        """Return a value for each of the user's edges, zero for those that were left out."""
+        if self.places is None:
+            return x
+        out = zeros(self.n_edges, x)
+        out[like(self.places, x)] = x
+        return out
+
+    def named(self, mask: Any) -> Any:
+        """Return the user's numbers of the training edges in a mask, in ascending order."""
+        found = true_places(mask)
+        if self.places is None:
+            return found
+        return sorted_values(like(self.places, found)[found])
 
 
 @dataclass(frozen=True)
@@ -122,25 +182,34 @@ class Graph:
         m, q = len(self.used_start), len(self.used_end)
         if len(self.start) != m * q:
             return False
-        seen = np.zeros(m * q, bool)
-        seen[self.start.astype(np.int64) * q + self.end] = True
+        xp = namespace(self.start)
+        seen = zeros((m, q), self.start, xp.bool)
+        seen[self.start, self.end] = True
         return bool(seen.all())
+
+    def on(self, device: Any) -> "Graph":
+        """Return the same graph on a device of torch, None for the host."""
+        arrays = (self.start, self.end, self.used_start, self.used_end)
+        return Graph(*(to_host(array) if device is None else as_tensor(array, device) for array in arrays))
 
 
 def _number(vertices: Array, size: int) -> tuple[Array, Array]:
     """Return the vertices that occur, and every vertex as its place among them; O(n + size)."""
-    occurs = np.zeros(size, bool)
+    xp = namespace(vertices)
+    occurs = zeros(size, vertices, xp.bool)
     occurs[vertices] = True
-    used = np.flatnonzero(occurs).astype(np.int32)
+    used = xp.asarray(true_places(occurs), dtype=xp.int32)
     if len(used) == size:
         return used, _read_only(vertices)
-    place = np.zeros(size, np.int32)
-    place[used] = np.arange(len(used), dtype=np.int32)
+    place = zeros(size, vertices, xp.int32)
+    place[used] = arange(len(used), vertices)
     return used, _read_only(place[vertices])
 
 
-def _read_only(array: Array) -> Array:
-    """Return a view that cannot be written to, which operators take without copying it."""
+def _read_only(array: Any) -> Any:
+    """Return a view that cannot be written to, which operators take without copying it; a tensor as it is."""
+    if is_tensor(array):
+        return array
     view = array.view()
     view.flags.writeable = False
     return view

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit
 
+from vectrick._arrays import is_tensor, namespace
 from vectrick.estimators.classifier import KronClassifier
 from vectrick.losses import Logistic, Loss
 
@@ -43,10 +44,15 @@ class KronLogistic(KronClassifier):
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class for each edge."""
-        positive = expit(self._decide(X))
-        return np.column_stack([1 - positive, positive])
+        scores = self._decide(X)
+        positive = scores.sigmoid() if is_tensor(scores) else expit(scores)
+        pair = [1 - positive, positive]
+        return namespace(scores).stack(pair, -1) if is_tensor(scores) else np.column_stack(pair)
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithm of the probability of each class for each edge."""
         scores = self._decide(X)
+        if is_tensor(scores):
+            log_sigmoid = namespace(scores).nn.functional.logsigmoid
+            return namespace(scores).stack([log_sigmoid(-scores), log_sigmoid(scores)], -1)
         return np.column_stack([log_expit(-scores), log_expit(scores)])

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score, r2_score
 
+from vectrick._arrays import cast, copy_of, distinct, to_host
 from vectrick.data import Edges
 from vectrick.estimators.predictor import Predictor
 from vectrick.metrics import auc, concordance_index
@@ -81,14 +82,14 @@ class Validation:
 
     def __init__(self, predictor: Predictor, edges: Edges, y: Array, scoring: str, groups: Array | None = None) -> None:
         self.predictor, self.edges, self.scoring, self.groups = predictor, edges, scoring, groups
-        values = np.unique(y)
+        values = distinct(y)
         if scoring in OF_CLASSES and len(values) != 2:
             raise ValueError(
                 f"scoring is {scoring!r}, but the validation labels have {len(values)} values in place of two"
             )
         if len(values) < 2:
             raise ValueError("the validation labels are all the same, but a score needs different ones")
-        self.y = np.where(y == values[1], 1.0, -1.0) if scoring in OF_CLASSES else y
+        self.y = 2.0 * cast(y == float(values[1]), np.float64) - 1.0 if scoring in OF_CLASSES else y
 
     @cached_property
     def operator(self) -> Any:
@@ -105,7 +106,9 @@ class Validation:
 
     def score_of(self, predictions: Array) -> float:
         """Return the score of predictions."""
-        return float(SCORES[self.scoring](self.y, predictions, self.groups))
+        if self.scoring == "auc":  # which can be computed where the predictions are
+            return auc(self.y, predictions)
+        return float(SCORES[self.scoring](to_host(self.y), to_host(predictions), to_host(self.groups)))
 
 
 class Monitor:
@@ -158,14 +161,14 @@ class Monitor:
             self._report(iterate)
         if self.watch.keep_interrupted:
             intercept = iterate.intercept if self.intercept is None else self.intercept(iterate.predictions)
-            self.last = replace(iterate, x=np.array(iterate.x), predictions=None, intercept=intercept)
+            self.last = replace(iterate, x=copy_of(iterate.x), predictions=None, intercept=intercept)
         if self.watch.callback is not None:
             stop = bool(self.watch.callback(self._step(iterate))) or stop
         return stop
 
     def _step(self, iterate: Iterate) -> FitStep:
-        found = self.best, self.best_iteration, self.best_intercept, self.best_score
-        return FitStep(iterate.n_iter, self.max_iter, iterate.risk, self.history, iterate.x, *found)
+        found = to_host(self.best), self.best_iteration, self.best_intercept, self.best_score
+        return FitStep(iterate.n_iter, self.max_iter, iterate.risk, self.history, to_host(iterate.x), *found)
 
     def interrupted(self, space: Space) -> Solution | None:
         """Return what an interrupted solver had reached, where it is to be kept and there is something."""
@@ -190,7 +193,7 @@ class Monitor:
         self.history["score"].append(score)
         if score > self.best_score:
             self.best_score, self.best_iteration = score, iterate.n_iter
-            self.best, self.best_intercept = np.array(iterate.x), intercept
+            self.best, self.best_intercept = copy_of(iterate.x), intercept
         return iterate.n_iter - self.best_iteration >= self.patience
 
     def _report(self, iterate: Iterate) -> None:

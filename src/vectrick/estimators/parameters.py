@@ -6,8 +6,11 @@ from typing import Any
 import numpy as np
 
 from vectrick.backends.threads import count_threads
+from vectrick.backends.torch.device import BACKENDS
 from vectrick.estimators.form import FORMS
 from vectrick.estimators.monitor import SCORES
+
+PRECISIONS = ("full", "mixed")
 
 PARAMETERS = """\
     start_kernel, end_kernel : str, Kernel or callable
@@ -50,7 +53,13 @@ PARAMETERS = """\
         The error, relative to the largest kernel value, that a thin factor by pivoted Cholesky may have; with 0.0 only
         kernels that have finitely many features are factored, and by ``form="primal"`` the others up to rounding.
     backend : str
-        "cpu".
+        "cpu", "torch" (``pip install 'vectrick[torch]'``), or "auto" for torch where there is a GPU. With torch, edges and
+        labels may be tensors, and results are tensors then.
+    device : str, optional
+        With torch: "cuda", "cuda:1", "cpu" or "auto". By default that of the edges, or a GPU where there is one.
+    precision : str
+        "full", or "mixed": the linear systems are solved with products in float32, by TF32 on a GPU, and corrected with
+        residuals in float64 until ``tol`` is reached; ``solution_.n_corrections`` says how often.
     dtype : str, optional
         "float64" or "float32" for the computation; by default that of the vertex features.
     n_threads : int, optional
@@ -89,10 +98,16 @@ def check_parameters(estimator: Any, validation: Any) -> None:
     choices = (
         ("pairwise", ("kronecker",)),
         ("form", FORMS),
-        ("backend", ("cpu",)),
+        ("backend", BACKENDS),
+        ("precision", PRECISIONS),
         ("dtype", (None, "float32", "float64", np.float32, np.float64)),
         ("scoring", ("auto", *SCORES)),
     )
+    if str(estimator.dtype).removeprefix("torch.") in ("float16", "bfloat16", "half"):
+        raise ValueError(
+            f"dtype is {estimator.dtype!r}, but with so few digits the solvers do not converge; use dtype='float32', or "
+            "precision='mixed' for products of low precision and the result of float64"
+        )
     for name, allowed in choices:
         value = getattr(estimator, name)
         if not any(value is choice or value == choice for choice in allowed):
@@ -113,6 +128,10 @@ def check_parameters(estimator: Any, validation: Any) -> None:
         raise ValueError(f"validation_fraction is {estimator.validation_fraction!r}, but it must be between 0 and 1")
     if validation is not None and not (isinstance(validation, tuple | list) and len(validation) == 2):
         raise ValueError(f"validation is of type {type(validation).__name__}, but it must be a pair (X, y)")
+    if estimator.precision == "mixed" and (str(estimator.dtype) == "float32" or estimator.dtype is np.float32):
+        raise ValueError(
+            "precision is 'mixed', which corrects float32 to float64, but dtype is 'float32'; leave it None"
+        )
     count_threads(estimator.n_threads)
 
 

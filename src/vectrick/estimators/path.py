@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from vectrick._arrays import like, to_host
 from vectrick._progress import Progress
-from vectrick.backends.threads import count_threads, run_tasks, single_threaded_blas
-from vectrick.estimators.base import KronEstimator, Training
+from vectrick.backends.threads import count_threads, run_tasks
+from vectrick.estimators.base import KronEstimator, Training, held_blas
 from vectrick.estimators.monitor import Validation
 from vectrick.estimators.side import check_memory
 from vectrick.losses import WithIntercept
@@ -66,7 +67,7 @@ def fit_along(
     if lead.solver == "eigen":
         raise ValueError("solver is 'eigen', which makes no iterations to choose from; use 'auto', 'cg' or 'minres'")
     training = lead._load(X, y, None, validation)
-    with single_threaded_blas():
+    with held_blas(training):
         form = lead._form(training)
         quadratic = training.loss.is_quadratic and lead.solver in ("auto", "cg", "minres")
         if quadratic:
@@ -140,7 +141,7 @@ class _KrylovPath:
             told=told,
         )
         self.shifts = np.array(shifts)
-        self.predictions = validation.predict_all(self.basis.vectors)
+        self.predictions = to_host(validation.predict_all(self.basis.vectors))
         self.iterations = _scored_iterations(iterations, max(1, self.basis.size))
 
     def steps(self, alphas: Array) -> list[PathStep]:
@@ -158,7 +159,7 @@ class _KrylovPath:
         run_tasks(score, len(alphas), count_threads(self.lead.n_threads))
         best = np.argmax(np.where(np.isnan(scores), -np.inf, scores), axis=1)
         chosen = weights[np.arange(len(alphas)), best]
-        coefficients = chosen.astype(self.training.dtype) @ self.basis.vectors
+        coefficients = like(chosen, self.basis.vectors, self.training.dtype) @ self.basis.vectors
         seconds = time.perf_counter() - self.begin
         found = []
         for i, alpha in enumerate(alphas.tolist()):
@@ -199,7 +200,7 @@ class _KrylovPath:
             "seconds": [seconds] * len(scores),  # all of them came at once
         }
         constant = float(self.constant - self.shifts @ z)
-        model._keep(self.form, self.training.rows, solution, constant, k, history)
+        model._keep(self.form, self.training, solution, constant, k, history)
         return model
 
 

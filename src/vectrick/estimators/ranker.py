@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vectrick._arrays import to_host
 from vectrick.data import Edges
 from vectrick.estimators.inputs import as_edges
 from vectrick.estimators.values import KronValues
@@ -64,6 +65,8 @@ class KronRanker(KronValues):
         scoring: str = "auto",
         factor_tol: float = 1e-12,
         backend: str = "cpu",
+        device: str | None = None,
+        precision: str = "full",
         dtype: str | None = None,
         n_threads: int | None = None,
         verbose: int = 0,
@@ -83,10 +86,10 @@ class KronRanker(KronValues):
     def _make_loss(self, y: Array, weight: Array | None, edges: Edges) -> Loss:
         return RankRLS(y, weight, self._groups_of(edges))
 
-    def _groups_of(self, edges: Edges) -> Array | None:
+    def _groups_of(self, edges: Edges) -> Any:
         if self.groups is None:
             return None
-        return np.asarray(edges.start if self.groups == "start" else edges.end)
+        return edges.start if self.groups == "start" else edges.end
 
     def _auto_scoring(self, y: Array) -> str:
         return "concordance"
@@ -96,5 +99,5 @@ class KronRanker(KronValues):
 
         With ``groups`` only pairs within a group count, as in training.
         """
-        scores = self._decide(X)
-        return concordance_index(np.asarray(y, float), scores, self._groups_of(as_edges(self, X, reset=False)))
+        scores, groups = self._decide(X), self._groups_of(as_edges(self, X, reset=False))
+        return concordance_index(np.asarray(to_host(y), float), to_host(scores), to_host(groups))

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin, clone
 
-from vectrick.backends.threads import single_threaded_blas
-from vectrick.estimators.base import Training
+from vectrick._arrays import cast, zeros
+from vectrick.estimators.base import Training, held_blas
 from vectrick.estimators.form import Form, dual_form
 from vectrick.estimators.parameters import check_parameters
 from vectrick.estimators.values import KronValues
@@ -77,7 +77,7 @@ class KronRidge(RegressorMixin, KronValues):
             found = self._closed_form(training, alphas)
         else:
             max_iter = 1000 if self.max_iter is None else self.max_iter
-            with single_threaded_blas():
+            with held_blas(training):
                 form, loss = self._form(training), self._with_intercept(training.loss)
                 solutions = minimise_path(form.space, loss, alphas, solver=self.solver, max_iter=max_iter, tol=self.tol)
             found = [(form, solution) for solution in solutions]
@@ -88,7 +88,7 @@ class KronRidge(RegressorMixin, KronValues):
             for name in ("n_features_in_", "feature_names_in_"):
                 if hasattr(last, name):
                     setattr(model, name, getattr(last, name))
-            model._keep(form, training.rows, solution, constant, solution.n_iter, {})
+            model._keep(form, training, solution, constant, solution.n_iter, {})
         return models
 
     def _finish(self, training: Training) -> None:
@@ -100,7 +100,7 @@ class KronRidge(RegressorMixin, KronValues):
         risk = training.loss.value(solution.predictions + solution.intercept)
         risk += 0.5 * self.alpha * float(solution.x @ solution.predictions)
         history: dict[str, list[Any]] = {"iteration": [1], "risk": [risk], "seconds": [time.perf_counter() - begin]}
-        self._keep(form, training.rows, solution, solution.intercept, 1, history)
+        self._keep(form, training, solution, solution.intercept, 1, history)
 
     def _wants_closed_form(self, training: Training) -> bool:
         """Whether the graph is complete, nothing stands against the closed form, and it was asked for or is cheap."""
@@ -112,12 +112,12 @@ class KronRidge(RegressorMixin, KronValues):
 
     def _closed_form(self, training: Training, alphas: Sequence[float]) -> list[tuple[Form, Solution]]:
         graph, start, end = training.graph, training.start, training.end
-        Y = np.zeros((len(graph.used_start), len(graph.used_end)))
-        Y[graph.start, graph.end] = training.loss.y
+        Y = zeros((len(graph.used_start), len(graph.used_end)), start.matrix)
+        Y[graph.start, graph.end] = cast(training.loss.y, np.float64)
         form = dual_form(graph, start, end, training.dtype, self.n_threads)
         found = []
         for A, b in solve_complete(start.matrix, end.matrix, Y, alphas, self.fit_intercept):
-            x = A[graph.start, graph.end].astype(training.dtype)
-            predictions = (start.matrix @ A @ end.matrix)[graph.start, graph.end].astype(training.dtype)
+            x = cast(A[graph.start, graph.end], training.dtype)
+            predictions = cast((start.matrix @ A @ end.matrix)[graph.start, graph.end], training.dtype)
             found.append((form, Solution(x, predictions, True, EXACT, 1, 0, [0.0], b)))
         return found

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
 
+from vectrick._arrays import to_host
 from vectrick.estimators.base import KronEstimator
 from vectrick.estimators.container import write_container
 from vectrick.estimators.loading import ESTIMATORS, FITTED, KERNELS, Array, Tensors
@@ -18,7 +19,7 @@ from vectrick.kernels import CholeskyMap, FeatureMap, Kernel, as_kernel
 
 def save_model(model: KronEstimator, path: Path | str, about: dict[str, Any] | None = None) -> None:
     """Write a fitted model to a file; see `KronEstimator.save`."""
-    predictor: Predictor = model._predictor
+    predictor: Predictor = model._predictor if model._predictor.device is None else model._predictor.on(None)
     tensors: Tensors = {}
     header: dict[str, Any] = {
         "estimator": type(model).__name__,
@@ -44,7 +45,7 @@ def save_model(model: KronEstimator, path: Path | str, about: dict[str, Any] | N
     for side in (predictor.start, predictor.end):
         header[side.name] = _side_header(side, tensors, with_table=side.name == "start" or not header["one_set"])
     if hasattr(model, "support_"):
-        tensors["support"] = np.asarray(model.support_, np.int64)
+        tensors["support"] = np.asarray(to_host(model.support_), np.int64)
     if isinstance(predictor, DualPredictor):
         header["n_edges"] = len(model.dual_coef_)
         tensors["a"], tensors["edges"] = predictor.a, np.stack([predictor.graph.start, predictor.graph.end])
@@ -73,6 +74,8 @@ def _parameters(model: KronEstimator, tensors: Tensors) -> dict[str, Any]:
             found[name] = None  # a generator has moved on
         elif name == "dtype" and value is not None:
             found[name] = np.dtype(value).name
+        elif name == "device" and value is not None:
+            found[name] = str(value)
         else:
             found[name] = value
     return found

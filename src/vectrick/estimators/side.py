@@ -5,11 +5,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cholesky, eigh
+from scipy.linalg import LinAlgError, cholesky
 from scipy.sparse import issparse
 
+from vectrick._arrays import cast, is_tensor, like, namespace, to_host
 from vectrick._warnings import warn
 from vectrick.backends.memory import available_memory, format_bytes
+from vectrick.backends.torch.device import free_memory, load_torch
 from vectrick.data import VertexTable
 from vectrick.kernels import (
     CholeskyMap,
@@ -67,7 +69,7 @@ class Side:
         made = cls.__new__(cls)
         made.name, made.kernel, made._projection = name, kernel, projection
         made._describe(table, used)
-        made.vertices = table.features if len(used) == len(table) else table.features[used]
+        made.vertices = table.features if len(used) == len(table) else table.features[to_host(used)]
         return made
 
     def _describe(self, table: VertexTable, used: Array) -> None:
@@ -82,8 +84,9 @@ class Side:
     @cached_property
     def matrix(self) -> Array:
         """The kernel matrix of the training vertices, made positive semi-definite where it is not."""
-        check_memory(f"the {self.name} kernel matrix", self.vertices.shape[0], self.vertices.shape[0])
-        K = np.asarray(self.kernel(self.vertices, self.vertices), np.float64)
+        m = self.vertices.shape[0]
+        check_memory(f"the {self.name} kernel matrix", m, m, self.device)
+        K = like(self.kernel(self.vertices, self.vertices), self.used, np.float64)
         check_finite(K, f"{self.name}_kernel")
         return K if self.kernel.is_psd else self._repaired(K)
 
@@ -94,18 +97,33 @@ class Side:
         K = self.matrix  # repaired, and there anyway
         max_rank = len(K) if max_rank is None else max_rank
         if self._projection is not None:
-            values, vectors = eigh(K)
+            values, vectors = namespace(K).linalg.eigh(K)
             kept = values > _ROUNDING * values[-1]
-            basis, roots = vectors[:, kept], np.sqrt(values[kept])
+            basis, roots = vectors[:, kept], values[kept] ** 0.5
             return SpectralMap(self, basis * roots, basis / roots) if kept.sum() <= max_rank else None
-        found = pivoted_cholesky(lambda i: K[:, i], np.diagonal(K), tolerance, max_rank)
+        found = pivoted_cholesky(lambda i: K[:, i], K.diagonal(), tolerance, max_rank)
         return None if found is None else MatrixMap(self, *found, tolerance)
 
     def rows(self, features: Any) -> Array:
         """Return the kernel values between other vertices and the training vertices."""
-        check_memory(f"the kernel matrix of new {self.name} vertices", features.shape[0], self.vertices.shape[0])
-        K = np.asarray(self.kernel(features, self.vertices))
+        n_rows, n_cols = features.shape[0], self.vertices.shape[0]
+        check_memory(f"the kernel matrix of new {self.name} vertices", n_rows, n_cols, self.device)
+        K = like(self.kernel(features, self.vertices), self.used)
         return K if self._projection is None else K @ self._projection
+
+    @property
+    def device(self) -> Any:
+        """The device of torch that the side is on; None for the host."""
+        return self.used.device if is_tensor(self.used) else None
+
+    def on(self, device: Any) -> "Side":
+        """Return the same side on a device of torch, None for the host."""
+        table = self.known.on(device)
+        at: Any = np.empty(0) if device is None else load_torch().empty(0, device=device)
+        used, projection = like(self.used, at), None if self._projection is None else like(self._projection, at)
+        made = Side.restored(self.name, self.kernel, table, used, projection)
+        made.vertices = self.vertices if issparse(self.vertices) else like(self.vertices, at)
+        return made
 
     def check(self, table: VertexTable) -> None:
         """Refuse a table with other columns than the one trained with."""
@@ -134,8 +152,8 @@ class Side:
         return {name: value for name, value in self.__dict__.items() if name != "matrix"}
 
     def _repaired(self, K: Array) -> Array:
-        size = max(float(np.abs(K).max(initial=0.0)), 1e-300)
-        skew = float(np.abs(K - K.T).max(initial=0.0))
+        size = max(float(abs(K).max()), 1e-300)
+        skew = float(abs(K - K.T).max())
         if skew > _ROUNDING * size:
             warn(
                 f"{self.name}_kernel is not symmetric (entries differ by up to {skew:.2g}); (K + Kᵀ) / 2 is used in "
@@ -143,28 +161,24 @@ class Side:
                 KernelWarning,
             )
         K = 0.5 * (K + K.T)
-        try:
-            cholesky(K + _ROUNDING * size * np.eye(len(K)), check_finite=False)
-        except LinAlgError:
-            return self._clipped(K)
-        return K
+        return K if _is_definite(K, _ROUNDING * size) else self._clipped(K)
 
     def _clipped(self, K: Array) -> Array:
         """Return the nearest positive semi-definite matrix, and remember how to do the same to other vertices."""
-        values, vectors = eigh(K)
+        values, vectors = namespace(K).linalg.eigh(K)
         kept = values > _ROUNDING * values[-1]
         if not kept.any():
             raise ValueError(f"{self.name}_kernel has no positive eigenvalue; it is no kernel of these vertices")
         negative = int((values < -_ROUNDING * values[-1]).sum())
         warn(
             f"{self.name}_kernel is not positive semi-definite: {negative} of {len(values)} eigenvalues are negative, "
-            f"down to {values[0]:.3g} (the largest is {values[-1]:.3g}). They were set to zero, in training and in "
+            f"down to {float(values[0]):.3g} (the largest is {float(values[-1]):.3g}). They were set to zero, in training and in "
             "prediction",
             KernelWarning,
         )
         basis = vectors[:, kept]
         self._projection = basis @ basis.T
-        return np.asarray((basis * values[kept]) @ basis.T)
+        return (basis * values[kept]) @ basis.T
 
 
 class MatrixMap(CholeskyMap):
@@ -175,7 +189,8 @@ class MatrixMap(CholeskyMap):
         self.side = side
 
     def _values(self, X: Any) -> Array:
-        return self.side.rows(X)[:, self.pivots]
+        values = self.side.rows(X)
+        return values[:, like(self.pivots, values)]
 
 
 class SpectralMap(FeatureMap):
@@ -187,7 +202,20 @@ class SpectralMap(FeatureMap):
 
     def transform(self, X: Any) -> Array:
         """Return the features of other vertices."""
-        return self.side.rows(X) @ self.inverse
+        values = self.side.rows(X)
+        return values @ like(self.inverse, values)
+
+
+def _is_definite(K: Any, shift: float) -> bool:
+    """Whether a matrix is positive definite once a number is added to its diagonal."""
+    shifted = K + shift * namespace(K).eye(len(K), dtype=K.dtype, device=K.device)
+    if is_tensor(K):
+        return int(namespace(K).linalg.cholesky_ex(shifted).info) == 0
+    try:
+        cholesky(shifted, check_finite=False)
+    except LinAlgError:
+        return False
+    return True
 
 
 def _check_order(table: VertexTable) -> None:
@@ -209,9 +237,9 @@ def check_finite(K: Any, name: str) -> None:
         raise ValueError(f"{name} has values that are NaN or too large for {K.dtype}; scale the features")
 
 
-def check_memory(what: str, n_rows: int, n_cols: int) -> None:
-    """Refuse a matrix of doubles that does not fit into memory, before it is made."""
-    n_bytes, free = 8 * n_rows * n_cols, available_memory()
+def check_memory(what: str, n_rows: int, n_cols: int, device: Any = None) -> None:
+    """Refuse a matrix of doubles that does not fit into memory, or on a device of torch, before it is made."""
+    n_bytes, free = 8 * n_rows * n_cols, available_memory() if device is None else free_memory(device)
     if n_bytes > free:
         raise MemoryError(
             f"{what}, {n_rows} × {n_cols}, takes {format_bytes(n_bytes)}, but there are only {format_bytes(free)}; use "
@@ -221,9 +249,10 @@ def check_memory(what: str, n_rows: int, n_cols: int) -> None:
 
 def checked_features(table: VertexTable, used: Array) -> Any:
     """Return the features of some vertices in float64, or say which of them are not finite."""
-    taken: Any = table.features[used].astype(np.float64)
-    finite = np.isfinite(taken.data if issparse(taken) else taken)
-    if not finite.all():
+    rows_of = to_host(used) if issparse(table.features) else used
+    taken: Any = cast(table.features[rows_of], np.float64)
+    if not is_finite(taken):
+        finite = np.isfinite(taken.data if issparse(taken) else to_host(taken))
         rows = taken.tocoo().coords[0][~finite] if issparse(taken) else np.flatnonzero(~finite.all(axis=1))
         wrong = [table.label(int(used[row])) for row in np.unique(rows)]
         shown = ", ".join(wrong[:_SHOWN]) + (", …" if len(wrong) > _SHOWN else "")

@@ -59,6 +59,8 @@ class KronSVM(KronClassifier):
         scoring: str = "auto",
         factor_tol: float = 1e-12,
         backend: str = "cpu",
+        device: str | None = None,
+        precision: str = "full",
         dtype: str | None = None,
         n_threads: int | None = None,
         verbose: int = 0,

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
+from vectrick._arrays import distinct
 from vectrick._warnings import warn
 from vectrick.estimators.base import KronEstimator
 from vectrick.estimators.inputs import as_real_labels
@@ -18,14 +18,14 @@ class KronValues(KronEstimator):
     def _encode(self, y: Any, n_edges: int) -> Array:
         labels = as_real_labels(y, n_edges)
         if n_edges > 1 and (labels == labels[0]).all():
-            warn(f"y is constant ({labels[0]}), so there is little to learn", UserWarning)
+            warn(f"y is constant ({float(labels[0])}), so there is little to learn", UserWarning)
         return labels
 
     def _encode_validation(self, y: Any, n_edges: int) -> Array:
         return as_real_labels(y, n_edges)
 
     def _auto_scoring(self, y: Array) -> str:
-        return "auc" if len(np.unique(y)) == 2 else "r2"
+        return "auc" if len(distinct(y)) == 2 else "r2"
 
     def predict(self, X: Any) -> Array:
         """Return the prediction for each edge."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
+from scipy.sparse import issparse
 
 from vectrick._arrays import cast, empty, is_tensor, like, namespace, to_host
 from vectrick.kernels.base import Kernel
@@ -69,7 +70,7 @@ class CholeskyMap(FeatureMap):
 
     def _values(self, X: Any) -> Array:
         """Return the kernel values with the pivots."""
-        return self.kernel.columns(X, self.X, self.pivots)
+        return self.kernel.columns(X, self.X, self.pivots if issparse(self.X) else like(self.pivots, self.X))
 
 
 def feature_map(kernel: Kernel, X: Any, tolerance: float, max_rank: int | None = None) -> FeatureMap | None:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from scipy.sparse.linalg import LinearOperator
 
+from vectrick._arrays import as_tensor, empty, is_tensor, like, numpy_dtype, to_host
 from vectrick.operators.factors import as_array
 
 Array = NDArray[Any]
@@ -23,6 +24,7 @@ class Operator(LinearOperator):
 
     dtype: np.dtype[Any]
     shape: tuple[int, int]
+    device: Any = None  # of torch, where products are made; None for the host
 
     def __init__(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
         super().__init__(dtype, shape)
@@ -68,11 +70,12 @@ class Operator(LinearOperator):
         return self._transposed().matmat(X)
 
     def _product(self, x: Any) -> Array:
-        block = as_block(x, self.shape[1], self.dtype)
+        block = as_block(x, self.shape[1], self.dtype, self.device)
         self._check_memory(block.shape[1])
-        out = np.empty((self.shape[0], block.shape[1]), self.dtype)
+        out = empty((self.shape[0], block.shape[1]), block)
         self._multiply(block, out)
-        return out[:, 0] if np.ndim(x) == 1 else out
+        out = out[:, 0] if np.ndim(x) == 1 else out
+        return like(out, x) if is_tensor(x) else to_host(out)
 
     def _check_memory(self, n_vectors: int) -> None:
         """Raise MemoryError where the result and work space of a block would not fit."""
@@ -127,8 +130,12 @@ class SumOperator(Operator):
         shapes = sorted({term.shape for term in terms})
         if len(shapes) != 1:
             raise ValueError(f"the terms of a sum have shapes {', '.join(map(str, shapes))}, but they must be equal")
+        devices = sorted({str(term.device) for term in terms})
+        if len(devices) != 1:
+            raise ValueError(f"the terms of a sum are on different devices: {', '.join(devices)}")
         dtype = np.result_type(*(term.dtype for term in terms))
         super().__init__(shapes[0], dtype)
+        self.device = terms[0].device
         self.terms = tuple(term if term.dtype == dtype else term._as_dtype(dtype) for term in terms)
 
     def _as_dtype(self, dtype: np.dtype[Any]) -> "SumOperator":
@@ -152,7 +159,7 @@ class ScaledOperator(Operator):
 
     def __init__(self, factor: float, operator: Operator) -> None:
         super().__init__(operator.shape, operator.dtype)
-        self.factor, self.operator = factor, operator
+        self.factor, self.operator, self.device = factor, operator, operator.device
 
     def _check_memory(self, n_vectors: int) -> None:
         self.operator._check_memory(n_vectors)
@@ -162,7 +169,7 @@ class ScaledOperator(Operator):
 
     def _multiply(self, block: Array, out: Array) -> None:
         self.operator._multiply(block, out)
-        out *= self.dtype.type(self.factor)
+        out *= self.factor
 
     def _transposed(self) -> "ScaledOperator":
         return ScaledOperator(self.factor, self.operator._transposed())
@@ -179,27 +186,35 @@ def real_number(x: Any) -> float:
     return float(x)
 
 
-def as_block(x: Any, length: int, dtype: np.dtype[Any]) -> Array:
-    """Return a vector or block as a C-contiguous (length, k) array of the dtype, or say what is wrong with it."""
+def as_block(x: Any, length: int, dtype: np.dtype[Any], device: Any = None) -> Any:
+    """Return a vector or block as a C-contiguous (length, k) array of the dtype, or say what is wrong with it.
+
+    With a device of torch it is a tensor there; a tensor on another device is refused.
+    """
     if issparse(x):
         raise TypeError("v is a sparse matrix, but a product takes a dense vector or block; convert it with toarray()")
-    array = as_array(x, "v")
-    if array.dtype.kind not in "biuf":
+    array = x if is_tensor(x) and device is not None else as_array(x, "v")
+    if is_tensor(array) and array.device != device and array.device.type != "cpu":
+        raise ValueError(f"v is on {array.device}, but the operator is on {device}; move one of them with .to()")
+    if numpy_dtype(array).kind not in "biuf":
         raise TypeError(f"v has dtype {array.dtype}, but a product takes real numbers")
     if array.ndim not in (1, 2):
-        raise ValueError(f"v has shape {array.shape}, but a product takes ({length},) or ({length}, k)")
+        raise ValueError(f"v has shape {tuple(array.shape)}, but a product takes ({length},) or ({length}, k)")
     if array.shape[0] != length:
         raise ValueError(f"v has length {array.shape[0]}, but the operator has {length} columns")
-    return np.ascontiguousarray(array[:, None] if array.ndim == 1 else array, dtype)
+    block = array[:, None] if array.ndim == 1 else array
+    if device is None:
+        return np.ascontiguousarray(block, dtype)
+    return as_tensor(block, device, dtype).contiguous()
 
 
 def as_mask(mask: Any, length: int, name: str) -> Array | None:
     """Return a boolean mask over ``length`` edges, or None where it keeps everything."""
     if mask is None:
         return None
-    array = np.asarray(mask)
-    if array.dtype != bool:
+    array = mask if is_tensor(mask) else np.asarray(mask)
+    if numpy_dtype(array).kind != "b":
         raise TypeError(f"{name} has dtype {array.dtype}, but restrict takes a boolean mask or None")
     if array.shape != (length,):
-        raise ValueError(f"{name} has shape {array.shape}, but the operator has {length} {name}")
+        raise ValueError(f"{name} has shape {tuple(array.shape)}, but the operator has {length} {name}")
     return array

@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import csr_array, issparse
 
+from vectrick._arrays import as_tensor, cast, is_tensor, namespace, numpy_dtype, to_host
+
 Array = NDArray[Any]
 
 
@@ -43,7 +45,7 @@ class LowRank:
     @property
     def dtype(self) -> np.dtype[Any]:
         """The wider of the two dtypes."""
-        return np.result_type(self.A, self.B)
+        return np.result_type(numpy_dtype(self.A), numpy_dtype(self.B))
 
     @property
     def T(self) -> "LowRank":
@@ -52,11 +54,11 @@ class LowRank:
 
     def astype(self, dtype: DTypeLike) -> "LowRank":
         """Return the same matrix with factors of another dtype."""
-        return LowRank(self.A.astype(dtype, copy=False), self.B.astype(dtype, copy=False))
+        return LowRank(cast(self.A, dtype), cast(self.B, dtype))
 
-    def toarray(self) -> Array:
+    def toarray(self) -> Any:
         """Return the dense matrix."""
-        return np.asarray(self.A @ self.B.T)
+        return self.A @ self.B.T
 
     def __repr__(self) -> str:
         return f"LowRank({self.shape[0]} × {self.shape[1]}, rank {self.rank}, {self.dtype})"
@@ -68,7 +70,7 @@ Factor: TypeAlias = Array | csr_array | LowRank
 def as_array(value: Any, name: str) -> Array:
     """Return ``np.asarray(value)``, or say which argument is no array."""
     try:
-        array = np.asarray(value)
+        array = np.asarray(to_host(value))
     except ValueError as error:
         raise ValueError(f"{name} is not an array: {error}") from None
     if array.ndim == 0:
@@ -76,14 +78,14 @@ def as_array(value: Any, name: str) -> Array:
     return array
 
 
-def as_real_matrix(value: Any, name: str) -> Array:
-    """Return a dense matrix of float32 or float64, without a copy where it is one already."""
+def as_real_matrix(value: Any, name: str) -> Any:
+    """Return a dense matrix of float32 or float64, without a copy where it is one already; a tensor stays one."""
     if issparse(value):
         raise TypeError(f"{name} is a sparse matrix, but it must be dense; convert it with toarray()")
-    array = as_array(value, name)
+    array = value if is_tensor(value) else as_array(value, name)
     if array.ndim != 2:
-        raise ValueError(f"{name} has shape {array.shape}, but it must be a matrix")
-    return array.astype(_real(array.dtype, name), copy=False)
+        raise ValueError(f"{name} has shape {tuple(array.shape)}, but it must be a matrix")
+    return cast(array, _real(numpy_dtype(array), name))
 
 
 def as_factor(value: Any, name: str) -> Factor:
@@ -105,6 +107,30 @@ def _real(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
     raise TypeError(f"{name} has dtype {dtype}, but a factor must hold real numbers: float32, float64 or integers")
 
 
+def device_of(factor: Any) -> Any:
+    """Return the device of torch that a factor lives on, None for the host."""
+    entries = factor.A if isinstance(factor, LowRank) else factor
+    return entries.device if is_tensor(entries) else None
+
+
+def dtype_of(factor: Any) -> np.dtype[Any]:
+    """Return the dtype of a factor as NumPy has it."""
+    return factor.dtype if isinstance(factor, LowRank) else numpy_dtype(factor)
+
+
+def in_dtype(factor: Factor, dtype: Any) -> Any:
+    """Return a factor in another dtype."""
+    return factor.astype(dtype) if isinstance(factor, LowRank) else cast(factor, dtype)
+
+
+def on_device(factor: Factor, device: Any, dtype: Any) -> Any:
+    """Return a factor as tensors of a dtype on a device; a sparse one becomes dense there."""
+    if isinstance(factor, LowRank):
+        A = as_tensor(factor.A, device, dtype)
+        return LowRank(A, A if factor.B is factor.A else as_tensor(factor.B, device, dtype))
+    return as_tensor(factor.toarray() if issparse(factor) else factor, device, dtype)
+
+
 def transpose(factor: Factor) -> Factor:
     """Return the transposed factor."""
     return csr_array(factor.T) if isinstance(factor, csr_array) else factor.T
@@ -115,8 +141,8 @@ def take(factor: Factor, rows: Array | None, cols: Array | None) -> Factor:
     if isinstance(factor, LowRank):
         A = factor.A if rows is None else factor.A[rows]
         return LowRank(A, factor.B if cols is None else factor.B[cols])
-    if rows is not None and cols is not None and isinstance(factor, np.ndarray):
-        return factor[np.ix_(rows, cols)]
+    if rows is not None and cols is not None and not issparse(factor):
+        return factor[rows[:, None], cols]
     factor = factor if rows is None else factor[rows]
     return factor if cols is None else factor[:, cols]
 
@@ -125,7 +151,10 @@ def is_finite(factor: Factor) -> bool:
     """Whether all entries are finite; a sum finds out in one pass, without a temporary array."""
     if isinstance(factor, LowRank):
         return is_finite(factor.A) and is_finite(factor.B)
-    entries = factor if isinstance(factor, np.ndarray) else factor.data
+    entries = factor.data if issparse(factor) else factor
+    if is_tensor(entries):
+        xp = namespace(entries)
+        return bool(xp.isfinite(entries.sum()) or xp.isfinite(entries).all())
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(entries.sum()) or np.isfinite(entries).all())
 

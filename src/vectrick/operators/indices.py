@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vectrick._arrays import arange, as_tensor, is_tensor, namespace, numpy_dtype, true_places, zeros
 from vectrick.operators.factors import as_array
 
 Array = NDArray[Any]
@@ -33,16 +34,27 @@ def as_pair(pair: Any, sizes: tuple[int, int], names: tuple[str, str], what: str
         _check_range(part, size, name, f"{factor} has {size} {what}")
     # Our own copy: the operator is built from it now, and its transpose and restrictions later. What is read-only need
     # not be copied.
-    return tuple(part.astype(np.int32, copy=part.flags.writeable) for part in (first, second))  # type: ignore[return-value]
+    return _own(first), _own(second)
 
 
-def _as_indices(value: Any, name: str) -> Array:
-    array = as_array(value, name)
+def _own(indices: Any) -> Any:
+    if is_tensor(indices):
+        return indices.int()
+    return indices.astype(np.int32, copy=indices.flags.writeable)
+
+
+def pair_on(pair: Pair | None, device: Any) -> Pair | None:
+    """Return a pair as tensors on a device; None for all."""
+    return None if pair is None else (as_tensor(pair[0], device), as_tensor(pair[1], device))
+
+
+def _as_indices(value: Any, name: str) -> Any:
+    array = value if is_tensor(value) else as_array(value, name)
     if array.ndim != 1:
-        raise ValueError(f"{name} has shape {array.shape}, but it must be a vector of indices")
-    if array.size == 0:
-        return np.empty(0, np.int32)
-    if array.dtype.kind not in "iu":
+        raise ValueError(f"{name} has shape {tuple(array.shape)}, but it must be a vector of indices")
+    if len(array) == 0:
+        return zeros(0, array, namespace(array).int32)
+    if numpy_dtype(array).kind not in "iu":
         raise TypeError(f"{name} has dtype {array.dtype}, but indices must be integers")
     return array
 
@@ -70,9 +82,9 @@ def cut(pair: Pair | None, mask: Array | None) -> Pair | None:
 
 def used_vertices(indices: Array, size: int, share: float) -> Array | None:
     """Return the sorted vertices that occur, or None where they are more than this share of all."""
-    seen = np.zeros(size, bool)
+    seen = zeros(size, indices, namespace(indices).bool)
     seen[indices] = True
-    used = np.flatnonzero(seen)
+    used = true_places(seen)
     return used if len(used) < size and len(used) <= share * size else None
 
 
@@ -80,6 +92,6 @@ def renumber(indices: Array, used: Array | None, size: int) -> Array:
     """Return the indices as positions among the used vertices."""
     if used is None:
         return indices
-    position = np.zeros(size, np.int32)
-    position[used] = np.arange(len(used), dtype=np.int32)
-    return np.asarray(position[indices])
+    position = zeros(size, indices)
+    position[used] = arange(len(used), indices)
+    return position[indices]

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vectrick._arrays import as_tensor, empty, to_host
 from vectrick.backends.memory import Workspace, format_bytes
 from vectrick.backends.threads import count_threads
 from vectrick.operators.base import Operator, as_mask
-from vectrick.operators.factors import Factor, as_factor, describe, transpose
-from vectrick.operators.indices import Pair, as_pair, cut, is_same
+from vectrick.operators.factors import Factor, as_factor, describe, device_of, dtype_of, in_dtype, on_device, transpose
+from vectrick.operators.indices import Pair, as_pair, cut, is_same, pair_on
 from vectrick.operators.paths import Path, mirrored
 from vectrick.operators.plan import Plan, can_take, check_path, choose, memory_limit, zero_plan
 from vectrick.operators.problem import Problem
@@ -30,6 +31,9 @@ def kron(
     n_threads: int | None = None,
     max_memory: int | float | str | None = None,
     once: bool = False,
+    backend: str | None = None,
+    device: Any = None,
+    fast: bool = False,
 ) -> "KronOperator":
     """Return the Kronecker product ``M ⊗ N`` as an operator; index it for a submatrix ``R (M ⊗ N) Cᵀ``.
 
@@ -39,7 +43,7 @@ def kron(
 
     Parameters
     ----------
-    M, N : array, SciPy sparse matrix or LowRank
+    M, N : array, tensor, SciPy sparse matrix or LowRank
         The factors: float32 or float64 in any order; integers become float64, and the wider type counts. They are not
         copied unless the chosen path needs them in another order or type, so leave them unchanged afterwards.
     path : str
@@ -53,6 +57,14 @@ def kron(
         Bytes, or text such as "2GB", that the operator may take. Default: what the machine has free.
     once : bool
         Whether the operator serves one product only: then the time to sort the edges counts when "auto" chooses.
+    backend : str, optional
+        "cpu", "torch", or "auto" for torch where there is a GPU. Default: torch for factors that are tensors. Vectors
+        may be arrays or tensors in any case, and the product is of the same kind.
+    device : str, optional
+        With torch: "cuda", "cuda:1", "cpu", or "auto". Default: that of the factors. A sparse factor is dense there.
+    fast : bool
+        Whether products of float32 matrices may be made in TF32, with 11 bits, on a GPU that has it. Without it they
+        have 24 bits, whatever the process has set.
 
     Examples
     --------
@@ -68,20 +80,45 @@ def kron(
     count_threads(n_threads)
     if max_memory is not None:
         memory_limit(max_memory)
-    return KronOperator(
-        as_factor(M, "M"), as_factor(N, "N"), None, None, Options(path, n_threads, max_memory, once=once)
-    )
+    factors = as_factor(M, "M"), as_factor(N, "N")
+    place = _device(factors, backend, device)
+    options = Options(path, n_threads, max_memory, once=once, device=place, fast=fast)
+    return KronOperator(*_placed(factors, place), None, None, options)
+
+
+def _device(factors: tuple[Factor, Factor], backend: str | None, device: Any) -> Any:
+    """Return the device of torch to compute on, or None for the CPU's own backend."""
+    found = {name: device_of(factor) for name, factor in zip("MN", factors, strict=True)}
+    given = {name: place for name, place in found.items() if place is not None}
+    if len(set(given.values())) > 1:
+        where = " and ".join(f"{name} is on {place}" for name, place in given.items())
+        raise ValueError(f"{where}, but both factors must be on one device; move one of them with .to()")
+    at = next(iter(given.values()), None)
+    if backend is None and device is None and at is None:
+        return None
+    from vectrick.backends.torch.device import settle_device
+
+    return settle_device("torch" if backend is None else backend, device, at)
+
+
+def _placed(factors: tuple[Factor, Factor], device: Any) -> tuple[Any, Any]:
+    """Return the factors where the product is made, in its dtype."""
+    if device is None:
+        return to_host(factors[0]), to_host(factors[1])
+    dtype = np.result_type(*(dtype_of(factor) for factor in factors))
+    return on_device(factors[0], device, dtype), on_device(factors[1], device, dtype)
 
 
 def plan_kron(M: Any, N: Any, rows: Any, cols: Any, *, n_threads: int | None = None) -> Plan:
     """Return the plan of ``kron(M, N)[rows, cols]`` without preparing it; one object for both means one graph."""
     factors = as_factor(M, "M"), as_factor(N, "N")
+    device = _device(factors, None, None)
     (a, b), (c, d) = (factor.shape for factor in factors)
     row_edges = as_pair(rows, (a, c), ("p", "q"), "rows")
     col_edges = row_edges if rows is cols else as_pair(cols, (b, d), ("r", "t"), "columns")
-    dtype = np.result_type(factors[0].dtype, factors[1].dtype)
-    problem = Problem.of(*factors, row_edges, col_edges, dtype, count_threads(n_threads))
-    limit = memory_limit(None)
+    dtype = np.result_type(*(dtype_of(factor) for factor in factors))
+    problem = Problem.of(*factors, row_edges, col_edges, dtype, count_threads(n_threads), device)
+    limit = memory_limit(None, device)
     if problem.is_zero:
         return zero_plan(problem, limit, "an estimate")
     return choose(problem, "auto", limit, "an estimate")[1]
@@ -96,6 +133,8 @@ class Options:
     max_memory: int | float | str | None
     once: bool = False
     must: bool = True  # take the path, or take it only where it applies
+    device: Any = None  # of torch; None for the CPU's own backend
+    fast: bool = False
 
     @property
     def transposed(self) -> "Options":
@@ -113,13 +152,14 @@ class KronOperator(Operator):
     def __init__(self, M: Factor, N: Factor, rows: Pair | None, cols: Pair | None, options: Options) -> None:
         n_rows = M.shape[0] * N.shape[0] if rows is None else len(rows[0])
         n_cols = M.shape[1] * N.shape[1] if cols is None else len(cols[0])
-        super().__init__((n_rows, n_cols), np.result_type(M.dtype, N.dtype))
+        super().__init__((n_rows, n_cols), np.result_type(dtype_of(M), dtype_of(N)))
+        self.device = options.device
         self.M, self.N, self.rows, self.cols = M, N, rows, cols
         self._options = options
         self._problem: Problem | None = None
         self._path: Path | None = None
         self._plan: Plan | None = None
-        self._spaces: deque[Workspace] = deque()
+        self._spaces: deque[Any] = deque()
         self._transpose_made: KronOperator | None = None
         self._lock = threading.Lock()
 
@@ -137,6 +177,9 @@ class KronOperator(Operator):
                 )
         if rows is not None and cols is not None and is_same(key[0], key[1]):
             cols = rows  # one graph: its index arrays can be shared
+        if self.device is not None:
+            one_graph, rows = cols is rows, pair_on(rows, self.device)
+            cols = rows if one_graph else pair_on(cols, self.device)
         picked = KronOperator(
             self.M, self.N, self.rows if rows is None else rows, self.cols if cols is None else cols, self._options
         )
@@ -161,6 +204,8 @@ class KronOperator(Operator):
         array([5., 0.])
         """
         row_mask, col_mask = as_mask(rows, self.shape[0], "rows"), as_mask(cols, self.shape[1], "cols")
+        if self.device is not None:
+            row_mask, col_mask = _masks_on(self.device, row_mask, col_mask)
         if (row_mask is not None and self.rows is None) or (col_mask is not None and self.cols is None):
             raise TypeError("only rows and columns that are edges can be restricted; index the operator first")
         self._prepare()
@@ -197,9 +242,13 @@ class KronOperator(Operator):
         path, max_memory = self._options.path, self._options.max_memory
         if self._problem is None:
             threads = count_threads(self._options.n_threads)
-            self._problem = Problem.of(self.M, self.N, self.rows, self.cols, self.dtype, threads)
+            place = (self.device, self._options.fast)
+            self._problem = Problem.of(self.M, self.N, self.rows, self.cols, self.dtype, threads, *place)
             self._problem.once = self._options.once
-        limit = parent._plan.max_memory if parent is not None and parent._plan is not None else memory_limit(max_memory)
+        if parent is not None and parent._plan is not None:
+            limit = parent._plan.max_memory
+        else:
+            limit = memory_limit(max_memory, self.device)
         if self._problem.is_zero:
             self._plan = zero_plan(self._problem, limit, self._title())
             return
@@ -225,7 +274,7 @@ class KronOperator(Operator):
             )
 
     def _as_dtype(self, dtype: np.dtype[Any]) -> "KronOperator":
-        return KronOperator(self.M.astype(dtype), self.N.astype(dtype), self.rows, self.cols, self._options)
+        return KronOperator(in_dtype(self.M, dtype), in_dtype(self.N, dtype), self.rows, self.cols, self._options)
 
     def _multiply(self, block: Array, out: Array) -> None:
         self._prepare()
@@ -235,7 +284,7 @@ class KronOperator(Operator):
         try:
             space = self._spaces.pop()
         except IndexError:
-            space = Workspace()
+            space = Workspace() if self.device is None else _tensor_space(self.device)
         if block.shape[1] == 1:
             self._run(block[:, 0], out[:, 0], space)
         else:
@@ -244,14 +293,20 @@ class KronOperator(Operator):
                 self._run_all(block[:, part], out[:, part], space)
         self._spaces.append(space)
 
-    def _run(self, x: Array, target: Array, space: Workspace) -> None:
+    def _run(self, x: Array, target: Array, space: Any) -> None:
         """Take one contiguous vector through the steps."""
         assert self._path is not None
         for step in self._path.steps:
             x = step.run(x, space, target)
 
-    def _run_all(self, block: Array, out: Array, space: Workspace) -> None:
+    def _run_all(self, block: Array, out: Array, space: Any) -> None:
         """Take the columns of a block through the steps, one by one, by way of a transposed copy."""
+        if self.device is not None:
+            for column in range(block.shape[1]):
+                result = empty(out.shape[0], out)
+                self._run(block[:, column].contiguous(), result, space)
+                out[:, column] = result
+            return
         vectors = space.get("vectors", block.size, block.dtype).reshape(block.shape[::-1])
         results = space.get("results", out.size, out.dtype).reshape(out.shape[::-1])
         _copy_transposed(block, vectors)
@@ -263,7 +318,8 @@ class KronOperator(Operator):
         M, N = (describe(factor) for factor in (self.M, self.N))
         sampled = [f"{len(pair[0])} {what}" for pair, what in ((self.rows, "rows"), (self.cols, "columns")) if pair]
         where = " and ".join(sampled) + " of " if sampled else ""
-        return f"{where}M ⊗ N, M {M}, N {N}, {self.dtype}, {count_threads(self._options.n_threads)} threads"
+        threads = f"{count_threads(self._options.n_threads)} threads"
+        return f"{where}M ⊗ N, M {M}, N {N}, {self.dtype}, {threads if self.device is None else self.device}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A copy in another process plans and sorts for itself.
@@ -271,6 +327,18 @@ class KronOperator(Operator):
 
     def __repr__(self) -> str:
         return f"<{self.shape[0]} × {self.shape[1]} KronOperator: {self._title()}>"
+
+
+def _tensor_space(device: Any) -> Any:
+    from vectrick.backends.torch.device import TensorSpace
+
+    return TensorSpace(device)
+
+
+def _masks_on(device: Any, rows: Any, cols: Any) -> tuple[Any, Any]:
+    """Return masks as tensors on a device; one object for both stays one."""
+    made = None if rows is None else as_tensor(rows, device)
+    return made, made if cols is rows else None if cols is None else as_tensor(cols, device)
 
 
 def _index(pair: Pair | None) -> Pair | slice:

@@ -17,6 +17,7 @@ edges leave (sampled product, or BLAS and gather), and whether a factor is used 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from scipy.sparse import csr_array
 
@@ -122,7 +123,7 @@ def is_path_name(name: str) -> bool:
 def all_paths(problem: Problem) -> Iterator[Path]:
     """Yield every path that can compute the product."""
     for first in ("M", "N"):
-        sides = _Sides(problem, first)
+        sides = _Sides(problem, first) if problem.device is None else _device_sides(problem, first)
         for sparse_entry in (False, True) if problem.cols is not None else (False,):
             for sparse_exit in (False, True) if problem.rows is not None else (False,):
                 for thin in (False, True):
@@ -133,6 +134,12 @@ def all_paths(problem: Problem) -> Iterator[Path]:
                         family = _family(problem, sparse_entry, sparse_exit)
                         preparing = _preparing(problem, sparse_entry, sparse_exit) if problem.once else 0.0
                         yield Path(family, first, thin, tuple(steps), sparse_entry, preparing)
+
+
+def _device_sides(problem: Problem, first: Name) -> Any:
+    from vectrick.operators.device_paths import DeviceSides  # only where there are tensors
+
+    return DeviceSides(problem, first == "M")
 
 
 def _preparing(problem: Problem, sparse_entry: bool, sparse_exit: bool) -> float:

@@ -1,11 +1,12 @@
 """The planner: the time and memory of every path, the cheapest that fits, and a table that says why."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from vectrick.backends.memory import available_memory, format_bytes, parse_bytes
-from vectrick.backends.rates import Rates, default_rates, known_rates, machine_rates
+from vectrick.backends.rates import Rates, known_rates, machine_rates
 from vectrick.operators.paths import PATHS, Path, all_paths, is_path_name
 from vectrick.operators.problem import Problem
 from vectrick.operators.steps import Allocation
@@ -101,9 +102,15 @@ def check_path(path: str) -> str:
     )
 
 
-def memory_limit(max_memory: int | float | str | None) -> int:
-    """Return the limit in bytes; by default what the machine has free."""
-    return available_memory() if max_memory is None else parse_bytes(max_memory)
+def memory_limit(max_memory: int | float | str | None, device: Any = None) -> int:
+    """Return the limit in bytes; by default what the machine, or the device of torch, has free."""
+    if max_memory is not None:
+        return parse_bytes(max_memory)
+    if device is None:
+        return available_memory()
+    from vectrick.backends.torch.device import free_memory
+
+    return free_memory(device)
 
 
 def zero_plan(problem: Problem, limit: int, title: str) -> Plan:
@@ -156,13 +163,24 @@ def _exact(problem: Problem, paths: list[Path]) -> list[Path]:
 
 
 def _rates(problem: Problem, paths: list[Path]) -> Rates:
-    key = (problem.dtype, problem.n_threads)
-    typical = default_rates(*key)
+    known, measured = _rates_of(problem)
+    typical = known()
     best = min(paths, key=lambda path: path.seconds(typical))
     seconds = best.seconds(typical)
     rivals = [path.seconds(typical) for path in paths if (path.family, path.thin) != (best.family, best.thin)]
     clear = seconds < _SHORT or min(rivals, default=math.inf) > _CLEAR * seconds
-    return known_rates(*key) if clear else machine_rates(*key)
+    return typical if clear else measured()
+
+
+def _rates_of(problem: Problem) -> tuple[Callable[[], Rates], Callable[[], Rates]]:
+    """Return what gives the rates that are known, and what measures them where they are not."""
+    if problem.device is None:
+        key = (problem.dtype, problem.n_threads)
+        return lambda: known_rates(*key), lambda: machine_rates(*key)
+    from vectrick.backends.torch.rates import device_rates
+
+    place = (problem.dtype, problem.device, problem.fast)
+    return lambda: device_rates(*place, measured=False), lambda: device_rates(*place, measured=True)
 
 
 def _arrays(path: Path, problem: Problem) -> tuple[Allocation, ...]:

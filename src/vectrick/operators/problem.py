@@ -1,13 +1,15 @@
 """One product as the paths see it: edges, and factors cut to the vertices that occur; copies are made late and once."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from vectrick._arrays import cast, is_tensor, torch_dtype
+from vectrick.backends.torch.layout import padded
 from vectrick.operators.factors import Factor, LowRank, is_finite, take
 from vectrick.operators.indices import Pair, cut, is_same, renumber, used_vertices
 
@@ -33,9 +35,12 @@ class Matrix:
     def of(
         cls, name: str, array: Array, dtype: np.dtype[Any], rows: Array | None = None, cols: Array | None = None
     ) -> "Matrix":
-        """Wrap an array, or the named rows and columns of it."""
+        """Wrap an array or a tensor, or the named rows and columns of it."""
         whole = rows is None and cols is None
         shape = (array.shape[0] if rows is None else len(rows), array.shape[1] if cols is None else len(cols))
+        if is_tensor(array):
+            ready = whole and array.dtype == torch_dtype(dtype) and _is_aligned(array)
+            return TensorMatrix(name, shape, dtype, lambda: take(array, rows, cols), array if ready else None)
         source = array if whole and array.dtype == dtype and array.dtype.isnative else None
 
         def make() -> Array:
@@ -48,7 +53,7 @@ class Matrix:
         """The transpose, sharing memory where it can."""
         if self._transposed is None:
             source = None if self._source is None else self._source.T
-            self._transposed = Matrix(self.name, self.shape[::-1], self.dtype, lambda: self.array().T, source)
+            self._transposed = type(self)(self.name, self.shape[::-1], self.dtype, lambda: self.array().T, source)
         return self._transposed
 
     def copy_bytes(self, contiguous: bool) -> int:
@@ -71,6 +76,33 @@ class Matrix:
         return self._made[contiguous]
 
 
+class TensorMatrix(Matrix):
+    """A dense matrix on a device of torch, whose rows begin where matrix products like them to."""
+
+    def copy_bytes(self, contiguous: bool) -> int:
+        """Return the bytes that `array` will allocate."""
+        ready = self._source is not None and (self._source.stride(1) == 1 or not contiguous)
+        return 0 if ready else self.shape[0] * padded(self.shape[1]) * self.dtype.itemsize
+
+    def array(self, contiguous: bool = False) -> Any:
+        """Return the matrix, with contiguous rows if asked; made on the first call."""
+        if contiguous not in self._made:
+            found: Any = self._made.get(not contiguous, self._source)
+            if found is None:
+                found = cast(self._make(), self.dtype)
+            if not _is_aligned(found) or (contiguous and found.stride(1) != 1):
+                made = found.new_empty((self.shape[0], padded(self.shape[1])))[:, : self.shape[1]]
+                found = made.copy_(found)
+            self._made[contiguous] = found
+        return self._made[contiguous]
+
+
+def _is_aligned(tensor: Any) -> bool:
+    """Whether the rows, or the columns, of a tensor are contiguous and begin on whole lines."""
+    rows, cols = tensor.stride()
+    return (cols == 1 and rows % 8 == 0) or (rows == 1 and cols % 8 == 0)
+
+
 @dataclass(frozen=True)
 class Parts:
     """A factor as the paths use it: always a dense matrix (made when needed), and its thin form if it has one."""
@@ -87,13 +119,14 @@ class Parts:
     @classmethod
     def of(cls, name: Name, factor: Factor, dtype: np.dtype[Any], rows: Array | None, cols: Array | None) -> "Parts":
         """Cut a factor to the named rows and columns and give it the dtype of the product."""
-        if isinstance(factor, np.ndarray):
+        if isinstance(factor, np.ndarray) or is_tensor(factor):
             return cls(name, Matrix.of(f"{name}, as needed", factor, dtype, rows, cols), None)
         if isinstance(factor, LowRank):
             A = Matrix.of(f"{name}.A", factor.A, dtype, rows)
             B = Matrix.of(f"{name}.B", factor.B, dtype, cols)
             shape = (A.shape[0], B.shape[0])
-            return cls(name, Matrix(f"{name}, expanded", shape, dtype, lambda: A.array() @ B.array().T, None), (A, B))
+            kind = TensorMatrix if is_tensor(factor.A) else Matrix
+            return cls(name, kind(f"{name}, expanded", shape, dtype, lambda: A.array() @ B.array().T, None), (A, B))
         entries = csr_array(take(factor, rows, cols), dtype=dtype)
         return cls(name, Matrix(f"{name}, expanded", entries.shape, dtype, entries.toarray, None), entries)
 
@@ -108,14 +141,24 @@ class Problem:
     cols: Pair | None
     dtype: np.dtype[Any]
     n_threads: int
+    device: Any = None  # of torch; None for the host
+    fast: bool = False  # whether matrix products in float32 may be made in TF32
     not_finite: tuple[Name, ...] = ()  # factors with NaN or infinity
     renumbered: int = 0  # bytes of the edges that were numbered anew
     once: bool = False  # whether it serves one product only
-    _cells: dict[tuple[int, int, int, int], Array] = field(default_factory=dict)
+    _cells: dict[Any, Any] = field(default_factory=dict)
 
     @classmethod
     def of(
-        cls, M: Factor, N: Factor, rows: Pair | None, cols: Pair | None, dtype: np.dtype[Any], n_threads: int
+        cls,
+        M: Factor,
+        N: Factor,
+        rows: Pair | None,
+        cols: Pair | None,
+        dtype: np.dtype[Any],
+        n_threads: int,
+        device: Any = None,
+        fast: bool = False,
     ) -> "Problem":
         """Cut the factors to the vertices that occur and number the edges accordingly."""
         factors: tuple[tuple[Name, Factor], ...] = (("M", M), ("N", N))
@@ -146,6 +189,8 @@ class Problem:
             None if cols is None else (new_cols[0], new_cols[1]),
             dtype,
             n_threads,
+            device,
+            fast,
             bad,
             sum(
                 new.nbytes for new, old in zip(new_edges, [*(rows or ()), *(cols or ())], strict=True) if new is not old
@@ -186,8 +231,14 @@ class Problem:
             self._cells[key] = major.astype(np.int64) * n_minor + minor
         return self._cells[key]
 
+    def shared(self, key: Any, make: Callable[[], Any]) -> Any:
+        """Return what steps of different paths prepare in the same way, made on the first call."""
+        if key not in self._cells:
+            self._cells[key] = make()
+        return self._cells[key]
+
     def restrict(self, rows: Array | None, cols: Array | None) -> "Problem":
         """Return the problem of the edges where the masks are true; the factors and their copies are shared."""
         row_edges = cut(self.rows, rows)
         col_edges = row_edges if rows is cols and is_same(self.rows, self.cols) else cut(self.cols, cols)
-        return Problem(self.M, self.N, row_edges, col_edges, self.dtype, self.n_threads, self.not_finite)
+        return replace(self, rows=row_edges, cols=col_edges, renumbered=0, once=False, _cells={})

@@ -1,0 +1,123 @@
+"""The order of edges that products on a GPU need: cells of a matrix, and blocks of edges that share a row."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from vectrick._arrays import arange
+from vectrick.backends.torch.device import load_torch
+
+Tensor = Any
+
+_LARGEST = 2**31
+_BLOCK, _PROGRAMS = (1 << 8, 1 << 14), 1 << 11  # edges in a block at least and at most; blocks to aim for
+
+
+def _is_ascending(x: Tensor) -> bool:
+    return bool((x[1:] >= x[:-1]).all())
+
+
+def _numbers(major: Tensor, minor: Tensor, n_minor: int) -> Tensor:
+    return major.long() * n_minor + minor
+
+
+def _compact(index: Tensor, size: int) -> Tensor:
+    return index.int() if size < _LARGEST else index
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Where each edge is in a matrix, row by row; ``flipped`` if the matrix is kept as its transpose.
+
+    Neighbouring edges in neighbouring cells is what a GPU likes, so the matrix is kept the way the edges are ordered,
+    where they are.
+    """
+
+    index: Tensor
+    width: int  # of a row, as it is stored
+    flipped: bool
+    is_ascending: bool
+
+    @classmethod
+    def of(cls, i: Tensor, j: Tensor, n_i: int, n_j: int) -> "Cells":
+        """Return the cells ``(i, j)`` of a matrix of n_i × n_j."""
+        straight, turned = _numbers(i, j, padded(n_j)), None
+        if not _is_ascending(straight):
+            turned = _numbers(j, i, padded(n_i))
+            if not _is_ascending(turned):
+                return cls(_compact(straight, n_i * padded(n_j)), padded(n_j), False, False)
+        if turned is None:
+            return cls(_compact(straight, n_i * padded(n_j)), padded(n_j), False, True)
+        return cls(_compact(turned, n_j * padded(n_i)), padded(n_i), True, True)
+
+
+@dataclass(frozen=True)
+class Scattering:
+    """How to write a vector to cells: in ascending order, the values of equal cells added up."""
+
+    index: Tensor  # distinct and ascending
+    order: Tensor | None  # the edge at each place; None for their own order
+    lengths: Tensor | None  # how many places share a cell; None for one each
+
+    @classmethod
+    def of(cls, cells: Cells) -> "Scattering":
+        """Sort the cells, where they are not."""
+        index, order = cells.index, None
+        if not cells.is_ascending:
+            index, order = index.sort(stable=True)
+            order = _compact(order, len(order))
+        if not bool((index[1:] == index[:-1]).any()):
+            return cls(index, order, None)
+        index, lengths = index.unique_consecutive(return_counts=True)
+        return cls(index, order, lengths)
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Edges ordered by row, in blocks of edges of one row that a program handles."""
+
+    column: Tensor
+    order: Tensor | None  # the edge at each place; None for their own order
+    position: Tensor | None  # the place of each edge
+    row: Tensor  # of each block
+    start: Tensor  # of each block, and the end of the last
+    n_rows: int
+    some_empty: bool  # whether a row has no edges
+    shared: tuple[Tensor, Tensor] | None  # rows of several blocks, and how many each
+
+    @staticmethod
+    def in_order(row: Tensor) -> bool:
+        """Whether edges need not be sorted by these vertices."""
+        return _is_ascending(row)
+
+    @classmethod
+    def of(cls, row: Tensor, column: Tensor, n_rows: int, n_columns: int) -> "Blocks":
+        """Sort the edges by row and column, where they are not, and cut the rows into blocks."""
+        torch = load_torch()
+        order = position = None
+        if not _is_ascending(row):
+            order = _numbers(row, column, n_columns).sort(stable=True).indices
+            row, column = row[order], column[order]
+            position = torch.empty_like(order)
+            position[order] = arange(len(order), order, torch.int64)
+            position = _compact(position, len(order))
+            order = _compact(order, len(order))
+        bounds = torch.searchsorted(row, arange(n_rows + 1, row))
+        counts = bounds[1:] - bounds[:-1]
+        size = min(max(len(row) // _PROGRAMS, _BLOCK[0]), _BLOCK[1])
+        n_blocks = (counts + size - 1) // size
+        of_row = arange(n_rows, row, torch.int64).repeat_interleave(n_blocks)
+        first = n_blocks.cumsum(0) - n_blocks
+        start = bounds[of_row] + (arange(len(of_row), row, torch.int64) - first[of_row]) * size
+        several = (n_blocks > 1).nonzero().flatten()
+        shared = (several, n_blocks[several]) if len(several) else None
+        start = torch.cat([start, start.new_tensor([len(row)])])
+        return cls(column, order, position, of_row.int(), start, n_rows, bool((counts == 0).any()), shared)
+
+
+def padded(n: int) -> int:
+    """Return a row length that begins every row on 64 bytes of float64, without which matrix products crawl.
+
+    >>> padded(353), padded(360)
+    (360, 360)
+    """
+    return -(-n // 8) * 8

@@ -1,0 +1,305 @@
+"""The steps of a product on a device of torch; matrices go from one to the next as strided views."""
+
+from typing import Any
+
+from vectrick.backends.rates import Rates
+from vectrick.backends.torch import products
+from vectrick.backends.torch.device import TensorSpace
+from vectrick.backends.torch.layout import Blocks, Cells, Scattering, padded
+from vectrick.operators.problem import Matrix, Problem
+from vectrick.operators.steps import Allocation, Step
+
+Tensor = Any
+
+
+class DeviceStep(Step):
+    """A step on a device: made for a problem, and prepared anew for a subset of the edges, which takes little there."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.size = problem.dtype.itemsize
+
+    def _cells(self, i: Tensor, j: Tensor, n_i: int, n_j: int) -> Cells:
+        key = ("cells", id(i), id(j), n_i, n_j)
+        found: Cells = self.problem.shared(key, lambda: Cells.of(i, j, n_i, n_j))
+        return found
+
+    def _blocks(self, row: Tensor, column: Tensor, n_rows: int, n_columns: int) -> Blocks:
+        key = ("blocks", id(row), id(column), n_rows, n_columns)
+        found: Blocks = self.problem.shared(key, lambda: Blocks.of(row, column, n_rows, n_columns))
+        return found
+
+    def _matrix(self, space: TensorSpace, slot: str, shape: tuple[int, int], like: Tensor) -> Tensor:
+        """Return a matrix of the work space whose rows are aligned."""
+        return space.get(slot, (shape[0], padded(shape[1])), like)[:, : shape[1]]
+
+    def _bytes(self, n_rows: int, n_cols: int) -> int:
+        return n_rows * padded(n_cols) * self.size
+
+
+class ScatterColumns(DeviceStep):
+    """``Vᵀ`` as a dense matrix with the vector at the column edges, repeated edges added up."""
+
+    label = "scatter"
+
+    def __init__(self, problem: Problem, contracted: Tensor, kept: Tensor, shape: tuple[int, int]) -> None:
+        super().__init__(problem)
+        self.contracted, self.kept, self.shape = contracted, kept, shape
+        self.cells: Cells
+        self.how: Scattering
+
+    def seconds(self, rates: Rates) -> float:
+        """Return one pass over the edges; cells without edges stay zero from one product to the next."""
+        return len(self.kept) / rates.add_at + rates.dispatch
+
+    def allocations(self) -> list[Allocation]:
+        """Return the cell of each edge, and the matrix."""
+        n_edges = len(self.kept)
+        return [
+            Allocation("cells of the column edges", 8 * n_edges, f"cells {id(self.contracted)} {id(self.kept)}"),
+            Allocation("sorting of the column edges", 40 * n_edges, passing=True),
+            Allocation("scattered edges", max(self._bytes(*self.shape), self._bytes(*self.shape[::-1])), "grid"),
+        ]
+
+    def prepare(self) -> None:
+        """Number the cells and sort them."""
+        self.cells = self._cells(self.contracted, self.kept, *self.shape)
+        self.how = self.problem.shared(("scattering", id(self.cells)), lambda: Scattering.of(self.cells))
+
+    def run(self, x: Tensor, space: TensorSpace, target: Tensor) -> Tensor:
+        """Return the matrix."""
+        n_rows, n_cols = self.shape[::-1] if self.cells.flipped else self.shape
+        grid = space.get("grid", (n_rows, self.cells.width), x, zero=True)
+        products.scatter(x, self.how, grid.view(-1))
+        matrix = grid[:, :n_cols]
+        return matrix.T if self.cells.flipped else matrix
+
+
+class AllColumns(DeviceStep):
+    """``Vᵀ`` where every column is taken: the vector as a matrix whose rows are aligned."""
+
+    label = "reshape"
+
+    def __init__(self, problem: Problem, shape: tuple[int, int], transposed: bool) -> None:
+        super().__init__(problem)
+        self.shape, self.transposed = shape, transposed
+
+    def seconds(self, rates: Rates) -> float:
+        """Return one pass, where rows are not aligned."""
+        return 2 * self.shape[0] * self.shape[1] * self.size / rates.move + rates.dispatch
+
+    def allocations(self) -> list[Allocation]:
+        """Return the matrix, where it cannot be a view."""
+        shape = self.shape[::-1] if self.transposed else self.shape
+        return [Allocation("columns as a matrix", 0 if shape[1] % 8 == 0 else self._bytes(*shape), "grid")]
+
+    def run(self, x: Tensor, space: TensorSpace, target: Tensor) -> Tensor:
+        """Return the matrix."""
+        matrix = x.view(self.shape[::-1] if self.transposed else self.shape)
+        if matrix.shape[1] % 8:
+            matrix = self._matrix(space, "grid", tuple(matrix.shape), x).copy_(matrix)
+        return matrix.T if self.transposed else matrix
+
+
+class Multiply(DeviceStep):
+    """A dense factor times a matrix, ``A X``, or ``X A``; ``flipped`` keeps the result as its transpose."""
+
+    label = "matrix product"
+
+    def __init__(self, problem: Problem, A: Matrix, n_others: int, slot: str, left: bool = True) -> None:
+        super().__init__(problem)
+        self.A, self.left, self.slot, self.flipped = A, left, slot, False
+        self.shape = (A.shape[0], n_others) if left else (n_others, A.shape[1])
+        self.depth = A.shape[1 if left else 0]
+
+    def seconds(self, rates: Rates) -> float:
+        """Return flops at the matrix-multiply rate, and a pass over the operands."""
+        (rows, cols), depth = self.shape, self.depth
+        moved = (rows * cols + rows * depth + cols * depth) * self.size
+        return max(2 * rows * cols * depth / rates.gemm, moved / rates.move) + rates.dispatch
+
+    def allocations(self) -> list[Allocation]:
+        """Return the result."""
+        return [
+            Allocation(f"copy of {self.A.name}", self.A.copy_bytes(contiguous=False)),
+            Allocation("matrix product", max(self._bytes(*self.shape), self._bytes(*self.shape[::-1])), self.slot),
+        ]
+
+    def prepare(self) -> None:
+        """Make the factor."""
+        self.A.array()
+
+    def run(self, x: Tensor, space: TensorSpace, target: Tensor) -> Tensor:
+        """Return the product."""
+        left, right = (self.A.array(), x) if self.left else (x, self.A.array())
+        if self.flipped:
+            left, right = right.T, left.T
+        out = self._matrix(space, self.slot, (left.shape[0], right.shape[1]), x)
+        products.matrix_product(left, right, out, self.problem.fast)
+        return out.T if self.flipped else out
+
+
+class Transposed(DeviceStep):
+    """The transpose of a matrix, as a view."""
+
+    label = ""
+
+    def seconds(self, rates: Rates) -> float:
+        """Return nothing: it is a view."""
+        return 0.0
+
+    def allocations(self) -> list[Allocation]:
+        """Return nothing."""
+        return []
+
+    def run(self, x: Tensor, space: TensorSpace, target: Tensor) -> Tensor:
+        """Return the view."""
+        return x.T
+
+
+class SparseColumns(DeviceStep):
+    """``E Vᵀ`` where ``V`` holds the vector at the column edges: the sparse product, kept as its transpose."""
+
+    label = "sparse product"
+
+    def __init__(self, problem: Problem, E: Matrix, kept: Tensor, contracted: Tensor, n_kept: int) -> None:
+        super().__init__(problem)
+        self.E, self.kept, self.contracted, self.n_kept = E.T, kept, contracted, n_kept
+        self.blocks: Blocks
+
+    def seconds(self, rates: Rates) -> float:
+        """Return edges times columns at the sparse rate, and a pass over the result."""
+        n_edges, (depth, width) = len(self.kept), self.E.shape
+        moved = (depth + self.n_kept) * width * self.size
+        return 2 * n_edges * width / rates.sparse_large + n_edges / rates.take + moved / rates.move + rates.dispatch
+
+    def allocations(self) -> list[Allocation]:
+        """Return the sorted edges, the values in that order, and the result."""
+        n_edges = len(self.kept)
+        return [
+            Allocation(f"copy of {self.E.name}", self.E.copy_bytes(contiguous=True)),
+            Allocation("sorted column edges", 8 * n_edges, f"blocks {id(self.kept)} {id(self.contracted)}"),
+            Allocation("sorting of the column edges", 40 * n_edges, passing=True),
+            Allocation("values in sorted order", n_edges * self.size, "values"),
+            Allocation("intermediate matrix", self._bytes(self.n_kept, self.E.shape[1]), "middle"),
+        ]
+
+    def prepare(self) -> None:
+        """Sort the column edges."""
+        self.blocks = self._blocks(self.kept, self.contracted, self.n_kept, self.E.shape[0])
+        self.E.array(contiguous=True)
+
+    def run(self, x: Tensor, space: TensorSpace, target: Tensor) -> Tensor:
+        """Return the result, as a view of its transpose."""
+        order = self.blocks.order
+        values = x if order is None else products.taken(x, order, space.get("values", (len(x),), x))
+        out = self._matrix(space, "middle", (self.n_kept, self.E.shape[1]), x)
+        products.sparse_product(self.E.array(contiguous=True), values, self.blocks, out)
+        return out.T
+
+
+class SampledRows(DeviceStep):
+    """``A[held] · B[tile]`` for every row edge, where ``B`` is what came before: the sampled product."""
+
+    label = "sampled product"
+
+    def __init__(self, problem: Problem, A: Matrix, held: Tensor, tile: Tensor, n_tile: int, turned: bool) -> None:
+        super().__init__(problem)
+        self.A, self.held, self.tile, self.n_tile, self.turned = A, held, tile, n_tile, turned
+        self.blocks: Blocks
+        self.swapped: bool
+
+    def seconds(self, rates: Rates) -> float:
+        """Return edges times columns at the sampled rate, and a pass over both matrices."""
+        n_edges, (n_held, width) = len(self.held), self.A.shape
+        moved = (n_held + (3 if self.turned else 1) * self.n_tile) * width * self.size
+        return 2 * n_edges * width / rates.sampled_large + n_edges / rates.take + moved / rates.move + rates.dispatch
+
+    def allocations(self) -> list[Allocation]:
+        """Return the sorted edges, the products in that order, and the matrix with contiguous rows."""
+        n_edges = len(self.held)
+        return [
+            Allocation(f"copy of {self.A.name}", self.A.copy_bytes(contiguous=True)),
+            Allocation("sorted row edges", 12 * n_edges),
+            Allocation("sorting of the row edges", 40 * n_edges, passing=True),
+            Allocation("products in sorted order", n_edges * self.size, "products"),
+            Allocation("turned matrix", self._bytes(self.n_tile, self.A.shape[1]) if self.turned else 0, "turned"),
+        ]
+
+    def prepare(self) -> None:
+        """Sort the row edges, by either of their vertices: a dot product has two sides."""
+        self.swapped = not Blocks.in_order(self.held) and Blocks.in_order(self.tile)
+        if self.swapped:
+            self.blocks = self._blocks(self.tile, self.held, self.n_tile, self.A.shape[0])
+        else:
+            self.blocks = self._blocks(self.held, self.tile, self.A.shape[0], self.n_tile)
+        self.A.array(contiguous=True)
+
+    def run(self, x: Tensor, space: TensorSpace, target: Tensor) -> Tensor:
+        """Return the result in the order of the edges."""
+        if x.stride(1) != 1:
+            x = self._matrix(space, "turned", tuple(x.shape), x).copy_(x)
+        pair = (self.A.array(contiguous=True), x)
+        position = self.blocks.position
+        found = target if position is None else space.get("products", (len(target),), x)
+        products.sampled_product(*(pair[::-1] if self.swapped else pair), self.blocks, found)
+        return target if position is None else products.taken(found, position, target)
+
+
+class GatherRows(DeviceStep):
+    """The entries of a matrix at the row edges; the step before it keeps the matrix the way the edges are ordered."""
+
+    label = "gather"
+
+    def __init__(self, problem: Problem, i: Tensor, j: Tensor, shape: tuple[int, int], before: Multiply) -> None:
+        super().__init__(problem)
+        self.i, self.j, self.shape, self.before = i, j, shape, before
+        self.cells: Cells
+
+    def seconds(self, rates: Rates) -> float:
+        """Return one pass over the edges."""
+        return len(self.i) / rates.take + rates.dispatch
+
+    def allocations(self) -> list[Allocation]:
+        """Return the cell of each edge."""
+        n_edges = len(self.i)
+        return [
+            Allocation("cells of the row edges", 8 * n_edges, f"cells {id(self.i)} {id(self.j)}"),
+            Allocation("numbering of the row edges", 24 * n_edges, passing=True),
+        ]
+
+    def prepare(self) -> None:
+        """Number the cells."""
+        self.cells = self._cells(self.i, self.j, *self.shape)
+        self.before.flipped = self.cells.flipped
+
+    def run(self, x: Tensor, space: TensorSpace, target: Tensor) -> Tensor:
+        """Return the entries."""
+        matrix = x.T if self.cells.flipped else x
+        flat = matrix.as_strided((matrix.shape[0] * self.cells.width,), (1,))
+        products.gather(flat, self.cells.index, target)
+        return target
+
+
+class AllRows(DeviceStep):
+    """Every entry of a matrix, in the order of the Kronecker product."""
+
+    label = "reshape"
+
+    def __init__(self, problem: Problem, transposed: bool) -> None:
+        super().__init__(problem)
+        self.transposed = transposed
+
+    def seconds(self, rates: Rates) -> float:
+        """Return nothing that would tell paths apart."""
+        return 0.0
+
+    def allocations(self) -> list[Allocation]:
+        """Return nothing: the result is counted elsewhere."""
+        return []
+
+    def run(self, x: Tensor, space: TensorSpace, target: Tensor) -> Tensor:
+        """Return the entries."""
+        x = x.T if self.transposed else x
+        target.view(x.shape).copy_(x)
+        return target
