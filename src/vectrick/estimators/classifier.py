@@ -27,7 +27,8 @@ class KronClassifier(ClassifierMixin, KronEstimator):
         if len(classes) > 2:
             kind = type_of_target(to_host(labels))
             raise ValueError(
-                f"Only binary classification is supported. The type of the target is {kind}: y has {len(classes)} classes"
+                f"Only binary classification is supported. The type of the target is {kind}: y has {len(classes)} "
+                "classes"
             )
         self.classes_ = classes
         return self._signs(labels)

@@ -53,8 +53,8 @@ PARAMETERS = """\
         The error, relative to the largest kernel value, that a thin factor by pivoted Cholesky may have; with 0.0 only
         kernels that have finitely many features are factored, and by ``form="primal"`` the others up to rounding.
     backend : str
-        "cpu", "torch" (``pip install 'vectrick[torch]'``), or "auto" for torch where there is a GPU. With torch, edges and
-        labels may be tensors, and results are tensors then.
+        "cpu", "torch" (``pip install 'vectrick[torch]'``), or "auto" for torch where there is a GPU. With torch, edges
+        and labels may be tensors, and results are tensors then.
     device : str, optional
         With torch: "cuda", "cuda:1", "cpu" or "auto". By default that of the edges, or a GPU where there is one.
     precision : str
@@ -105,8 +105,8 @@ def check_parameters(estimator: Any, validation: Any) -> None:
     )
     if str(estimator.dtype).removeprefix("torch.") in ("float16", "bfloat16", "half"):
         raise ValueError(
-            f"dtype is {estimator.dtype!r}, but with so few digits the solvers do not converge; use dtype='float32', or "
-            "precision='mixed' for products of low precision and the result of float64"
+            f"dtype is {estimator.dtype!r}, but with so few digits the solvers do not converge; use dtype='float32', "
+            "or precision='mixed' for products of low precision and the result of float64"
         )
     for name, allowed in choices:
         value = getattr(estimator, name)
@@ -130,7 +130,7 @@ def check_parameters(estimator: Any, validation: Any) -> None:
         raise ValueError(f"validation is of type {type(validation).__name__}, but it must be a pair (X, y)")
     if estimator.precision == "mixed" and (str(estimator.dtype) == "float32" or estimator.dtype is np.float32):
         raise ValueError(
-            "precision is 'mixed', which corrects float32 to float64, but dtype is 'float32'; leave it None"
+            "precision is 'mixed', which corrects products of float32 to float64, but dtype is 'float32'; leave it out"
         )
     count_threads(estimator.n_threads)
 

@@ -305,7 +305,7 @@ class PrimalPredictor(Predictor):
 
 
 def _map_on(found: FeatureMap, side: Side) -> FeatureMap:
-    """Return the features of a side that was moved; those of the training vertices themselves are not needed any more."""
+    """Return the features of a side that was moved; those of the training vertices are not needed any more."""
     moved = copy.copy(found)
     moved.train = np.broadcast_to(0.0, (0, found.rank))
     if isinstance(moved, MatrixMap | SpectralMap):

@@ -172,8 +172,8 @@ class Side:
         negative = int((values < -_ROUNDING * values[-1]).sum())
         warn(
             f"{self.name}_kernel is not positive semi-definite: {negative} of {len(values)} eigenvalues are negative, "
-            f"down to {float(values[0]):.3g} (the largest is {float(values[-1]):.3g}). They were set to zero, in training and in "
-            "prediction",
+            f"down to {float(values[0]):.3g} (the largest is {float(values[-1]):.3g}). They were set to zero, in "
+            "training and in prediction",
             KernelWarning,
         )
         basis = vectors[:, kept]

@@ -96,7 +96,7 @@ class Pointwise(Loss):
         for piece in pieces(p):
             q, part, y = p[piece] + t * d[piece], d[piece], self.y[piece]
             first += float(part @ self._weighted(self.slopes(q, y), piece))
-            second += float((part * part) @ self._weighted(self.curvatures(q, y), piece))
+            second += float(part @ (self._weighted(self.curvatures(q, y), piece) * part))
         return first, second
 
     def _joined(self, function: Callable[[Array, Array], Array], p: Array) -> Array:
