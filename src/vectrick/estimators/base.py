@@ -24,7 +24,7 @@ from vectrick.estimators.side import Side
 from vectrick.kernels import Linear
 from vectrick.losses import Loss, Pointwise, WithIntercept
 from vectrick.solvers import Solution, check_solver, minimise
-from vectrick.solvers.minimise import choose_solver
+from vectrick.solvers.minimise import check_precision, choose_solver
 from vectrick.solvers.solution import LIMIT
 
 Array = NDArray[Any]
@@ -219,6 +219,7 @@ class KronEstimator(FittedModel):
         """Check everything, set validation edges apart, and settle the kernels."""
         check_parameters(self, validation)
         check_solver(self.solver, self._loss_type)
+        check_precision(self.precision, self.solver, self._loss_type)
         edges = as_edges(self, X, reset=True)
         tensors, device = edges.device is not None, settle_device(self.backend, self.device, edges.device)
         edges = edges if edges.device == device else edges.on(device)
@@ -326,6 +327,7 @@ class KronEstimator(FittedModel):
             tol=self.tol,
             start=start,
             fit_intercept=self.fit_intercept,
+            precision=self.precision,
             callback=monitor,
         )
 
@@ -388,8 +390,8 @@ class KronEstimator(FittedModel):
         """Refuse labels of the edges to train on that nothing can be learned from."""
 
     def _compute_dtype(self, edges: Edges) -> np.dtype[Any]:
-        if self.dtype is not None:
-            return np.dtype(self.dtype)
+        if self.dtype is not None or self.precision == "mixed":  # which has results of float64
+            return np.dtype(self.dtype or np.float64)
         return np.result_type(numpy_dtype(edges.start_table.features), numpy_dtype(edges.end_table.features))
 
     @property

@@ -151,6 +151,8 @@ class Monitor:
         iterate = replace(iterate, n_iter=iterate.n_iter + self.before)
         self.history["iteration"].append(iterate.n_iter)
         self.history["risk"].append(iterate.risk)
+        if iterate.n_corrections is not None:
+            self.history.setdefault("corrections", []).append(iterate.n_corrections)
         stop = False
         if self.validation is not None:
             stop = self._judge(self.validation, iterate)

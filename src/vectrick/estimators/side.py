@@ -101,7 +101,7 @@ class Side:
             kept = values > _ROUNDING * values[-1]
             basis, roots = vectors[:, kept], values[kept] ** 0.5
             return SpectralMap(self, basis * roots, basis / roots) if kept.sum() <= max_rank else None
-        found = pivoted_cholesky(lambda i: K[:, i], K.diagonal(), tolerance, max_rank)
+        found = pivoted_cholesky(lambda i: K[i], K.diagonal(), tolerance, max_rank)
         return None if found is None else MatrixMap(self, *found, tolerance)
 
     def rows(self, features: Any) -> Array:

@@ -15,6 +15,7 @@ from vectrick.kernels.base import Kernel
 Array = NDArray[Any]
 
 _FLOOR = 1e-13  # a smaller rest of the diagonal is rounding
+_WHOLE = 1 << 14  # vertices whose kernel matrix is made at once
 _STEPS = 64  # of pivoted Cholesky between two looks at what a GPU has found, and rows to begin with
 
 
@@ -86,9 +87,12 @@ def feature_map(kernel: Kernel, X: Any, tolerance: float, max_rank: int | None =
     exact = kernel.features(X)
     if exact is not None:
         return ExactMap(kernel, exact)
-    found = pivoted_cholesky(
-        lambda i: kernel.columns(X, X, i.reshape(1))[:, 0], kernel.diagonal(X), tolerance, max_rank
-    )
+    whole = kernel(X, X) if is_tensor(X) and X.shape[0] <= _WHOLE else None  # a GPU makes it faster than its columns
+
+    def column(i: Any) -> Any:
+        return kernel.columns(X, X, i) if whole is None else whole[i]
+
+    found = pivoted_cholesky(column, kernel.diagonal(X), tolerance, max_rank)
     return None if found is None else CholeskyMap(kernel, X, *found, tolerance)
 
 
@@ -117,21 +121,22 @@ def pivoted_cholesky(
     rows, pivots, rests = empty((0, m), rest), empty(max_rank + 1, rest, xp.int64), empty(max_rank + 1, rest)
     at_once = _STEPS if is_tensor(rest) else 1  # to ask a GPU what it has found takes longer than some steps too many
     for k in range(max_rank + 1):
-        pivot = xp.argmax(rest)
-        pivots[k], rests[k] = pivot, rest[pivot]
+        pivot = xp.argmax(rest).reshape(1)  # as an array: to index with a number, a GPU would have to be asked for it
+        largest = rest[pivot]
+        pivots[k : k + 1], rests[k : k + 1] = pivot, largest
         if k % at_once == 0 or k == max_rank:
             rank = _first_below(rests[: k + 1], limit)
             if rank <= k:
-                return _own(rows[:rank].T), np.asarray(to_host(pivots[:rank]))
+                return _lower(rows[:rank], pivots[:rank])
         if k == max_rank:
             return None
         if k == len(rows):
             rows = xp.concatenate([rows, empty((min(max(_STEPS, k), max_rank - k), m), rest)])
-        row = column(pivot) - rows[:k, pivot] @ rows[:k]
-        row = row / rest[pivot] ** 0.5
+        row = column(pivot).reshape(m)
+        if k:
+            row = row - (rows[:k][:, pivot].T @ rows[:k])[0]
+        row = row / largest**0.5
         rest -= row * row
-        row[pivots[:k]] = 0.0  # exact zeros above the diagonal of the corner, where rounding left some
-        rest[pivot] = 0.0
         rows[k] = row
     raise AssertionError("unreachable: the last step returns")
 
@@ -142,6 +147,8 @@ def _first_below(rests: Any, limit: float) -> int:
     return len(over) + 1 if over.all() else int(np.argmin(over))
 
 
-def _own(matrix: Any) -> Any:
-    """Return a matrix with rows of its own."""
-    return matrix.contiguous() if is_tensor(matrix) else np.ascontiguousarray(matrix)
+def _lower(rows: Any, pivots: Any) -> tuple[Any, Array]:
+    """Return the factor and its pivots, with exact zeros above the diagonal of its corner, where rounding left some."""
+    rows[:, pivots] = namespace(rows).triu(rows[:, pivots])
+    L = rows.T.contiguous() if is_tensor(rows) else np.ascontiguousarray(rows.T)
+    return L, np.asarray(to_host(pivots))

@@ -24,6 +24,10 @@ class Curvature(ABC):
     def restrict(self, mask: Array) -> "Curvature":
         """Return the submatrix of the edges in the mask, which holds all active ones."""
 
+    @abstractmethod
+    def lowered(self) -> "Curvature":
+        """Return the same matrix in float32."""
+
 
 class Diagonal(Curvature):
     """``H = diag(h)``.
@@ -45,6 +49,10 @@ class Diagonal(Curvature):
     def restrict(self, mask: Array) -> "Diagonal":
         """Return the part of the mask."""
         return Diagonal(self.h[mask], self.may_be_flat)
+
+    def lowered(self) -> "Diagonal":
+        """Return the same matrix in float32; a mask stays one."""
+        return Diagonal(_single(self.h), self.may_be_flat)
 
 
 class Centered(Curvature):
@@ -70,6 +78,14 @@ class Centered(Curvature):
         """Return the part of the mask."""
         groups = None if self.groups is None else self.groups[mask]
         return Centered(self.h[mask], groups, self.may_be_flat)
+
+    def lowered(self) -> "Centered":
+        """Return the same matrix in float32; a mask stays one."""
+        return Centered(_single(self.h), self.groups, self.may_be_flat)
+
+
+def _single(h: Array) -> Array:
+    return h if h.dtype == namespace(h).bool else cast(h, "float32")
 
 
 def _positive(h: Array) -> Array:

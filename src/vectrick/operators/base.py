@@ -25,6 +25,7 @@ class Operator(LinearOperator):
     dtype: np.dtype[Any]
     shape: tuple[int, int]
     device: Any = None  # of torch, where products are made; None for the host
+    worth_restricting = 0.8  # the share of the edges up to which an operator of some of them saves more than it takes
 
     def __init__(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
         super().__init__(dtype, shape)
@@ -83,6 +84,10 @@ class Operator(LinearOperator):
     def _as_dtype(self, dtype: np.dtype[Any]) -> "Operator":
         """Return the same operator computing in another dtype."""
         raise NotImplementedError(f"{type(self).__name__} of {self.dtype} cannot be computed in {dtype}")
+
+    def lowered(self) -> "Operator":
+        """Return the same operator computing in float32, by TF32 on a GPU that has it: for directions only."""
+        return self._as_dtype(np.dtype(np.float32))
 
     def _matvec(self, x: Array) -> Array:
         return self._product(x)

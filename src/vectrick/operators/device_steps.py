@@ -5,7 +5,7 @@ from typing import Any
 from vectrick.backends.rates import Rates
 from vectrick.backends.torch import products
 from vectrick.backends.torch.device import TensorSpace
-from vectrick.backends.torch.layout import Blocks, Cells, Scattering, padded
+from vectrick.backends.torch.layout import Blocks, Cells, Scattering
 from vectrick.operators.problem import Matrix, Problem
 from vectrick.operators.steps import Allocation, Step
 
@@ -29,12 +29,8 @@ class DeviceStep(Step):
         found: Blocks = self.problem.shared(key, lambda: Blocks.of(row, column, n_rows, n_columns))
         return found
 
-    def _matrix(self, space: TensorSpace, slot: str, shape: tuple[int, int], like: Tensor) -> Tensor:
-        """Return a matrix of the work space whose rows are aligned."""
-        return space.get(slot, (shape[0], padded(shape[1])), like)[:, : shape[1]]
-
     def _bytes(self, n_rows: int, n_cols: int) -> int:
-        return n_rows * padded(n_cols) * self.size
+        return n_rows * n_cols * self.size
 
 
 class ScatterColumns(DeviceStep):
@@ -58,7 +54,7 @@ class ScatterColumns(DeviceStep):
         return [
             Allocation("cells of the column edges", 8 * n_edges, f"cells {id(self.contracted)} {id(self.kept)}"),
             Allocation("sorting of the column edges", 40 * n_edges, passing=True),
-            Allocation("scattered edges", max(self._bytes(*self.shape), self._bytes(*self.shape[::-1])), "grid"),
+            Allocation("scattered edges", self._bytes(*self.shape), "grid"),
         ]
 
     def prepare(self) -> None:
@@ -68,36 +64,37 @@ class ScatterColumns(DeviceStep):
 
     def run(self, x: Tensor, space: TensorSpace, target: Tensor) -> Tensor:
         """Return the matrix."""
-        n_rows, n_cols = self.shape[::-1] if self.cells.flipped else self.shape
-        grid = space.get("grid", (n_rows, self.cells.width), x, zero=True)
+        grid = space.get("grid", self.shape[::-1] if self.cells.flipped else self.shape, x, zero=True)
         products.scatter(x, self.how, grid.view(-1))
-        matrix = grid[:, :n_cols]
-        return matrix.T if self.cells.flipped else matrix
+        return grid.T if self.cells.flipped else grid
 
 
 class AllColumns(DeviceStep):
-    """``Vᵀ`` where every column is taken: the vector as a matrix whose rows are aligned."""
+    """``Vᵀ`` where every column is taken: the vector as a matrix, with the zeros around it that the factors have."""
 
     label = "reshape"
 
     def __init__(self, problem: Problem, shape: tuple[int, int], transposed: bool) -> None:
         super().__init__(problem)
-        self.shape, self.transposed = shape, transposed
+        self.transposed = transposed  # the vector holds the matrix column by column
+        self.shape = shape[::-1] if transposed else shape
+        self.sizes = (problem.M.size[1], problem.N.size[1])  # the vector has the columns of M first
 
     def seconds(self, rates: Rates) -> float:
-        """Return one pass, where rows are not aligned."""
+        """Return one pass, where zeros have to be added."""
         return 2 * self.shape[0] * self.shape[1] * self.size / rates.move + rates.dispatch
 
     def allocations(self) -> list[Allocation]:
         """Return the matrix, where it cannot be a view."""
-        shape = self.shape[::-1] if self.transposed else self.shape
-        return [Allocation("columns as a matrix", 0 if shape[1] % 8 == 0 else self._bytes(*shape), "grid")]
+        return [Allocation("columns as a matrix", 0 if self.shape == self.sizes else self._bytes(*self.shape), "grid")]
 
     def run(self, x: Tensor, space: TensorSpace, target: Tensor) -> Tensor:
         """Return the matrix."""
-        matrix = x.view(self.shape[::-1] if self.transposed else self.shape)
-        if matrix.shape[1] % 8:
-            matrix = self._matrix(space, "grid", tuple(matrix.shape), x).copy_(matrix)
+        matrix = x.view(self.sizes)
+        if self.shape != self.sizes:
+            grid = space.get("grid", self.shape, x, zero=True)
+            grid[: self.sizes[0], : self.sizes[1]] = matrix
+            matrix = grid
         return matrix.T if self.transposed else matrix
 
 
@@ -122,7 +119,7 @@ class Multiply(DeviceStep):
         """Return the result."""
         return [
             Allocation(f"copy of {self.A.name}", self.A.copy_bytes(contiguous=False)),
-            Allocation("matrix product", max(self._bytes(*self.shape), self._bytes(*self.shape[::-1])), self.slot),
+            Allocation("matrix product", self._bytes(*self.shape), self.slot),
         ]
 
     def prepare(self) -> None:
@@ -134,7 +131,7 @@ class Multiply(DeviceStep):
         left, right = (self.A.array(), x) if self.left else (x, self.A.array())
         if self.flipped:
             left, right = right.T, left.T
-        out = self._matrix(space, self.slot, (left.shape[0], right.shape[1]), x)
+        out = space.get(self.slot, (left.shape[0], right.shape[1]), x)
         products.matrix_product(left, right, out, self.problem.fast)
         return out.T if self.flipped else out
 
@@ -193,7 +190,7 @@ class SparseColumns(DeviceStep):
         """Return the result, as a view of its transpose."""
         order = self.blocks.order
         values = x if order is None else products.taken(x, order, space.get("values", (len(x),), x))
-        out = self._matrix(space, "middle", (self.n_kept, self.E.shape[1]), x)
+        out = space.get("middle", (self.n_kept, self.E.shape[1]), x)
         products.sparse_product(self.E.array(contiguous=True), values, self.blocks, out)
         return out.T
 
@@ -238,7 +235,7 @@ class SampledRows(DeviceStep):
     def run(self, x: Tensor, space: TensorSpace, target: Tensor) -> Tensor:
         """Return the result in the order of the edges."""
         if x.stride(1) != 1:
-            x = self._matrix(space, "turned", tuple(x.shape), x).copy_(x)
+            x = space.get("turned", tuple(x.shape), x).copy_(x)
         pair = (self.A.array(contiguous=True), x)
         position = self.blocks.position
         found = target if position is None else space.get("products", (len(target),), x)
@@ -276,8 +273,7 @@ class GatherRows(DeviceStep):
     def run(self, x: Tensor, space: TensorSpace, target: Tensor) -> Tensor:
         """Return the entries."""
         matrix = x.T if self.cells.flipped else x
-        flat = matrix.as_strided((matrix.shape[0] * self.cells.width,), (1,))
-        products.gather(flat, self.cells.index, target)
+        products.gather(matrix.view(-1), self.cells.index, target)
         return target
 
 
@@ -300,6 +296,7 @@ class AllRows(DeviceStep):
 
     def run(self, x: Tensor, space: TensorSpace, target: Tensor) -> Tensor:
         """Return the entries."""
+        n_rows, n_cols = self.problem.M.size[0], self.problem.N.size[0]
         x = x.T if self.transposed else x
-        target.view(x.shape).copy_(x)
+        target.view(n_rows, n_cols).copy_(x[:n_rows, :n_cols])
         return target

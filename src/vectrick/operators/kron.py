@@ -1,6 +1,7 @@
 """``kron(M, N)[rows, cols]``: a submatrix of a Kronecker product as an operator that is never formed."""
 
 import threading
+import weakref
 from collections import deque
 from dataclasses import dataclass, replace
 from typing import Any
@@ -154,6 +155,8 @@ class KronOperator(Operator):
         n_cols = M.shape[1] * N.shape[1] if cols is None else len(cols[0])
         super().__init__((n_rows, n_cols), np.result_type(dtype_of(M), dtype_of(N)))
         self.device = options.device
+        if self.device is not None:  # where the edges take the smaller part of the time, and sorting them anew counts
+            self.worth_restricting = 0.3
         self.M, self.N, self.rows, self.cols = M, N, rows, cols
         self._options = options
         self._problem: Problem | None = None
@@ -161,6 +164,7 @@ class KronOperator(Operator):
         self._plan: Plan | None = None
         self._spaces: deque[Any] = deque()
         self._transpose_made: KronOperator | None = None
+        self._origin: weakref.ref[KronOperator] | None = None  # the operator that this one is the transpose of
         self._lock = threading.Lock()
 
     def __getitem__(self, key: Any) -> "KronOperator":
@@ -223,11 +227,13 @@ class KronOperator(Operator):
         return part
 
     def _transposed(self) -> "KronOperator":
+        origin = None if self._origin is None else self._origin()
+        if origin is not None:
+            return origin
         if self._transpose_made is None:
             options = self._options.transposed
-            made = KronOperator(transpose(self.M), transpose(self.N), self.cols, self.rows, options)
-            made._transpose_made = self
-            self._transpose_made = made
+            self._transpose_made = KronOperator(transpose(self.M), transpose(self.N), self.cols, self.rows, options)
+            self._transpose_made._origin = weakref.ref(self)  # each would else keep the other alive, and its work space
         return self._transpose_made
 
     def _prepare(
@@ -275,6 +281,13 @@ class KronOperator(Operator):
 
     def _as_dtype(self, dtype: np.dtype[Any]) -> "KronOperator":
         return KronOperator(in_dtype(self.M, dtype), in_dtype(self.N, dtype), self.rows, self.cols, self._options)
+
+    def lowered(self) -> "KronOperator":
+        """Return the same operator computing in float32, by TF32 on a GPU that has it."""
+        options, dtype = replace(self._options, fast=True), np.dtype(np.float32)
+        made = KronOperator(in_dtype(self.M, dtype), in_dtype(self.N, dtype), self.rows, self.cols, options)
+        made._prepare()
+        return made
 
     def _multiply(self, block: Array, out: Array) -> None:
         self._prepare()

@@ -18,6 +18,8 @@ from vectrick.solvers.space import Dual, Element, Space
 Array = Any
 
 LINEAR = ("cg", "minres", "qmr", "direct", "eigen")  # they solve a quadratic problem at one go
+MIXED = ("cg", "newton")  # that there are with products of low precision
+_CORRECTIONS = 50  # of a linear system at most
 SOLVERS = ("auto", *LINEAR, "newton", "newton-qmr", "newton-direct", "lbfgs", "box")
 
 
@@ -38,6 +40,19 @@ def check_solver(solver: str, loss: Loss | type[Loss]) -> None:
         raise ValueError(
             f"solver is {solver!r}, which needs a quadratic loss, but the loss is {name}; use 'newton', 'lbfgs' or "
             "'auto'"
+        )
+
+
+def check_precision(precision: str, solver: str, loss: Loss | type[Loss]) -> None:
+    """Say what is wrong where a solver or a loss has no mixed precision."""
+    if precision != "mixed":
+        return
+    if not loss.is_smooth:
+        raise ValueError("precision is 'mixed', which the hinge loss has no solver for; use precision='full'")
+    if solver not in ("auto", *MIXED):
+        raise ValueError(
+            f"precision is 'mixed' and solver is {solver!r}, but mixed precision is for 'auto', 'cg' and 'newton'; use "
+            "one of these, or precision='full'"
         )
 
 
@@ -67,6 +82,7 @@ def minimise(
     tol: float = 1e-6,
     start: Array | None = None,
     fit_intercept: bool = False,
+    precision: str = "full",
     callback: Callback | None = None,
 ) -> Solution:
     """Minimise ``L(p) + ½ α ‖f‖²``, and warn with ConvergenceWarning if the tolerance was not reached.
@@ -92,13 +108,20 @@ def minimise(
         a Krylov space begin a new one there.
     fit_intercept : bool
         For "box"; other losses are wrapped by `WithIntercept`.
+    precision : str
+        "full", or "mixed" for Newton's method with directions of low precision; for a quadratic loss ``max_iter`` then
+        bounds the iterations that find one of them, and each correction counts as an iteration.
     callback : callable, optional
         Called with an `Iterate` after each iteration; returning True stops.
     """
     check_solver(solver, loss)
+    check_precision(precision, solver, loss)
     name = choose_solver(space, loss, callback is not None) if solver == "auto" else solver
     tol = max(tol, finest(loss.y))
     common: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "callback": callback}
+    mixed = precision == "mixed" and name in MIXED
+    if mixed and name == "cg":
+        name, inner_iter, common["max_iter"] = "newton", max_iter, _CORRECTIONS
     if name == "box":
         assert isinstance(loss, Hinge)
         found = hinge_dual(space, loss, alpha, fit_intercept=fit_intercept, start=start, **common)
@@ -109,7 +132,7 @@ def minimise(
     else:
         if name == "newton-direct":
             common["tol"] = min(tol, 1e-9)  # a last step is cheap, and doubles the digits
-        inner = Inner({"newton": "cg", "newton-qmr": "qmr", "newton-direct": "direct"}[name], inner_iter, step)
+        inner = Inner({"newton": "cg", "newton-qmr": "qmr", "newton-direct": "direct"}[name], inner_iter, step, mixed)
         found = newton(space, loss, alpha, inner=inner, start=start, **common)
     if name != "box" and (found.converged or name == "newton-direct"):
         found = _verified(space, loss, alpha, found, tol, _gradient_at_zero(space, loss))

@@ -1,8 +1,12 @@
 """Truncated Newton in dual and primal form: Algorithms 2 and 3 of the paper."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from sklearn.exceptions import ConvergenceWarning
+
+from vectrick._arrays import cast, numpy_dtype, zeros
+from vectrick._warnings import warn
 from vectrick.losses import Curvature, Loss
 from vectrick.solvers.cg import LinearResult, conjugate_gradients
 from vectrick.solvers.direct import solve_directly
@@ -13,6 +17,8 @@ from vectrick.solvers.space import Dual, Element, Residual, Space
 
 Array = Any
 
+_LOW = 1e-2  # how exactly to solve a system in low precision: each correction gains about as many digits
+
 
 @dataclass(frozen=True)
 class Inner:
@@ -21,6 +27,7 @@ class Inner:
     method: str = "cg"
     max_iter: int = 100
     step: float | None = None  # None for the exact line search; the paper has 1
+    mixed: bool = False  # whether directions are found with products in float32, or TF32
 
 
 def newton(
@@ -39,7 +46,13 @@ def newton(
     Each iteration solves ``(B + α I) δ = gradient`` roughly, as far as the distance to the minimum deserves, and goes
     the exact step along it; the risk never rises (except with a fixed step). Where the loss is flat at many edges, the
     products are over the others only. ``tol`` is relative to the norm of the gradient at zero.
+
+    With ``inner.mixed`` the systems are solved in low precision, and gradients, steps and risks are those of the full
+    one: iterative refinement, which for a quadratic loss is what this is. Where a direction does not descend any more,
+    the rest is done in full precision.
     """
+    low = space.lowered() if inner.mixed else None
+    n_low = 0
     x = space.zero(loss.y) if start is None else space.element(start)
     risk = _risk(space, loss, alpha, x)
     first = space.residual(space.lift(loss.gradient(0 * x.f))).norm
@@ -48,14 +61,22 @@ def newton(
     for k in range(max_iter):
         curvature = loss.curvature(x.f)
         gradient = space.lift(loss.gradient(x.f)) + alpha * x.c
-        part = space.part(curvature.active, gradient)
+        part = space.part(curvature.active if low is None else None, gradient)
         rest = part.space.residual(part.take(gradient))
         residuals.append(rest.norm / first if first else 0.0)
         if residuals[-1] <= tol:
-            return _solution(space, x, True, TOLERANCE, k, residuals)
+            return replace(_solution(space, x, True, TOLERANCE, k, residuals), n_corrections=n_low)
         accuracy = _forcing(residuals[-1], tol)
         new = None
-        if near and isinstance(space, Dual) and curvature.active is not None and inner.step is None:
+        if low is not None:
+            new = _low_step(space, low, loss, alpha, x, curvature, rest, inner, accuracy)
+            n_low += 1
+            if not new[1] < risk:
+                _warn_imprecise(n_low, residuals[-1], tol)
+                low, new = None, None
+                part = space.part(curvature.active, gradient)
+                rest = part.space.residual(part.take(gradient))
+        if new is None and near and isinstance(space, Dual) and curvature.active is not None and inner.step is None:
             new = _sparse_step(space, loss, alpha, x, risk, curvature, gradient, accuracy * rest.norm, inner)
         if new is None:
             found = _solve(part.space, part.curvature(curvature), rest, alpha, inner, accuracy)
@@ -64,12 +85,49 @@ def newton(
             del found  # as long as the edges, and the next iteration will need the room
         if not new[1] < risk and inner.step is None:
             reason = why_stalled(x.f, residuals[-1])
-            return _solution(space, x, reason == ROUNDING, reason, k, residuals)
+            return replace(_solution(space, x, reason == ROUNDING, reason, k, residuals), n_corrections=n_low)
         x, risk = new
-        state = Iterate(k + 1, space.n_products, x.c, x.f, risk, residuals[-1])
+        made = n_low if inner.mixed else None
+        state = Iterate(k + 1, space.n_products, x.c, x.f, risk, residuals[-1], n_corrections=made)
         if callback is not None and callback(state):
-            return _solution(space, x, False, CALLBACK, k + 1, residuals)
-    return _solution(space, x, False, LIMIT, max_iter, residuals)
+            return replace(_solution(space, x, False, CALLBACK, k + 1, residuals), n_corrections=n_low)
+    return replace(_solution(space, x, False, LIMIT, max_iter, residuals), n_corrections=n_low)
+
+
+def _low_step(
+    space: Space,
+    low: Space,
+    loss: Loss,
+    alpha: float,
+    x: Element,
+    curvature: Curvature,
+    gradient: Residual,
+    inner: Inner,
+    accuracy: float,
+) -> tuple[Element, float]:
+    """Find a direction with products of low precision, and go along it with full precision."""
+    scale = gradient.norm  # so that small gradients keep their digits
+    rhs = cast(gradient.c / scale, "float32")
+    part = low.part(curvature.active, rhs)
+    before = part.space.n_products
+    rest = part.space.residual(part.take(rhs))
+    found = _solve(part.space, part.curvature(curvature.lowered()), rest, alpha, inner, max(accuracy, _LOW))
+    space.n_products += part.space.n_products - before
+    c = found.x[0].c
+    if part.keep is not None and isinstance(low, Dual):
+        c = zeros(low.size, c)
+        c[part.keep] = found.x[0].c
+    descent = space.element(cast(c, numpy_dtype(x.c)) * -scale)
+    return _step(space, loss, alpha, x, descent, inner.step)
+
+
+def _warn_imprecise(n_corrections: int, residual: float, tol: float) -> None:
+    warn(
+        f"precision is 'mixed', but after {n_corrections} corrections products of low precision do not lower the risk "
+        f"any more (the relative residual is {residual:.1e}, tol is {tol:.1e}); the rest is done in full precision. "
+        "Use precision='full', or a larger alpha",
+        ConvergenceWarning,
+    )
 
 
 def _forcing(residual: float, tol: float) -> float:

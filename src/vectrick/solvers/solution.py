@@ -33,6 +33,7 @@ class Iterate:
     risk: float
     residual: float  # relative to the first one; NaN where it is not known
     intercept: float = 0.0  # where the solver finds it itself
+    n_corrections: int | None = None  # directions that were found in low precision; None where none is asked for
 
 
 Callback: TypeAlias = Callable[[Iterate], bool | None]
@@ -81,6 +82,8 @@ class Solution:
         The intercept, where the solver finds it itself.
     dual : array, optional
         The dual coefficients, where the solver works with them in either form.
+    n_corrections : int
+        With ``precision="mixed"``, how many directions were found with products of low precision.
     """
 
     x: Array
@@ -92,6 +95,7 @@ class Solution:
     residuals: list[float] = field(default_factory=list)
     intercept: float = 0.0
     dual: Array | None = None
+    n_corrections: int = 0
 
     def __repr__(self) -> str:
         last = f", residual {self.residuals[-1]:.1e}" if self.residuals else ""

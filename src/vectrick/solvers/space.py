@@ -17,9 +17,6 @@ from vectrick.operators import Operator
 
 Array = Any
 
-# A graph of the active edges alone saves nothing worth its making unless it is smaller than this share.
-_WORTH_RESTRICTING = 0.8
-
 
 @dataclass
 class Element:
@@ -90,6 +87,10 @@ class Space(ABC):
         """Return ``r + β p`` with its predictions, p being used up; one product in primal form."""
 
     @abstractmethod
+    def lowered(self) -> "Space":
+        """Return the same functions with products in float32."""
+
+    @abstractmethod
     def part(self, active: Array | None, coefficients: Array | None = None) -> "Part":
         """Return the space of a Newton system with curvature at active edges only, and the given coefficients in it."""
 
@@ -134,12 +135,16 @@ class Dual(Space):
             return Element(r.c + 0.0, r.f + 0.0)
         return Element(r.c + beta * p.c, r.f + beta * p.f)
 
+    def lowered(self) -> "Dual":
+        """Return the same functions with products in float32."""
+        return Dual(self.A.lowered())
+
     def part(self, active: Array | None, coefficients: Array | None = None) -> "Part":
         """Return the space of the active edges and of those with a coefficient."""
         if active is None:
             return Part(self, self)
         keep = active if coefficients is None else active | (coefficients != 0)
-        if float(keep.sum()) > _WORTH_RESTRICTING * self.n_edges:
+        if float(keep.sum()) > self.A.worth_restricting * self.n_edges:
             return Part(self, self)
         return Part(self, Dual(self.A.restrict(rows=keep, cols=keep)), keep)
 
@@ -177,9 +182,13 @@ class Primal(Space):
         p.f = None  # as long as the edges, and not needed any more
         return self.element(r.c + beta * p.c)
 
+    def lowered(self) -> "Primal":
+        """Return the same functions with products in float32."""
+        return Primal(self.features.lowered(), self.transposed.lowered())
+
     def part(self, active: Array | None, coefficients: Array | None = None) -> "Part":
         """Return the space with the predictions of the active edges only."""
-        if active is None or float(active.sum()) > _WORTH_RESTRICTING * self.n_edges:
+        if active is None or float(active.sum()) > self.features.worth_restricting * self.n_edges:
             return Part(self, self)
         some = Primal(self.features.restrict(rows=active), self.transposed.restrict(cols=active))
         return Part(self, some, active)

@@ -95,7 +95,7 @@ def gather(grid: Any, index: Any, out: Any) -> None:
 
 def sparse_product(E: Any, values: Any, blocks: Any, slot: Any, out: Any, extra: Any) -> None:
     """Write ``Σ values · E[column]`` over the edges of each block to its row of ``out``, or its slot in ``extra``."""
-    edges, panel, warps = (8, 128, 4) if E.element_size() == 8 else (16, 128, 2)
+    edges, panel, warps = (4, 128, 1) if E.element_size() == 8 else (8, 64, 2)
     shared = slot is not None
     _sparse[(len(blocks.row), triton.cdiv(E.shape[1], panel))](
         E, values, blocks.row, blocks.start, blocks.column, slot if shared else blocks.row, out,
@@ -107,12 +107,9 @@ def sparse_product(E: Any, values: Any, blocks: Any, slot: Any, out: Any, extra:
 def sampled_product(A: Any, B: Any, blocks: Any, out: Any) -> None:
     """Write ``A[row] · B[column]`` of each edge to ``out``, in the order of the blocks, panel by panel."""
     width = A.shape[1]
-    if A.element_size() == 8:
-        edges, panel, warps = (8, 512, 4) if width > 1024 else (16, 64, 2)
-    else:
-        edges, panel, warps = (16, 128, 4) if width > 1024 else (16, 64, 2)
+    edges, panel = (4, 256) if A.element_size() == 8 else (32, 64)
     for begin in range(0, width, panel):
         _sampled[(len(blocks.row),)](
             A, B, blocks.row, blocks.start, blocks.column, out, begin, width, A.stride(0), B.stride(0),
-            begin > 0, edges, panel, num_warps=warps,
+            begin > 0, edges, panel, num_warps=1,
         )  # fmt: skip

@@ -33,21 +33,19 @@ class Cells:
     """
 
     index: Tensor
-    width: int  # of a row, as it is stored
     flipped: bool
     is_ascending: bool
 
     @classmethod
     def of(cls, i: Tensor, j: Tensor, n_i: int, n_j: int) -> "Cells":
         """Return the cells ``(i, j)`` of a matrix of n_i × n_j."""
-        straight, turned = _numbers(i, j, padded(n_j)), None
-        if not _is_ascending(straight):
-            turned = _numbers(j, i, padded(n_i))
-            if not _is_ascending(turned):
-                return cls(_compact(straight, n_i * padded(n_j)), padded(n_j), False, False)
-        if turned is None:
-            return cls(_compact(straight, n_i * padded(n_j)), padded(n_j), False, True)
-        return cls(_compact(turned, n_j * padded(n_i)), padded(n_i), True, True)
+        straight = _numbers(i, j, n_j)
+        if _is_ascending(straight):
+            return cls(_compact(straight, n_i * n_j), False, True)
+        turned = _numbers(j, i, n_i)
+        if _is_ascending(turned):
+            return cls(_compact(turned, n_i * n_j), True, True)
+        return cls(_compact(straight, n_i * n_j), False, False)
 
 
 @dataclass(frozen=True)
@@ -115,7 +113,7 @@ class Blocks:
 
 
 def padded(n: int) -> int:
-    """Return a row length that begins every row on 64 bytes of float64, without which matrix products crawl.
+    """Return the next multiple of eight.
 
     >>> padded(353), padded(360)
     (360, 360)
