@@ -12,6 +12,7 @@ import time
 import warnings
 from collections.abc import Callable
 from datetime import date
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -24,10 +25,12 @@ import vectrick as vt
 from vectrick.backends.torch.device import float32_products
 from vectrick.backends.torch.layout import Blocks
 from vectrick.backends.torch.products import sampled_product, sparse_product
+from vectrick.kernels import feature_map
 from vectrick.metrics import auc
 from vectrick.operators.plan import format_seconds, format_table
 
 Row = dict[str, Any]
+Tensor = Any
 RESULTS = Path(__file__).parent / "results"
 G = vt.Gaussian(gamma=1.0)
 MODELS: dict[str, tuple[Any, dict[str, Any], float, float]] = {  # parameters, the AUC to reach, seconds to reach it in
@@ -42,19 +45,19 @@ class Card:
     def __init__(self, device: torch.device) -> None:
         self.device, self.on_gpu = device, device.type == "cuda"
         self.name = torch.cuda.get_device_name(device) if self.on_gpu else platform.processor() or "CPU"
-        size, n = (1 << 29, 8192) if self.on_gpu else (1 << 20, 256)
-        x = torch.randn(size, device=device)
-        y = torch.empty_like(x)
-        self.copy = 2 * x.nbytes / self.seconds(lambda: y.copy_(x))
-        del x, y
-        self.gemm: dict[str, float] = {}
-        for name, dtype, fast in (
-            ("float64", torch.float64, False), ("float32", torch.float32, False), ("tf32", torch.float32, True),
-        ):  # fmt: skip
-            A = torch.randn(n, n, device=device, dtype=dtype)
-            out = torch.empty_like(A)
-            with float32_products(fast):
-                self.gemm[name] = 2 * n**3 / self.seconds(lambda A=A, out=out: torch.mm(A, A, out=out), 5)  # type: ignore[misc]
+        self.copy = self._copy_rate(1 << 29 if self.on_gpu else 1 << 20)
+        kinds = (("float64", torch.float64, False), ("float32", torch.float32, False), ("tf32", torch.float32, True))
+        size = 8192 if self.on_gpu else 256
+        self.gemm = {name: self._gemm_rate(size, dtype, fast) for name, dtype, fast in kinds}
+
+    def _copy_rate(self, size: int) -> float:
+        x = torch.randn(size, device=self.device)
+        return float(2 * x.nbytes / self.seconds(partial(torch.empty_like(x).copy_, x)))
+
+    def _gemm_rate(self, size: int, dtype: torch.dtype, fast: bool) -> float:
+        A = torch.randn(size, size, device=self.device, dtype=dtype)
+        with float32_products(fast):
+            return 2 * size**3 / self.seconds(partial(torch.mm, A, A, out=torch.empty_like(A)), 5)
 
     def seconds(self, work: Callable[[], Any], repeats: int = 11) -> float:
         """Return the median seconds of a call after two that warm up."""
@@ -89,25 +92,26 @@ class Card:
         }  # fmt: skip
 
 
-def random_pairs(n: int, m: int, q: int, device: torch.device, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
+def random_pairs(n: int, m: int, q: int, device: torch.device, seed: int = 0) -> tuple[Tensor, Tensor]:
     """Return n distinct edges in random order."""
     generator = torch.Generator(device).manual_seed(seed)
     cells = torch.randperm(m * q, generator=generator, device=device)[:n]
     return (cells // q).int(), (cells % q).int()
 
 
+def _factor(rng: np.random.Generator, n_rows: int, n_cols: int, dtype: str, thin: bool) -> Any:
+    if thin:
+        return vt.LowRank(rng.standard_normal((n_rows, 13)), rng.standard_normal((n_cols, 13))).astype(dtype)
+    return rng.standard_normal((n_rows, n_cols)).astype(dtype)
+
+
 def check(card: Card) -> dict[str, float]:
     """Compare every path, and every kind of edge list, with the CPU's results; return the largest relative errors."""
     rng = np.random.default_rng(0)
     worst = {"float64": 0.0, "float32": 0.0}
-    factors = {
-        "dense": lambda a, b: rng.standard_normal((a, b)),
-        "thin": lambda a, b: vt.LowRank(rng.standard_normal((a, 13)), rng.standard_normal((b, 13))),
-    }
-    for dtype, kinds in product(worst, product(factors, factors)):
-        a, b, c, d = 70, 130, 90, 300
-        M, N = (factors[kind](*shape) for kind, shape in zip(kinds, ((a, b), (c, d)), strict=True))
-        M, N = (F.astype(dtype) for F in (M, N))
+    (a, b), (c, d) = (70, 130), (90, 300)
+    for dtype, thin in product(("float64", "float32"), product((False, True), repeat=2)):
+        M, N = (_factor(rng, *shape, dtype, kind) for shape, kind in zip(((a, b), (c, d)), thin, strict=True))
         hub = np.where(rng.random(40_000) < 0.7, 3, rng.integers(d, size=40_000))  # one vertex with most of the edges
         rows, cols = (rng.integers(a, size=900), rng.integers(c, size=900)), (rng.integers(b, size=40_000), hub)
         for r, k in product((rows, slice(None)), (cols, slice(None))):
@@ -120,58 +124,45 @@ def check(card: Card) -> dict[str, float]:
                 assert np.array_equal(op @ v, op @ v), f"{estimate.path} does not repeat to the bit"
                 worst[dtype] = max(worst[dtype], error)
     X, y = vt.datasets.make_checkerboard(200, random_state=0)
-    for kind, parameters in (
+    models: tuple[tuple[Any, Row], ...] = (
         (vt.KronRidge, {}), (vt.KronSVM, {}), (vt.KronSVM, {"loss": "hinge"}), (vt.KronLogistic, {}),
         (vt.KronRanker, {"groups": "start"}), (vt.KronRidge, {"precision": "mixed", "tol": 1e-9}),
-    ):  # fmt: skip
+    )  # fmt: skip
+    for kind, parameters in models:
         one = kind(G, G, alpha=0.1, **parameters).fit(X, y)
-        other = kind(G, G, alpha=0.1, backend="torch", device=card.device, **parameters).fit(X, y)
-        a, b = one.predict_grid(*tables(X)), other.predict_grid(*tables(X))
-        worst[f"{kind.__name__} {parameters}"] = float(np.abs(a - b).max() / np.abs(a).max())
+        other = kind(G, G, alpha=0.1, backend="torch", device=str(card.device), **parameters).fit(X, y)
+        grids = [model.predict_grid(X.start_table, X.end_table) for model in (one, other)]
+        worst[f"{kind.__name__} {parameters}"] = float(np.abs(grids[0] - grids[1]).max() / np.abs(grids[0]).max())
     for name, error in worst.items():
         limit = {"float64": 1e-10, "float32": 1e-4}.get(name, 1e-4)
         assert error <= limit, f"{name}: relative error {error:.1e} over {limit:.0e}"
     return worst
 
 
-def tables(X: vt.Edges) -> tuple[Any, Any]:
-    return X.start_table.features, X.end_table.features
-
-
 def checker_products(card: Card, m: int) -> list[Row]:
-    """Time one product with the kernel matrix of Checker+."""
+    """Time one product with the kernel matrix of Checker+, with whole kernels and with thin factors."""
     n = m * m // 4
     start, end = random_pairs(n, m, m, card.device)
     order = (start.long() * m + end).argsort()
     rng = np.random.default_rng(0)
     points = [torch.as_tensor(rng.uniform(0, 100, (m, 1)), device=card.device) for _ in range(2)]
-    K, Gm = (G(x, x) for x in points)
-    from vectrick.kernels import feature_map
-
     maps = [feature_map(G, x, 1e-12) for x in points]
-    assert maps[0] is not None
-    assert maps[1] is not None
-    thin_K, thin_G = (vt.LowRank(found.train) for found in maps)  # type: ignore[union-attr]
-    v = torch.randn(n, device=card.device, dtype=torch.float64)
-    rows, rank = [], maps[0].rank
-    exact = None
+    thin = [vt.LowRank(found.train) for found in maps if found is not None]
+    v, rank = torch.randn(n, device=card.device, dtype=torch.float64), thin[0].rank
+    exact = vt.kron(G(points[1], points[1]), G(points[0], points[0]))[(end, start), (end, start)] @ v
+    rows = []
     for name, factors, goal, flops in (
-        ("dense", (Gm, K), 17e-3, 4 * m**3),
-        ("thin factors", (thin_G, thin_K), 1.2e-3, 4 * m * m * rank + 4 * m * rank * rank),
+        ("dense", [G(x, x) for x in points], 17e-3, 4.0 * m**3),
+        ("thin factors", thin, 1.2e-3, 4.0 * m * m * rank + 4.0 * m * rank * rank),
     ):
-        for how, pair in (("edges in order", (end[order], start[order])), ("edges in random order", (end, start))):
-            op = vt.kron(*factors)[pair, pair]
-            path = op.plan.path
-            found = op @ v
-            if how == "edges in random order":
-                error = 0.0 if exact is None else float(abs(found - exact).max() / abs(exact).max())
-                exact = found if exact is None else exact
-            seconds = card.seconds(lambda op=op: op @ v, 21)  # type: ignore[misc]
-            moved = 8 * (2 * n + 2 * m * m) + 8 * n
-            about = {"path": path, "rank": rank if "thin" in name else m}
-            if how == "edges in random order":
-                about["error"] = error
-            rows.append(card.row(f"Checker+ product, {name}, {how}", seconds, goal, flops, moved, **about))
+        for how, pair in (("in order", (end[order], start[order])), ("in random order", (end, start))):
+            op = vt.kron(factors[1], factors[0])[pair, pair]
+            seconds = card.seconds(partial(op.__matmul__, v), 21)
+            about: Row = {"path": op.plan.path, "rank": rank if name == "thin factors" else m}
+            if how == "in random order":
+                about["error"] = float(abs(op @ v - exact).max() / abs(exact).max())
+            moved = 8.0 * (3 * n + 2 * m * m)
+            rows.append(card.row(f"Checker+ product, {name}, edges {how}", seconds, goal, flops, moved, **about))
     return rows
 
 
@@ -182,24 +173,18 @@ def sampled(card: Card, m: int, n: int) -> list[Row]:
     rows = []
     for dtype, goal in ((torch.float64, 0.1), (torch.float32, 0.05)):
         A, B = (torch.randn(m, m, device=card.device, dtype=dtype) for _ in range(2))
-        out, v = torch.full((n,), torch.nan, device=card.device, dtype=dtype), torch.randn(n, device=card.device)
-        v = v.to(dtype)
+        out, v = torch.full_like(A.view(-1)[:n], torch.nan), torch.randn(n, device=card.device, dtype=dtype)
         name = str(dtype).removeprefix("torch.")
-        sampled_product(A, B, blocks, out)
+        seconds = card.seconds(partial(sampled_product, A, B, blocks, out), 5)
         some = torch.arange(0, n, max(1, n // 1000), device=card.device)
         placed = blocks.row.long().repeat_interleave(blocks.start.diff())[some]
         expected = (A[placed].double() * B[blocks.column[some]].double()).sum(1)
-        error = float((out[some] - expected).abs().max() / expected.abs().max())
-        seconds = card.seconds(lambda: sampled_product(A, B, blocks, out), 3)
-        gathered = n * m * A.element_size()
-        about = {"error": error, "gathered from cache": gathered}
-        rows.append(card.row(f"sampled product {m}², {n / 1e6:g} million edges, {name}", seconds, goal, 2.0 * n * m,
-                             2.0 * A.nbytes, name, **about))  # fmt: skip
-        T = torch.empty_like(A)
-        seconds = card.seconds(lambda: sparse_product(A, v, blocks, T), 3)
-        rows.append(card.row(f"sparse product {m}², {n / 1e6:g} million edges, {name}", seconds, None, 2.0 * n * m,
-                             2.0 * A.nbytes, name))  # fmt: skip
-        del A, B, T
+        about: Row = {"error": float((out[some] - expected).abs().max() / expected.abs().max())}
+        about["gathered from cache"] = float(n * m * A.element_size())
+        what, work = f"product {m}², {n / 1e6:g} million edges, {name}", (2.0 * n * m, 2.0 * A.nbytes, name)
+        rows.append(card.row(f"sampled {what}", seconds, goal, *work, **about))
+        seconds = card.seconds(partial(sparse_product, A, v, blocks, torch.empty_like(A)), 5)
+        rows.append(card.row(f"sparse {what}", seconds, None, *work))
     return rows
 
 
@@ -212,8 +197,7 @@ def planner(card: Card, m: int, n: int) -> Row:
     times = {}
     for estimate in chosen.estimates:
         op = vt.kron(M, N, path=estimate.path)[(start, end), (start, end)]
-        times[estimate.path] = card.seconds(lambda op=op: op @ v, 2)  # type: ignore[misc]
-        del op
+        times[estimate.path] = card.seconds(partial(op.__matmul__, v), 2)
     ratio = times[chosen.path] / min(times.values())
     what = f"product {m}², {n / 1e6:g} million edges, float64: the planner's choice over the fastest path"
     made = card.row(what, times[chosen.path], None, 4.0 * m**3, 8.0 * 4 * m * m, ratio=ratio, goal_ratio=1.15)
@@ -222,110 +206,120 @@ def planner(card: Card, m: int, n: int) -> Row:
 
 def billion(card: Card, m: int, n: int, width: int) -> list[Row]:
     """Time a product and ridge regression with linear kernels on a graph of n edges that are on the device."""
-    device, each = card.device, n // m
-    start = torch.arange(m, device=device, dtype=torch.int32).repeat_interleave(each)
-    end = torch.empty(m * each, device=device, dtype=torch.int32)
-    for low in range(0, m, 10_000):
-        high = min(low + 10_000, m)
-        some = torch.randint(m, (high - low, each), device=device, dtype=torch.int32)
-        end.view(m, each)[low:high] = some.sort(1).values
-    S, E = (torch.randn(m, width, device=device) / width**0.5 for _ in range(2))
-    y = torch.randn(m * each, device=device)
-    features = vt.kron(E, S)[(end, start), :]
-    w, g = torch.randn(width * width, device=device), y
-    forth, back = card.seconds(lambda: features @ w, 3), card.seconds(lambda: features.T @ g, 3)
-    paths = f"{features.plan.path} and {features.T.plan.path}"
-    del features
-    flops, moved = 4.0 * n * width, 4.0 * (4 * n + 4 * m * width)
-    about = {"path": paths, "Φ w": forth, "Φᵀ g": back, "gathered from cache": 8.0 * n * width}
+    start, end = even_graph(m, n // m, card.device)
+    S, E = (torch.randn(m, width, device=card.device) / width**0.5 for _ in range(2))
+    y = torch.randn(len(start), device=card.device)
     what = f"{m} × {m} vertices, {width} features, {n:.0e} edges, float32"
-    rows = [card.row(f"{what}: one product, Φᵀ (Φ w)", forth + back, 0.3, flops, moved, "float32", **about)]
+    work = (4.0 * n * width, 4.0 * (4 * n + 4 * m * width))
+    rows = [card.row(f"{what}: one product, Φᵀ (Φ w)", *_both_ways(card, E, S, end, start, y), *work, "float32")]
     if card.on_gpu:
+        torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
-    model = vt.KronRidge(alpha=1.0, max_iter=50, tol=0.0, backend="torch", dtype="float32")
+    model = vt.KronRidge(alpha=1.0, max_iter=50, tol=0.0, backend="torch", device=str(card.device), dtype="float32")
     seconds = card.once(lambda: model.fit(vt.Edges(start, end, S, E), y))
-    peak = torch.cuda.max_memory_allocated() if card.on_gpu else 0
-    about = {"peak": peak, "iterations": model.n_iter_, "form": model.form_reason_}
-    rows.append(
-        card.row(f"{what}: KronRidge, 50 iterations", seconds, 20.0, 50 * flops, 50 * moved, "float32", **about)
-    )
+    about: Row = {
+        "peak": torch.cuda.max_memory_allocated() if card.on_gpu else 0,
+        "iterations": model.n_iter_,
+        "form": model.form_reason_,
+        "path": model.plan_.path,
+    }
+    work = (50 * work[0], 50 * work[1])
+    rows.append(card.row(f"{what}: KronRidge, 50 iterations", seconds, 20.0, *work, "float32", **about))
     return rows
+
+
+def _both_ways(card: Card, E: Tensor, S: Tensor, end: Tensor, start: Tensor, g: Tensor) -> tuple[float, float]:
+    """Return the seconds of a product with the features and one with their transpose, and the goal for both."""
+    features = vt.kron(E, S)[(end, start), :]
+    w = torch.randn(features.shape[1], device=card.device)
+    times = card.seconds(partial(features.__matmul__, w), 3), card.seconds(partial(features.T.__matmul__, g), 3)
+    print(
+        f"Φ w {times[0]:.3f} s by {features.plan.path}, Φᵀ g {times[1]:.3f} s by {features.T.plan.path}",
+        file=sys.stderr,
+    )
+    return sum(times), 0.3
+
+
+def even_graph(m: int, each: int, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Return edges from each of m start vertices to as many random ones of m end vertices, in order."""
+    start = torch.arange(m, device=device, dtype=torch.int32).repeat_interleave(each)
+    end = torch.empty((m, each), device=device, dtype=torch.int32)
+    for low in range(0, m, 10_000):
+        some = torch.randint(m, (min(10_000, m - low), each), device=device, dtype=torch.int32)
+        end[low : low + 10_000] = some.sort(1).values
+    return start, end.view(-1)
 
 
 def training(card: Card, m: int) -> list[Row]:
     """Time training on Checker+ from tensors and from arrays, and predictions for as many edges of new vertices."""
     X, y = vt.datasets.make_checkerboard(m, random_state=0)
     X_test, y_test = vt.datasets.make_checkerboard(m, random_state=1)
-    there, labels = X.on(card.device), torch.as_tensor(y, device=card.device)
-    test = X_test.on(card.device)
+    there, labels, test = X.on(card.device), torch.as_tensor(y, device=card.device), X_test.on(card.device)
     rows = []
     for name, (kind, parameters, target, goal) in MODELS.items():
-        for precision in ("full", "mixed"):
-            model = kind(G, G, backend="torch", device=card.device, precision=precision, **parameters)
-            seconds = card.seconds(lambda model=model: model.fit(there, labels), 5)  # type: ignore[misc]
-            decide = model.decision_function if name == "KronSVM" else model.predict
-            reached = auc(y_test, decide(test))
-            products = model.solution_.n_products
-            rank = model.plan_.title
-            flops, moved = products * 2.0 * m * m * 355, products * 8.0 * (3 * len(y) + m * m)
-            about = {
-                "auc": reached,
-                "auc to reach": target,
-                "products": products,
-                "plan": rank,
-                "paths": model.plan_.path,
-            }
-            what = f"Checker+ {name}, {precision} precision, edges on the device"
-            rows.append(card.row(what, seconds, goal if precision == "full" else None, flops, moved, **about))
-            if precision == "full":
-                rows += _from_host(card, name, model, X, y, X_test, flops, moved)
-                predicting = card.seconds(lambda decide=decide: decide(test))  # type: ignore[misc]
-                size = len(X_test)
-                what = f"{name}, prediction of {size / 1e6:.2f} million edges of new vertices"
-                flops, moved = 2.0 * m * m * 355, 8.0 * (2 * size + m * m)
-                rows.append(card.row(what, predicting, 0.05, flops, moved))
+        model = kind(G, G, backend="torch", device=str(card.device), **parameters)
+        seconds = card.seconds(partial(model.fit, there, labels), 7)
+        decide = model.decision_function if name == "KronSVM" else model.predict
+        reached, products = auc(y_test, decide(test)), model.solution_.n_products
+        work = (products * 2.0 * m * m * 355, products * 8.0 * (3 * len(y) + m * m))
+        about = {"auc": reached, "auc to reach": target, "products": products, "path": model.plan_.path}
+        rows.append(card.row(f"Checker+ {name}, edges on the device", seconds, goal, *work, **about))
+        seconds = on_the_wall(partial(model.fit, X, y))
+        rows.append(card.row(f"Checker+ {name} from arrays on the host, everything included", seconds, 3.0, *work))
+        work = (2.0 * m * m * 355, 8.0 * (2 * len(y) + m * m))
+        what = f"{name}, prediction of {len(y) / 1e6:.2f} million edges of new vertices"
+        rows.append(card.row(what, card.seconds(partial(decide, test)), 0.05, *work))
+        rows.append(card.row(f"{what}, from and to the host", on_the_wall(partial(decide, X_test)), None, *work))
     return rows
 
 
-def _from_host(
-    card: Card, name: str, model: Any, X: vt.Edges, y: Any, X_test: vt.Edges, flops: float, moved: float
-) -> list[Row]:
-    """Time the same from arrays on the host, by the clock on the wall."""
+def precision(card: Card, m: int) -> list[Row]:
+    """Time ridge regression and the SVM on Checker+ to a small residual, in full and in mixed precision."""
+    X, y = vt.datasets.make_checkerboard(m, random_state=0)
+    X, labels = X.on(card.device), torch.as_tensor(y, device=card.device)
     rows = []
-    for what, work, goal in (
-        (f"Checker+ {name} from arrays on the host, everything included", lambda: model.fit(X, y), 3.0),
-        (f"{name}, prediction of test edges from the host", lambda: model._decide(X_test), None),
-    ):
-        times = []
-        for _ in range(3):
-            begin = time.perf_counter()
-            work()
-            times.append(time.perf_counter() - begin)
-        rows.append(card.row(what, float(np.median(times)), goal, flops, moved))
+    for kind, how in product((vt.KronRidge, vt.KronSVM), ("full", "mixed")):
+        model = kind(G, G, alpha=1.0, tol=1e-8, backend="torch", device=str(card.device), precision=how)
+        seconds = card.seconds(partial(model.fit, X, labels), 3)
+        found = model.solution_
+        about = {
+            "products": found.n_products, "corrections": found.n_corrections, "converged": found.converged,
+            "residual": found.residuals[-1], "risk": model.history_["risk"][-1],
+        }  # fmt: skip
+        work = (found.n_products * 2.0 * m * m * 355, found.n_products * 8.0 * (3 * len(y) + m * m))
+        what = f"Checker+ {kind.__name__}, alpha 1, to a residual of 1e-8, {how} precision"
+        rows.append(card.row(what, seconds, None, *work, **about))
     return rows
+
+
+def on_the_wall(work: Callable[[], Any]) -> float:
+    """Return the median seconds of a call whose results come back to the host."""
+    times = []
+    for _ in range(5):
+        begin = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - begin)
+    return float(np.median(times))
 
 
 def memory(card: Card) -> Row:
     """Let a fit fail in the middle, and a product be too large; say what is left on the device."""
     X, y = vt.datasets.make_checkerboard(1000, random_state=0)
-    model = vt.KronSVM(G, G, backend="torch", device=card.device)
-    model.fit(X, y)
-    del model
+    vt.KronSVM(G, G, backend="torch", device=str(card.device)).fit(X, y)
     before = torch.cuda.memory_allocated() if card.on_gpu else 0
 
     def stop(step: Any) -> None:
         raise RuntimeError("the user's callback failed")
 
-    said = ""
+    said = too_much = ""
     try:
-        vt.KronSVM(G, G, backend="torch", device=card.device).fit(X, y, callback=stop)
+        vt.KronSVM(G, G, backend="torch", device=str(card.device)).fit(X, y, callback=stop)
     except RuntimeError as error:
         said = str(error)
     left = (torch.cuda.memory_allocated() if card.on_gpu else 0) - before
-    too_much = ""
-    huge = vt.kron(torch.eye(1000, device=card.device), torch.eye(1000, device=card.device), max_memory="1 MB")
+    eye = torch.eye(1000, device=card.device)
     try:
-        huge[(X.start, X.end), (X.start, X.end)]
+        vt.kron(eye, eye, max_memory="1 MB")[(X.start, X.end), (X.start, X.end)]
     except MemoryError as error:
         too_much = str(error)
     assert said
@@ -337,32 +331,31 @@ def show(results: dict[str, Any]) -> str:
     """Return the table."""
     rows = []
     for row in results["rows"]:
-        goal = "" if row["goal"] is None else format_seconds(row["goal"])
-        measured = format_seconds(row["seconds"])
         more = [f"AUC {row['auc']:.4f}"] if "auc" in row else []
         if "ratio" in row:
             more.append(f"ratio {row['ratio']:.2f}, goal {row['goal_ratio']}")
         if row.get("peak"):
             more.append(f"peak {row['peak'] / 2**30:.0f} GiB")
+        if "corrections" in row:
+            more.append(f"{row['products']} products, {row['corrections']} corrections, risk {row['risk']:.9g}")
+        goal = "" if row["goal"] is None else format_seconds(row["goal"])
         ceiling = f"{format_seconds(row['ceiling'])} ({row['bound']})"
-        rows.append([row["what"], goal, measured, ceiling, ", ".join(more)])
-    head = (
-        f"{results['device']}, {results['date']}, torch {results['torch']}; copy {results['copy'] / 1e12:.2f} TB/s, "
-        + (", ".join(f"{name} {rate / 1e12:.1f} TF/s" for name, rate in results["gemm"].items()))
-    )
-    return head + "\n" + format_table(["what", "goal", "measured", "ceiling", ""], rows)
+        rows.append([row["what"], goal, format_seconds(row["seconds"]), ceiling, ", ".join(more)])
+    rates = ", ".join(f"{name} {rate / 1e12:.1f} TF/s" for name, rate in results["gemm"].items())
+    card = f"{results['device']}, {results['date']}, torch {results['torch']}"
+    table = format_table(["what", "goal", "measured", "ceiling", ""], rows)
+    return f"{card}; copy {results['copy'] / 1e12:.2f} TB/s, {rates}\n{table}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that it runs")
-    parser.add_argument("--only", nargs="*", help="some of: products sampled planner billion training memory")
+    parser.add_argument("--only", nargs="*", help="some of: products sampled planner training precision billion")
     parser.add_argument("--output", type=Path, help="the JSON file; by default one in benchmarks/results for the card")
     arguments = parser.parse_args()
     device = torch.device(arguments.device)
     warnings.simplefilter("ignore", ConvergenceWarning)
-    errors: dict[str, float] = {}
     card = Card(device)
     print(f"{card.name}: checking against the CPU", file=sys.stderr, flush=True)
     errors = check(card)
@@ -372,6 +365,7 @@ def main() -> None:
         "sampled": lambda: sampled(card, *((300, 4000) if quick else (20_000, 4_000_000))),
         "planner": lambda: [planner(card, *((300, 9000) if quick else (20_000, 40_000_000)))],
         "training": lambda: training(card, 300 if quick else 6400),
+        "precision": lambda: precision(card, 300 if quick else 6400),
         "billion": lambda: billion(card, *((200, 20_000, 16) if quick else (100_000, 1_000_000_000, 256))),
     }
     results: dict[str, Any] = {
@@ -389,7 +383,6 @@ def main() -> None:
             torch.cuda.empty_cache()
         print(f"{name}: {time.perf_counter() - begin:.1f} s", file=sys.stderr, flush=True)
         output.write_text(json.dumps(results, indent=1) + "\n")
-    assert "numba" not in sys.modules or "sklearn" in sys.modules
     print(json.dumps({"errors": errors, "memory": results["memory"]}, indent=1))
     print(show(results))
 

@@ -70,11 +70,31 @@ def _blas() -> str:
 def _gpu() -> str:
     from importlib.util import find_spec
 
+    from vectrick.backends.memory import format_bytes
+
     if find_spec("torch") is None:
-        return "torch is not installed"
+        return "torch is not installed: pip install 'vectrick[torch]'"
     import torch
 
-    return str(torch.cuda.get_device_name()) if torch.cuda.is_available() else "torch sees none"
+    if not torch.cuda.is_available():
+        return "this torch is a CPU build" if torch.version.cuda is None else "torch sees none"
+    triton = "with Triton" if find_spec("triton") is not None else "without Triton, so that sparse products are slow"
+    free, total = torch.cuda.mem_get_info()
+    memory = f"{format_bytes(free)} of {format_bytes(total)} free"
+    return f"{torch.cuda.get_device_name()}, {memory}, {triton}"
+
+
+def _torch_checks(M: Any, N: Any, rows: Any, cols: Any, v: Any, exact: Any) -> list[tuple[str, bool, str]]:
+    """Return the self-test of the torch backend, on a GPU where there is one; nothing without torch."""
+    from importlib.util import find_spec
+
+    import vectrick as vt
+
+    if find_spec("torch") is None:
+        return []
+    ops = [vt.kron(M, N, path=path, backend="torch")[rows, cols] for path in ("sparse", "dense")]
+    error = max(float(abs(op @ v - exact).max()) for op in ops)
+    return [(f"product on {ops[0].device}", error < 1e-12, f"largest difference {error:.1e}")]
 
 
 def _checks() -> list[tuple[str, bool, str]]:
@@ -96,6 +116,7 @@ def _checks() -> list[tuple[str, bool, str]]:
     exact = np.kron(M, N)[np.ix_(rows[0] * 5 + rows[1], cols[0] * 8 + cols[1])] @ v
     error = max(float(np.abs(vt.kron(M, N, path=path)[rows, cols] @ v - exact).max()) for path in ("sparse", "dense"))
     found = [("product against np.kron", error < 1e-12, f"largest difference {error:.1e}")]
+    found += _torch_checks(M, N, rows, cols, v, exact)
 
     X, y = vt.datasets.make_checkerboard(60, density=0.5, noise=0.0, random_state=0)
     model = vt.KronSVM(vt.Gaussian(1.0), vt.Gaussian(1.0), alpha=0.1).fit(X, y)

@@ -86,6 +86,10 @@ class DataOptions(ColumnOptions):
         return read_dataset(self.data, **given, **more)
 
 
+_BACKEND = "Where to compute: cpu, torch, or auto for torch where there is a GPU."
+_DEVICE = "With torch: cuda, cuda:1, or cpu."
+
+
 @dataclass(frozen=True)
 class VertexOptions(ColumnOptions):
     """The vertices of edges to predict: those that the model knows, and new ones of files."""
@@ -95,6 +99,16 @@ class VertexOptions(ColumnOptions):
         _data("--start-features", help="New start vertices: their features, or kernel values with the known ones."),
     ] = None
     end_features: Annotated[Path | None, _data("--end-features", help="New end vertices, in the same way.")] = None
+    backend: Annotated[str, _data("--backend", help=_BACKEND)] = "cpu"
+    device: Annotated[str | None, _data("--device", help=_DEVICE, show_default="a GPU, if any")] = None
+
+    def load(self, path: Path) -> Any:
+        """Return the model of a file, set to predict where the options say."""
+        import vectrick as vt
+        from vectrick.backends.torch.device import settle_device
+
+        settle_device(self.backend, self.device)  # says what is missing before anything is read
+        return vt.load(path).set_params(backend=self.backend, device=self.device)
 
     def tables(self, model: Any, only_new: bool = False) -> tuple[Any, Any]:
         """Return the tables of both sides; ``only_new`` leaves out those known to the model where there is a file."""
@@ -183,7 +197,12 @@ class ModelOptions(KernelOptions):
         None
     )
     threads: Annotated[int | None, _training("--threads", help="Threads.", show_default="all CPUs")] = None
-    backend: Annotated[str, _training("--backend", help="Where to compute: cpu.")] = "cpu"
+    backend: Annotated[str, _training("--backend", help=_BACKEND)] = "cpu"
+    device: Annotated[str | None, _training("--device", help=_DEVICE, show_default="a GPU, if any")] = None
+    precision: Annotated[
+        str,
+        _training("--precision", help="full, or mixed: products in float32 or TF32, corrected to float64."),
+    ] = "full"
     seed: Annotated[int, _training("--seed", help="The seed of everything random.")] = 0
 
     def estimator(self, data: "Dataset", **changes: Any) -> Any:
@@ -208,7 +227,7 @@ class ModelOptions(KernelOptions):
         kind, special = kinds[loss]
         start, end = self.kernels(data)
         same = ("alpha", "validation_fraction", "max_iter", "inner_iter", "tol", "form", "solver",
-                "dtype", "backend")  # fmt: skip
+                "dtype", "backend", "device", "precision")  # fmt: skip
         given = {name: getattr(self, name) for name in same}
         given |= {
             "fit_intercept": loss is Loss.ridge and not data.is_binary if self.intercept is None else self.intercept,

@@ -31,13 +31,12 @@ def run(
     --grid, the vertices are those of the files that are named, else those that the model knows. Results are written as
     they are made, so that they may be larger than memory.
     """
-    import vectrick as vt
     from vectrick.cli.writing import check_table_output
 
     if grid == (edges is not None):
         raise ValueError("give a file of edges, or --grid for every pair, but not both")
     check_table_output(output, force)
-    fitted = vt.load(model)
+    fitted = vertices.load(model)
     start, end = vertices.tables(fitted, only_new=grid)
     if edges is None:
         n_pairs = _predict_grid(out, fitted, start, end, output)

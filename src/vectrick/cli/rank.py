@@ -35,7 +35,6 @@ def run(
 
     Vertices are known to the model, or new ones of a file. Partners are all that the model knows, and those of a file.
     """
-    import vectrick as vt
     from vectrick.cli.writing import check_table_output
 
     if bool(start) == bool(end):
@@ -46,7 +45,7 @@ def run(
         raise ValueError("--new leaves out known edges, but there is no --edges that says which are known")
     if output is not None:
         check_table_output(output, force)
-    fitted = vt.load(model)
+    fitted = vertices.load(model)
     tables = vertices.tables(fitted)
     side, other = (0, 1) if start else (1, 0)
     asked = start or end or []

@@ -4,12 +4,11 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
 from vectrick._arrays import as_tensor, is_tensor, like, to_host
 from vectrick.data.tables import VertexTable
 
-Array = NDArray[Any]
+Array = Any  # of NumPy or torch
 
 
 class Edges:

@@ -3,12 +3,11 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vectrick._arrays import like, namespace, to_host, zeros
 from vectrick.data.edges import Edges
 
-Array = NDArray[Any]
+Array = Any  # of NumPy or torch
 
 NEW = ("both", "start", "end", "neither")  # which vertices of a test edge no training edge has
 

@@ -55,7 +55,7 @@ class VertexTable:
         """The number of columns."""
         return int(self.features.shape[1])
 
-    def positions(self, vertices: Any, argument: str, only_ids: bool = False) -> Array:
+    def positions(self, vertices: Any, argument: str, only_ids: bool = False) -> Any:
         """Return the rows of the vertices, given as ids; integers are positions where the ids are none.
 
         ``only_ids`` says that also integers are meant as ids.

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from vectrick._arrays import cast, distinct, like, numpy_dtype, to_host, true_places, zeros
@@ -27,7 +26,7 @@ from vectrick.solvers import Solution, check_solver, minimise
 from vectrick.solvers.minimise import check_precision, choose_solver
 from vectrick.solvers.solution import LIMIT
 
-Array = NDArray[Any]
+Array = Any  # of NumPy or torch
 
 _TRIES = 20  # divisions of the vertices to try, where one leaves a part with one label only
 _MAX_ITER = {"newton": 100, "newton-qmr": 100, "newton-direct": 100, "box": 20000}  # 1000 for the others

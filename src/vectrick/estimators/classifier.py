@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
@@ -11,7 +10,7 @@ from vectrick._arrays import cast, distinct, is_tensor, like, to_host
 from vectrick.estimators.base import KronEstimator
 from vectrick.estimators.inputs import as_classes
 
-Array = NDArray[Any]
+Array = Any  # of NumPy or torch
 
 
 class KronClassifier(ClassifierMixin, KronEstimator):

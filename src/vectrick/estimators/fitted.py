@@ -5,7 +5,6 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any
 
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,7 +14,7 @@ from vectrick.data import VertexTable
 from vectrick.estimators.inputs import as_edges
 from vectrick.estimators.predictor import Predictor
 
-Array = NDArray[Any]
+Array = Any  # of NumPy or torch
 
 
 class FittedModel(BaseEstimator):

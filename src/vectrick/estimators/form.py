@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from vectrick._arrays import cast, like
@@ -16,7 +15,7 @@ from vectrick.kernels import FeatureMap
 from vectrick.operators import LowRank, Plan, kron, plan_kron
 from vectrick.solvers import Dual, Primal, Space
 
-Array = NDArray[Any]
+Array = Any  # of NumPy or torch
 
 Maps = tuple[FeatureMap | None, FeatureMap | None]
 
@@ -137,7 +136,7 @@ def _dual_factors(maps: Maps, start: Side, end: Side, dtype: np.dtype[Any]) -> t
 def _cast(values: Any, dtype: np.dtype[Any], side: Side) -> Any:
     """Return kernel values or features where and in the dtype in which to compute, which they have to fit into."""
     if issparse(values) and side.device is not None:  # a device of torch has dense factors only
-        check_memory(f"the table of {side.name} features", *values.shape, side.device)
+        check_memory(f"the table of {side.name} features", values.shape[0], values.shape[1], side.device)
         values = like(values.toarray(), side.used)
     with np.errstate(over="ignore"):
         made = cast(values, dtype)

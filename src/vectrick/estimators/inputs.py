@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import validate_data
 
@@ -22,7 +21,7 @@ from vectrick._arrays import (
 )
 from vectrick.data import Edges, VertexTable
 
-Array = NDArray[Any]
+Array = Any  # of NumPy or torch
 
 
 def as_edges(estimator: Any, X: Any, reset: bool) -> Edges:

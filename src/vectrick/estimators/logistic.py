@@ -3,14 +3,13 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, log_expit
 
 from vectrick._arrays import is_tensor, namespace
 from vectrick.estimators.classifier import KronClassifier
 from vectrick.losses import Logistic, Loss
 
-Array = NDArray[Any]
+Array = Any  # of NumPy or torch
 
 
 class KronLogistic(KronClassifier):

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score, r2_score
 
 from vectrick._arrays import cast, copy_of, distinct, to_host
@@ -19,7 +18,7 @@ from vectrick.solvers import Iterate, Solution
 from vectrick.solvers.solution import CALLBACK, INTERRUPTED
 from vectrick.solvers.space import Space
 
-Array = NDArray[Any]
+Array = Any  # of NumPy or torch
 
 _PAUSE = 0.5  # seconds between reports
 

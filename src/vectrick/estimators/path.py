@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
@@ -25,7 +24,7 @@ from vectrick.solvers.minimise import check_symmetric, choose_solver
 from vectrick.solvers.solution import LIMIT, TOLERANCE, finest
 from vectrick.solvers.space import Dual, Element
 
-Array = NDArray[Any]
+Array = Any  # of NumPy or torch
 
 _MAX_ITER = 100  # of a Krylov path: predictions are best after tens of iterations
 _N_SCORED = 9  # iterations that are scored if nothing is said: each takes a sort for every alpha

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from vectrick._arrays import arange, cast, is_tensor, like, namespace, numpy_dtype, to_host, true_places, zeros
@@ -20,7 +19,7 @@ from vectrick.estimators.side import MatrixMap, Side, SpectralMap, checked_featu
 from vectrick.kernels import CholeskyMap, FeatureMap
 from vectrick.operators import kron
 
-Array = NDArray[Any]
+Array = Any  # of NumPy or torch
 
 _BLOCK_BYTES, _DEVICE_BLOCK_BYTES = 1 << 26, 1 << 28  # of a block of a grid, on a device of torch
 _LONG_ROW = 1 << 15  # pairs of one start vertex that are predicted at once

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vectrick._arrays import to_host
 from vectrick.data import Edges
@@ -12,7 +11,7 @@ from vectrick.estimators.values import KronValues
 from vectrick.losses import Loss, RankRLS
 from vectrick.metrics import concordance_index
 
-Array = NDArray[Any]
+Array = Any  # of NumPy or torch
 
 _GROUPS = (None, "start", "end")
 

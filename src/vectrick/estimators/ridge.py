@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import RegressorMixin, clone
 
 from vectrick._arrays import cast, zeros
@@ -17,7 +16,7 @@ from vectrick.losses import Loss, Squared, WithIntercept
 from vectrick.solvers import Solution, minimise_path, solve_complete
 from vectrick.solvers.solution import EXACT
 
-Array = NDArray[Any]
+Array = Any  # of NumPy or torch
 
 
 class KronRidge(RegressorMixin, KronValues):

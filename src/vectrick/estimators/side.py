@@ -4,7 +4,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cholesky
 from scipy.sparse import issparse
 
@@ -25,7 +24,7 @@ from vectrick.kernels import (
 )
 from vectrick.operators.factors import is_finite
 
-Array = NDArray[Any]
+Array = Any  # of NumPy or torch
 
 _ROUNDING = 1e-8  # relative size of negative eigenvalues and of asymmetry that may come from rounding
 _SHOWN = 5  # vertices named in an error
@@ -101,7 +100,7 @@ class Side:
             kept = values > _ROUNDING * values[-1]
             basis, roots = vectors[:, kept], values[kept] ** 0.5
             return SpectralMap(self, basis * roots, basis / roots) if kept.sum() <= max_rank else None
-        found = pivoted_cholesky(lambda i: K[i], K.diagonal(), tolerance, max_rank)
+        found = pivoted_cholesky(K, K.diagonal(), tolerance, max_rank)
         return None if found is None else MatrixMap(self, *found, tolerance)
 
     def rows(self, features: Any) -> Array:

@@ -2,14 +2,12 @@
 
 from typing import Any
 
-from numpy.typing import NDArray
-
 from vectrick._arrays import distinct
 from vectrick._warnings import warn
 from vectrick.estimators.base import KronEstimator
 from vectrick.estimators.inputs import as_real_labels
 
-Array = NDArray[Any]
+Array = Any  # of NumPy or torch
 
 
 class KronValues(KronEstimator):

@@ -5,14 +5,13 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import hstack, issparse
 from sklearn.base import BaseEstimator
 from sklearn.preprocessing import normalize
 
 from vectrick._arrays import is_tensor, namespace
 
-Array = NDArray[Any]
+Array = Any  # of NumPy or torch
 
 
 class KernelWarning(UserWarning):

@@ -2,12 +2,10 @@
 
 from typing import Any
 
-from numpy.typing import NDArray
-
 from vectrick._arrays import cast, numpy_dtype
 from vectrick.kernels.base import Kernel, dense_products, squared_norms, unit_rows
 
-Array = NDArray[Any]
+Array = Any  # of NumPy or torch
 
 
 class Cosine(Kernel):

@@ -5,14 +5,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.sparse import issparse
 
 from vectrick._arrays import cast, empty, is_tensor, like, namespace, to_host
+from vectrick.backends.torch.products import uses_triton
 from vectrick.kernels.base import Kernel
 
-Array = NDArray[Any]
+Array = Any  # of NumPy or torch
 
 _FLOOR = 1e-13  # a smaller rest of the diagonal is rounding
 _WHOLE = 1 << 14  # vertices whose kernel matrix is made at once
@@ -87,27 +87,25 @@ def feature_map(kernel: Kernel, X: Any, tolerance: float, max_rank: int | None =
     exact = kernel.features(X)
     if exact is not None:
         return ExactMap(kernel, exact)
-    whole = kernel(X, X) if is_tensor(X) and X.shape[0] <= _WHOLE else None  # a GPU makes it faster than its columns
-
-    def column(i: Any) -> Any:
-        return kernel.columns(X, X, i) if whole is None else whole[i]
-
-    found = pivoted_cholesky(column, kernel.diagonal(X), tolerance, max_rank)
+    at_once = is_tensor(X) and X.shape[0] <= _WHOLE  # a GPU makes the whole matrix faster than single columns
+    columns: Any = kernel(X, X) if at_once else lambda i: kernel.columns(X, X, i)
+    found = pivoted_cholesky(columns, kernel.diagonal(X), tolerance, max_rank)
     return None if found is None else CholeskyMap(kernel, X, *found, tolerance)
 
 
 def pivoted_cholesky(
-    column: Callable[[Any], Any], diagonal: Any, tolerance: float, max_rank: int
+    column: Callable[[Any], Any] | Any, diagonal: Any, tolerance: float, max_rank: int
 ) -> tuple[Any, Array] | None:
     """Return L with ``L Lᵀ ≈ K`` and its pivots, or None if the rank passes ``max_rank``.
 
-    It asks for one column of K after the other, never for the whole, and stops when no diagonal entry of ``K - L Lᵀ``
-    is over ``tolerance`` times the largest of K, which bounds every entry. It takes O(m r²) for rank r. (LAPACK's
-    ``pstrf`` does the same, but has to be given the whole matrix.)
+    ``column`` returns columns of K, or is the matrix itself. Of a function it asks for one column after the other,
+    never for the whole, and stops when no diagonal entry of ``K - L Lᵀ`` is over ``tolerance`` times the largest of K,
+    which bounds every entry. It takes O(m r²) for rank r. (LAPACK's ``pstrf`` does the same, but has to be given the
+    whole matrix.)
 
     >>> import numpy as np
     >>> K = np.ones((3, 3)) + np.diag([1.0, 0.0, 0.0])
-    >>> L, pivots = pivoted_cholesky(lambda i: K[:, i], np.diagonal(K), 1e-12, 3)
+    >>> L, pivots = pivoted_cholesky(K, np.diagonal(K), 1e-12, 3)
     >>> L.shape, bool(np.allclose(L @ L.T, K))
     ((3, 2), True)
     """
@@ -117,33 +115,74 @@ def pivoted_cholesky(
     if m == 0:
         return empty((0, 0), rest), np.empty(0, int)
     limit = max(tolerance, _FLOOR) * float(rest.max())
+    steps = _Steps.of(column, rest, max_rank)
     # The factor transposed, so that a new column of L is contiguous; it grows, since most kernels need few columns.
-    rows, pivots, rests = empty((0, m), rest), empty(max_rank + 1, rest, xp.int64), empty(max_rank + 1, rest)
+    rows = empty((0, m), rest)
     at_once = _STEPS if is_tensor(rest) else 1  # to ask a GPU what it has found takes longer than some steps too many
     for k in range(max_rank + 1):
-        pivot = xp.argmax(rest).reshape(1)  # as an array: to index with a number, a GPU would have to be asked for it
-        largest = rest[pivot]
-        pivots[k : k + 1], rests[k : k + 1] = pivot, largest
-        if k % at_once == 0 or k == max_rank:
-            rank = _first_below(rests[: k + 1], limit)
-            if rank <= k:
-                return _lower(rows[:rank], pivots[:rank])
-        if k == max_rank:
-            return None
-        if k == len(rows):
+        if k == len(rows) and k < max_rank:
             rows = xp.concatenate([rows, empty((min(max(_STEPS, k), max_rank - k), m), rest)])
-        row = column(pivot).reshape(m)
+        if k % at_once == 0 or k == max_rank:
+            rank = _first_below(steps.rests_before(k), limit)
+            if rank <= k:
+                return _lower(rows[:rank], steps.pivots[:rank])
+        if k < max_rank:
+            steps.step(rows, k)
+    return None
+
+
+class _Steps:
+    """The steps of pivoted Cholesky: each writes one row of the transposed factor."""
+
+    def __init__(self, column: Callable[[Any], Any], rest: Any, max_rank: int) -> None:
+        self.column, self.rest = column, rest
+        self.pivots = empty(max_rank, rest, namespace(rest).int64)
+        self.rests = empty(max_rank, rest)  # the largest rest before each step
+
+    @staticmethod
+    def of(column: Any, rest: Any, max_rank: int) -> "_Steps":
+        """Return the steps that suit where the matrix lives."""
+        if callable(column):
+            return _Steps(column, rest, max_rank)
+        if is_tensor(rest) and uses_triton(rest):
+            return _FusedSteps(column, rest, max_rank)
+        return _Steps(lambda i: column[i], rest, max_rank)
+
+    def rests_before(self, k: int) -> Array:
+        """Return the largest rest before each of the first k steps, and now."""
+        return np.append(to_host(self.rests[:k]), float(self.rest.max()))
+
+    def step(self, rows: Any, k: int) -> None:
+        """Write row k."""
+        pivot = namespace(rows).argmax(self.rest).reshape(1)  # an array: to have it as a number, a GPU has to be asked
+        largest = self.rest[pivot]
+        self.pivots[k : k + 1], self.rests[k : k + 1] = pivot, largest
+        row = self.column(pivot).reshape(-1)
         if k:
             row = row - (rows[:k][:, pivot].T @ rows[:k])[0]
         row = row / largest**0.5
-        rest -= row * row
+        self.rest -= row * row
         rows[k] = row
-    raise AssertionError("unreachable: the last step returns")
 
 
-def _first_below(rests: Any, limit: float) -> int:
+class _FusedSteps(_Steps):
+    """The same on a GPU, where a step is one launch in place of fifteen."""
+
+    def __init__(self, K: Any, rest: Any, max_rank: int) -> None:
+        from vectrick.backends.torch.kernels import CholeskySteps
+
+        super().__init__(lambda i: K[i], rest, max_rank)
+        self._steps = CholeskySteps(K.contiguous(), self.rest, self.pivots, self.rests)
+
+    def step(self, rows: Any, k: int) -> None:
+        """Write row k."""
+        with namespace(rows).cuda.device(rows.device):
+            self._steps.step(rows, k)
+
+
+def _first_below(rests: Array, limit: float) -> int:
     """Return how many steps were needed until no rest was over the limit; more than there are if one still is."""
-    over = to_host(rests > limit)
+    over = rests > limit
     return len(over) + 1 if over.all() else int(np.argmin(over))
 
 

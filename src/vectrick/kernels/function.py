@@ -4,12 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vectrick._arrays import like, to_host
 from vectrick.kernels.base import Kernel
 
-Array = NDArray[Any]
+Array = Any  # of NumPy or torch
 
 
 class Function(Kernel):

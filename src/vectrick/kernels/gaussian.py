@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import rbf_kernel
@@ -11,7 +10,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from vectrick._arrays import is_tensor, zeros
 from vectrick.kernels.base import Kernel, ones, settle_gamma, squared_norms
 
-Array = NDArray[Any]
+Array = Any  # of NumPy or torch
 
 # Up to so many features, differences are faster than a matrix product, and free of cancellation.
 _VERY_FEW, _FEW = 3, 16

@@ -2,11 +2,7 @@
 
 from typing import Any
 
-from numpy.typing import NDArray
-
 from vectrick.kernels.base import Kernel, dense_products, squared_norms
-
-Array = NDArray[Any]
 
 
 class Linear(Kernel):
@@ -20,7 +16,7 @@ class Linear(Kernel):
     def _matrix(self, X: Any, Y: Any) -> Any:
         return dense_products(X, Y)
 
-    def diagonal(self, X: Any) -> Array:
+    def diagonal(self, X: Any) -> Any:
         """Return the squared lengths."""
         return squared_norms(X)
 

@@ -3,13 +3,12 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.metrics.pairwise import polynomial_kernel
 
 from vectrick._arrays import is_tensor
 from vectrick.kernels.base import Kernel, settle_gamma, squared_norms
 
-Array = NDArray[Any]
+Array = Any  # of NumPy or torch
 
 
 class Polynomial(Kernel):

@@ -3,13 +3,12 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from vectrick._arrays import like, to_host
 from vectrick.kernels.base import Kernel
 
-Array = NDArray[Any]
+Array = Any  # of NumPy or torch
 
 
 class Precomputed(Kernel):

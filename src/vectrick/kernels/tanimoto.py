@@ -2,12 +2,10 @@
 
 from typing import Any
 
-from numpy.typing import NDArray
-
 from vectrick._arrays import namespace
 from vectrick.kernels.base import Kernel, dense_products, ones, squared_norms
 
-Array = NDArray[Any]
+Array = Any  # of NumPy or torch
 
 
 class Tanimoto(Kernel):

@@ -47,7 +47,7 @@ def make_fold(name: str, pairs: Pairs, new: str, train: Array, test: Array, stri
 
 def divide_evenly(vertices: Array, size: int, n_parts: int, rng: np.random.Generator, positive: Array | None) -> Array:
     """Return the part of each vertex, in parts of nearly equal size; see `divide_vertices`."""
-    return divide_vertices(vertices, size, even_sizes(len(np.unique(vertices)), n_parts), rng, positive)
+    return np.asarray(divide_vertices(vertices, size, even_sizes(len(np.unique(vertices)), n_parts), rng, positive))
 
 
 def divide_edges(n_edges: int, sizes: Array, rng: np.random.Generator, positive: Array | None) -> Array:

@@ -5,14 +5,13 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 from scipy.sparse.linalg import LinearOperator
 
 from vectrick._arrays import as_tensor, empty, is_tensor, like, numpy_dtype, to_host
 from vectrick.operators.factors import as_array
 
-Array = NDArray[Any]
+Array = Any  # of NumPy or torch
 
 
 class Operator(LinearOperator):

@@ -29,6 +29,11 @@ class DeviceStep(Step):
         found: Blocks = self.problem.shared(key, lambda: Blocks.of(row, column, n_rows, n_columns))
         return found
 
+    def _in_order(self, vertices: Tensor) -> bool:
+        """Whether the edges are ordered by these vertices, so that nothing has to be sorted."""
+        found: bool = self.problem.shared(("order", id(vertices)), lambda: Blocks.in_order(vertices))
+        return found
+
     def _bytes(self, n_rows: int, n_cols: int) -> int:
         return n_rows * n_cols * self.size
 
@@ -172,10 +177,10 @@ class SparseColumns(DeviceStep):
 
     def allocations(self) -> list[Allocation]:
         """Return the sorted edges, the values in that order, and the result."""
-        n_edges = len(self.kept)
+        n_edges = 0 if self._in_order(self.kept) else len(self.kept)  # that have to be sorted
         return [
             Allocation(f"copy of {self.E.name}", self.E.copy_bytes(contiguous=True)),
-            Allocation("sorted column edges", 8 * n_edges, f"blocks {id(self.kept)} {id(self.contracted)}"),
+            Allocation("sorted column edges", 12 * n_edges, f"blocks {id(self.kept)} {id(self.contracted)}"),
             Allocation("sorting of the column edges", 40 * n_edges, passing=True),
             Allocation("values in sorted order", n_edges * self.size, "values"),
             Allocation("intermediate matrix", self._bytes(self.n_kept, self.E.shape[1]), "middle"),
@@ -214,7 +219,8 @@ class SampledRows(DeviceStep):
 
     def allocations(self) -> list[Allocation]:
         """Return the sorted edges, the products in that order, and the matrix with contiguous rows."""
-        n_edges = len(self.held)
+        sorted_already = self._in_order(self.held) or self._in_order(self.tile)
+        n_edges = 0 if sorted_already else len(self.held)  # that have to be sorted
         return [
             Allocation(f"copy of {self.A.name}", self.A.copy_bytes(contiguous=True)),
             Allocation("sorted row edges", 12 * n_edges),
@@ -225,7 +231,7 @@ class SampledRows(DeviceStep):
 
     def prepare(self) -> None:
         """Sort the row edges, by either of their vertices: a dot product has two sides."""
-        self.swapped = not Blocks.in_order(self.held) and Blocks.in_order(self.tile)
+        self.swapped = not self._in_order(self.held) and self._in_order(self.tile)
         if self.swapped:
             self.blocks = self._blocks(self.tile, self.held, self.n_tile, self.A.shape[0])
         else:
@@ -236,10 +242,11 @@ class SampledRows(DeviceStep):
         """Return the result in the order of the edges."""
         if x.stride(1) != 1:
             x = space.get("turned", tuple(x.shape), x).copy_(x)
-        pair = (self.A.array(contiguous=True), x)
+        A = self.A.array(contiguous=True)
         position = self.blocks.position
         found = target if position is None else space.get("products", (len(target),), x)
-        products.sampled_product(*(pair[::-1] if self.swapped else pair), self.blocks, found)
+        left, right = (x, A) if self.swapped else (A, x)
+        products.sampled_product(left, right, self.blocks, found)
         return target if position is None else products.taken(found, position, target)
 
 

@@ -3,12 +3,12 @@
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 from scipy.sparse import csr_array, issparse
 
 from vectrick._arrays import as_tensor, cast, is_tensor, namespace, numpy_dtype, to_host
 
-Array = NDArray[Any]
+Array = Any  # of NumPy or torch
 
 
 class LowRank:

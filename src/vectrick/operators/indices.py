@@ -3,12 +3,11 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vectrick._arrays import arange, as_tensor, is_tensor, namespace, numpy_dtype, true_places, zeros
 from vectrick.operators.factors import as_array
 
-Array = NDArray[Any]
+Array = Any  # of NumPy or torch
 Pair = tuple[Array, Array]
 
 _LARGEST = 2**31 - 1  # vertices; the kernels keep vertex numbers in 32 bits

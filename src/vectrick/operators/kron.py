@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vectrick._arrays import as_tensor, empty, to_host
 from vectrick.backends.memory import Workspace, format_bytes
@@ -19,7 +18,7 @@ from vectrick.operators.paths import Path, mirrored
 from vectrick.operators.plan import Plan, can_take, check_path, choose, memory_limit, zero_plan
 from vectrick.operators.problem import Problem
 
-Array = NDArray[Any]
+Array = Any  # of NumPy or torch
 
 _VECTORS_AT_ONCE = 8  # of a block; as many doubles as a cache line holds
 

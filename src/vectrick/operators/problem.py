@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from vectrick._arrays import cast, is_tensor, torch_dtype
@@ -13,7 +12,7 @@ from vectrick.backends.torch.layout import padded
 from vectrick.operators.factors import Factor, LowRank, is_finite, take
 from vectrick.operators.indices import Pair, cut, is_same, renumber, used_vertices
 
-Array = NDArray[Any]
+Array = Any  # of NumPy or torch
 Name = Literal["M", "N"]
 
 # Leaving out vertices without edges costs a copy of the factor and saves a share of every product.

@@ -49,7 +49,7 @@ class Step(ABC):
         self.prepare()
 
     @abstractmethod
-    def run(self, x: Array, space: Workspace, target: Array) -> Array:
+    def run(self, x: Any, space: Any, target: Any) -> Any:
         """Return the next vector or matrix; only the last step writes to ``target``."""
 
 
@@ -215,8 +215,8 @@ class Multiply(Step):
         """Return the product; as a buffer of tiles if so asked."""
         buffer = space.get(self.slot, self.n_items, x.dtype)
         out = buffer.reshape(self.shape) if self.tiles is None else self.tiles.rows(buffer)[:, : self.shape[1]]
-        pair = (self.A.array(), x) if self.left else (x, self.A.array())
-        products.dense_product(*pair, out, self.problem.n_threads)
+        left, right = (self.A.array(), x) if self.left else (x, self.A.array())
+        products.dense_product(left, right, out, self.problem.n_threads)
         if self.tiles is None:
             return out
         self.tiles.rows(buffer)[:, self.shape[1] :] = 0

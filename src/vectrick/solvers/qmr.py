@@ -81,4 +81,5 @@ def quasi_minimal_residuals(
 
 
 def _norm(v: Array) -> float:
-    return float(v @ v) ** 0.5
+    size: float = float(v @ v) ** 0.5
+    return size
