@@ -65,8 +65,14 @@ def choose_form(
         features = kron(E, S, n_threads=n_threads, max_memory=_share(start.device))[graph.pair, :]
         _ = features.T.plan  # sorted now, before there are vectors beside it
         return Form("primal", Primal(features), features.plan, reason + _thin(maps), graph, start, end, both)
-    A = kron(*_dual_factors(maps, start, end, dtype), n_threads=n_threads)[graph.pair, graph.pair]
+    where = _backend(start.device)
+    A = kron(*_dual_factors(maps, start, end, dtype), n_threads=n_threads, **where)[graph.pair, graph.pair]
     return Form("dual", Dual(A), A.plan, reason + _thin(maps), graph, start, end, None)
+
+
+def _backend(device: Any) -> dict[str, Any]:
+    """Return where operators compute, also where a factor had to stay on the host."""
+    return {} if device is None else {"backend": "torch", "device": device}
 
 
 def _share(device: Any) -> int | None:
@@ -95,6 +101,8 @@ def _compare(
     except MemoryError:
         return True, "the kernel matrices do not fit into memory"
     edges, everything = graph.pair, slice(None)
+    if start.device is not None and any(isinstance(factor, np.ndarray) for factor in factors):
+        return True, f"the kernel matrices do not fit on {start.device}"
     dual = plan_kron(*factors, edges, edges, n_threads=n_threads).seconds
     primal = plan_kron(E, S, edges, everything, n_threads=n_threads).seconds
     primal += plan_kron(E.T, S.T, everything, edges, n_threads=n_threads).seconds

@@ -84,8 +84,21 @@ class Side:
     def matrix(self) -> Array:
         """The kernel matrix of the training vertices, made positive semi-definite where it is not."""
         m = self.vertices.shape[0]
+        if self.device is not None and 8 * m * m > free_memory(self.device) // 3:
+            return self._matrix_on_host(m)
         check_memory(f"the {self.name} kernel matrix", m, m, self.device)
         K = like(self.kernel(self.vertices, self.vertices), self.used, np.float64)
+        check_finite(K, f"{self.name}_kernel")
+        return K if self.kernel.is_psd else self._repaired(K)
+
+    def _matrix_on_host(self, m: int) -> Array:
+        """Return the kernel matrix on the host, made on the device block by block: products take it over in blocks."""
+        check_memory(f"the {self.name} kernel matrix", m, m)
+        K = np.empty((m, m))
+        height = max(1, free_memory(self.device) // (32 * m))
+        for top in range(0, m, height):
+            some = self.vertices[top : top + height]
+            K[top : top + height] = to_host(self.kernel(some, self.vertices))
         check_finite(K, f"{self.name}_kernel")
         return K if self.kernel.is_psd else self._repaired(K)
 

@@ -118,6 +118,12 @@ def dtype_of(factor: Any) -> np.dtype[Any]:
     return factor.dtype if isinstance(factor, LowRank) else numpy_dtype(factor)
 
 
+def n_bytes(factor: Any, dtype: Any) -> int:
+    """Return the bytes of a factor on a device of torch, where a sparse one is dense."""
+    sides = [factor.A, factor.B] if isinstance(factor, LowRank) else [factor]
+    return int(sum(int(side.shape[0]) * int(side.shape[1]) for side in sides) * np.dtype(dtype).itemsize)
+
+
 def in_dtype(factor: Factor, dtype: Any) -> Any:
     """Return a factor in another dtype."""
     return factor.astype(dtype) if isinstance(factor, LowRank) else cast(factor, dtype)

@@ -12,7 +12,18 @@ from vectrick._arrays import as_tensor, empty, to_host
 from vectrick.backends.memory import Workspace, format_bytes
 from vectrick.backends.threads import count_threads
 from vectrick.operators.base import Operator, as_mask
-from vectrick.operators.factors import Factor, as_factor, describe, device_of, dtype_of, in_dtype, on_device, transpose
+from vectrick.operators.blocks import Blocks, divide, rows_of
+from vectrick.operators.factors import (
+    Factor,
+    as_factor,
+    describe,
+    device_of,
+    dtype_of,
+    in_dtype,
+    n_bytes,
+    on_device,
+    transpose,
+)
 from vectrick.operators.indices import Pair, as_pair, cut, is_same, pair_on
 from vectrick.operators.paths import Path, mirrored
 from vectrick.operators.plan import Plan, can_take, check_path, choose, memory_limit, zero_plan
@@ -83,7 +94,8 @@ def kron(
     factors = as_factor(M, "M"), as_factor(N, "N")
     place = _device(factors, backend, device)
     options = Options(path, n_threads, max_memory, once=once, device=place, fast=fast)
-    return KronOperator(*_placed(factors, place), None, None, options)
+    limit = 0 if place is None else memory_limit(max_memory, place)
+    return KronOperator(*_placed(factors, place, limit), None, None, options)
 
 
 def _device(factors: tuple[Factor, Factor], backend: str | None, device: Any) -> Any:
@@ -101,12 +113,18 @@ def _device(factors: tuple[Factor, Factor], backend: str | None, device: Any) ->
     return settle_device("torch" if backend is None else backend, device, at)
 
 
-def _placed(factors: tuple[Factor, Factor], device: Any) -> tuple[Any, Any]:
-    """Return the factors where the product is made, in its dtype."""
+def _placed(factors: tuple[Factor, Factor], device: Any, limit: int) -> tuple[Any, Any]:
+    """Return the factors where the product is made, in its dtype; one that is too large for it stays on the host."""
     if device is None:
         return to_host(factors[0]), to_host(factors[1])
     dtype = np.result_type(*(dtype_of(factor) for factor in factors))
-    return on_device(factors[0], device, dtype), on_device(factors[1], device, dtype)
+    sizes = [0 if device_of(factor) is not None else n_bytes(factor, dtype) for factor in factors]
+    room = limit - sum(sizes)
+    # What leaves no room for anything else stays on the host, the largest first, and goes over row by row.
+    stay = [sizes[i] > 0 and room < 0 and sizes[i] == max(sizes) for i in range(2)]
+    return tuple(  # type: ignore[return-value]
+        factor if wait else on_device(factor, device, dtype) for factor, wait in zip(factors, stay, strict=True)
+    )
 
 
 def plan_kron(M: Any, N: Any, rows: Any, cols: Any, *, n_threads: int | None = None) -> Plan:
@@ -161,6 +179,7 @@ class KronOperator(Operator):
         self._problem: Problem | None = None
         self._path: Path | None = None
         self._plan: Plan | None = None
+        self._blocks: Blocks | None = None  # of rows, where the whole does not fit on a device
         self._spaces: deque[Any] = deque()
         self._transpose_made: KronOperator | None = None
         self._origin: weakref.ref[KronOperator] | None = None  # the operator that this one is the transpose of
@@ -212,6 +231,10 @@ class KronOperator(Operator):
         if (row_mask is not None and self.rows is None) or (col_mask is not None and self.cols is None):
             raise TypeError("only rows and columns that are edges can be restricted; index the operator first")
         self._prepare()
+        if self._blocks is not None:
+            some = KronOperator(self.M, self.N, cut(self.rows, row_mask), cut(self.cols, col_mask), self._options)
+            some._prepare()
+            return some
         assert self._problem is not None
         if self._problem.not_finite:  # what keeps NaN and infinity away depends on the vertices that occur
             whole = KronOperator(self.M, self.N, None, None, self._options)
@@ -245,6 +268,9 @@ class KronOperator(Operator):
 
     def _build(self, parent: "KronOperator | None", rows: Array | None, cols: Array | None) -> None:
         path, max_memory = self._options.path, self._options.max_memory
+        if self.device is not None and any(device_of(factor) is None for factor in (self.M, self.N)):
+            self._divide(memory_limit(max_memory, self.device), None)  # a factor that stays on the host
+            return
         if self._problem is None:
             threads = count_threads(self._options.n_threads)
             place = (self.device, self._options.fast)
@@ -260,13 +286,44 @@ class KronOperator(Operator):
         ready = parent._path if parent is not None else None
         if not self._options.must and path != "auto" and not can_take(self._problem, path):
             path = "auto"
-        chosen, plan = choose(self._problem, path, limit, self._title(), keep=ready.name if ready else None)
+        try:
+            chosen, plan = choose(self._problem, path, limit, self._title(), keep=ready.name if ready else None)
+        except MemoryError as error:
+            if self.device is None or self._options.path != "auto":
+                raise
+            self._divide(limit, error)
+            return
         for number, step in enumerate(chosen.steps):
             if ready is not None and ready.name == chosen.name:
                 step.adopt(ready.steps[number], rows, cols)
             else:
                 step.prepare()
         self._path, self._plan = chosen, plan
+
+    def _divide(self, limit: int, error: MemoryError | None) -> None:
+        """Divide the rows into blocks that fit on the device, each to be built when its turn comes."""
+
+        def plan_of(M: Factor, N: Factor, rows: Pair | None) -> Plan:
+            M, N = on_device(M, self.device, self.dtype), on_device(N, self.device, self.dtype)
+            threads = count_threads(self._options.n_threads)
+            problem = Problem.of(M, N, rows, self.cols, self.dtype, threads, self.device, self._options.fast)
+            if problem.is_zero:
+                return zero_plan(problem, limit, self._title())
+            return choose(problem, "auto", limit, self._title())[1]
+
+        self._problem = None
+        self._blocks = divide(self.M, self.N, self.rows, plan_of, error)
+        self._plan = self._blocks.plan
+
+    def _run_blocks(self, block: Array, out: Array) -> None:
+        assert self._blocks is not None
+        for part in self._blocks.parts:
+            M, N = (
+                on_device(rows_of(factor, rows), self.device, self.dtype)
+                for factor, rows in ((self.M, part.of_m), (self.N, part.of_n))
+            )
+            some = KronOperator(M, N, part.rows, self.cols, self._options)
+            out[part.places] = some._product(block)
 
     def _check_memory(self, n_vectors: int) -> None:
         plan = self.plan
@@ -290,8 +347,11 @@ class KronOperator(Operator):
 
     def _multiply(self, block: Array, out: Array) -> None:
         self._prepare()
+        if self._blocks is not None:
+            self._run_blocks(block, out)
+            return
         if self._path is None:
-            out.fill(0)
+            out[:] = 0
             return
         try:
             space = self._spaces.pop()

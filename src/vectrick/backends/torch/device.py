@@ -1,5 +1,6 @@
 """Which device of torch to compute on, what it has free, and arithmetic that is what it says."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -15,7 +16,7 @@ _MISSING = (
 
 def load_torch() -> Any:
     """Return the module torch, or say how to get it."""
-    if find_spec("torch") is None:
+    if "torch" not in sys.modules and find_spec("torch") is None:
         raise ImportError(_MISSING)
     import torch
 

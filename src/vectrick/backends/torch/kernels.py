@@ -79,7 +79,7 @@ def _sampled(  # type: ignore[no-untyped-def]
         tl.store(out + edge, found, mask=here)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["k"])
 def _cholesky_step(  # type: ignore[no-untyped-def]
     K, rows, rest, best, place, next_best, next_place, pivots, rests, m, k, n_blocks,
     BLOCK: tl.constexpr, MANY: tl.constexpr, DEPTH: tl.constexpr,
@@ -101,7 +101,7 @@ def _cholesky_step(  # type: ignore[no-untyped-def]
         before = tl.load(begin[:, None] + cols[None, :], mask=here[:, None] & inside[None, :], other=0)
         row -= tl.sum(share[:, None] * before, axis=0)
     row = row / tl.sqrt(largest)
-    tl.store(rows + k.to(tl.int64) * m + cols, row, mask=inside)
+    tl.store(rows + tl.cast(k, tl.int64) * m + cols, row, mask=inside)
     left = tl.load(rest + cols, mask=inside, other=-1.0) - row * row
     tl.store(rest + cols, left, mask=inside)
     left = tl.where(inside, left, -1.0)

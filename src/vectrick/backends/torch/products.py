@@ -1,5 +1,6 @@
 """The products of the generalized vec trick on tensors: by Triton on a GPU, by plain torch elsewhere."""
 
+from contextlib import nullcontext
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
@@ -16,6 +17,12 @@ _CHUNK = 1 << 23  # entries that are gathered at once, without Triton
 def has_triton() -> bool:
     """Whether Triton is installed."""
     return find_spec("triton") is not None
+
+
+def _here(x: Tensor) -> Any:
+    """Make the device of a tensor the one that Triton launches on, where it is not."""
+    cuda = load_torch().cuda
+    return nullcontext() if x.device.index == cuda.current_device() else cuda.device(x.device)
 
 
 def uses_triton(x: Tensor) -> bool:
@@ -42,7 +49,7 @@ def scatter(x: Tensor, how: Scattering, grid: Tensor) -> None:
     if uses_triton(x):
         from vectrick.backends.torch import kernels
 
-        with load_torch().cuda.device(x.device):
+        with _here(x):
             kernels.scatter(x, order, how.index, grid)
         return
     grid.index_copy_(0, how.index.long(), x if order is None else x[order])
@@ -53,7 +60,7 @@ def gather(grid: Tensor, index: Tensor, out: Tensor) -> None:
     if uses_triton(grid):
         from vectrick.backends.torch import kernels
 
-        with load_torch().cuda.device(grid.device):
+        with _here(grid):
             kernels.gather(grid, index, out)
         return
     load_torch().index_select(grid, 0, index, out=out)
@@ -79,7 +86,7 @@ def sparse_product(E: Tensor, values: Tensor, blocks: Blocks, out: Tensor) -> No
 
     if blocks.some_empty:
         out.zero_()
-    with torch.cuda.device(E.device):
+    with _here(E):
         if blocks.shared is None:
             kernels.sparse_product(E, values, blocks, None, out, None)
             return
@@ -97,7 +104,7 @@ def sampled_product(A: Tensor, B: Tensor, blocks: Blocks, out: Tensor) -> None:
     if uses_triton(A):
         from vectrick.backends.torch import kernels
 
-        with torch.cuda.device(A.device):
+        with _here(A):
             kernels.sampled_product(A, B, blocks, out)
         return
     rows = blocks.row.long().repeat_interleave(blocks.start[1:] - blocks.start[:-1])
