@@ -1,9 +1,7 @@
 """Every estimator keeps the contract with torch, on the CPU, and agrees with the CPU's own backend."""
 
-import numpy as np
 import pytest
 
-import vectrick as vt
 from tests.estimators import test_contract as contract
 
 torch = pytest.importorskip("torch", reason="torch is not installed: the torch backend was left out")

@@ -17,6 +17,7 @@ class Kron(OperatorContract):
     dtypes = (np.float64, np.float64)
     edges = (90, 130)
     path = "auto"
+    where = {}  # noqa: RUF012 - the backend, and the device
 
     def make(self, rng):
         a, b, c, d = self.shapes
@@ -24,7 +25,7 @@ class Kron(OperatorContract):
         N = make_factor(rng, c, d, self.kinds[1], self.dtypes[1])
         rows = None if self.edges[0] is None else make_edges(rng, self.edges[0], a, c)
         cols = None if self.edges[1] is None else make_edges(rng, self.edges[1], b, d)
-        return vt.kron(M, N, path=self.path)[index(rows), index(cols)], kron_matrix(M, N, rows, cols)
+        return vt.kron(M, N, path=self.path, **self.where)[index(rows), index(cols)], kron_matrix(M, N, rows, cols)
 
 
 class TestAuto(Kron):
@@ -130,7 +131,7 @@ class TestMoreVerticesThanTheBlocks(Kron):
         M, N = rng.standard_normal((a, b)), rng.standard_normal((c, d))
         rows, cols = make_edges(rng, self.edges[0], a, c), make_edges(rng, self.edges[1], b, d)
         matrix = M[np.ix_(rows[0], cols[0])] * N[np.ix_(rows[1], cols[1])]
-        return vt.kron(M, N, path=self.path)[rows, cols], matrix
+        return vt.kron(M, N, path=self.path, **self.where)[rows, cols], matrix
 
 
 class TestResultsThatPassTheCache(TestMoreVerticesThanTheBlocks):
