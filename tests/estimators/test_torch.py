@@ -1,7 +1,11 @@
 """Every estimator keeps the contract with torch, on the CPU, and agrees with the CPU's own backend."""
 
+import warnings
+
+import numpy as np
 import pytest
 
+import vectrick as vt
 from tests.estimators import test_contract as contract
 
 torch = pytest.importorskip("torch", reason="torch is not installed: the torch backend was left out")
@@ -48,3 +52,289 @@ class TestRanker(WithTorch, contract.TestRanker):
 
 class TestRankerWithin(WithTorch, contract.TestRankerWithin):
     pass
+
+
+KINDS = [
+    (vt.KronRidge, {"solver": "cg"}),
+    (vt.KronRidge, {"solver": "minres"}),
+    (vt.KronRidge, {"solver": "qmr"}),
+    (vt.KronRidge, {"solver": "eigen"}),
+    (vt.KronRidge, {"solver": "cg", "fit_intercept": True}),
+    (vt.KronSVM, {"solver": "newton"}),
+    (vt.KronSVM, {"solver": "newton-qmr", "step": 1.0, "inner_iter": 10}),
+    (vt.KronSVM, {"solver": "newton-direct"}),
+    (vt.KronLogistic, {"solver": "newton", "fit_intercept": True}),
+    (vt.KronLogistic, {"solver": "lbfgs"}),
+    (vt.KronRanker, {"groups": "start", "solver": "cg"}),
+    (vt.KronRanker, {"solver": "cg"}),
+]
+
+
+def some_data(m=40, seed=0):
+    return vt.datasets.make_checkerboard(m, m - 5, density=0.4, random_state=seed)
+
+
+@pytest.mark.filterwarnings("ignore:solver")  # a few iterations, to compare them one by one
+@pytest.mark.parametrize(("kind", "parameters"), KINDS)
+@pytest.mark.parametrize("form", ["dual", "primal"])
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-10), ("float32", 1e-4)])
+def test_the_same_iterations_as_on_the_cpu(kind, parameters, form, dtype, tolerance):
+    if parameters.get("solver") == "eigen":
+        if form == "primal":
+            pytest.skip("the closed form is a dual one")
+        X = vt.Edges.grid(*(np.random.default_rng(i).standard_normal((12, 3)) for i in range(2)))
+        y = np.random.default_rng(0).standard_normal(len(X))
+    else:
+        X, y = some_data()
+    given = {"alpha": 0.5, "form": form, "dtype": dtype, "max_iter": 4, **parameters}
+    kernels = vt.Gaussian(0.5), vt.Gaussian(0.5) + vt.Constant(0.1)
+    one = kind(*kernels, **given).fit(X, y)
+    other = kind(*kernels, **given, backend="torch", device="cpu").fit(X, y)
+    expected = one.predict_grid(X.start_table, X.end_table)
+    found = other.predict_grid(X.start_table, X.end_table)
+    if parameters.get("solver") == "newton-direct":
+        tolerance *= 10  # it solves exactly what float32 has rounded
+    assert np.abs(found - expected).max() <= tolerance * np.abs(expected).max()
+    if (dtype, parameters.get("solver")) == ("float32", "newton-direct"):
+        return  # whether the second step still lowers the risk is a matter of rounding
+    assert one.n_iter_ == other.n_iter_
+    np.testing.assert_allclose(other.history_["risk"], one.history_["risk"], rtol=max(tolerance, 1e-9))
+
+
+@pytest.mark.parametrize("form", ["dual", "primal"])
+def test_the_hinge_loss_has_the_same_minimum(form):
+    X, y = some_data()
+    given = {"loss": "hinge", "form": form, "tol": 1e-10}
+    one = vt.KronSVM("gaussian", "gaussian", **given).fit(X, y)
+    other = vt.KronSVM("gaussian", "gaussian", **given, backend="torch", device="cpu").fit(X, y)
+    np.testing.assert_allclose(other.decision_function(X), one.decision_function(X), atol=1e-5)
+
+
+def test_small_problems_are_solved_exactly_in_mixed_precision_too():
+    X, y = some_data(20)
+    model = vt.KronSVM("gaussian", "gaussian", precision="mixed").fit(X, y)
+    assert model.solution_.n_corrections == 0
+    assert model.solution_.converged
+
+
+@pytest.mark.parametrize("form", ["dual", "primal"])
+def test_tensors_in_tensors_out(form):
+    X, y = some_data()
+    arrays = vt.KronSVM("gaussian", "gaussian", form=form, backend="torch", device="cpu").fit(X, y)
+    there = vt.Edges(*(torch.as_tensor(v) for v in (X.start, X.end, X.start_table.features, X.end_table.features)))
+    model = vt.KronSVM("gaussian", "gaussian", form=form, backend="torch").fit(there, torch.as_tensor(y))
+    names = ("dual_coef_", "support_") if form == "dual" else ("coef_", "support_")
+    for name in names:
+        assert isinstance(getattr(arrays, name), np.ndarray)
+        assert torch.is_tensor(getattr(model, name))
+        np.testing.assert_allclose(getattr(model, name), getattr(arrays, name), atol=1e-12)
+    for method in ("decision_function", "predict"):
+        assert isinstance(getattr(model, method)(X), np.ndarray)
+        assert torch.is_tensor(getattr(model, method)(there))
+        np.testing.assert_allclose(getattr(model, method)(there), getattr(arrays, method)(X), atol=1e-10)
+    tables = there.start_table.features, there.end_table.features
+    assert torch.is_tensor(model.predict_grid(*tables))
+    which, best = model.top_k(*tables, 3)
+    assert torch.is_tensor(which)
+    expected = arrays.top_k(X.start_table.features, X.end_table.features, 3)
+    np.testing.assert_array_equal(which, expected[0])
+    np.testing.assert_allclose(best, expected[1], atol=1e-10)
+    assert all(torch.is_tensor(block) for _, _, block in model.iter_grid(*tables))
+
+
+def test_top_k_keeps_the_order_of_ties_across_blocks(monkeypatch):
+    monkeypatch.setattr("vectrick.estimators.predictor._DEVICE_BLOCK_BYTES", 8 * 64)
+    X = vt.Edges.grid(np.eye(3), np.eye(30))
+    y = np.tile(np.repeat([1.0, 0.0, 1.0], 10), 3)
+    model = vt.KronRidge(alpha=1e-3, backend="torch", device="cpu").fit(X, y)
+    which, _ = model.top_k(np.eye(3), np.eye(30), 12)
+    same, _ = vt.KronRidge(alpha=1e-3).fit(X, y).top_k(np.eye(3), np.eye(30), 12)
+    assert sorted(which[0]) == sorted(same[0])
+
+
+@pytest.mark.parametrize("kind", [vt.KronRidge, vt.KronSVM, vt.KronLogistic])
+@pytest.mark.parametrize("form", ["dual", "primal"])
+@pytest.mark.parametrize("backend", ["cpu", "torch"])
+def test_mixed_precision_reaches_the_tolerance_of_float64(kind, form, backend):
+    X, y = some_data(60)
+    given = {"alpha": 0.1, "form": form, "tol": 1e-9, "solver": "newton"}
+    full = kind("gaussian", "gaussian", **given).fit(X, y)
+    mixed = kind("gaussian", "gaussian", precision="mixed", backend=backend, **given).fit(X, y)
+    assert mixed.solution_.converged
+    assert mixed.solution_.residuals[-1] <= 1e-8
+    assert mixed.solution_.n_corrections >= 2
+    assert mixed.history_["corrections"][-1] == mixed.solution_.n_corrections
+    expected = full.predict_grid(X.start_table, X.end_table)
+    found = mixed.predict_grid(X.start_table, X.end_table)
+    assert np.abs(found - expected).max() <= 1e-6 * np.abs(expected).max()
+
+
+def test_mixed_precision_has_results_of_float64_for_tables_of_float32():
+    X, y = some_data()
+    single = vt.Edges(X.start, X.end, *(table.features.astype(np.float32) for table in (X.start_table, X.end_table)))
+    model = vt.KronRidge("gaussian", "gaussian", precision="mixed", backend="torch", device="cpu").fit(single, y)
+    assert model.predict(single).dtype == np.float64
+
+
+def test_mixed_precision_says_where_it_cannot_go_on():
+    X, y = some_data(80)
+    kernels = vt.Gaussian(1e-3), vt.Gaussian(1e-3)  # smooth: far too ill-conditioned for float32
+    model = vt.KronRidge(*kernels, alpha=1e-9, form="dual", precision="mixed", tol=1e-9, solver="cg", max_iter=200)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model.fit(X, y)
+    assert any("precision is 'mixed', but after" in str(one.message) for one in told)
+    assert all("Use precision='full'" in str(one.message) for one in told if "mixed" in str(one.message))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"precision": "half"}, "precision is 'half', but it must be one of 'full', 'mixed'"),
+        ({"precision": "mixed", "solver": "lbfgs"}, "mixed precision is for 'auto', 'cg' and 'newton'"),
+        ({"precision": "mixed", "loss": "hinge"}, "the hinge loss has no solver for; use precision='full'"),
+        ({"precision": "mixed", "dtype": "float32"}, "but dtype is 'float32'; leave it out"),
+        ({"dtype": "float16"}, "with so few digits the solvers do not converge; use dtype='float32'"),
+        ({"dtype": "bfloat16"}, "with so few digits the solvers do not converge; use dtype='float32'"),
+        ({"backend": "gpu"}, "backend is 'gpu', but it must be one of 'cpu', 'torch', 'auto'"),
+        ({"backend": "torch", "device": "tpu"}, "device is 'tpu', but it must be 'auto', 'cpu', 'cuda'"),
+        ({"device": "cuda"}, "backend is 'cpu', but device is 'cuda'; use backend='torch'"),
+    ],
+)
+def test_bad_parameters(parameters, message):
+    X, y = some_data()
+    with pytest.raises(ValueError, match=message):
+        vt.KronSVM("gaussian", "gaussian", **parameters).fit(X, y)
+
+
+def test_tensors_on_different_devices():
+    start, table = torch.tensor([0, 1]), torch.eye(2)
+    with pytest.raises(ValueError, match=r"different devices: start on cpu, .*start_features on meta.*with .to\(\)"):
+        vt.Edges(start, start, table.to("meta"), table)
+    X, y = some_data()
+    there = X.on(torch.device("cpu"))
+    with pytest.raises(ValueError, match=r"y is on meta, but the edges are on cpu; move one of them with .to\(\)"):
+        vt.KronSVM(backend="torch").fit(there, torch.as_tensor(y).to("meta"))
+
+
+def test_labels_and_validation_of_either_kind():
+    X, y = some_data()
+    X_val, y_val = some_data(seed=1)
+    there, val = X.on(torch.device("cpu")), X_val.on(torch.device("cpu"))
+    given = {"alpha": 0.1, "backend": "torch", "max_iter": 5}
+    models = [
+        vt.KronSVM("gaussian", "gaussian", **given).fit(edges, labels, validation=pair)
+        for edges, labels, pair in (
+            (X, y, (X_val, y_val)),
+            (there, torch.as_tensor(y), (val, torch.as_tensor(y_val))),
+            (X, torch.as_tensor(y), (val, y_val)),
+            (there, y.astype(int), (X_val, torch.as_tensor(y_val).int())),
+        )
+    ]
+    for model in models[1:]:
+        np.testing.assert_allclose(model.history_["score"], models[0].history_["score"], atol=1e-12)
+
+
+def test_labels_that_are_words():
+    X, y = some_data()
+    model = vt.KronLogistic("gaussian", "gaussian", backend="torch", device="cpu").fit(X, np.where(y > 0, "yes", "no"))
+    assert set(model.predict(X)) == {"yes", "no"}
+    proba = model.predict_proba(X)
+    np.testing.assert_allclose(
+        proba, vt.KronLogistic("gaussian", "gaussian").fit(X, np.where(y > 0, "b", "a")).predict_proba(X), atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("form", ["dual", "primal"])
+def test_model_files_and_the_backend_of_predictions(tmp_path, form):
+    X, y = some_data()
+    model = vt.KronSVM("gaussian", vt.Standardized(vt.Gaussian(0.5)), form=form, backend="torch", device="cpu").fit(
+        X, y
+    )
+    model.save(tmp_path / "model.vt")
+    same = vt.load(tmp_path / "model.vt")
+    assert (same.backend, same.device) == ("torch", "cpu")
+    expected = model.decision_function(X)
+    np.testing.assert_allclose(same.decision_function(X), expected, atol=1e-12)
+    np.testing.assert_allclose(same.set_params(backend="cpu", device=None).decision_function(X), expected, atol=1e-12)
+    np.testing.assert_allclose(model.set_params(backend="cpu", device=None).decision_function(X), expected, atol=1e-12)
+    np.testing.assert_array_equal(same.support_, model.support_)
+
+
+@pytest.mark.parametrize("form", ["dual", "primal"])
+def test_a_sum_with_a_kernel_that_is_given_as_a_table(form):
+    rng = np.random.default_rng(0)
+    F = rng.standard_normal((20, 4))
+    K = F @ F.T
+    X = vt.Edges(rng.integers(20, size=150), rng.integers(20, size=150), K, K)
+    y = rng.standard_normal(150)
+    given = {"start_kernel": "precomputed", "end_kernel": "precomputed", "form": form, "tol": 1e-10}
+    one, other = vt.KronRidge(**given).fit(X, y), vt.KronRidge(**given, backend="torch", device="cpu").fit(X, y)
+    np.testing.assert_allclose(other.predict(X), one.predict(X), atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", [vt.KronRidge, vt.KronSVM])
+def test_paths_of_alpha(kind):
+    X, y = some_data(60)
+    alphas = [0.1, 1.0, 10.0]
+    one = vt.alpha_path(kind("gaussian", "gaussian", random_state=0), X, y, alphas=alphas)
+    other = vt.alpha_path(
+        kind("gaussian", "gaussian", random_state=0, backend="torch", device="cpu"), X, y, alphas=alphas
+    )
+    np.testing.assert_allclose(other.scores, one.scores, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:solver")
+def test_resuming_from_a_step():
+    X, y = some_data()
+    steps = []
+    given = {"alpha": 0.01, "backend": "torch", "device": "cpu", "solver": "newton", "inner_iter": 3}
+    whole = vt.KronSVM("gaussian", "gaussian", **given).fit(X, y, callback=steps.append)
+    assert isinstance(steps[0].x, np.ndarray)
+    begun = []
+
+    def stop(step):
+        begun.append(step)
+        return step.iteration == 2
+
+    vt.KronSVM("gaussian", "gaussian", **given).fit(X, y, callback=stop)
+    resumed = vt.KronSVM("gaussian", "gaussian", **given).fit(X, y, resume=begun[-1])
+    assert resumed.n_iter_ == whole.n_iter_
+    np.testing.assert_allclose(resumed.decision_function(X), whole.decision_function(X), atol=1e-8)
+
+
+def test_a_failed_fit_leaves_the_old_model():
+    X, y = some_data()
+    model = vt.KronSVM("gaussian", "gaussian", backend="torch", device="cpu").fit(X, y)
+    before = model.decision_function(X)
+
+    def fail(step):
+        raise RuntimeError("the callback failed")
+
+    with pytest.raises(RuntimeError, match="the callback failed"):
+        model.set_params(alpha=100.0).fit(X, y, callback=fail)
+    np.testing.assert_array_equal(model.decision_function(X), before)
+
+
+def test_kernel_matrices_that_do_not_fit_on_the_device_stay_on_the_host(monkeypatch):
+    X, y = some_data(90)
+    expected = vt.KronRidge("gaussian", "gaussian", form="dual", solver="cg").fit(X, y).predict(X)
+    monkeypatch.setattr("vectrick.estimators.side.free_memory", lambda device: 100_000)
+    monkeypatch.setattr("vectrick.backends.torch.device.free_memory", lambda device: 300_000)
+    model = vt.KronRidge("gaussian", "gaussian", form="dual", solver="cg", backend="torch", device="cpu").fit(X, y)
+    assert "blocks of rows" in model.plan_.reason
+    monkeypatch.undo()
+    np.testing.assert_allclose(model.predict(X), expected, atol=1e-4)
+
+
+def test_numba_is_not_loaded():
+    import subprocess
+    import sys
+
+    code = (
+        "import sys, vectrick as vt; X, y = vt.datasets.make_checkerboard(40, random_state=0); "
+        "vt.KronSVM('gaussian', 'gaussian', backend='torch', device='cpu').fit(X, y).predict(X); "
+        "print('numba' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

@@ -109,13 +109,12 @@ def minimise(
     fit_intercept : bool
         For "box"; other losses are wrapped by `WithIntercept`.
     precision : str
-        "full", or "mixed" for Newton's method with directions of low precision; for a quadratic loss ``max_iter`` then
-        bounds the iterations that find one of them, and each correction counts as an iteration.
+        "full", or "mixed" for directions of low precision where the solver has them ("cg" and "newton"); for a
+        quadratic loss ``max_iter`` then bounds the iterations that find one, and each correction is an iteration.
     callback : callable, optional
         Called with an `Iterate` after each iteration; returning True stops.
     """
     check_solver(solver, loss)
-    check_precision(precision, solver, loss)
     name = choose_solver(space, loss, callback is not None) if solver == "auto" else solver
     tol = max(tol, finest(loss.y))
     common: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "callback": callback}

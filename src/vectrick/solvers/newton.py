@@ -3,21 +3,26 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sklearn.exceptions import ConvergenceWarning
-
-from vectrick._arrays import cast, numpy_dtype, zeros
-from vectrick._warnings import warn
 from vectrick.losses import Curvature, Loss
 from vectrick.solvers.cg import LinearResult, conjugate_gradients
 from vectrick.solvers.direct import solve_directly
 from vectrick.solvers.line_search import exact_step
+from vectrick.solvers.mixed import LowPrecision
 from vectrick.solvers.qmr import quasi_minimal_residuals
-from vectrick.solvers.solution import CALLBACK, LIMIT, ROUNDING, TOLERANCE, Callback, Iterate, Solution, why_stalled
+from vectrick.solvers.solution import (
+    CALLBACK,
+    LIMIT,
+    ROUNDING,
+    TOLERANCE,
+    Callback,
+    Iterate,
+    Solution,
+    rounding,
+    why_stalled,
+)
 from vectrick.solvers.space import Dual, Element, Residual, Space
 
 Array = Any
-
-_LOW = 1e-2  # how exactly to solve a system in low precision: each correction gains about as many digits
 
 
 @dataclass(frozen=True)
@@ -51,13 +56,18 @@ def newton(
     one: iterative refinement, which for a quadratic loss is what this is. Where a direction does not descend any more,
     the rest is done in full precision.
     """
-    low = space.lowered() if inner.mixed else None
-    n_low = 0
+    low = LowPrecision(space, loss, alpha, inner.max_iter) if inner.mixed else None
+    mixed = low
     x = space.zero(loss.y) if start is None else space.element(start)
     risk = _risk(space, loss, alpha, x)
     first = space.residual(space.lift(loss.gradient(0 * x.f))).norm
     residuals: list[float] = []
     near = False  # whether the last system was solved as exactly as it deserved
+
+    def ended(converged: bool, reason: str, n_iter: int) -> Solution:
+        made = _solution(space, x, converged, reason, n_iter, residuals)
+        return made if mixed is None else replace(made, n_corrections=mixed.n_corrections)
+
     for k in range(max_iter):
         curvature = loss.curvature(x.f)
         gradient = space.lift(loss.gradient(x.f)) + alpha * x.c
@@ -65,16 +75,18 @@ def newton(
         rest = part.space.residual(part.take(gradient))
         residuals.append(rest.norm / first if first else 0.0)
         if residuals[-1] <= tol:
-            return replace(_solution(space, x, True, TOLERANCE, k, residuals), n_corrections=n_low)
+            return ended(True, TOLERANCE, k)
         accuracy = _forcing(residuals[-1], tol)
         new = None
         if low is not None:
-            new = _low_step(space, low, loss, alpha, x, curvature, rest, inner, accuracy)
-            n_low += 1
-            if not new[1] < risk:
-                _warn_imprecise(n_low, residuals[-1], tol)
-                low, new = None, None
-                part = space.part(curvature.active, gradient)
+            direction = low.direction(curvature, rest, residuals[-1], accuracy, tol)
+            if direction is not None:
+                new = _step(space, loss, alpha, x, direction, inner.step)
+                if not new[1] < risk and residuals[-1] > rounding(x.f):
+                    low.give_up(residuals[-1], tol)
+                    new = None
+            if new is None:
+                low, part = None, space.part(curvature.active, gradient)
                 rest = part.space.residual(part.take(gradient))
         if new is None and near and isinstance(space, Dual) and curvature.active is not None and inner.step is None:
             new = _sparse_step(space, loss, alpha, x, risk, curvature, gradient, accuracy * rest.norm, inner)
@@ -83,51 +95,15 @@ def newton(
             near = found.converged
             new = _step(space, loss, alpha, x, _negative(part.expand(found.x[0])), inner.step)
             del found  # as long as the edges, and the next iteration will need the room
-        if not new[1] < risk and inner.step is None:
+        if not new[1] < risk and inner.step is None and low is None:
             reason = why_stalled(x.f, residuals[-1])
-            return replace(_solution(space, x, reason == ROUNDING, reason, k, residuals), n_corrections=n_low)
+            return ended(reason == ROUNDING, reason, k)
         x, risk = new
-        made = n_low if inner.mixed else None
-        state = Iterate(k + 1, space.n_products, x.c, x.f, risk, residuals[-1], n_corrections=made)
+        n_corrections = None if mixed is None else mixed.n_corrections
+        state = Iterate(k + 1, space.n_products, x.c, x.f, risk, residuals[-1], n_corrections=n_corrections)
         if callback is not None and callback(state):
-            return replace(_solution(space, x, False, CALLBACK, k + 1, residuals), n_corrections=n_low)
-    return replace(_solution(space, x, False, LIMIT, max_iter, residuals), n_corrections=n_low)
-
-
-def _low_step(
-    space: Space,
-    low: Space,
-    loss: Loss,
-    alpha: float,
-    x: Element,
-    curvature: Curvature,
-    gradient: Residual,
-    inner: Inner,
-    accuracy: float,
-) -> tuple[Element, float]:
-    """Find a direction with products of low precision, and go along it with full precision."""
-    scale = gradient.norm  # so that small gradients keep their digits
-    rhs = cast(gradient.c / scale, "float32")
-    part = low.part(curvature.active, rhs)
-    before = part.space.n_products
-    rest = part.space.residual(part.take(rhs))
-    found = _solve(part.space, part.curvature(curvature.lowered()), rest, alpha, inner, max(accuracy, _LOW))
-    space.n_products += part.space.n_products - before
-    c = found.x[0].c
-    if part.keep is not None and isinstance(low, Dual):
-        c = zeros(low.size, c)
-        c[part.keep] = found.x[0].c
-    descent = space.element(cast(c, numpy_dtype(x.c)) * -scale)
-    return _step(space, loss, alpha, x, descent, inner.step)
-
-
-def _warn_imprecise(n_corrections: int, residual: float, tol: float) -> None:
-    warn(
-        f"precision is 'mixed', but after {n_corrections} corrections products of low precision do not lower the risk "
-        f"any more (the relative residual is {residual:.1e}, tol is {tol:.1e}); the rest is done in full precision. "
-        "Use precision='full', or a larger alpha",
-        ConvergenceWarning,
-    )
+            return ended(False, CALLBACK, k + 1)
+    return ended(False, LIMIT, max_iter)
 
 
 def _forcing(residual: float, tol: float) -> float:

@@ -1,0 +1,67 @@
+"""Directions of Newton's method from products of low precision, which gradients of full precision correct.
+
+For a quadratic loss this is iterative refinement: each direction solves for what is left, to a few digits.
+"""
+
+from typing import Any
+
+from sklearn.exceptions import ConvergenceWarning
+
+from vectrick._arrays import cast, numpy_dtype, zeros
+from vectrick._warnings import warn
+from vectrick.losses import Curvature, Loss
+from vectrick.solvers.cg import conjugate_gradients
+from vectrick.solvers.solution import rounding
+from vectrick.solvers.space import Dual, Element, Residual, Space
+
+Array = Any
+
+ACCURACY = 1e-2  # how exactly to solve a system: each correction gains about as many digits
+_PROGRESS = 0.5  # a correction that leaves more of the residual than this was none
+
+
+class LowPrecision:
+    """The same functions with products in float32, by TF32 on a GPU that has it."""
+
+    def __init__(self, space: Space, loss: Loss, alpha: float, max_iter: int) -> None:
+        self.space, self.low = space, space.lowered()
+        self.loss, self.alpha, self.max_iter = loss, alpha, max_iter
+        self.n_corrections = 0
+        self._before: float | None = None  # the residual that the last direction was for
+        self._in_vain = 0  # corrections in a row that were none
+
+    def direction(
+        self, curvature: Curvature, gradient: Residual, residual: float, accuracy: float, tol: float
+    ) -> Element | None:
+        """Return where to go, or None if low precision does not help any more; ``residual`` is relative."""
+        stuck = self._before is not None and residual > _PROGRESS * self._before
+        self._in_vain = self._in_vain + 1 if stuck else 0
+        if stuck and residual <= rounding(gradient.c):
+            return None
+        if self._in_vain == 2 and self.loss.is_quadratic:  # else the curvature may have been another one on the way
+            self.give_up(residual, tol)
+            return None
+        scale = gradient.norm  # so that small gradients keep their digits
+        rhs = cast(gradient.c / scale, "float32")
+        part = self.low.part(curvature.active, rhs)
+        before = part.space.n_products
+        rest = part.space.residual(part.take(rhs))
+        limits: dict[str, Any] = {"tol": max(accuracy, ACCURACY), "max_iter": self.max_iter}
+        found = conjugate_gradients(part.space, part.curvature(curvature.lowered()), rest, [self.alpha], **limits)
+        self.space.n_products += part.space.n_products - before
+        self.n_corrections += 1
+        self._before = residual
+        c = found.x[0].c
+        if part.keep is not None and isinstance(self.low, Dual):
+            c = zeros(self.low.size, c)
+            c[part.keep] = found.x[0].c
+        return self.space.element(cast(c, numpy_dtype(gradient.c)) * -scale)
+
+    def give_up(self, residual: float, tol: float) -> None:
+        """Say that the rest is done in full precision."""
+        warn(
+            f"precision is 'mixed', but after {self.n_corrections} corrections products of low precision bring the "
+            f"minimum no closer (the relative residual is {residual:.1e}, tol is {tol:.1e}); the rest is done in full "
+            "precision. Use precision='full', a larger alpha, or more iterations",
+            ConvergenceWarning,
+        )
