@@ -1,9 +1,11 @@
 """The primitives of the torch backend: layouts, products in plain torch, and Triton's kernels in its interpreter."""
 
+import json
 import os
 import subprocess
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -145,3 +147,14 @@ def test_triton_kernels_in_the_interpreter():
     command = [sys.executable, "-c", _INTERPRETED]
     done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
     assert done.stdout.strip() == "done", done.stderr
+
+
+def test_the_benchmark_runs_at_small_size(tmp_path):
+    root = Path(__file__).parent.parent.parent
+    command = [sys.executable, "-m", "benchmarks.gpu", "--device", "cpu", "--quick", "--output", tmp_path / "gpu.json"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=root)
+    assert done.returncode == 0, done.stderr
+    results = json.loads((tmp_path / "gpu.json").read_text())
+    assert results["errors"]["float64"] < 1e-10
+    assert all(row["seconds"] > 0 for row in results["rows"])
+    assert results["memory"]["left after a failed fit"] == 0

@@ -7,13 +7,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.sparse.linalg import minres as scipy_minres
+from scipy.sparse.linalg import qmr as scipy_qmr
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 import vectrick as vt
-from vectrick.losses import Hinge, Logistic, RankRLS, Squared, SquaredHinge, WithIntercept
+from vectrick.losses import Diagonal, Hinge, Logistic, RankRLS, Squared, SquaredHinge, WithIntercept
 from vectrick.solvers import SOLVERS, Dual, Primal, check_solver, minimise, minimise_path, solve_complete
 from vectrick.solvers.line_search import exact_step
+from vectrick.solvers.qmr import quasi_minimal_residuals
 
 RNG = np.random.default_rng(0)
 X, SIGNS = vt.datasets.make_checkerboard(20, 25, density=0.5, random_state=0)
@@ -334,3 +336,15 @@ def test_hinge_with_intercept_for_any_alpha(alpha):
     best = Hinge(y).value(theirs) + 0.5 * alpha * a @ A @ a
     ours = Hinge(y).value(found.predictions + found.intercept) + 0.5 * alpha * found.x @ found.predictions
     assert ours <= best * (1 + 1e-4)
+
+
+def test_qmr_is_that_of_scipy():
+    op = vt.kron(T @ T.T, D @ D.T)[EDGES, EDGES]
+    h = RNG.uniform(0.5, 2.0, N)
+    matrix = h[:, None] * A + 5.0 * np.eye(N)
+    for n_iter in (1, 3, 7, 100):  # the same iterates on the way
+        ours = quasi_minimal_residuals(Dual(op), Diagonal(h), VALUES, 5.0, tol=1e-10, max_iter=n_iter)
+        theirs, _ = scipy_qmr(matrix, VALUES, rtol=1e-10, maxiter=n_iter)
+        assert_allclose(ours.x[0].c, theirs, atol=1e-9 * np.abs(theirs).max())
+    assert ours.converged
+    assert_allclose(matrix @ ours.x[0].c, VALUES, atol=1e-7)
