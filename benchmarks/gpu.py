@@ -123,7 +123,7 @@ def check(card: Card) -> dict[str, float]:
                 error = float(np.abs(op @ v - expected).max() / np.abs(expected).max())
                 assert np.array_equal(op @ v, op @ v), f"{estimate.path} does not repeat to the bit"
                 worst[dtype] = max(worst[dtype], error)
-    X, y = vt.datasets.make_checkerboard(200, random_state=0)
+    X, y = vt.datasets.make_checkerboard(120, random_state=0)
     models: tuple[tuple[Any, Row], ...] = (
         (vt.KronRidge, {}), (vt.KronSVM, {}), (vt.KronSVM, {"loss": "hinge"}), (vt.KronLogistic, {}),
         (vt.KronRanker, {"groups": "start"}), (vt.KronRidge, {"precision": "mixed", "tol": 1e-9}),

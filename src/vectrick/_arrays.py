@@ -41,12 +41,17 @@ def like(values: Any, other: Array, dtype: Any = None) -> Array:
     return found if dtype is None else found.astype(dtype, copy=False)
 
 
+def placed(values: Any, device: Any) -> Array:
+    """Return an array on a device of torch, or for None as one of NumPy."""
+    return to_host(values) if device is None else as_tensor(values, device)
+
+
 def as_tensor(values: Any, device: Any, dtype: Any = None) -> Array:
     """Return values as a tensor on a device, without a copy where they are one; ``dtype`` is one of NumPy."""
     torch = sys.modules["torch"]
     wanted = None if dtype is None else torch_dtype(dtype)
     if is_tensor(values):
-        return values.to(device=device, dtype=wanted)
+        return values.detach().to(device=device, dtype=wanted)
     array = np.ascontiguousarray(values)
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
@@ -56,6 +61,13 @@ def as_tensor(values: Any, device: Any, dtype: Any = None) -> Array:
         return torch.as_tensor(array if array.flags.writeable else array.copy(), device=device).to(wanted)
 
 
+def plain_tensor(x: Array, name: str) -> Array:
+    """Return a dense tensor without its gradient, which nothing here would pass on; refuse a sparse one."""
+    if str(x.layout) != "torch.strided":
+        raise TypeError(f"{name} is a sparse tensor; give a SciPy sparse matrix, or a dense tensor by .to_dense()")
+    return x.detach()
+
+
 def torch_dtype(dtype: Any) -> Any:
     """Return the dtype of torch that NumPy's is called by."""
     return getattr(sys.modules["torch"], np.dtype(dtype).name)
@@ -63,7 +75,11 @@ def torch_dtype(dtype: Any) -> Any:
 
 def numpy_dtype(x: Array) -> np.dtype[Any]:
     """Return the dtype of an array as NumPy has it."""
-    return np.dtype(str(x.dtype).removeprefix("torch.")) if is_tensor(x) else x.dtype
+    if not is_tensor(x):
+        found: np.dtype[Any] = x.dtype
+        return found
+    name = str(x.dtype).removeprefix("torch.")
+    return np.dtype("float16" if name == "bfloat16" else name)  # which NumPy does not have
 
 
 def cast(x: Array, dtype: Any) -> Array:

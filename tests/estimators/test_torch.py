@@ -1,5 +1,6 @@
 """Every estimator keeps the contract with torch, on the CPU, and agrees with the CPU's own backend."""
 
+import pickle
 import warnings
 
 import numpy as np
@@ -167,6 +168,52 @@ def test_mixed_precision_reaches_the_tolerance_of_float64(kind, form, backend):
     expected = full.predict_grid(X.start_table, X.end_table)
     found = mixed.predict_grid(X.start_table, X.end_table)
     assert np.abs(found - expected).max() <= 1e-6 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("kind", [vt.KronRidge, vt.KronRanker])
+def test_mixed_precision_has_no_iterates_for_early_stopping_to_choose_from(kind):
+    X, y = some_data()
+    with pytest.raises(ValueError, match="early stopping asks for the iterates on the way; use precision='full'"):
+        kind("gaussian", "gaussian", precision="mixed", early_stopping=True).fit(X, y)
+    with pytest.raises(ValueError, match="early stopping asks for the iterates"):
+        kind("gaussian", "gaussian", precision="mixed").fit(X, y, validation=(X, y))
+
+
+def test_gradients_are_left_behind():
+    X, y = some_data()
+    there = X.on("cpu")
+    tables = there.start_table.features.requires_grad_(), there.end_table.features
+    model = vt.KronSVM("gaussian", "gaussian", backend="torch").fit(vt.Edges(there.start, there.end, *tables), y)
+    assert not model.decision_function(there).requires_grad
+    op = vt.kron(torch.eye(3, requires_grad=True), torch.eye(3))
+    assert not (op @ torch.ones(9, requires_grad=True)).requires_grad
+
+
+def test_sparse_tensors_are_refused():
+    with pytest.raises(TypeError, match=r"start_features is a sparse tensor; .* dense tensor by .to_dense\(\)"):
+        vt.Edges([0], [0], torch.eye(2).to_sparse(), torch.eye(2))
+    with pytest.raises(TypeError, match="M is a sparse tensor"):
+        vt.kron(torch.eye(2).to_sparse(), torch.eye(2))
+
+
+def test_grids_of_tensors_are_tensors():
+    X = vt.Edges.grid(torch.eye(3), np.eye(4))
+    assert X.device == torch.device("cpu")
+    model = vt.KronRidge(backend="torch").fit(X, torch.arange(12.0))
+    assert torch.is_tensor(model.predict(X))
+    assert torch.is_tensor(model.predict_grid(torch.eye(3), np.eye(4)))
+
+
+def test_edges_on_a_device_that_is_none():
+    X, _ = some_data()
+    with pytest.raises(ValueError, match="device is 'bogus', but it must be 'auto', 'cpu', 'cuda'"):
+        X.on("bogus")
+
+
+def test_a_pickle_holds_arrays():
+    X, y = some_data()
+    model = vt.KronSVM("gaussian", "gaussian", backend="torch", device="cpu").fit(X, y)
+    assert b"torch._utils" not in pickle.dumps(model)
 
 
 def test_mixed_precision_has_results_of_float64_for_tables_of_float32():

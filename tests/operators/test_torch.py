@@ -122,6 +122,18 @@ def test_tensors_as_edges_and_masks():
     )
 
 
+def test_an_operator_of_the_cpu_takes_tensors_as_edges_and_masks():
+    edges = 2 * (torch.arange(3),)
+    op = vt.kron(np.eye(3), np.eye(3))[edges, edges]
+    assert (op @ np.ones(3) == 1).all()
+    assert (op.restrict(cols=torch.tensor([True, False, True])) @ np.ones(2) == [1, 0, 1]).all()
+
+
+def test_bfloat16_is_computed_in_float32():
+    half = torch.eye(3, dtype=torch.bfloat16)
+    assert vt.kron(half, half).dtype == np.float32
+
+
 def test_backend_cpu_takes_tensors_to_numpy():
     M = torch.eye(3, dtype=torch.float64)
     op = vt.kron(M, M, backend="cpu")
@@ -206,7 +218,7 @@ def test_an_operator_and_its_transpose_do_not_keep_each_other_alive():
 
 def test_the_plan_of_a_device_says_so():
     op = vt.kron(np.eye(30), np.eye(20), **WHERE)[2 * (np.arange(20),), 2 * (np.arange(20),)]
-    assert op.plan.title.endswith("float64, cpu")
+    assert op.plan.title.endswith("float64, torch on cpu")
     assert {estimate.path.partition(":")[0] for estimate in op.plan.estimates} >= {"sparse", "dense", "dense-sparse"}
 
 

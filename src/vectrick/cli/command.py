@@ -69,9 +69,13 @@ def add_command(app: typer.Typer, module: ModuleType) -> None:
 
     def run(**given: Any) -> None:
         common = _taken(CommonOptions, given)
-        values = {group: _taken(kind, given) for group, kind in groups.items()}
         out = Output(name, common.json, common.quiet, common.verbose)
-        _handled(lambda: function(out, **values, **given), out, common.debug)
+
+        def work() -> None:
+            values = {group: _taken(kind, given) for group, kind in groups.items()}
+            function(out, **values, **given)
+
+        _handled(work, out, common.debug)
 
     ordered = sorted(parameters.values(), key=lambda one: one.default is not inspect.Parameter.empty)
     run.__signature__ = inspect.Signature(ordered)  # type: ignore[attr-defined]

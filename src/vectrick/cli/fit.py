@@ -138,6 +138,9 @@ def summarise(out: Output, trained: Any) -> None:
         hint = "; --refit then trains on all of them" if out.command == "fit" else ""  # which the demo does not have
         out.say(f"trained on {trained.n_trained} of {len(data.X)} edges{hint}")
     out.detail(f"form: {model.form_}, {model.form_reason_}")
+    device = model._predictor.device
+    out.result["computed_on"] = "cpu" if device is None else f"torch on {device}"
+    out.detail(f"computed on: {out.result['computed_on']}, precision {model.precision}")
 
 
 def _kernels(model: Any, data: Any) -> str:

@@ -86,6 +86,14 @@ class DataOptions(ColumnOptions):
         return read_dataset(self.data, **given, **more)
 
 
+def _check_backend(backend: str, device: str | None) -> None:
+    """Say what is missing before anything is read."""
+    if backend != "cpu" or device is not None:
+        from vectrick.backends.torch.device import settle_device
+
+        settle_device(backend, device)
+
+
 _BACKEND = "Where to compute: cpu, torch, or auto for torch where there is a GPU."
 _DEVICE = "With torch: cuda, cuda:1, or cpu."
 
@@ -102,12 +110,13 @@ class VertexOptions(ColumnOptions):
     backend: Annotated[str, _data("--backend", help=_BACKEND)] = "cpu"
     device: Annotated[str | None, _data("--device", help=_DEVICE, show_default="a GPU, if any")] = None
 
+    def __post_init__(self) -> None:
+        _check_backend(self.backend, self.device)
+
     def load(self, path: Path) -> Any:
         """Return the model of a file, set to predict where the options say."""
         import vectrick as vt
-        from vectrick.backends.torch.device import settle_device
 
-        settle_device(self.backend, self.device)  # says what is missing before anything is read
         return vt.load(path).set_params(backend=self.backend, device=self.device)
 
     def tables(self, model: Any, only_new: bool = False) -> tuple[Any, Any]:
@@ -204,6 +213,9 @@ class ModelOptions(KernelOptions):
         _training("--precision", help="full, or mixed: products in float32 or TF32, corrected to float64."),
     ] = "full"
     seed: Annotated[int, _training("--seed", help="The seed of everything random.")] = 0
+
+    def __post_init__(self) -> None:
+        _check_backend(self.backend, self.device)
 
     def estimator(self, data: "Dataset", **changes: Any) -> Any:
         """Return the estimator that the options describe; it is not fitted."""

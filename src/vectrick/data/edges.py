@@ -5,7 +5,8 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from vectrick._arrays import as_tensor, is_tensor, like, to_host
+from vectrick._arrays import as_tensor, is_tensor, like, numpy_dtype, to_host
+from vectrick._devices import as_device
 from vectrick.data.tables import VertexTable
 
 Array = Any  # of NumPy or torch
@@ -130,7 +131,9 @@ class Edges:
         empty = cls(none, none, start_features, end_features, start_ids=start_ids, end_ids=end_ids)
         first, second = empty.start_table, empty.end_table
         start, end = (np.arange(len(table), dtype=np.int32) for table in (first, second))
-        return cls._of(np.repeat(start, len(end)), np.tile(end, len(start)), first, second)
+        made = cls._of(np.repeat(start, len(end)), np.tile(end, len(start)), first, second)
+        made._settle_device()
+        return made
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -151,8 +154,8 @@ class Edges:
             if len(key) != 2 or (key[1] is not Ellipsis and key[1] != slice(None)):
                 raise IndexError(f"edges were indexed with {key!r}, but only rows can be taken, as in X[mask]")
             key = key[0]
-        if is_tensor(self.start) and not isinstance(key, slice | int):
-            key = like(key, self.start)
+        if is_tensor(self.start):
+            key = _tensor_key(key, self.start)
         start, end = self.start[key], self.end[key]
         if start.ndim == 0:
             start, end = start.reshape(1), end.reshape(1)
@@ -168,6 +171,7 @@ class Edges:
 
         Estimators with ``backend="torch"`` do this themselves; it pays to do it once for edges that are used often.
         """
+        device = None if device is None else as_device(device)
         first = self.start_table.on(device)
         second = first if self.is_one_set else self.end_table.on(device)
         if device is None:
@@ -184,6 +188,18 @@ class Edges:
         n_start, n_end = len(self.start_table), len(self.end_table)
         between = f"{n_start} vertices of one set" if self.is_one_set else f"{n_start} start and {n_end} end vertices"
         return f"<{len(self)} edges between {between}>"
+
+
+def _tensor_key(key: Any, start: Any) -> Any:
+    """Return what NumPy would take as an index as one that torch takes in the same way."""
+    if isinstance(key, slice) and (key.step is None or key.step > 0):
+        return key
+    if isinstance(key, slice) or key is Ellipsis:
+        key = np.arange(len(start))[key]
+    found = key if is_tensor(key) else np.asarray(key)
+    if numpy_dtype(found).kind == "b":
+        return like(found, start)
+    return like(found, start, np.int64)  # where torch would take bytes for a mask
 
 
 def _named_table(table: Any, name: str, column: str) -> VertexTable:

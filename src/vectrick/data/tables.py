@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from vectrick._arrays import as_tensor, cast, is_tensor, numpy_dtype, to_host
+from vectrick._arrays import as_tensor, cast, is_tensor, numpy_dtype, plain_tensor, to_host
 
 Array = NDArray[Any]
 
@@ -175,7 +175,7 @@ def _as_matrix(features: Any, name: str) -> Any:
             matrix = matrix.copy()
             matrix.sum_duplicates()
     else:
-        matrix = features if is_tensor(features) else np.asarray(features)
+        matrix = plain_tensor(features, name) if is_tensor(features) else np.asarray(features)
         if matrix.ndim == 1:
             raise ValueError(
                 f"{name} has shape {matrix.shape}, but it must have a row for each vertex: x[None, :] is one vertex, "
@@ -183,8 +183,8 @@ def _as_matrix(features: Any, name: str) -> Any:
             )
     if matrix.ndim != 2:
         raise ValueError(f"{name} has shape {matrix.shape}, but it must be a table with a row for each vertex")
-    dtype = None if str(matrix.dtype) == "torch.bfloat16" else numpy_dtype(matrix)  # which NumPy does not have
-    if dtype is not None and dtype.kind not in "biuf":
+    dtype = numpy_dtype(matrix)
+    if dtype.kind not in "biuf":
         raise TypeError(f"{name} has dtype {matrix.dtype}, but it must hold real numbers")
     return matrix if dtype in (np.float32, np.float64) else cast(matrix, np.float64)
 

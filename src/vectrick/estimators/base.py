@@ -1,25 +1,23 @@
 """The base of all estimators: parameters, fit, predictions."""
 
-import traceback
 from abc import abstractmethod
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from vectrick._arrays import cast, distinct, like, numpy_dtype, to_host, true_places, zeros
-from vectrick.backends.threads import single_threaded_blas
-from vectrick.backends.torch.device import give_back, settle_device
+from vectrick.backends.torch.device import settle_device
 from vectrick.data import Edges, hold_out_vertices
 from vectrick.estimators.fitted import FittedModel
 from vectrick.estimators.form import Form, choose_form
-from vectrick.estimators.inputs import Graph, Kept, as_edges, as_weights, labels_on
+from vectrick.estimators.inputs import Graph, Kept, as_edges, as_weights, check_device, labels_on
 from vectrick.estimators.monitor import FitStep, Monitor, Validation, Watch, why_ended
 from vectrick.estimators.parameters import ATTRIBUTES, PARAMETERS, check_parameters
 from vectrick.estimators.side import Side
+from vectrick.estimators.training import Training, gpu_order, held_blas, release
 from vectrick.kernels import Linear
 from vectrick.losses import Loss, Pointwise, WithIntercept
 from vectrick.solvers import Solution, check_solver, minimise
@@ -30,42 +28,6 @@ Array = Any  # of NumPy or torch
 
 _TRIES = 20  # divisions of the vertices to try, where one leaves a part with one label only
 _MAX_ITER = {"newton": 100, "newton-qmr": 100, "newton-direct": 100, "box": 20000}  # 1000 for the others
-
-
-@dataclass(frozen=True)
-class Training:
-    """Everything that a fit starts from, checked."""
-
-    edges: Edges
-    graph: Graph
-    start: Side
-    end: Side
-    loss: Loss
-    held: Edges | None
-    held_labels: Array | None
-    kept: Kept
-    tensors: bool = False  # whether the user gave tensors, and gets tensors
-    watch: Watch = Watch()  # noqa: RUF009 (it is frozen)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The dtype of the computation."""
-        return numpy_dtype(self.loss.y)
-
-    @property
-    def device(self) -> Any:
-        """The device of torch that everything is on; None for the host."""
-        return self.edges.device
-
-    def given(self, x: Any) -> Any:
-        """Return an array in the kind that the user gave."""
-        return x if self.tensors else to_host(x)
-
-
-def held_blas(training: Training) -> AbstractContextManager[None]:
-    """Hold BLAS to one thread while our own threads run; on a device of torch there are none."""
-    # BLAS threads that have just computed an inner product go on spinning, and halve the speed of our own.
-    return single_threaded_blas() if training.device is None else nullcontext()
 
 
 class KronEstimator(FittedModel):
@@ -209,8 +171,9 @@ class KronEstimator(FittedModel):
             self._finish(replace(training, watch=Watch(callback, keep_interrupted, resume)))
         except BaseException as error:  # whatever stopped it, an old model stays whole
             self.__dict__ = before
-            if training is not None and training.device is not None:
-                _release(error, training.device)
+            training = None
+            if self.backend != "cpu":
+                release(error)
             raise
         return self
 
@@ -219,10 +182,20 @@ class KronEstimator(FittedModel):
         check_parameters(self, validation)
         check_solver(self.solver, self._loss_type)
         check_precision(self.precision, self.solver, self._loss_type)
+        if (
+            self.precision == "mixed"
+            and self._loss_type.is_quadratic
+            and (self.early_stopping or validation is not None)
+        ):
+            raise ValueError(
+                "precision is 'mixed', which goes straight to the minimum of a quadratic loss, but early stopping asks "
+                "for the iterates on the way; use precision='full', or early_stopping=False"
+            )
         edges = as_edges(self, X, reset=True)
         tensors, device = edges.device is not None, settle_device(self.backend, self.device, edges.device)
         edges = edges if edges.device == device else edges.on(device)
         labels = self._encode(labels_on(y, device), len(edges))
+        check_device(sample_weight, "sample_weight", device)
         weight = as_weights(sample_weight, len(edges))
         labels = labels if device is None else like(labels, edges.start)
         weight = weight if weight is None or device is None else like(weight, edges.start)
@@ -244,9 +217,9 @@ class KronEstimator(FittedModel):
             edges, labels = edges[rows], labels[rows]
             weight = None if weight is None else weight[rows]
         if device is not None:
-            order = _order(edges)
+            order = gpu_order(edges)
             if order is not None:
-                kept, edges, labels = kept.reordered(order), edges[order], labels[order]
+                kept, edges, labels = replace(kept, order=order), edges[order], labels[order]
                 weight = None if weight is None else weight[order]
         graph = Graph.of(edges)
         start = Side(self.start_kernel, "start", edges.start_table, graph.used_start)
@@ -284,11 +257,13 @@ class KronEstimator(FittedModel):
         solver = choose_solver(form.space, loss, validation is not None) if self.solver == "auto" else self.solver
         max_iter, watch = _MAX_ITER.get(solver, 1000) if self.max_iter is None else self.max_iter, training.watch
         patience = self.n_iter_no_change
-        monitor = Monitor(type(self).__name__, self.verbose, validation, patience, intercept, watch, max_iter)
+        outward = training.kept.outward if form.name == "dual" else None
+        monitor = Monitor(type(self).__name__, self.verbose, validation, patience, intercept, watch, max_iter, outward)
         if watch.resume is not None:
             start, max_iter = _resumed(watch.resume, form), max_iter - watch.resume.iteration
         if start is not None:
-            start = like(start, training.loss.y)
+            start = like(start, training.loss.y, training.dtype)
+            start = training.kept.inward(start) if form.name == "dual" else start
         try:
             solution = self._solve(form, loss, solver, max_iter, start, monitor)
         except KeyboardInterrupt:
@@ -354,7 +329,8 @@ class KronEstimator(FittedModel):
             self.__dict__.pop(name, None)
         self._predictor = form.predictor(x, self.n_threads)
         # Without the predictions, which are as long as the edges and easy to make again.
-        self.solution_ = replace(solution, x=given(x), predictions=None, dual=None, intercept=float(intercept))
+        in_order = training.kept.outward(x) if form.name == "dual" else x
+        self.solution_ = replace(solution, x=given(in_order), predictions=None, dual=None, intercept=float(intercept))
         self.intercept_ = float(intercept)
         self.n_iter_, self.history_ = n_iter, history
         self.form_, self.form_reason_, self.plan_ = form.name, form.reason, form.plan
@@ -407,23 +383,6 @@ def _resumed(step: FitStep, form: Form) -> Array:
             "fit, or the form is another one"
         )
     return np.array(to_host(step.x))
-
-
-def _order(edges: Edges) -> Any:
-    """Return the order of edges by start and end vertex, in which a GPU passes over them; None where they are in it."""
-    key = edges.start.long() * len(edges.end_table) + edges.end
-    return None if bool((key[1:] >= key[:-1]).all()) else key.argsort(stable=True)
-
-
-def _release(error: BaseException, device: Any) -> None:
-    """Let go of what a fit that failed had on a device; say in words that it was too much, where it was."""
-    traceback.clear_frames(error.__traceback__)  # an exception that somebody keeps would keep its tensors
-    give_back(device)
-    if type(error).__name__ == "OutOfMemoryError":
-        raise MemoryError(
-            f"{device} ran out of memory during training: {str(error).partition('. ')[0]}. What helps: "
-            "dtype='float32', fewer edges at a time, or backend='cpu'"
-        ) from None
 
 
 def _restored(solution: Solution, form: Form, monitor: Monitor) -> Solution:

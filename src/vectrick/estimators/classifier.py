@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from vectrick._arrays import cast, distinct, is_tensor, like, to_host
@@ -60,9 +61,13 @@ class KronClassifier(ClassifierMixin, KronEstimator):
     def predict(self, X: Any) -> Array:
         """Return the class of each edge."""
         positive = self._decide(X) > 0
-        if is_tensor(positive):
+        if is_tensor(positive) and self.classes_.dtype.kind in "biuf":
             return like(self.classes_, positive)[positive.long()]
-        return np.asarray(self.classes_[positive.astype(int)])
+        return np.asarray(self.classes_[to_host(positive).astype(int)])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of edges whose class is predicted rightly."""
+        return float(accuracy_score(to_host(y), to_host(self.predict(X)), sample_weight=sample_weight))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -40,6 +40,12 @@ class FittedModel(BaseEstimator):
             self._predictor = self._predictor.on(device)
         return self._predictor
 
+    def __getstate__(self) -> Any:
+        """Return what is pickled: the predictor as arrays, so that a machine without the device can read it."""
+        state = super().__getstate__()
+        predictor = state.get("_predictor")
+        return state if predictor is None else {**state, "_predictor": predictor.on(None)}
+
     def _tables(self, start_features: Any, end_features: Any) -> tuple[Predictor, VertexTable, VertexTable, Any]:
         """Return the predictor, tables of vertices, and what brings results into the kind that was given."""
         check_is_fitted(self)

@@ -62,7 +62,8 @@ def choose_form(
         primal, reason = _compare(both, maps, graph, start, end, dtype, n_threads)
     if both is not None and primal:
         S, E = _cast(both[0].train, dtype, start), _cast(both[1].train, dtype, end)
-        features = kron(E, S, n_threads=n_threads, max_memory=_share(start.device))[graph.pair, :]
+        where = _backend(start.device)
+        features = kron(E, S, n_threads=n_threads, max_memory=_share(start.device), **where)[graph.pair, :]
         _ = features.T.plan  # sorted now, before there are vectors beside it
         return Form("primal", Primal(features), features.plan, reason + _thin(maps), graph, start, end, both)
     where = _backend(start.device)
@@ -114,7 +115,7 @@ def _compare(
 def dual_form(graph: Graph, start: Side, end: Side, dtype: np.dtype[Any], n_threads: int | None) -> Form:
     """Return the dual form with whole kernel matrices, for solvers that need no products."""
     K, G = (cast(side.matrix, dtype) for side in (start, end))
-    A = kron(G, K, n_threads=n_threads)[graph.pair, graph.pair]
+    A = kron(G, K, n_threads=n_threads, **_backend(start.device))[graph.pair, graph.pair]
     return Form("dual", Dual(A), A.plan, "the closed form of a complete graph", graph, start, end, None)
 
 
@@ -146,6 +147,8 @@ def _cast(values: Any, dtype: np.dtype[Any], side: Side) -> Any:
     if issparse(values) and side.device is not None:  # a device of torch has dense factors only
         check_memory(f"the table of {side.name} features", values.shape[0], values.shape[1], side.device)
         values = like(values.toarray(), side.used)
+    elif side.device is not None and side.fits:
+        values = like(values, side.used)
     with np.errstate(over="ignore"):
         made = cast(values, dtype)
     check_finite(made, f"{side.name}_kernel")

@@ -14,7 +14,6 @@ from vectrick._arrays import (
     like,
     namespace,
     numpy_dtype,
-    sorted_values,
     to_host,
     true_places,
     zeros,
@@ -22,6 +21,13 @@ from vectrick._arrays import (
 from vectrick.data import Edges, VertexTable
 
 Array = Any  # of NumPy or torch
+
+
+def on_host(X: Any) -> Any:
+    """Return edges, or an array, without tensors."""
+    if isinstance(X, Edges):
+        return X if X.device is None else X.on(None)
+    return to_host(X)
 
 
 def as_edges(estimator: Any, X: Any, reset: bool) -> Edges:
@@ -37,7 +43,7 @@ def as_edges(estimator: Any, X: Any, reset: bool) -> Edges:
             f"X is of type {type(X).__name__}, but n_start_features is None: give Edges (vt.Edges.from_frame makes "
             "them from a table of ids), or say how many of the columns of X belong to the start vertex"
         )
-    array = validate_data(estimator, X, reset=reset, dtype=[np.float64, np.float32], ensure_min_features=1)
+    array = validate_data(estimator, to_host(X), reset=reset, dtype=[np.float64, np.float32], ensure_min_features=1)
     if isinstance(n_start, bool) or n_start != int(n_start) or n_start < 1:
         raise ValueError(f"n_start_features is {n_start!r}, but it must be a positive integer")
     if n_start >= array.shape[1]:
@@ -104,12 +110,19 @@ def as_classes(y: Any, n_edges: int) -> Array:
 def labels_on(y: Any, device: Any) -> Any:
     """Return labels where the edges are: numbers as a tensor on a device, words and everything else on the host."""
     if device is None:
+        check_device(y, "y", device)
         return to_host(y)
     if is_tensor(y):
-        if y.device not in (device, y.new_empty(0, device="cpu").device):
-            raise ValueError(f"y is on {y.device}, but the edges are on {device}; move one of them with .to()")
+        check_device(y, "y", device)
         return as_tensor(y, device)
     return as_tensor(y, device) if isinstance(y, np.ndarray) and y.dtype.kind in "biuf" and y.ndim == 1 else y
+
+
+def check_device(x: Any, name: str, device: Any) -> None:
+    """Refuse a tensor on another device than the edges; from the CPU it is copied."""
+    if is_tensor(x) and x.device.type != "cpu" and x.device != device:
+        where = "arrays on the host" if device is None else f"on {device}"
+        raise ValueError(f"{name} is on {x.device}, but the edges are {where}; move one of them with .to()")
 
 
 def _as_vector(y: Any, n_edges: int) -> Any:
@@ -128,18 +141,28 @@ class Kept:
     """Which of the user's edges are trained on, and in which order."""
 
     n_edges: int
-    places: Any = None  # the user's numbers of the training edges; None for all of them in their own order
+    places: Any = None  # the user's numbers of the training edges, ascending; None for all of them
+    order: Any = None  # of the training edges among these; None for their own
 
     def only(self, mask: Any) -> "Kept":
         """Return those of a mask over the user's edges, which were all kept so far."""
         return self if bool(mask.all()) else Kept(self.n_edges, true_places(mask))
 
-    def reordered(self, order: Any) -> "Kept":
-        """Return the same edges in another order."""
-        return Kept(self.n_edges, order if self.places is None else self.places[order])
+    def outward(self, x: Any) -> Any:
+        """Return values of the training edges in the user's order."""
+        if x is None or self.order is None:
+            return x
+        out = namespace(x).empty_like(x)
+        out[like(self.order, x)] = x
+        return out
+
+    def inward(self, x: Any) -> Any:
+        """Return values in the user's order in that of the training edges."""
+        return x if self.order is None else x[like(self.order, x)]
 
     def spread(self, x: Any) -> Any:
         """Return a value for each of the user's edges, zero for those that were left out."""
+        x = self.outward(x)
         if self.places is None:
             return x
         out = zeros(self.n_edges, x)
@@ -148,10 +171,8 @@ class Kept:
 
     def named(self, mask: Any) -> Any:
         """Return the user's numbers of the training edges in a mask, in ascending order."""
-        found = true_places(mask)
-        if self.places is None:
-            return found
-        return sorted_values(like(self.places, found)[found])
+        found = true_places(self.outward(mask))
+        return found if self.places is None else like(self.places, found)[found]
 
 
 @dataclass(frozen=True)

@@ -122,12 +122,14 @@ class Monitor:
         intercept: Callable[[Array], float] | None = None,
         watch: Watch | None = None,
         max_iter: int = 0,
+        outward: Callable[[Any], Any] | None = None,
     ) -> None:
         self.name, self.verbose, self.validation, self.patience = name, verbose, validation, patience
         self.intercept, self.watch, self.max_iter = intercept, watch or Watch(), max_iter
         self.history: dict[str, list[Any]] = {"iteration": [], "risk": [], "seconds": []}
         if validation is not None:
             self.history["score"] = []
+        self.outward = outward or (lambda x: x)  # brings coefficients into the user's order
         self.best: Array | None = None
         self.best_intercept = 0.0
         self.best_iteration = 0
@@ -168,8 +170,10 @@ class Monitor:
         return stop
 
     def _step(self, iterate: Iterate) -> FitStep:
-        found = to_host(self.best), self.best_iteration, self.best_intercept, self.best_score
-        return FitStep(iterate.n_iter, self.max_iter, iterate.risk, self.history, to_host(iterate.x), *found)
+        found = to_host(self.outward(self.best)), self.best_iteration, self.best_intercept, self.best_score
+        return FitStep(
+            iterate.n_iter, self.max_iter, iterate.risk, self.history, to_host(self.outward(iterate.x)), *found
+        )
 
     def interrupted(self, space: Space) -> Solution | None:
         """Return what an interrupted solver had reached, where it is to be kept and there is something."""

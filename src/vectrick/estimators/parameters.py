@@ -54,16 +54,17 @@ PARAMETERS = """\
         kernels that have finitely many features are factored, and by ``form="primal"`` the others up to rounding.
     backend : str
         "cpu", "torch" (``pip install 'vectrick[torch]'``), or "auto" for torch where there is a GPU. With torch, edges
-        and labels may be tensors, and results are tensors then.
+        and labels may be tensors, and results are tensors then; with "cpu" tensors are taken as arrays of NumPy.
     device : str, optional
         With torch: "cuda", "cuda:1", "cpu" or "auto". By default that of the edges, or a GPU where there is one.
     precision : str
         "full", or "mixed": the linear systems are solved with products in float32, by TF32 on a GPU, and corrected with
-        residuals in float64 until ``tol`` is reached; ``solution_.n_corrections`` says how often.
+        residuals in float64 until ``tol`` is reached; ``solution_.n_corrections`` says how often. Each correction is an
+        iteration, so that quadratic losses have no early stopping then.
     dtype : str, optional
         "float64" or "float32" for the computation; by default that of the vertex features.
     n_threads : int, optional
-        By default all CPUs, or VECTRICK_NUM_THREADS.
+        By default all CPUs, or VECTRICK_NUM_THREADS; torch has a setting of its own, ``torch.set_num_threads``.
     verbose : int
         1 reports progress about twice a second, 2 after each iteration.
     random_state : int, optional

@@ -14,13 +14,14 @@ from sklearn.exceptions import ConvergenceWarning
 from vectrick._arrays import like, to_host
 from vectrick._progress import Progress
 from vectrick.backends.threads import count_threads, run_tasks
-from vectrick.estimators.base import KronEstimator, Training, held_blas
+from vectrick.estimators.base import KronEstimator
 from vectrick.estimators.monitor import Validation
 from vectrick.estimators.side import check_memory
+from vectrick.estimators.training import Training, held_blas
 from vectrick.losses import WithIntercept
 from vectrick.solvers import Solution
 from vectrick.solvers.krylov import KrylovBasis, krylov_basis
-from vectrick.solvers.minimise import check_symmetric, choose_solver
+from vectrick.solvers.minimise import check_path_precision, check_symmetric, choose_solver
 from vectrick.solvers.solution import LIMIT, TOLERANCE, finest
 from vectrick.solvers.space import Dual, Element
 
@@ -65,6 +66,7 @@ def fit_along(
     lead = clone(estimator).set_params(alpha=float(alphas[0]), early_stopping=validation is None)
     if lead.solver == "eigen":
         raise ValueError("solver is 'eigen', which makes no iterations to choose from; use 'auto', 'cg' or 'minres'")
+    check_path_precision(lead.precision)
     training = lead._load(X, y, None, validation)
     with held_blas(training):
         form = lead._form(training)

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array, issparse
 from vectrick._arrays import arange, cast, is_tensor, like, namespace, numpy_dtype, to_host, true_places, zeros
 from vectrick.backends.memory import available_memory, format_bytes
 from vectrick.backends.threads import count_threads, even_parts, run_tasks, single_threaded_blas
-from vectrick.backends.torch.device import free_memory
+from vectrick.backends.torch.device import exact_products, free_memory
 from vectrick.data import Edges, VertexTable
 from vectrick.estimators.inputs import Graph
 from vectrick.estimators.side import MatrixMap, Side, SpectralMap, checked_features
@@ -60,6 +60,15 @@ class Predictor(ABC):
     def coefficients(self) -> Array:
         """The coefficients as a vector, as `operator` takes them."""
 
+    def _kron(self, second: Any, first: Any, once: bool) -> Any:
+        where = {} if self.device is None else {"backend": "torch", "device": self.device}
+        return kron(second, first, n_threads=self.n_threads, once=once, **where)
+
+    def _sides_on(self, device: Any) -> tuple[Side, Side]:
+        """Return both sides on a device; one table stays one."""
+        start = self.start.on(device)
+        return start, self.end.on(device, start.known if self.end.known is self.start.known else None)
+
     @abstractmethod
     def _operator(self, graph: Graph, first: Any, second: Any, once: bool) -> Any:
         """Return the operator for edges with these values of φ and ψ."""
@@ -78,7 +87,8 @@ class Predictor(ABC):
         n_pairs = first.shape[0] * second.shape[0]
         if n_pairs <= min(_SMALL_GRID, _FILLED * len(edges)) and not issparse(first) and not issparse(second):
             # Two matrix products and no plan: planning and sorting would take longer.
-            grid = (first @ self.core) @ second.T
+            with exact_products(self.device):
+                grid = (first @ self.core) @ second.T
             return grid[graph.start, graph.end]
         return self._operator(graph, first, second, once=True) @ self.coefficients
 
@@ -90,7 +100,8 @@ class Predictor(ABC):
         dense = not issparse(first) and not issparse(second)
         if not dense or not filled:
             operator = self._operator(graph, first, second, once=False)
-            return namespace(coefficients).stack([operator @ row for row in coefficients])
+            made = (operator @ coefficients.T).T
+            return made.contiguous() if is_tensor(made) else np.ascontiguousarray(made)
         # Some vectors at a time, for a thread each: two products of matrices, the one that makes them smaller first.
         out = zeros((len(coefficients), len(edges)), coefficients)
         parts = even_parts(len(coefficients), max(1, len(coefficients) // 8))
@@ -104,8 +115,9 @@ class Predictor(ABC):
             out[rows] = grids[:, graph.start, graph.end]
 
         if self.device is not None:
-            for number in range(len(parts)):
-                predict(number)
+            with exact_products(self.device):
+                for number in range(len(parts)):
+                    predict(number)
             return out
         with single_threaded_blas():
             run_tasks(predict, len(parts), count_threads(self.n_threads))
@@ -126,7 +138,10 @@ class Predictor(ABC):
 
     def grid(self, start: VertexTable, end: VertexTable) -> Array:
         """Return the predictions for all pairs, in blocks; the result has to fit into memory."""
-        n_bytes, tensors = 8 * len(start) * len(end), is_tensor(start.features) and is_tensor(end.features)
+        n_bytes, tensors = (
+            8 * len(start) * len(end),
+            self.device is not None and any(is_tensor(table.features) for table in (start, end)),
+        )
         free = free_memory(self.device) if tensors else available_memory()
         if n_bytes > free:
             raise MemoryError(
@@ -185,7 +200,8 @@ class Predictor(ABC):
         for top in range(0, len(start), n_rows):
             rows = slice(top, min(top + n_rows, len(start)))
             first = self.start_functions(checked_features(start, np.arange(rows.start, rows.stop)))
-            left = first @ core
+            with exact_products(self.device):
+                left = first @ core
             left = left.toarray() if issparse(left) else left
             for low in range(0, len(end), n_cols):
                 cols = slice(low, min(low + n_cols, len(end)))
@@ -194,7 +210,9 @@ class Predictor(ABC):
                     second = self.end_functions(checked_features(end, np.arange(cols.start, cols.stop)))
                     if keep:
                         kept[low] = second
-                yield rows, cols, (second @ left.T).T if issparse(second) else left @ second.T
+                with exact_products(self.device):
+                    block = (second @ left.T).T if issparse(second) else left @ second.T
+                yield rows, cols, block
 
 
 class DualPredictor(Predictor):
@@ -250,11 +268,11 @@ class DualPredictor(Predictor):
 
     def on(self, device: Any) -> "DualPredictor":
         """Return the same predictor on a device of torch, None for the host."""
-        start, end = self.start.on(device), self.end.on(device)
+        start, end = self._sides_on(device)
         return DualPredictor(start, end, self.graph.on(device), like(self.a, start.used), self.n_threads)
 
     def _operator(self, graph: Graph, first: Any, second: Any, once: bool) -> Any:
-        return kron(second, first, n_threads=self.n_threads, once=once)[graph.pair, self.graph.pair]
+        return self._kron(second, first, once)[graph.pair, self.graph.pair]
 
 
 class PrimalPredictor(Predictor):
@@ -282,7 +300,7 @@ class PrimalPredictor(Predictor):
 
     def on(self, device: Any) -> "PrimalPredictor":
         """Return the same predictor on a device of torch, None for the host."""
-        start, end = self.start.on(device), self.end.on(device)
+        start, end = self._sides_on(device)
         maps = _map_on(self.start_map, start), _map_on(self.end_map, end)
         return PrimalPredictor(start, end, *maps, like(self.w, start.used), self.n_threads)
 
@@ -300,7 +318,7 @@ class PrimalPredictor(Predictor):
         return self.w
 
     def _operator(self, graph: Graph, first: Any, second: Any, once: bool) -> Any:
-        return kron(second, first, n_threads=self.n_threads, once=once)[graph.pair, :]
+        return self._kron(second, first, once)[graph.pair, :]
 
 
 def _map_on(found: FeatureMap, side: Side) -> FeatureMap:

@@ -6,14 +6,16 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin, clone
+from sklearn.metrics import r2_score
 
-from vectrick._arrays import cast, zeros
-from vectrick.estimators.base import Training, held_blas
+from vectrick._arrays import cast, to_host, zeros
 from vectrick.estimators.form import Form, dual_form
 from vectrick.estimators.parameters import check_parameters
+from vectrick.estimators.training import Training, held_blas
 from vectrick.estimators.values import KronValues
 from vectrick.losses import Loss, Squared, WithIntercept
 from vectrick.solvers import Solution, minimise_path, solve_complete
+from vectrick.solvers.minimise import check_path_precision
 from vectrick.solvers.solution import EXACT
 
 Array = Any  # of NumPy or torch
@@ -54,6 +56,10 @@ class KronRidge(RegressorMixin, KronValues):
         tags.regressor_tags.poor_score = self._sees_products_only
         return tags
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the coefficient of determination R² of the predictions."""
+        return float(r2_score(to_host(y), to_host(self.predict(X)), sample_weight=sample_weight))
+
     def fit_path(self, X: Any, y: Any, alphas: Sequence[float]) -> list["KronRidge"]:
         """Return an estimator for every alpha, for about the price of the smallest one.
 
@@ -69,6 +75,7 @@ class KronRidge(RegressorMixin, KronValues):
         models = [clone(self).set_params(alpha=alpha, early_stopping=False) for alpha in alphas]
         if not models:
             raise ValueError("alphas is empty, but there must be at least one")
+        check_path_precision(self.precision)
         for model in models:
             check_parameters(model, None)
         training = models[-1]._load(X, y, None, None)
@@ -107,6 +114,7 @@ class KronRidge(RegressorMixin, KronValues):
         cheap = 10 * (m**3 + q**3) <= 200 * m * q * (m + q)
         wanted = self.solver == "eigen" or (self.solver == "auto" and self.form == "auto" and cheap)
         possible = self.form != "primal" and training.held is None and training.loss.weight is None
+        possible = possible and training.start.fits and training.end.fits
         return wanted and possible and training.graph.is_complete
 
     def _closed_form(self, training: Training, alphas: Sequence[float]) -> list[tuple[Form, Solution]]:

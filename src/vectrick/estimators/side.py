@@ -8,9 +8,10 @@ from scipy.linalg import LinAlgError, cholesky
 from scipy.sparse import issparse
 
 from vectrick._arrays import cast, is_tensor, like, namespace, to_host
+from vectrick._devices import load_torch
 from vectrick._warnings import warn
 from vectrick.backends.memory import available_memory, format_bytes
-from vectrick.backends.torch.device import free_memory, load_torch
+from vectrick.backends.torch.device import free_memory
 from vectrick.data import VertexTable
 from vectrick.kernels import (
     CholeskyMap,
@@ -84,23 +85,31 @@ class Side:
     def matrix(self) -> Array:
         """The kernel matrix of the training vertices, made positive semi-definite where it is not."""
         m = self.vertices.shape[0]
-        if self.device is not None and 8 * m * m > free_memory(self.device) // 3:
-            return self._matrix_on_host(m)
+        if not self.fits:
+            return self._repaired_if(self._rows_on_host(self.vertices))
         check_memory(f"the {self.name} kernel matrix", m, m, self.device)
         K = like(self.kernel(self.vertices, self.vertices), self.used, np.float64)
+        return self._repaired_if(K)
+
+    @cached_property
+    def fits(self) -> bool:
+        """Whether the kernel matrix of the training vertices has room where the side is, beside other things."""
+        m = self.vertices.shape[0]
+        return self.device is None or 8 * m * m <= free_memory(self.device) // 3
+
+    def _repaired_if(self, K: Array) -> Array:
         check_finite(K, f"{self.name}_kernel")
         return K if self.kernel.is_psd else self._repaired(K)
 
-    def _matrix_on_host(self, m: int) -> Array:
-        """Return the kernel matrix on the host, made on the device block by block: products take it over in blocks."""
-        check_memory(f"the {self.name} kernel matrix", m, m)
-        K = np.empty((m, m))
+    def _rows_on_host(self, features: Any) -> Array:
+        """Return kernel values on the host, made on the device block by block: products take them over in blocks."""
+        n, m = features.shape[0], self.vertices.shape[0]
+        check_memory(f"the {self.name} kernel matrix", n, m)
+        K = np.empty((n, m))
         height = max(1, free_memory(self.device) // (32 * m))
-        for top in range(0, m, height):
-            some = self.vertices[top : top + height]
-            K[top : top + height] = to_host(self.kernel(some, self.vertices))
-        check_finite(K, f"{self.name}_kernel")
-        return K if self.kernel.is_psd else self._repaired(K)
+        for top in range(0, n, height):
+            K[top : top + height] = to_host(self.kernel(features[top : top + height], self.vertices))
+        return K
 
     def factor(self, tolerance: float, max_rank: int | None = None) -> FeatureMap | None:
         """Return features of the vertices whose inner products are the kernel, or None if there are over max_rank."""
@@ -119,6 +128,9 @@ class Side:
     def rows(self, features: Any) -> Array:
         """Return the kernel values between other vertices and the training vertices."""
         n_rows, n_cols = features.shape[0], self.vertices.shape[0]
+        if self.device is not None and 8 * n_rows * n_cols > free_memory(self.device) // 3:
+            K = self._rows_on_host(features)
+            return K if self._projection is None else K @ to_host(self._projection)
         check_memory(f"the kernel matrix of new {self.name} vertices", n_rows, n_cols, self.device)
         K = like(self.kernel(features, self.vertices), self.used)
         return K if self._projection is None else K @ self._projection
@@ -128,9 +140,9 @@ class Side:
         """The device of torch that the side is on; None for the host."""
         return self.used.device if is_tensor(self.used) else None
 
-    def on(self, device: Any) -> "Side":
-        """Return the same side on a device of torch, None for the host."""
-        table = self.known.on(device)
+    def on(self, device: Any, table: VertexTable | None = None) -> "Side":
+        """Return the same side on a device of torch, None for the host; with a table that is there already, if any."""
+        table = self.known.on(device) if table is None else table
         at: Any = np.empty(0) if device is None else load_torch().empty(0, device=device)
         used, projection = like(self.used, at), None if self._projection is None else like(self._projection, at)
         made = Side.restored(self.name, self.kernel, table, used, projection)
@@ -161,7 +173,7 @@ class Side:
 
     def __getstate__(self) -> dict[str, Any]:
         # The kernel matrix of the training vertices is large, and predictions do not need it.
-        return {name: value for name, value in self.__dict__.items() if name != "matrix"}
+        return {name: value for name, value in self.__dict__.items() if name not in ("matrix", "fits")}
 
     def _repaired(self, K: Array) -> Array:
         size = max(float(abs(K).max()), 1e-300)

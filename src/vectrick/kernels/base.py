@@ -5,11 +5,11 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from scipy.sparse import hstack, issparse
+from scipy.sparse import csr_array, hstack, issparse
 from sklearn.base import BaseEstimator
 from sklearn.preprocessing import normalize
 
-from vectrick._arrays import is_tensor, namespace
+from vectrick._arrays import is_tensor, like, namespace, to_host
 
 Array = Any  # of NumPy or torch
 
@@ -30,7 +30,7 @@ class Kernel(BaseEstimator):
 
     def __call__(self, X: Any, Y: Any = None) -> Array:
         """Return the matrix of kernel values between the rows of X and of Y, by default X again."""
-        return self._matrix(X, X if Y is None else Y)
+        return self._matrix(*_same_kind(X, X if Y is None else Y))
 
     @abstractmethod
     def _matrix(self, X: Any, Y: Any) -> Array:
@@ -126,6 +126,15 @@ class Product(_Pair):
         return self.first.columns(X, train, which) * self.second.columns(X, train, which)
 
 
+def _same_kind(X: Any, Y: Any) -> tuple[Any, Any]:
+    """Return two tables of which none is a tensor where the other is sparse."""
+    if is_tensor(X) and issparse(Y):
+        return csr_array(to_host(X)), Y
+    if is_tensor(Y) and issparse(X):
+        return like(X.toarray(), Y), Y
+    return X, Y
+
+
 def squared_norms(X: Any) -> Array:
     """Return the squared length of every row."""
     if is_tensor(X):
@@ -135,7 +144,8 @@ def squared_norms(X: Any) -> Array:
 
 def ones(X: Any) -> Any:
     """Return a one for each row, where the rows live."""
-    return np.ones(X.shape[0], X.dtype) if issparse(X) else namespace(X).ones_like(X[:, 0])
+    xp = np if issparse(X) else namespace(X)
+    return xp.ones(X.shape[0], dtype=X.dtype, device="cpu" if issparse(X) else X.device)
 
 
 def dense_products(X: Any, Y: Any) -> Any:

@@ -9,6 +9,7 @@ from scipy.linalg import solve_triangular
 from scipy.sparse import issparse
 
 from vectrick._arrays import cast, empty, is_tensor, like, namespace, to_host
+from vectrick.backends.torch.device import free_memory
 from vectrick.backends.torch.products import uses_triton
 from vectrick.kernels.base import Kernel
 
@@ -64,9 +65,9 @@ class CholeskyMap(FeatureMap):
 
     def transform(self, X: Any) -> Any:
         """Return the features of other vertices."""
-        values = self._values(X)
+        values = like(self._values(X), self.corner)
         if is_tensor(values):
-            return namespace(values).linalg.solve_triangular(like(self.corner, values), values.T, upper=False).T
+            return namespace(values).linalg.solve_triangular(self.corner, values.T, upper=False).T
         return np.asarray(solve_triangular(self.corner, values.T, lower=True).T)
 
     def _values(self, X: Any) -> Array:
@@ -87,9 +88,15 @@ def feature_map(kernel: Kernel, X: Any, tolerance: float, max_rank: int | None =
     exact = kernel.features(X)
     if exact is not None:
         return ExactMap(kernel, exact)
-    at_once = is_tensor(X) and X.shape[0] <= _WHOLE  # a GPU makes the whole matrix faster than single columns
-    columns: Any = kernel(X, X) if at_once else lambda i: kernel.columns(X, X, i)
-    found = pivoted_cholesky(columns, kernel.diagonal(X), tolerance, max_rank)
+    m = X.shape[0]  # a GPU makes the whole matrix faster than single columns
+    at_once = is_tensor(X) and m <= _WHOLE and 32 * m * m <= free_memory(X.device)
+    at = np.empty(0) if issparse(X) else X
+
+    def column(i: Any) -> Any:
+        return like(kernel.columns(X, X, i), at, np.float64)
+
+    columns = like(kernel(X, X), at, np.float64) if at_once else column
+    found = pivoted_cholesky(columns, like(kernel.diagonal(X), at, np.float64), tolerance, max_rank)
     return None if found is None else CholeskyMap(kernel, X, *found, tolerance)
 
 
@@ -162,6 +169,7 @@ class _Steps:
             row = row - (rows[:k][:, pivot].T @ rows[:k])[0]
         row = row / largest**0.5
         self.rest -= row * row
+        self.rest[pivot] = 0.0  # whatever the diagonal said about it
         rows[k] = row
 
 

@@ -5,7 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vectrick._arrays import to_host
 from vectrick.estimators import KronRidge
+from vectrick.estimators.inputs import on_host
 from vectrick.solvers.leave_out import LEAVE, leave_out
 
 Array = NDArray[Any]
@@ -50,7 +52,9 @@ def leave_out_predictions(estimator: KronRidge, X: Any, y: Any, leave: str = "bo
         raise ValueError(f"leave is {leave!r}, but it must be one of {', '.join(map(repr, LEAVE))}")
     if estimator.fit_intercept:
         raise ValueError("fit_intercept is True, but the closed form is for models without intercept")
-    training = KronRidge(**estimator.get_params(deep=False)).set_params(early_stopping=False)._load(X, y, None, None)
+    ridge = KronRidge(**estimator.get_params(deep=False))
+    ridge.set_params(early_stopping=False, backend="cpu", device=None, precision="full")  # eigenvectors, on the host
+    training = ridge._load(on_host(X), to_host(y), None, None)
     graph, start, end = training.graph, training.start, training.end
     if training.edges.is_one_set and leave != "edge":
         raise ValueError(
@@ -67,12 +71,10 @@ def leave_out_predictions(estimator: KronRidge, X: Any, y: Any, leave: str = "bo
     for side, count in (("start", m), ("end", q)):
         if leave in ("both", side) and count < 2:
             raise ValueError(f"leave is {leave!r}, but there is only one {side} vertex")
-    for side in (start, end):
-        if not np.allclose(
-            side.matrix, side.kernel(side.vertices, side.vertices), atol=1e-6 * np.abs(side.matrix).max()
-        ):
+    for one in (start, end):
+        if not np.allclose(one.matrix, one.kernel(one.vertices, one.vertices), atol=1e-6 * np.abs(one.matrix).max()):
             raise ValueError(
-                f"{side.name}_kernel is not symmetric and positive semi-definite; it was repaired with all vertices, "
+                f"{one.name}_kernel is not symmetric and positive semi-definite; it was repaired with all vertices, "
                 "those that are left out included, so that the closed form is not training again"
             )
     Y = np.empty((m, q))

@@ -197,7 +197,7 @@ def as_block(x: Any, length: int, dtype: np.dtype[Any], device: Any = None) -> A
     """
     if issparse(x):
         raise TypeError("v is a sparse matrix, but a product takes a dense vector or block; convert it with toarray()")
-    array = x if is_tensor(x) and device is not None else as_array(x, "v")
+    array = x.detach() if is_tensor(x) and device is not None else as_array(x, "v")
     if is_tensor(array) and array.device != device and array.device.type != "cpu":
         raise ValueError(f"v is on {array.device}, but the operator is on {device}; move one of them with .to()")
     if numpy_dtype(array).kind not in "biuf":

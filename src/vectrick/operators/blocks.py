@@ -57,24 +57,24 @@ def divide(M: Factor, N: Factor, rows: Pair | None, plan_of: Planner, why: Memor
     Where every row is taken, only M is divided, so that the rows of a block are neighbours.
     """
     error = why
-    for n_m, n_n in _divisions(M.shape[0], N.shape[0] if rows is not None else 1):
+    fewest = 0 if why is None else 1  # factors on the host may fit in one block
+    for n_m, n_n in _divisions(fewest, M.shape[0], N.shape[0] if rows is not None else 1):
         parts = tuple(_parts(M, N, rows, n_m, n_n))
-        if not parts:
-            break
         largest = max(parts, key=lambda part: part.places.stop if isinstance(part.places, slice) else len(part.places))
         try:
             plan = plan_of(rows_of(M, largest.of_m), rows_of(N, largest.of_n), largest.rows)
         except MemoryError as problem:
             error = error or problem
             continue
-        reason = f"{len(parts)} blocks of rows one after the other, since the whole does not fit; {plan.reason}"
+        number = "one block" if len(parts) == 1 else f"{len(parts)} blocks"
+        reason = f"{number} of rows one after the other, since the whole does not fit; {plan.reason}"
         return Blocks(parts, replace(plan, reason=reason))
     raise error or MemoryError("there is no division of the rows that fits")
 
 
-def _divisions(a: int, c: int) -> Iterator[tuple[int, int]]:
+def _divisions(fewest: int, a: int, c: int) -> Iterator[tuple[int, int]]:
     """Yield numbers of ranges of both factors, few first; M is divided more, since what it makes is kept longest."""
-    for power in range(1, 24):
+    for power in range(fewest, 24):
         for of_n in range(power // 2 + 1):
             n_m, n_n = 1 << (power - of_n), 1 << of_n
             if n_m <= max(1, a) and n_n <= max(1, c) and n_m * n_n <= _MOST:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 from scipy.sparse import csr_array, issparse
 
-from vectrick._arrays import as_tensor, cast, is_tensor, namespace, numpy_dtype, to_host
+from vectrick._arrays import as_tensor, cast, is_tensor, namespace, numpy_dtype, plain_tensor, to_host
 
 Array = Any  # of NumPy or torch
 
@@ -82,7 +82,7 @@ def as_real_matrix(value: Any, name: str) -> Any:
     """Return a dense matrix of float32 or float64, without a copy where it is one already; a tensor stays one."""
     if issparse(value):
         raise TypeError(f"{name} is a sparse matrix, but it must be dense; convert it with toarray()")
-    array = value if is_tensor(value) else as_array(value, name)
+    array = plain_tensor(value, name) if is_tensor(value) else as_array(value, name)
     if array.ndim != 2:
         raise ValueError(f"{name} has shape {tuple(array.shape)}, but it must be a matrix")
     return cast(array, _real(numpy_dtype(array), name))
@@ -127,6 +127,14 @@ def n_bytes(factor: Any, dtype: Any) -> int:
 def in_dtype(factor: Factor, dtype: Any) -> Any:
     """Return a factor in another dtype."""
     return factor.astype(dtype) if isinstance(factor, LowRank) else cast(factor, dtype)
+
+
+def on_host(factor: Any) -> Any:
+    """Return a factor without tensors."""
+    if isinstance(factor, LowRank):
+        A = to_host(factor.A)
+        return LowRank(A, A if factor.B is factor.A else to_host(factor.B))
+    return to_host(factor)
 
 
 def on_device(factor: Factor, device: Any, dtype: Any) -> Any:

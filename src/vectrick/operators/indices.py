@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from vectrick._arrays import arange, as_tensor, is_tensor, namespace, numpy_dtype, true_places, zeros
+from vectrick._arrays import arange, is_tensor, namespace, numpy_dtype, placed, true_places, zeros
 from vectrick.operators.factors import as_array
 
 Array = Any  # of NumPy or torch
@@ -38,13 +38,13 @@ def as_pair(pair: Any, sizes: tuple[int, int], names: tuple[str, str], what: str
 
 def _own(indices: Any) -> Any:
     if is_tensor(indices):
-        return indices.int()
+        return indices.int() if numpy_dtype(indices) != np.int32 else indices.clone()
     return indices.astype(np.int32, copy=indices.flags.writeable)
 
 
 def pair_on(pair: Pair | None, device: Any) -> Pair | None:
-    """Return a pair as tensors on a device; None for all."""
-    return None if pair is None else (as_tensor(pair[0], device), as_tensor(pair[1], device))
+    """Return a pair where the operator is: tensors on a device of torch, or arrays; None for all."""
+    return None if pair is None else (placed(pair[0], device), placed(pair[1], device))
 
 
 def _as_indices(value: Any, name: str) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from vectrick._arrays import as_tensor, empty, to_host
+from vectrick._arrays import empty, placed
 from vectrick.backends.memory import Workspace, format_bytes
 from vectrick.backends.threads import count_threads
 from vectrick.operators.base import Operator, as_mask
@@ -22,6 +22,7 @@ from vectrick.operators.factors import (
     in_dtype,
     n_bytes,
     on_device,
+    on_host,
     transpose,
 )
 from vectrick.operators.indices import Pair, as_pair, cut, is_same, pair_on
@@ -116,7 +117,7 @@ def _device(factors: tuple[Factor, Factor], backend: str | None, device: Any) ->
 def _placed(factors: tuple[Factor, Factor], device: Any, limit: int) -> tuple[Any, Any]:
     """Return the factors where the product is made, in its dtype; one that is too large for it stays on the host."""
     if device is None:
-        return to_host(factors[0]), to_host(factors[1])
+        return on_host(factors[0]), on_host(factors[1])
     dtype = np.result_type(*(dtype_of(factor) for factor in factors))
     sizes = [0 if device_of(factor) is not None else n_bytes(factor, dtype) for factor in factors]
     room = limit - sum(sizes)
@@ -138,7 +139,7 @@ def plan_kron(M: Any, N: Any, rows: Any, cols: Any, *, n_threads: int | None = N
     problem = Problem.of(*factors, row_edges, col_edges, dtype, count_threads(n_threads), device)
     limit = memory_limit(None, device)
     if problem.is_zero:
-        return zero_plan(problem, limit, "an estimate")
+        return zero_plan(problem.shape[0], dtype, limit, "an estimate")
     return choose(problem, "auto", limit, "an estimate")[1]
 
 
@@ -199,9 +200,8 @@ class KronOperator(Operator):
                 )
         if rows is not None and cols is not None and is_same(key[0], key[1]):
             cols = rows  # one graph: its index arrays can be shared
-        if self.device is not None:
-            one_graph, rows = cols is rows, pair_on(rows, self.device)
-            cols = rows if one_graph else pair_on(cols, self.device)
+        one_graph, rows = cols is rows, pair_on(rows, self.device)
+        cols = rows if one_graph else pair_on(cols, self.device)
         picked = KronOperator(
             self.M, self.N, self.rows if rows is None else rows, self.cols if cols is None else cols, self._options
         )
@@ -226,8 +226,7 @@ class KronOperator(Operator):
         array([5., 0.])
         """
         row_mask, col_mask = as_mask(rows, self.shape[0], "rows"), as_mask(cols, self.shape[1], "cols")
-        if self.device is not None:
-            row_mask, col_mask = _masks_on(self.device, row_mask, col_mask)
+        row_mask, col_mask = _masks_on(self.device, row_mask, col_mask)
         if (row_mask is not None and self.rows is None) or (col_mask is not None and self.cols is None):
             raise TypeError("only rows and columns that are edges can be restricted; index the operator first")
         self._prepare()
@@ -268,6 +267,9 @@ class KronOperator(Operator):
 
     def _build(self, parent: "KronOperator | None", rows: Array | None, cols: Array | None) -> None:
         path, max_memory = self._options.path, self._options.max_memory
+        if 0 in self.shape:
+            self._plan = zero_plan(self.shape[0], self.dtype, memory_limit(max_memory, self.device), self._title())
+            return
         if self.device is not None and any(device_of(factor) is None for factor in (self.M, self.N)):
             self._divide(memory_limit(max_memory, self.device), None)  # a factor that stays on the host
             return
@@ -281,7 +283,7 @@ class KronOperator(Operator):
         else:
             limit = memory_limit(max_memory, self.device)
         if self._problem.is_zero:
-            self._plan = zero_plan(self._problem, limit, self._title())
+            self._plan = zero_plan(self.shape[0], self.dtype, limit, self._title())
             return
         ready = parent._path if parent is not None else None
         if not self._options.must and path != "auto" and not can_take(self._problem, path):
@@ -304,12 +306,15 @@ class KronOperator(Operator):
         """Divide the rows into blocks that fit on the device, each to be built when its turn comes."""
 
         def plan_of(M: Factor, N: Factor, rows: Pair | None) -> Plan:
+            room = limit - sum(
+                n_bytes(F, self.dtype) for F in (M, N) if device_of(F) is None
+            )  # they go over as they are
             M, N = on_device(M, self.device, self.dtype), on_device(N, self.device, self.dtype)
             threads = count_threads(self._options.n_threads)
             problem = Problem.of(M, N, rows, self.cols, self.dtype, threads, self.device, self._options.fast)
             if problem.is_zero:
-                return zero_plan(problem, limit, self._title())
-            return choose(problem, "auto", limit, self._title())[1]
+                return zero_plan(problem.shape[0], problem.dtype, limit, self._title())
+            return choose(problem, "auto", room, self._title())[1]
 
         self._problem = None
         self._blocks = divide(self.M, self.N, self.rows, plan_of, error)
@@ -391,7 +396,9 @@ class KronOperator(Operator):
         sampled = [f"{len(pair[0])} {what}" for pair, what in ((self.rows, "rows"), (self.cols, "columns")) if pair]
         where = " and ".join(sampled) + " of " if sampled else ""
         threads = f"{count_threads(self._options.n_threads)} threads"
-        return f"{where}M ⊗ N, M {M}, N {N}, {self.dtype}, {threads if self.device is None else self.device}"
+        return (
+            f"{where}M ⊗ N, M {M}, N {N}, {self.dtype}, {threads if self.device is None else f'torch on {self.device}'}"
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A copy in another process plans and sorts for itself.
@@ -408,9 +415,9 @@ def _tensor_space(device: Any) -> Any:
 
 
 def _masks_on(device: Any, rows: Any, cols: Any) -> tuple[Any, Any]:
-    """Return masks as tensors on a device; one object for both stays one."""
-    made = None if rows is None else as_tensor(rows, device)
-    return made, made if cols is rows else None if cols is None else as_tensor(cols, device)
+    """Return masks where the operator is; one object for both stays one."""
+    made = [None if mask is None else placed(mask, device) for mask in (rows, cols)]
+    return made[0], made[0] if cols is rows else made[1]
 
 
 def _index(pair: Pair | None) -> Pair | slice:

@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from vectrick.backends.memory import available_memory, format_bytes, parse_bytes
 from vectrick.backends.rates import Rates, known_rates, machine_rates
 from vectrick.operators.paths import PATHS, Path, all_paths, is_path_name
@@ -113,9 +115,9 @@ def memory_limit(max_memory: int | float | str | None, device: Any = None) -> in
     return free_memory(device)
 
 
-def zero_plan(problem: Problem, limit: int, title: str) -> Plan:
+def zero_plan(n_rows: int, dtype: np.dtype[Any], limit: int, title: str) -> Plan:
     """Return the plan of a product that is zero or empty whatever the vector."""
-    result = Allocation("result", problem.n_row_edges * problem.dtype.itemsize)
+    result = Allocation("result", n_rows * dtype.itemsize)
     nothing = Estimate("zero", "nothing", 0.0, result.n_bytes, (result,))
     return Plan("zero", "the product is zero or empty", (nothing,), limit, title, "no rates needed")
 

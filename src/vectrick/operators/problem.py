@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from vectrick._arrays import cast, is_tensor, torch_dtype
+from vectrick.backends.torch.device import exact_products
 from vectrick.backends.torch.layout import padded
 from vectrick.operators.factors import Factor, LowRank, is_finite, take
 from vectrick.operators.indices import Pair, cut, is_same, renumber, used_vertices
@@ -103,6 +104,13 @@ class TensorMatrix(Matrix):
         return self._made[contiguous]
 
 
+def _product(A: Matrix, B: Matrix) -> Any:
+    """Return ``A Bᵀ`` with all the digits of its dtype."""
+    left = A.array()
+    with exact_products(left.device if is_tensor(left) else None):
+        return left @ B.array().T
+
+
 def _is_plain(tensor: Any) -> bool:
     """Whether a tensor, or its transpose, is contiguous."""
     return bool(tensor.is_contiguous() or tensor.T.is_contiguous())
@@ -143,7 +151,7 @@ class Parts:
             shape = (A.shape[0], B.shape[0])
             size = (factor.shape[0] if rows is None else len(rows), factor.shape[1] if cols is None else len(cols))
             kind = TensorMatrix if is_tensor(factor.A) else Matrix
-            dense = kind(f"{name}, expanded", shape, dtype, lambda: A.array() @ B.array().T, None)
+            dense = kind(f"{name}, expanded", shape, dtype, lambda: _product(A, B), None)
             return cls(name, dense, (A, B), size)
         entries = csr_array(take(factor, rows, cols), dtype=dtype)
         return cls(name, Matrix(f"{name}, expanded", entries.shape, dtype, entries.toarray, None), entries)

@@ -56,6 +56,12 @@ def check_precision(precision: str, solver: str, loss: Loss | type[Loss]) -> Non
         )
 
 
+def check_path_precision(precision: str) -> None:
+    """Refuse mixed precision for a path of alphas, which is made of one Krylov space."""
+    if precision == "mixed":
+        raise ValueError("precision is 'mixed', which a path of alphas does not have; use precision='full'")
+
+
 def choose_solver(space: Space, loss: Loss, early_stopping: bool) -> str:
     """Return the solver that "auto" stands for.
 
@@ -110,7 +116,7 @@ def minimise(
         For "box"; other losses are wrapped by `WithIntercept`.
     precision : str
         "full", or "mixed" for directions of low precision where the solver has them ("cg" and "newton"); for a
-        quadratic loss ``max_iter`` then bounds the iterations that find one, and each correction is an iteration.
+        quadratic loss ``max_iter`` then bounds the iterations that find all of them, and each correction counts as one.
     callback : callable, optional
         Called with an `Iterate` after each iteration; returning True stops.
     """
@@ -118,9 +124,9 @@ def minimise(
     name = choose_solver(space, loss, callback is not None) if solver == "auto" else solver
     tol = max(tol, finest(loss.y))
     common: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "callback": callback}
-    mixed = precision == "mixed" and name in MIXED
+    mixed, budget = precision == "mixed" and name in MIXED, None
     if mixed and name == "cg":
-        name, inner_iter, common["max_iter"] = "newton", max_iter, _CORRECTIONS
+        name, inner_iter, common["max_iter"], budget = "newton", max_iter, _CORRECTIONS, max_iter
     if name == "box":
         assert isinstance(loss, Hinge)
         found = hinge_dual(space, loss, alpha, fit_intercept=fit_intercept, start=start, **common)
@@ -131,7 +137,9 @@ def minimise(
     else:
         if name == "newton-direct":
             common["tol"] = min(tol, 1e-9)  # a last step is cheap, and doubles the digits
-        inner = Inner({"newton": "cg", "newton-qmr": "qmr", "newton-direct": "direct"}[name], inner_iter, step, mixed)
+        inner = Inner(
+            {"newton": "cg", "newton-qmr": "qmr", "newton-direct": "direct"}[name], inner_iter, step, mixed, budget
+        )
         found = newton(space, loss, alpha, inner=inner, start=start, **common)
     if name != "box" and (found.converged or name == "newton-direct"):
         found = _verified(space, loss, alpha, found, tol, _gradient_at_zero(space, loss))

@@ -23,9 +23,10 @@ _PROGRESS = 0.5  # a correction that leaves more of the residual than this was n
 class LowPrecision:
     """The same functions with products in float32, by TF32 on a GPU that has it."""
 
-    def __init__(self, space: Space, loss: Loss, alpha: float, max_iter: int) -> None:
+    def __init__(self, space: Space, loss: Loss, alpha: float, max_iter: int, budget: int | None) -> None:
         self.space, self.low = space, space.lowered()
         self.loss, self.alpha, self.max_iter = loss, alpha, max_iter
+        self.budget = budget  # iterations that are left for all directions together
         self.n_corrections = 0
         self._before: float | None = None  # the residual that the last direction was for
         self._in_vain = 0  # corrections in a row that were none
@@ -46,11 +47,13 @@ class LowPrecision:
         part = self.low.part(curvature.active, rhs)
         before = part.space.n_products
         rest = part.space.residual(part.take(rhs))
-        limits: dict[str, Any] = {"tol": max(accuracy, ACCURACY), "max_iter": self.max_iter}
+        max_iter = self.max_iter if self.budget is None else min(self.max_iter, self.budget)
+        limits: dict[str, Any] = {"tol": max(accuracy, ACCURACY), "max_iter": max_iter}
         found = conjugate_gradients(part.space, part.curvature(curvature.lowered()), rest, [self.alpha], **limits)
         self.space.n_products += part.space.n_products - before
         self.n_corrections += 1
         self._before = residual
+        self.budget = None if self.budget is None else self.budget - found.n_iter
         c = found.x[0].c
         if part.keep is not None and isinstance(self.low, Dual):
             c = zeros(self.low.size, c)

@@ -33,6 +33,7 @@ class Inner:
     max_iter: int = 100
     step: float | None = None  # None for the exact line search; the paper has 1
     mixed: bool = False  # whether directions are found with products in float32, or TF32
+    budget: int | None = None  # the most iterations that all systems in low precision may take
 
 
 def newton(
@@ -56,7 +57,7 @@ def newton(
     one: iterative refinement, which for a quadratic loss is what this is. Where a direction does not descend any more,
     the rest is done in full precision.
     """
-    low = LowPrecision(space, loss, alpha, inner.max_iter) if inner.mixed else None
+    low = LowPrecision(space, loss, alpha, inner.max_iter, inner.budget) if inner.mixed else None
     mixed = low
     x = space.zero(loss.y) if start is None else space.element(start)
     risk = _risk(space, loss, alpha, x)
@@ -76,6 +77,8 @@ def newton(
         residuals.append(rest.norm / first if first else 0.0)
         if residuals[-1] <= tol:
             return ended(True, TOLERANCE, k)
+        if low is not None and low.budget == 0:
+            return ended(False, LIMIT, k)
         accuracy = _forcing(residuals[-1], tol)
         new = None
         if low is not None:

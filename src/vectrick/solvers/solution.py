@@ -100,6 +100,7 @@ class Solution:
     def __repr__(self) -> str:
         last = f", residual {self.residuals[-1]:.1e}" if self.residuals else ""
         made = f"{self.n_iter} iterations, {self.n_products} products"
+        made += f", {self.n_corrections} corrections" if self.n_corrections else ""
         return f"<Solution: {'converged' if self.converged else 'not converged'}, {self.reason}, {made}{last}>"
 
     def warn(self, solver: str, tol: float) -> None:

@@ -1,52 +1,17 @@
 """Which device of torch to compute on, what it has free, and arithmetic that is what it says."""
 
 import sys
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib.util import find_spec
 from typing import Any
 
+from vectrick._devices import as_device, has_gpu, load_torch
+
 BACKENDS = ("cpu", "torch", "auto")
 
-_MISSING = (
-    "torch is not installed; install it with: pip install 'vectrick[torch]' (on a machine without a GPU torch's CPU "
-    "build is enough), or use backend='cpu'"
-)
-
-
-def load_torch() -> Any:
-    """Return the module torch, or say how to get it."""
-    if "torch" not in sys.modules and find_spec("torch") is None:
-        raise ImportError(_MISSING)
-    import torch
-
-    return torch
-
-
-def has_gpu() -> bool:
-    """Whether torch is there and sees a GPU."""
-    return find_spec("torch") is not None and bool(load_torch().cuda.is_available())
-
-
-def as_device(device: Any) -> Any:
-    """Return a device of torch: "cpu", "cuda", "cuda:1", or "auto" for a GPU where there is one."""
-    torch = load_torch()
-    text = str(device)
-    if text == "auto":
-        return torch.device("cuda", torch.cuda.current_device()) if torch.cuda.is_available() else torch.device("cpu")
-    kind, colon, number = text.partition(":")
-    if kind not in ("cpu", "cuda") or (colon and not number.isdecimal()):
-        raise ValueError(f"device is {text!r}, but it must be 'auto', 'cpu', 'cuda' or 'cuda:1' with a number")
-    if kind == "cpu":
-        return torch.device("cpu")
-    if not torch.cuda.is_available():
-        why = "this build of torch is for CPUs only" if torch.version.cuda is None else "torch sees no GPU"
-        raise ValueError(f"device is {text!r}, but {why}; use device='cpu' or 'auto', or backend='cpu'")
-    n_devices = torch.cuda.device_count()
-    at = int(number) if colon else torch.cuda.current_device()
-    if at >= n_devices:
-        raise ValueError(f"device is {text!r}, but there are {n_devices} GPUs: 'cuda:0' to 'cuda:{n_devices - 1}'")
-    return torch.device("cuda", at)
+_setting = threading.RLock()  # of the whole process, which other threads must not see half changed
 
 
 def settle_device(backend: str, device: Any, found: Any = None) -> Any:
@@ -64,6 +29,10 @@ def settle_device(backend: str, device: Any, found: Any = None) -> Any:
         if found is not None and found.type != "cpu":
             raise ValueError(f"backend is 'cpu', but the data are tensors on {found}; use backend='torch'")
         return None
+    if backend == "auto" and str(device) == "cpu" and find_spec("torch") is None:
+        return None
+    if named and str(device) == "cuda" and found is not None and found.type == "cuda":
+        return found  # any of them was asked for
     if named:
         wanted = as_device(device)
         if found is not None and found != wanted:
@@ -87,10 +56,11 @@ def free_memory(device: Any) -> int:
     return int(torch.cuda.mem_get_info(device)[0] + held)
 
 
-def give_back(device: Any) -> None:
-    """Return to a GPU what torch holds without using it."""
-    if device is not None and device.type == "cuda":
-        load_torch().cuda.empty_cache()
+def give_back() -> None:
+    """Return to the GPUs what torch holds without using it."""
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized():
+        torch.cuda.empty_cache()
 
 
 @contextmanager
@@ -100,12 +70,18 @@ def float32_products(fast: bool) -> Iterator[None]:
     TF32 is for those who ask for it: nobody should lose digits because another library changed a global setting.
     """
     settings = load_torch().backends.cuda.matmul
-    before = settings.fp32_precision
-    settings.fp32_precision = "tf32" if fast else "ieee"
-    try:
-        yield
-    finally:
-        settings.fp32_precision = before
+    with _setting:
+        before = settings.fp32_precision
+        settings.fp32_precision = "tf32" if fast else "ieee"
+        try:
+            yield
+        finally:
+            settings.fp32_precision = before
+
+
+def exact_products(device: Any) -> AbstractContextManager[None]:
+    """Return what holds float32 to its digits on a device of torch; for None nothing is needed."""
+    return nullcontext() if device is None else float32_products(fast=False)
 
 
 class TensorSpace:

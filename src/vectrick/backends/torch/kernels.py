@@ -103,6 +103,7 @@ def _cholesky_step(  # type: ignore[no-untyped-def]
     row = row / tl.sqrt(largest)
     tl.store(rows + tl.cast(k, tl.int64) * m + cols, row, mask=inside)
     left = tl.load(rest + cols, mask=inside, other=-1.0) - row * row
+    left = tl.where(cols == pivot, 0.0, left)
     tl.store(rest + cols, left, mask=inside)
     left = tl.where(inside, left, -1.0)
     top = tl.max(left, axis=0)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vectrick._arrays import arange
-from vectrick.backends.torch.device import load_torch
+from vectrick._devices import load_torch
 
 Tensor = Any
 

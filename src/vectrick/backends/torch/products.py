@@ -5,7 +5,8 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
-from vectrick.backends.torch.device import float32_products, load_torch
+from vectrick._devices import load_torch
+from vectrick.backends.torch.device import float32_products
 from vectrick.backends.torch.layout import Blocks, Scattering
 
 Tensor = Any

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from vectrick._arrays import torch_dtype
+from vectrick._devices import load_torch
 from vectrick.backends.rates import Rates, remembered
 from vectrick.backends.torch import products
-from vectrick.backends.torch.device import load_torch
 from vectrick.backends.torch.layout import Blocks, Cells, Scattering
 
 # Measured on an H200 in float64 and float32, and on one core of a CPU.
