@@ -299,7 +299,8 @@ def test_info_warns(tmp_path):
 
 def test_doctor(tmp_path):
     told = as_json("doctor", cwd=tmp_path)
-    assert told["checks"] == {"product against np.kron": True, "model file": True, "speed": True}
+    assert {"product against np.kron", "model file", "speed"} <= set(told["checks"])
+    assert all(told["checks"].values())
     assert told["packages"]["numpy"] == np.__version__
 
 

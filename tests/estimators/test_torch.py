@@ -1,10 +1,14 @@
 """Every estimator keeps the contract with torch, on the CPU, and agrees with the CPU's own backend."""
 
+import dataclasses
+import itertools
 import pickle
 import warnings
+import weakref
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import vectrick as vt
 from tests.estimators import test_contract as contract
@@ -59,7 +63,6 @@ KINDS = [
     (vt.KronRidge, {"solver": "cg"}),
     (vt.KronRidge, {"solver": "minres"}),
     (vt.KronRidge, {"solver": "qmr"}),
-    (vt.KronRidge, {"solver": "eigen"}),
     (vt.KronRidge, {"solver": "cg", "fit_intercept": True}),
     (vt.KronSVM, {"solver": "newton"}),
     (vt.KronSVM, {"solver": "newton-qmr", "step": 1.0, "inner_iter": 10}),
@@ -80,13 +83,7 @@ def some_data(m=40, seed=0):
 @pytest.mark.parametrize("form", ["dual", "primal"])
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-10), ("float32", 1e-4)])
 def test_the_same_iterations_as_on_the_cpu(kind, parameters, form, dtype, tolerance):
-    if parameters.get("solver") == "eigen":
-        if form == "primal":
-            pytest.skip("the closed form is a dual one")
-        X = vt.Edges.grid(*(np.random.default_rng(i).standard_normal((12, 3)) for i in range(2)))
-        y = np.random.default_rng(0).standard_normal(len(X))
-    else:
-        X, y = some_data()
+    X, y = some_data()
     given = {"alpha": 0.5, "form": form, "dtype": dtype, "max_iter": 4, **parameters}
     kernels = vt.Gaussian(0.5), vt.Gaussian(0.5) + vt.Constant(0.1)
     one = kind(*kernels, **given).fit(X, y)
@@ -100,6 +97,18 @@ def test_the_same_iterations_as_on_the_cpu(kind, parameters, form, dtype, tolera
         return  # whether the second step still lowers the risk is a matter of rounding
     assert one.n_iter_ == other.n_iter_
     np.testing.assert_allclose(other.history_["risk"], one.history_["risk"], rtol=max(tolerance, 1e-9))
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_the_closed_form_of_a_complete_graph(intercept):
+    X = vt.Edges.grid(*(np.random.default_rng(i).standard_normal((12, 3)) for i in range(2)))
+    y = np.random.default_rng(0).standard_normal(len(X))
+    one, other = (
+        vt.KronRidge("gaussian", "gaussian", solver="eigen", fit_intercept=intercept, backend=backend).fit(X, y)
+        for backend in ("cpu", "torch")
+    )
+    assert other.solution_.reason == "solved exactly"
+    np.testing.assert_allclose(other.predict(X), one.predict(X), atol=1e-10)
 
 
 @pytest.mark.parametrize("form", ["dual", "primal"])
@@ -226,7 +235,7 @@ def test_mixed_precision_has_results_of_float64_for_tables_of_float32():
 def test_mixed_precision_says_where_it_cannot_go_on():
     X, y = some_data(80)
     kernels = vt.Gaussian(1e-3), vt.Gaussian(1e-3)  # smooth: far too ill-conditioned for float32
-    model = vt.KronRidge(*kernels, alpha=1e-9, form="dual", precision="mixed", tol=1e-9, solver="cg", max_iter=200)
+    model = vt.KronRidge(*kernels, alpha=1e-9, form="dual", precision="mixed", tol=1e-9, solver="cg", max_iter=1000)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         model.fit(X, y)
@@ -385,3 +394,162 @@ def test_numba_is_not_loaded():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+@pytest.mark.filterwarnings("ignore:solver")
+def test_coefficients_that_leave_a_fit_are_in_the_order_of_the_edges():
+    X, y = some_data()
+    order = np.random.default_rng(0).permutation(len(X))
+    X, y = X[order], y[order]
+    steps = {"cpu": [], "torch": []}
+    given = {"form": "dual", "solver": "newton", "inner_iter": 3, "alpha": 0.01}
+    models = {
+        backend: vt.KronSVM("gaussian", "gaussian", backend=backend, **given).fit(X, y, callback=found.append)
+        for backend, found in steps.items()
+    }
+    np.testing.assert_array_equal(models["torch"].solution_.x, models["torch"].dual_coef_)
+    np.testing.assert_allclose(steps["torch"][0].x, steps["cpu"][0].x, atol=1e-10)
+    np.testing.assert_allclose(models["torch"].dual_coef_, models["cpu"].dual_coef_, atol=1e-6)
+    first = []
+
+    def stop(step):
+        first.append(dataclasses.replace(step, x=step.x.copy()))
+        return True
+
+    vt.KronSVM("gaussian", "gaussian", **given).fit(X, y, callback=stop)  # on the CPU, to go on with torch
+    resumed = vt.KronSVM("gaussian", "gaussian", backend="torch", device="cpu", **given).fit(X, y, resume=first[0])
+    np.testing.assert_allclose(resumed.history_["risk"], models["cpu"].history_["risk"], rtol=1e-6)
+
+
+@pytest.mark.parametrize("leave", ["edge", "start", "end", "both"])
+def test_leave_out_predictions_are_those_of_the_edges(leave):
+    rng = np.random.default_rng(0)
+    order = rng.permutation(63)
+    X, y = vt.Edges.grid(rng.standard_normal((9, 2)), rng.standard_normal((7, 2)))[order], rng.standard_normal(63)
+    expected = vt.leave_out_predictions(vt.KronRidge("gaussian", "gaussian"), X, y, leave=leave)
+    model = vt.KronRidge("gaussian", "gaussian", backend="torch", device="cpu")
+    for edges in (X, X.on("cpu")):
+        np.testing.assert_allclose(vt.leave_out_predictions(model, edges, y, leave=leave), expected, atol=1e-12)
+
+
+def test_primal_form_of_a_kernel_whose_diagonal_rounds():
+    rng = np.random.default_rng(0)
+    tables = [10 * rng.standard_normal((40, 30)) for _ in range(2)]
+    X = vt.Edges(rng.integers(40, size=300), rng.integers(40, size=300), *tables)
+    given = {"form": "primal", "backend": "torch", "device": "cpu"}
+    model = vt.KronRidge(vt.Gaussian(1.0), vt.Gaussian(1.0), **given).fit(X, rng.standard_normal(300))
+    assert model.form_ == "primal"
+
+
+@pytest.mark.parametrize("kernel", ["linear", "gaussian", "cosine", "polynomial", "tanimoto"])
+@pytest.mark.parametrize("form", ["dual", "primal"])
+def test_sparse_and_dense_tables_at_training_and_prediction(kernel, form):
+    rng = np.random.default_rng(0)
+    dense = [np.where(rng.random((12, 5)) < 0.5, rng.random((12, 5)), 0.0) for _ in range(2)]
+    start, end, y = rng.integers(12, size=90), rng.integers(12, size=90), rng.standard_normal(90)
+    kinds = {
+        "dense": vt.Edges(start, end, *dense),
+        "sparse": vt.Edges(start, end, *map(csr_array, dense)),
+        "one": vt.Edges(start, end, csr_array(dense[0]), dense[1]),
+    }
+    expected = vt.KronRidge(kernel, kernel, form=form, tol=1e-10).fit(kinds["dense"], y).predict(kinds["dense"])
+    for train, test in itertools.product(kinds.values(), repeat=2):
+        model = vt.KronRidge(kernel, kernel, form=form, tol=1e-10, backend="torch", device="cpu").fit(train, y)
+        np.testing.assert_allclose(model.predict(test), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("solver", ["auto", "eigen", "cg"])
+def test_what_does_not_fit_on_the_device_predicts_too(monkeypatch, solver):
+    rng = np.random.default_rng(0)
+    X = vt.Edges.grid(rng.standard_normal((60, 2)), rng.standard_normal((50, 2)))
+    if solver == "cg":
+        X = X[rng.permutation(3000)[:1000]]
+    y = rng.standard_normal(len(X))
+    expected = vt.KronRidge("gaussian", "gaussian", form="dual", tol=1e-10, solver="cg").fit(X, y).predict(X)
+    monkeypatch.setattr("vectrick.estimators.side.free_memory", lambda device: 40_000)
+    model = vt.KronRidge(
+        "gaussian", "gaussian", form="auto" if solver == "auto" else "dual", tol=1e-10,
+        solver="cg" if solver == "eigen" else solver, backend="torch", device="cpu",
+    ).fit(X, y)  # fmt: skip
+    np.testing.assert_allclose(model.predict(X), expected, atol=1e-5)
+
+
+def test_keys_of_edges_mean_the_same_for_tensors():
+    X, y = some_data()
+    there = X.on("cpu")
+    for key in (
+        y > 0,
+        (y > 0).astype(np.uint8),
+        [],
+        ...,
+        slice(None, None, -1),
+        slice(2, 9, 3),
+        [3, 1],
+        -1,
+        np.uint32(4),
+    ):
+        np.testing.assert_array_equal(there[key].start, X[key].start)
+
+
+def test_words_as_labels_of_tensors():
+    X, y = some_data()
+    model = vt.KronSVM("gaussian", "gaussian", backend="torch").fit(X.on("cpu"), np.where(y > 0, "yes", "no"))
+    assert set(model.predict(X.on("cpu"))) == {"yes", "no"}
+
+
+def test_scores_and_splits_of_tensors():
+    X, y = some_data()
+    there, labels = X.on("cpu"), torch.as_tensor(y)
+    model = vt.KronSVM("gaussian", "gaussian", backend="torch").fit(there, labels)
+    assert model.score(there, labels) == model.score(X, y)
+    ridge = vt.KronRidge("gaussian", "gaussian", backend="torch").fit(there, labels)
+    assert ridge.score(there, labels) == pytest.approx(ridge.score(X, y))
+    assert vt.concordance_index(labels, ridge.predict(there)) > 0.5
+
+
+def test_a_failed_fit_lets_go_of_its_tensors():
+    X, y = some_data()
+    alive = []
+
+    def fail(step):
+        raise RuntimeError("the callback failed")
+
+    original = vt.Edges.on
+
+    def watched(self, device):
+        made = original(self, device)
+        alive.append(weakref.ref(made.start))
+        return made
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(vt.Edges, "on", watched)
+        kept = None
+        try:
+            vt.KronSVM("gaussian", "gaussian", backend="torch", device="cpu").fit(X, y, callback=fail)
+        except RuntimeError as error:
+            kept = error  # as a notebook does
+    assert kept is not None
+    assert alive
+    assert all(one() is None for one in alive)
+
+
+def test_one_vertex_set_stays_one(tmp_path):
+    rng = np.random.default_rng(0)
+    X = vt.Edges(rng.integers(9, size=60), rng.integers(9, size=60), rng.standard_normal((9, 2)))
+    model = vt.KronRidge("gaussian", "gaussian", backend="torch", device="cpu").fit(X, rng.standard_normal(60))
+    model.save(tmp_path / "model.vt")
+    same = vt.load(tmp_path / "model.vt")
+    assert same.start_table_ is same.end_table_
+    same.predict(X)
+    assert same.start_table_ is same.end_table_
+
+
+@pytest.mark.filterwarnings("ignore:solver")
+def test_mixed_precision_keeps_to_the_iterations_that_were_asked_for():
+    X, y = some_data(60)
+    model = vt.KronRidge("gaussian", "gaussian", alpha=1e-3, solver="cg", max_iter=9, precision="mixed", form="dual")
+    model.fit(X, y)
+    assert not model.solution_.converged
+    assert model.solution_.n_products <= 9 + 5 * model.solution_.n_corrections + 5
+    with pytest.raises(ValueError, match="which a path of alphas does not have; use precision='full'"):
+        model.fit_path(X, y, [1.0, 2.0])

@@ -233,3 +233,39 @@ def test_equal_edges_add_up_in_the_same_order():
         first = op @ v
         assert (op @ v == first).all()
         np.testing.assert_allclose(first, vt.kron(np.eye(4), np.eye(3))[edges, edges] @ v, rtol=1e-9)
+
+
+def test_edges_that_change_afterwards_do_not_matter():
+    p, q = torch.arange(4, dtype=torch.int32), torch.arange(4, dtype=torch.int32)
+    op = vt.kron(torch.randn(4, 4), torch.randn(4, 4), path="sparse")[(p, q), (p, q)]
+    before = op @ torch.ones(4)
+    p.zero_()
+    assert (op @ torch.ones(4) == before).all()
+    assert torch.allclose(op.T @ torch.ones(4), (op @ torch.eye(4)).sum(0), atol=1e-5)
+
+
+def test_thin_tensors_on_the_cpu():
+    A = torch.randn(5, 2, dtype=torch.float64)
+    op = vt.kron(vt.LowRank(A), np.eye(2), backend="cpu")
+    np.testing.assert_allclose(op @ np.ones(10), np.kron((A @ A.T).numpy(), np.eye(2)) @ np.ones(10), atol=1e-12)
+
+
+def test_no_rows_of_a_factor_on_the_host():
+    op = vt.kron(np.ones((200, 200)), np.ones((20, 20)), **WHERE, max_memory="100KB")[([], []), ([0], [0])]
+    assert (op @ np.ones(1)).shape == (0,)
+
+
+def test_settings_of_float32_survive_threads():
+    from concurrent.futures import ThreadPoolExecutor
+
+    from vectrick.backends.torch.device import float32_products
+
+    before = torch.backends.cuda.matmul.fp32_precision
+
+    def work(number):
+        with float32_products(fast=number % 2 == 0):
+            return torch.backends.cuda.matmul.fp32_precision == ("tf32" if number % 2 == 0 else "ieee")
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(work, range(200)))
+    assert torch.backends.cuda.matmul.fp32_precision == before

@@ -64,6 +64,10 @@ class Predictor(ABC):
         where = {} if self.device is None else {"backend": "torch", "device": self.device}
         return kron(second, first, n_threads=self.n_threads, once=once, **where)
 
+    def _is_here(self, values: Any) -> bool:
+        """Whether values are dense, and where the coefficients are."""
+        return not issparse(values) and is_tensor(values) == (self.device is not None)
+
     def _sides_on(self, device: Any) -> tuple[Side, Side]:
         """Return both sides on a device; one table stays one."""
         start = self.start.on(device)
@@ -85,7 +89,8 @@ class Predictor(ABC):
             return zeros(len(edges), self.coefficients)
         graph, first, second = self._functions(edges)
         n_pairs = first.shape[0] * second.shape[0]
-        if n_pairs <= min(_SMALL_GRID, _FILLED * len(edges)) and not issparse(first) and not issparse(second):
+        filled = n_pairs <= min(_SMALL_GRID, _FILLED * len(edges))
+        if filled and self._is_here(first) and self._is_here(second):
             # Two matrix products and no plan: planning and sorting would take longer.
             with exact_products(self.device):
                 grid = (first @ self.core) @ second.T
@@ -97,8 +102,7 @@ class Predictor(ABC):
         graph, first, second = self._functions(edges)
         n_pairs, size = first.shape[0] * second.shape[0], first.shape[1] * second.shape[1]
         filled = max(n_pairs, size) <= min(_SMALL_GRID, _FILLED * max(len(edges), coefficients.shape[1]))
-        dense = not issparse(first) and not issparse(second)
-        if not dense or not filled:
+        if not filled or not (self._is_here(first) and self._is_here(second)):
             operator = self._operator(graph, first, second, once=False)
             made = (operator @ coefficients.T).T
             return made.contiguous() if is_tensor(made) else np.ascontiguousarray(made)

@@ -218,7 +218,8 @@ class KronOperator(Operator):
     def restrict(self, rows: Any = None, cols: Any = None) -> "KronOperator":
         """Return the operator of the rows and columns where boolean masks are true; None keeps all.
 
-        It takes O(e + f) and does not sort again, so that a solver can afford it in every iteration.
+        It takes O(e + f) and does not sort again, so that a solver can afford it in every iteration. (On a device of
+        torch edges that are not in order are sorted again, which takes little there.)
 
         >>> import numpy as np, vectrick as vt
         >>> op = vt.kron(np.eye(2), np.ones((2, 2)))[([0, 1], [0, 1]), ([0, 1], [0, 1])]
@@ -230,11 +231,10 @@ class KronOperator(Operator):
         if (row_mask is not None and self.rows is None) or (col_mask is not None and self.cols is None):
             raise TypeError("only rows and columns that are edges can be restricted; index the operator first")
         self._prepare()
-        if self._blocks is not None:
+        if self._problem is None:  # made of blocks, or of nothing
             some = KronOperator(self.M, self.N, cut(self.rows, row_mask), cut(self.cols, col_mask), self._options)
             some._prepare()
             return some
-        assert self._problem is not None
         if self._problem.not_finite:  # what keeps NaN and infinity away depends on the vertices that occur
             whole = KronOperator(self.M, self.N, None, None, self._options)
             return whole[_index(cut(self.rows, row_mask)), _index(cut(self.cols, col_mask))]

@@ -17,6 +17,7 @@ from vectrick.solvers.space import Dual, Element, Residual, Space
 Array = Any
 
 ACCURACY = 1e-2  # how exactly to solve a system: each correction gains about as many digits
+_SHARES = 4  # of all iterations that one direction may take, so that a system that is too hard leaves some for others
 _PROGRESS = 0.5  # a correction that leaves more of the residual than this was none
 
 
@@ -47,7 +48,7 @@ class LowPrecision:
         part = self.low.part(curvature.active, rhs)
         before = part.space.n_products
         rest = part.space.residual(part.take(rhs))
-        max_iter = self.max_iter if self.budget is None else min(self.max_iter, self.budget)
+        max_iter = self.max_iter if self.budget is None else min(self.max_iter // _SHARES + 1, self.budget)
         limits: dict[str, Any] = {"tol": max(accuracy, ACCURACY), "max_iter": max_iter}
         found = conjugate_gradients(part.space, part.curvature(curvature.lowered()), rest, [self.alpha], **limits)
         self.space.n_products += part.space.n_products - before

@@ -1,5 +1,6 @@
 """The products of the generalized vec trick on tensors: by Triton on a GPU, by plain torch elsewhere."""
 
+import warnings
 from contextlib import nullcontext
 from functools import cache
 from importlib.util import find_spec
@@ -80,8 +81,10 @@ def sparse_product(E: Tensor, values: Tensor, blocks: Blocks, out: Tensor) -> No
         rows = blocks.row.long().repeat_interleave(blocks.start[1:] - blocks.start[:-1])
         places = torch.stack([rows, blocks.column.long()])
         shape = (blocks.n_rows, E.shape[0])
-        sparse = torch.sparse_coo_tensor(places, values, shape, is_coalesced=True, check_invariants=False)
-        out.copy_(torch.sparse.mm(sparse, E))
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Sparse invariant checks")  # which some versions say though told not to
+            sparse = torch.sparse_coo_tensor(places, values, shape, is_coalesced=True, check_invariants=False)
+            out.copy_(torch.sparse.mm(sparse, E))
         return
     from vectrick.backends.torch import kernels
 
