@@ -143,6 +143,7 @@ print("done")
 
 
 @pytest.mark.skipif(find_spec("triton") is None, reason="Triton is not installed: its kernels were left out")
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU: benchmarks/gpu.py checks the kernels on it")
 def test_triton_kernels_in_the_interpreter():
     environment = {**os.environ, "TRITON_INTERPRET": "1"}
     command = [sys.executable, "-c", _INTERPRETED]
