@@ -132,6 +132,8 @@ def check(card: Card) -> dict[str, float]:
         one = kind(G, G, alpha=0.1, **parameters).fit(X, y)
         other = kind(G, G, alpha=0.1, backend="torch", device=str(card.device), **parameters).fit(X, y)
         grids = [model.predict_grid(X.start_table, X.end_table) for model in (one, other)]
+        again = other.fit(X, y).predict_grid(X.start_table, X.end_table)
+        assert np.array_equal(grids[1], again), f"{kind.__name__} does not repeat to the bit"
         worst[f"{kind.__name__} {parameters}"] = float(np.abs(grids[0] - grids[1]).max() / np.abs(grids[0]).max())
     for name, error in worst.items():
         limit = {"float64": 1e-10, "float32": 1e-4}.get(name, 1e-4)
@@ -185,7 +187,18 @@ def sampled(card: Card, m: int, n: int) -> list[Row]:
         rows.append(card.row(f"sampled {what}", seconds, goal, *work, **about))
         seconds = card.seconds(partial(sparse_product, A, v, blocks, torch.empty_like(A)), 5)
         rows.append(card.row(f"sparse {what}", seconds, None, *work))
+        if card.on_gpu:
+            rows.append(card.row(f"cuSPARSE's sampled {what}", cusparse(card, A, B, start, end, v), None, *work))
     return rows
+
+
+def cusparse(card: Card, A: Tensor, B: Tensor, start: Tensor, end: Tensor, v: Tensor) -> float:
+    """Return the seconds of the same sampled product by cuSPARSE, through torch."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that torch's sparse matrices are young
+        places, shape = torch.stack([start.long(), end.long()]), (len(A), len(B))
+        graph = torch.sparse_coo_tensor(places, v, shape).coalesce().to_sparse_csr()
+        return card.seconds(partial(torch.sparse.sampled_addmm, graph, A, B.T, beta=0.0), 1)
 
 
 def planner(card: Card, m: int, n: int) -> Row:
