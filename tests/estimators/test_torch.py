@@ -553,3 +553,34 @@ def test_mixed_precision_keeps_to_the_iterations_that_were_asked_for():
     assert model.solution_.n_products <= 9 + 5 * model.solution_.n_corrections + 5
     with pytest.raises(ValueError, match="which a path of alphas does not have; use precision='full'"):
         model.fit_path(X, y, [1.0, 2.0])
+
+
+@pytest.mark.filterwarnings("ignore:solver")
+@pytest.mark.parametrize("form", ["dual", "primal"])
+def test_resuming_with_early_stopping_goes_back_to_the_best(form):
+    X, y = some_data()
+    order = np.random.default_rng(0).permutation(len(X))
+    X, y, validation = X[order], y[order], some_data(seed=1)
+    given = {"form": form, "solver": "newton", "inner_iter": 2, "alpha": 1e-3, "max_iter": 12, "backend": "torch"}
+    whole = vt.KronSVM("gaussian", "gaussian", **given).fit(X, y, validation=validation)
+    best, steps = whole.n_iter_, []
+
+    def stop(step):
+        steps.append(dataclasses.replace(step, x=step.x.copy(), history={k: list(v) for k, v in step.history.items()}))
+        return step.iteration > best
+
+    vt.KronSVM("gaussian", "gaussian", **given).fit(X, y, validation=validation, callback=stop)
+    resumed = vt.KronSVM("gaussian", "gaussian", **given).fit(X, y, validation=validation, resume=steps[-1])
+    assert resumed.n_iter_ == best
+    np.testing.assert_allclose(resumed.decision_function(X), whole.decision_function(X), atol=1e-8)
+
+
+def test_tensors_beside_arrays_become_tensors():
+    table = np.eye(3)
+    for arrays in itertools.product(
+        (np.arange(3), torch.arange(3)), (np.arange(3), torch.arange(3)), (table, torch.eye(3))
+    ):
+        X = vt.Edges(*arrays, table)
+        there = torch.is_tensor(arrays[0]) or torch.is_tensor(arrays[1]) or torch.is_tensor(arrays[2])
+        for found in (X.start, X.end, X.start_table.features, X.end_table.features):
+            assert torch.is_tensor(found) == there

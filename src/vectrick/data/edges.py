@@ -172,6 +172,9 @@ class Edges:
         Estimators with ``backend="torch"`` do this themselves; it pays to do it once for edges that are used often.
         """
         device = None if device is None else as_device(device)
+        arrays = (self.start, self.end, self.start_table.features, self.end_table.features)
+        if all(str(device) == str(array.device) if is_tensor(array) else device is None for array in arrays):
+            return self
         first = self.start_table.on(device)
         second = first if self.is_one_set else self.end_table.on(device)
         if device is None:

@@ -8,12 +8,12 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
-from vectrick._arrays import cast, distinct, like, numpy_dtype, to_host, true_places, zeros
+from vectrick._arrays import cast, distinct, numpy_dtype, placed, to_host, true_places, zeros
 from vectrick.backends.torch.device import settle_device
 from vectrick.data import Edges, hold_out_vertices
 from vectrick.estimators.fitted import FittedModel
 from vectrick.estimators.form import Form, choose_form
-from vectrick.estimators.inputs import Graph, Kept, as_edges, as_weights, check_device, labels_on
+from vectrick.estimators.inputs import Graph, Kept, as_edges, as_weights, labels_on
 from vectrick.estimators.monitor import FitStep, Monitor, Validation, Watch, why_ended
 from vectrick.estimators.parameters import ATTRIBUTES, PARAMETERS, check_parameters
 from vectrick.estimators.side import Side
@@ -181,46 +181,22 @@ class KronEstimator(FittedModel):
         """Check everything, set validation edges apart, and settle the kernels."""
         check_parameters(self, validation)
         check_solver(self.solver, self._loss_type)
-        check_precision(self.precision, self.solver, self._loss_type)
-        if (
-            self.precision == "mixed"
-            and self._loss_type.is_quadratic
-            and (self.early_stopping or validation is not None)
-        ):
-            raise ValueError(
-                "precision is 'mixed', which goes straight to the minimum of a quadratic loss, but early stopping asks "
-                "for the iterates on the way; use precision='full', or early_stopping=False"
-            )
+        check_precision(self.precision, self.solver, self._loss_type, self.early_stopping or validation is not None)
         edges = as_edges(self, X, reset=True)
         tensors, device = edges.device is not None, settle_device(self.backend, self.device, edges.device)
-        edges = edges if edges.device == device else edges.on(device)
-        labels = self._encode(labels_on(y, device), len(edges))
-        check_device(sample_weight, "sample_weight", device)
-        weight = as_weights(sample_weight, len(edges))
-        labels = labels if device is None else like(labels, edges.start)
-        weight = weight if weight is None or device is None else like(weight, edges.start)
-        held, held_labels = None, None
-        rows = None if weight is None else weight > 0  # an edge without weight is no edge
-        if validation is not None:
-            held = as_edges(self, validation[0], reset=False)
-            held_labels = self._encode_validation(labels_on(validation[1], None), len(held))
-            if held.device != device:
-                held = held.on(device)
-            held_labels = held_labels if device is None else like(held_labels, edges.start)
-        elif self.early_stopping:
-            rows, test = self._hold_out(edges, labels, rows)
-            held, held_labels = edges[test], labels[test]
+        edges = edges.on(device)
+        labels = placed(self._encode(labels_on(y, device), len(edges)), device)
+        weight = as_weights(sample_weight, len(edges), device)
+        rows, held, held_labels = self._set_apart(edges, labels, weight, validation)
         kept = Kept(len(edges))
         if rows is not None:
-            kept = kept.only(rows)
             self._check_labels(labels[rows])
-            edges, labels = edges[rows], labels[rows]
+            kept, edges, labels = kept.only(rows), edges[rows], labels[rows]
             weight = None if weight is None else weight[rows]
-        if device is not None:
-            order = gpu_order(edges)
-            if order is not None:
-                kept, edges, labels = replace(kept, order=order), edges[order], labels[order]
-                weight = None if weight is None else weight[order]
+        order = gpu_order(edges)
+        if order is not None:
+            kept, edges, labels = replace(kept, order=order), edges[order], labels[order]
+            weight = None if weight is None else weight[order]
         graph = Graph.of(edges)
         start = Side(self.start_kernel, "start", edges.start_table, graph.used_start)
         end = Side(self.end_kernel, "end", edges.end_table, graph.used_end)
@@ -231,6 +207,20 @@ class KronEstimator(FittedModel):
         weight = None if weight is None else cast(weight, dtype)
         loss = self._make_loss(cast(labels, dtype), weight, edges)
         return Training(edges, graph, start, end, loss, held, held_labels, kept, tensors)
+
+    def _set_apart(
+        self, edges: Edges, labels: Array, weight: Array | None, validation: tuple[Any, Any] | None
+    ) -> tuple[Array | None, Edges | None, Array | None]:
+        """Return a mask of the edges to train on, None for all, and the edges to validate with and their labels."""
+        rows = None if weight is None else weight > 0  # an edge without weight is no edge
+        if validation is not None:
+            held = as_edges(self, validation[0], reset=False)
+            held_labels = self._encode_validation(labels_on(validation[1], None), len(held))
+            return rows, held.on(edges.device), placed(held_labels, edges.device)
+        if not self.early_stopping:
+            return rows, None, None
+        rows, test = self._hold_out(edges, labels, rows)
+        return rows, edges[test], labels[test]
 
     def _form(self, training: Training) -> Form:
         """Choose dual or primal form and make its operator."""
@@ -262,8 +252,9 @@ class KronEstimator(FittedModel):
         if watch.resume is not None:
             start, max_iter = _resumed(watch.resume, form), max_iter - watch.resume.iteration
         if start is not None:
-            start = like(start, training.loss.y, training.dtype)
-            start = training.kept.inward(start) if form.name == "dual" else start
+            start = training.inward(start, form.name)
+        if monitor.best is not None:
+            monitor.best = training.inward(monitor.best, form.name)
         try:
             solution = self._solve(form, loss, solver, max_iter, start, monitor)
         except KeyboardInterrupt:

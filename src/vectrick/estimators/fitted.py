@@ -30,7 +30,7 @@ class FittedModel(BaseEstimator):
         check_is_fitted(self)
         edges = as_edges(self, X, reset=False)
         predictor = self._placed(edges.device)
-        found = predictor.predict(edges if edges.device == predictor.device else edges.on(predictor.device))
+        found = predictor.predict(edges.on(predictor.device))
         return (found if edges.device is not None else to_host(found)) + self.intercept_
 
     def _placed(self, found: Any) -> Predictor:

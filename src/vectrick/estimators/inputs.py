@@ -14,6 +14,7 @@ from vectrick._arrays import (
     like,
     namespace,
     numpy_dtype,
+    placed,
     to_host,
     true_places,
     zeros,
@@ -62,10 +63,11 @@ def split_columns(rows: Array, n_start: int) -> Edges:
     return Edges._of(start.astype(np.int32), end.astype(np.int32), *tables)
 
 
-def as_weights(sample_weight: Any, n_edges: int) -> Array | None:
-    """Return weights of edges as finite numbers that are not negative, or None."""
+def as_weights(sample_weight: Any, n_edges: int, device: Any = None) -> Array | None:
+    """Return weights of edges as finite numbers that are not negative, where the edges are, or None."""
     if sample_weight is None:
         return None
+    check_device(sample_weight, "sample_weight", device)
     weight = np.asarray(to_host(sample_weight), np.float64)
     if weight.ndim == 0:
         weight = np.full(n_edges, float(weight))
@@ -77,7 +79,7 @@ def as_weights(sample_weight: Any, n_edges: int) -> Array | None:
         raise ValueError(f"sample_weight[{at}] is {weight[at]}, but weights must be finite and not negative")
     if not weight.any():
         raise ValueError("sample_weight is zero for every edge, so there is nothing to train on")
-    return weight
+    return placed(weight, device)
 
 
 def as_real_labels(y: Any, n_edges: int) -> Array:
@@ -210,7 +212,7 @@ class Graph:
     def on(self, device: Any) -> "Graph":
         """Return the same graph on a device of torch, None for the host."""
         arrays = (self.start, self.end, self.used_start, self.used_end)
-        return Graph(*(to_host(array) if device is None else as_tensor(array, device) for array in arrays))
+        return Graph(*(placed(array, device) for array in arrays))
 
 
 def _number(vertices: Array, size: int) -> tuple[Array, Array]:

@@ -92,9 +92,10 @@ def _one_by_one(
         history = model.history_
         start = model.solution_.x
         if not history["iteration"]:  # where it started was the solution already
-            f = form.space.element(start)
+            x = training.inward(start, form.name)
+            f = form.space.element(x)
             risk = training.loss.value(f.f + model.intercept_) + 0.5 * model.alpha * form.space.inner(f, f)
-            score = validation.score(start, model.intercept_)
+            score = validation.score(x, model.intercept_)
             model.history_ = history = {"iteration": [1], "risk": [risk], "score": [score], "seconds": [0.0]}
         iterations, scores, risks = (np.array(history[name]) for name in ("iteration", "score", "risk"))
         found.append(PathStep(model.alpha, iterations, scores, risks, model))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from vectrick._arrays import numpy_dtype, to_host
+from vectrick._arrays import like, numpy_dtype, to_host
 from vectrick.backends.threads import single_threaded_blas
 from vectrick.backends.torch.device import give_back
 from vectrick.data import Edges
@@ -44,6 +44,11 @@ class Training:
         """The device of torch that everything is on; None for the host."""
         return self.edges.device
 
+    def inward(self, x: Any, form: str) -> Any:
+        """Return coefficients that left an earlier fit as its solver had them."""
+        x = like(x, self.loss.y, self.dtype)
+        return self.kept.inward(x) if form == "dual" else x
+
     def given(self, x: Any) -> Any:
         """Return an array in the kind that the user gave."""
         return x if self.tensors else to_host(x)
@@ -56,7 +61,12 @@ def held_blas(training: Training) -> AbstractContextManager[None]:
 
 
 def gpu_order(edges: Edges) -> Any:
-    """Return the order of edges by start and end vertex, in which a GPU passes over them; None where they are in it."""
+    """Return the order of edges by start and end vertex, in which a GPU passes over them; None where they are in it.
+
+    On the host the operator sorts for itself.
+    """
+    if edges.device is None:
+        return None
     key = edges.start.long() * len(edges.end_table) + edges.end
     return None if bool((key[1:] >= key[:-1]).all()) else key.argsort(stable=True)
 

@@ -43,8 +43,8 @@ def check_solver(solver: str, loss: Loss | type[Loss]) -> None:
         )
 
 
-def check_precision(precision: str, solver: str, loss: Loss | type[Loss]) -> None:
-    """Say what is wrong where a solver or a loss has no mixed precision."""
+def check_precision(precision: str, solver: str, loss: Loss | type[Loss], early_stopping: bool) -> None:
+    """Say what is wrong where a solver or a loss has no mixed precision, or no iterates to stop at."""
     if precision != "mixed":
         return
     if not loss.is_smooth:
@@ -53,6 +53,11 @@ def check_precision(precision: str, solver: str, loss: Loss | type[Loss]) -> Non
         raise ValueError(
             f"precision is 'mixed' and solver is {solver!r}, but mixed precision is for 'auto', 'cg' and 'newton'; use "
             "one of these, or precision='full'"
+        )
+    if loss.is_quadratic and early_stopping:
+        raise ValueError(
+            "precision is 'mixed', which goes straight to the minimum of a quadratic loss, but early stopping asks for "
+            "the iterates on the way; use precision='full', or early_stopping=False"
         )
 
 
