@@ -55,10 +55,9 @@ def as_tensor(values: Any, device: Any, dtype: Any = None) -> Array:
     array = np.ascontiguousarray(values)
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
-    if not array.flags.writeable and str(device) == "cpu":
+    if not array.flags.writeable:
         array = array.copy()  # a tensor could write to it
-    with np.errstate(all="ignore"):
-        return torch.as_tensor(array if array.flags.writeable else array.copy(), device=device).to(wanted)
+    return torch.as_tensor(array, dtype=wanted, device=device)
 
 
 def plain_tensor(x: Array, name: str) -> Array:
