@@ -105,7 +105,7 @@ def _factor(rng: np.random.Generator, n_rows: int, n_cols: int, dtype: str, thin
     return rng.standard_normal((n_rows, n_cols)).astype(dtype)
 
 
-def check(card: Card) -> dict[str, float]:
+def check(card: Card, m: int) -> dict[str, float]:
     """Compare every path, and every kind of edge list, with the CPU's results; return the largest relative errors."""
     rng = np.random.default_rng(0)
     worst = {"float64": 0.0, "float32": 0.0}
@@ -123,7 +123,7 @@ def check(card: Card) -> dict[str, float]:
                 error = float(np.abs(op @ v - expected).max() / np.abs(expected).max())
                 assert np.array_equal(op @ v, op @ v), f"{estimate.path} does not repeat to the bit"
                 worst[dtype] = max(worst[dtype], error)
-    X, y = vt.datasets.make_checkerboard(120, random_state=0)
+    X, y = vt.datasets.make_checkerboard(m, random_state=0)
     models: tuple[tuple[Any, Row], ...] = (
         (vt.KronRidge, {}), (vt.KronSVM, {}), (vt.KronSVM, {"loss": "hinge"}), (vt.KronLogistic, {}),
         (vt.KronRanker, {"groups": "start"}), (vt.KronRidge, {"precision": "mixed", "tol": 1e-9}),
@@ -317,9 +317,9 @@ def on_the_wall(work: Callable[[], Any]) -> float:
     return float(np.median(times))
 
 
-def memory(card: Card) -> Row:
+def memory(card: Card, m: int) -> Row:
     """Let a fit fail in the middle, and a product be too large; say what is left on the device."""
-    X, y = vt.datasets.make_checkerboard(1000, random_state=0)
+    X, y = vt.datasets.make_checkerboard(m, random_state=0)
     vt.KronSVM(G, G, backend="torch", device=str(card.device)).fit(X, y)
     before = torch.cuda.memory_allocated() if card.on_gpu else 0
 
@@ -332,9 +332,9 @@ def memory(card: Card) -> Row:
     except RuntimeError as error:
         said = str(error)
     left = (torch.cuda.memory_allocated() if card.on_gpu else 0) - before
-    eye = torch.eye(1000, device=card.device)
+    eye = torch.eye(m, device=card.device)
     try:
-        vt.kron(eye, eye, max_memory="1 MB")[(X.start, X.end), (X.start, X.end)]
+        vt.kron(eye, eye, max_memory="1 KB" if m < 1000 else "1 MB")[(X.start, X.end), (X.start, X.end)]
     except MemoryError as error:
         too_much = str(error)
     assert said
@@ -373,8 +373,8 @@ def main() -> None:
     warnings.simplefilter("ignore", ConvergenceWarning)
     card = Card(device)
     print(f"{card.name}: checking against the CPU", file=sys.stderr, flush=True)
-    errors = check(card)
     quick = arguments.quick
+    errors = check(card, 40 if quick else 120)
     parts: dict[str, Callable[[], Any]] = {
         "products": lambda: checker_products(card, 160 if quick else 6400),
         "sampled": lambda: sampled(card, *((300, 4000) if quick else (20_000, 4_000_000))),
@@ -386,7 +386,7 @@ def main() -> None:
     results: dict[str, Any] = {
         "device": card.name, "date": date.today().isoformat(), "torch": torch.__version__,
         "python": platform.python_version(), "copy": card.copy, "gemm": card.gemm, "errors": errors,
-        "memory": memory(card), "rows": [],
+        "memory": memory(card, 100 if quick else 1000), "rows": [],
     }  # fmt: skip
     output = arguments.output or RESULTS / f"gpu-{card.name.split()[-1].lower()}.json"
     for name, part in parts.items():

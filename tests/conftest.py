@@ -9,6 +9,7 @@ _folder = tempfile.TemporaryDirectory(prefix="vectrick-tests-")
 os.environ["VECTRICK_CACHE_DIR"] = _folder.name
 os.environ.pop("VECTRICK_NUM_THREADS", None)
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")  # tests run side by side, where threads that spin would crawl
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # of torch and scikit-learn; our own threads are not these
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # else scikit-learn leaves out some of its checks
 
 # Seeded, so that a run on unchanged code repeats; no deadline, because the first example compiles the kernels.
