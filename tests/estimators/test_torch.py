@@ -3,7 +3,6 @@
 import dataclasses
 import itertools
 import pickle
-import warnings
 import weakref
 
 import numpy as np
@@ -120,13 +119,6 @@ def test_the_hinge_loss_has_the_same_minimum(form):
     np.testing.assert_allclose(other.decision_function(X), one.decision_function(X), atol=1e-5)
 
 
-def test_small_problems_are_solved_exactly_in_mixed_precision_too():
-    X, y = some_data(20)
-    model = vt.KronSVM("gaussian", "gaussian", precision="mixed").fit(X, y)
-    assert model.solution_.n_corrections == 0
-    assert model.solution_.converged
-
-
 @pytest.mark.parametrize("form", ["dual", "primal"])
 def test_tensors_in_tensors_out(form):
     X, y = some_data()
@@ -160,32 +152,6 @@ def test_top_k_keeps_the_order_of_ties_across_blocks(monkeypatch):
     which, _ = model.top_k(np.eye(3), np.eye(30), 12)
     same, _ = vt.KronRidge(alpha=1e-3).fit(X, y).top_k(np.eye(3), np.eye(30), 12)
     assert sorted(which[0]) == sorted(same[0])
-
-
-@pytest.mark.parametrize("kind", [vt.KronRidge, vt.KronSVM, vt.KronLogistic])
-@pytest.mark.parametrize("form", ["dual", "primal"])
-@pytest.mark.parametrize("backend", ["cpu", "torch"])
-def test_mixed_precision_reaches_the_tolerance_of_float64(kind, form, backend):
-    X, y = some_data(60)
-    given = {"alpha": 0.1, "form": form, "tol": 1e-9, "solver": "newton"}
-    full = kind("gaussian", "gaussian", **given).fit(X, y)
-    mixed = kind("gaussian", "gaussian", precision="mixed", backend=backend, **given).fit(X, y)
-    assert mixed.solution_.converged
-    assert mixed.solution_.residuals[-1] <= 1e-8
-    assert mixed.solution_.n_corrections >= 2
-    assert mixed.history_["corrections"][-1] == mixed.solution_.n_corrections
-    expected = full.predict_grid(X.start_table, X.end_table)
-    found = mixed.predict_grid(X.start_table, X.end_table)
-    assert np.abs(found - expected).max() <= 1e-6 * np.abs(expected).max()
-
-
-@pytest.mark.parametrize("kind", [vt.KronRidge, vt.KronRanker])
-def test_mixed_precision_has_no_iterates_for_early_stopping_to_choose_from(kind):
-    X, y = some_data()
-    with pytest.raises(ValueError, match="early stopping asks for the iterates on the way; use precision='full'"):
-        kind("gaussian", "gaussian", precision="mixed", early_stopping=True).fit(X, y)
-    with pytest.raises(ValueError, match="early stopping asks for the iterates"):
-        kind("gaussian", "gaussian", precision="mixed").fit(X, y, validation=(X, y))
 
 
 def test_gradients_are_left_behind():
@@ -223,24 +189,6 @@ def test_a_pickle_holds_arrays():
     X, y = some_data()
     model = vt.KronSVM("gaussian", "gaussian", backend="torch", device="cpu").fit(X, y)
     assert b"torch._utils" not in pickle.dumps(model)
-
-
-def test_mixed_precision_has_results_of_float64_for_tables_of_float32():
-    X, y = some_data()
-    single = vt.Edges(X.start, X.end, *(table.features.astype(np.float32) for table in (X.start_table, X.end_table)))
-    model = vt.KronRidge("gaussian", "gaussian", precision="mixed", backend="torch", device="cpu").fit(single, y)
-    assert model.predict(single).dtype == np.float64
-
-
-def test_mixed_precision_says_where_it_cannot_go_on():
-    X, y = some_data(80)
-    kernels = vt.Gaussian(1e-3), vt.Gaussian(1e-3)  # smooth: far too ill-conditioned for float32
-    model = vt.KronRidge(*kernels, alpha=1e-9, form="dual", precision="mixed", tol=1e-9, solver="cg", max_iter=1000)
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        model.fit(X, y)
-    assert any("precision is 'mixed', but after" in str(one.message) for one in told)
-    assert all("Use precision='full'" in str(one.message) for one in told if "mixed" in str(one.message))
 
 
 @pytest.mark.parametrize(
@@ -542,17 +490,6 @@ def test_one_vertex_set_stays_one(tmp_path):
     assert same.start_table_ is same.end_table_
     same.predict(X)
     assert same.start_table_ is same.end_table_
-
-
-@pytest.mark.filterwarnings("ignore:solver")
-def test_mixed_precision_keeps_to_the_iterations_that_were_asked_for():
-    X, y = some_data(60)
-    model = vt.KronRidge("gaussian", "gaussian", alpha=1e-3, solver="cg", max_iter=9, precision="mixed", form="dual")
-    model.fit(X, y)
-    assert not model.solution_.converged
-    assert model.solution_.n_products <= 9 + 5 * model.solution_.n_corrections + 5
-    with pytest.raises(ValueError, match="which a path of alphas does not have; use precision='full'"):
-        model.fit_path(X, y, [1.0, 2.0])
 
 
 @pytest.mark.filterwarnings("ignore:solver")
