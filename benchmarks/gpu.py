@@ -355,10 +355,11 @@ def show(results: dict[str, Any]) -> str:
             more.append(f"{row['products']} products, {row['corrections']} corrections, risk {row['risk']:.9g}")
         goal = "" if row["goal"] is None else format_seconds(row["goal"])
         ceiling = f"{format_seconds(row['ceiling'])} ({row['bound']})"
-        rows.append([row["what"], goal, format_seconds(row["seconds"]), ceiling, ", ".join(more)])
+        work = f"{row['flops'] / 1e9:,.0f}", f"{row['bytes'] / 1e9:,.1f}"
+        rows.append([row["what"], goal, format_seconds(row["seconds"]), *work, ceiling, ", ".join(more)])
     rates = ", ".join(f"{name} {rate / 1e12:.1f} TF/s" for name, rate in results["gemm"].items())
     card = f"{results['device']}, {results['date']}, torch {results['torch']}"
-    table = format_table(["what", "goal", "measured", "ceiling", ""], rows)
+    table = format_table(["what", "goal", "measured", "GF", "GB", "ceiling", ""], rows)
     return f"{card}; copy {results['copy'] / 1e12:.2f} TB/s, {rates}\n{table}"
 
 
@@ -398,6 +399,7 @@ def main() -> None:
             torch.cuda.empty_cache()
         print(f"{name}: {time.perf_counter() - begin:.1f} s", file=sys.stderr, flush=True)
         output.write_text(json.dumps(results, indent=1) + "\n")
+        output.with_suffix(".txt").write_text(show(results) + "\n")
     print(json.dumps({"errors": errors, "memory": results["memory"]}, indent=1))
     print(show(results))
 
