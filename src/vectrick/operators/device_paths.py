@@ -10,10 +10,9 @@ from vectrick.operators.device_steps import (
     SampledRows,
     ScatterColumns,
     SparseColumns,
-    Transposed,
 )
-from vectrick.operators.problem import Matrix, Problem
-from vectrick.operators.steps import Step
+from vectrick.operators.problem import Matrix, Name, Problem
+from vectrick.operators.steps import Step, Transposed
 
 Tensor = Any
 
@@ -21,12 +20,9 @@ Tensor = Any
 class DeviceSides:
     """The problem with one factor called ``first``, which the columns meet first, and the other ``second``."""
 
-    def __init__(self, problem: Problem, is_m_first: bool) -> None:
-        self.problem, self.is_m_first = problem, is_m_first
-        self.first, self.second = (problem.M, problem.N) if is_m_first else (problem.N, problem.M)
-        self.rows, self.cols = (
-            pair if pair is None or is_m_first else (pair[1], pair[0]) for pair in (problem.rows, problem.cols)
-        )
+    def __init__(self, problem: Problem, first: Name) -> None:
+        self.problem, self.is_m_first = problem, first == "M"
+        self.first, self.second, self.rows, self.cols = problem.led_by(first)
 
     def steps(self, sparse_entry: bool, sparse_exit: bool) -> list[Step] | None:
         """Return the steps with both factors dense: ``F₁ Vᵀ``, then ``F₂`` at the rows."""
@@ -44,7 +40,7 @@ class DeviceSides:
         if not isinstance(self.first.thin, tuple):
             return None
         problem, (A, B), second = self.problem, self.first.thin, self.second
-        steps = [*self._enter(B.T, sparse_entry), Transposed(problem)]
+        steps = [*self._enter(B.T, sparse_entry), Transposed()]
         slot = "outer"
         if isinstance(second.thin, tuple):
             steps.append(Multiply(problem, second.thin[1].T, A.shape[1], slot))

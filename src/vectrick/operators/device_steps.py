@@ -141,24 +141,6 @@ class Multiply(DeviceStep):
         return out.T if self.flipped else out
 
 
-class Transposed(DeviceStep):
-    """The transpose of a matrix, as a view."""
-
-    label = ""
-
-    def seconds(self, rates: Rates) -> float:
-        """Return nothing: it is a view."""
-        return 0.0
-
-    def allocations(self) -> list[Allocation]:
-        """Return nothing."""
-        return []
-
-    def run(self, x: Tensor, space: TensorSpace, target: Tensor) -> Tensor:
-        """Return the view."""
-        return x.T
-
-
 class SparseColumns(DeviceStep):
     """``E Vᵀ`` where ``V`` holds the vector at the column edges: the sparse product, kept as its transpose."""
 

@@ -306,15 +306,13 @@ class KronOperator(Operator):
         """Divide the rows into blocks that fit on the device, each to be built when its turn comes."""
 
         def plan_of(M: Factor, N: Factor, rows: Pair | None) -> Plan:
-            room = limit - sum(
-                n_bytes(F, self.dtype) for F in (M, N) if device_of(F) is None
-            )  # they go over as they are
+            copied = sum(n_bytes(factor, self.dtype) for factor in (M, N) if device_of(factor) is None)
             M, N = on_device(M, self.device, self.dtype), on_device(N, self.device, self.dtype)
             threads = count_threads(self._options.n_threads)
             problem = Problem.of(M, N, rows, self.cols, self.dtype, threads, self.device, self._options.fast)
             if problem.is_zero:
                 return zero_plan(problem.shape[0], problem.dtype, limit, self._title())
-            return choose(problem, "auto", room, self._title())[1]
+            return choose(problem, "auto", limit - copied, self._title())[1]
 
         self._problem = None
         self._blocks = divide(self.M, self.N, self.rows, plan_of, error)

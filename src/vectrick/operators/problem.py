@@ -227,6 +227,13 @@ class Problem:
             ),
         )
 
+    def led_by(self, first: Name) -> tuple[Parts, Parts, Pair | None, Pair | None]:
+        """Return the factor that columns meet first and the other, and the rows and columns as pairs in that order."""
+        if first == "M":
+            return self.M, self.N, self.rows, self.cols
+        rows, cols = (None if pair is None else (pair[1], pair[0]) for pair in (self.rows, self.cols))
+        return self.N, self.M, rows, cols
+
     @property
     def n_row_edges(self) -> int:
         """Rows of the operator."""
