@@ -58,7 +58,7 @@ def newton(
     the rest is done in full precision.
     """
     low = LowPrecision(space, loss, alpha, inner.max_iter, inner.budget) if inner.mixed else None
-    mixed = low
+    mixed = low  # which counts corrections, also once low is None because it did not help any more
     x = space.zero(loss.y) if start is None else space.element(start)
     risk = _risk(space, loss, alpha, x)
     first = space.residual(space.lift(loss.gradient(0 * x.f))).norm
