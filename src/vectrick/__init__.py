@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         vertex_search,
         vertex_split,
     )
-    from vectrick.operators import KronOperator, LowRank, Operator, Plan, kron
+    from vectrick.operators import ONES, KronOperator, KronSum, LowRank, Operator, Plan, Term, kron, kron_sum
 
 _NAMES = {
     "vectrick.data": ["Edges"],
@@ -71,11 +71,23 @@ _NAMES = {
         "vertex_search",
         "vertex_split",
     ],
-    "vectrick.operators": ["KronOperator", "LowRank", "Operator", "Plan", "kron"],
+    "vectrick.operators": [
+        "ONES",
+        "KronOperator",
+        "KronSum",
+        "LowRank",
+        "Operator",
+        "Plan",
+        "Term",
+        "kron",
+        "kron_sum",
+    ],
 }
+_MODULES = {"datasets": "vectrick.datasets", "pairwise": "vectrick.kernels.pairwise"}
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = [
+    "ONES",
     "Constant",
     "Cosine",
     "Edges",
@@ -87,6 +99,7 @@ __all__ = [
     "KronRanker",
     "KronRidge",
     "KronSVM",
+    "KronSum",
     "Linear",
     "LowRank",
     "ModelFileError",
@@ -96,6 +109,7 @@ __all__ = [
     "Precomputed",
     "Standardized",
     "Tanimoto",
+    "Term",
     "VertexKFold",
     "__version__",
     "alpha_path",
@@ -107,17 +121,19 @@ __all__ = [
     "get_scorer",
     "interaction_concordance",
     "kron",
+    "kron_sum",
     "leave_out_predictions",
     "load",
     "nested_score",
+    "pairwise",
     "vertex_search",
     "vertex_split",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "datasets":
-        return import_module("vectrick.datasets")
+    if name in _MODULES:
+        return import_module(_MODULES[name])
     if name not in _HOME:
         raise AttributeError(f"module 'vectrick' has no attribute {name!r}")
     value = getattr(import_module(_HOME[name]), name)

@@ -4,5 +4,7 @@ from vectrick.operators.base import Operator
 from vectrick.operators.factors import LowRank
 from vectrick.operators.kron import KronOperator, kron, plan_kron
 from vectrick.operators.plan import Plan
+from vectrick.operators.sums import KronSum, kron_sum
+from vectrick.operators.terms import ONES, Term
 
-__all__ = ["KronOperator", "LowRank", "Operator", "Plan", "kron", "plan_kron"]
+__all__ = ["ONES", "KronOperator", "KronSum", "LowRank", "Operator", "Plan", "Term", "kron", "kron_sum", "plan_kron"]

@@ -1,5 +1,6 @@
 """Factors of a Kronecker product: dense, SciPy sparse, or of low rank; checked once, copied only where needed."""
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -159,6 +160,19 @@ def take(factor: Factor, rows: Array | None, cols: Array | None) -> Factor:
         return factor[rows[:, None], cols]
     factor = factor if rows is None else factor[rows]
     return factor if cols is None else factor[:, cols]
+
+
+def add_factors(weighted: Sequence[tuple[float, Factor]]) -> Factor:
+    """Return the weighted sum of factors of one shape; of low rank where all of them are and that is still thin."""
+    factors = [factor for _, factor in weighted]
+    thin = [factor for factor in factors if isinstance(factor, LowRank)]
+    if len(thin) == len(factors) and sum(factor.rank for factor in thin) < min(thin[0].shape):
+        xp = namespace(factors[0].A)
+        return LowRank(xp.hstack([w * f.A for w, f in weighted]), xp.hstack([f.B for f in factors]))
+    total: Any = 0
+    for weight, factor in weighted:
+        total = weight * (factor.toarray() if isinstance(factor, LowRank) else factor) + total
+    return csr_array(total) if issparse(total) else total
 
 
 def is_finite(factor: Factor) -> bool:

@@ -1,0 +1,55 @@
+"""The base of pairwise kernels: kernels of edges, given as sums of Kronecker terms of vertex kernels."""
+
+from abc import abstractmethod
+from functools import cached_property
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from vectrick.operators import LowRank, Term
+
+
+class VertexFactors:
+    """The matrices of one side that terms are made of, between the vertices of the rows and of the columns.
+
+    Parameters
+    ----------
+    kernel : array or LowRank
+        The kernel values.
+    same : sparse array, optional
+        Ones where a row and a column are the same vertex; only the Cartesian kernel asks for it.
+    """
+
+    def __init__(self, kernel: Any, same: Any = None) -> None:
+        self.kernel, self.same = kernel, same
+
+    @cached_property
+    def squared(self) -> Any:
+        """The squares of the kernel values."""
+        values = self.kernel.toarray() if isinstance(self.kernel, LowRank) else self.kernel
+        return values * values
+
+
+class PairwiseKernel(BaseEstimator):
+    """A kernel of edges (d, t) and (d', t'), made from the kernel k of start vertices and the kernel g of end vertices.
+
+    A subclass writes `terms`, and says in `formula` what it is. Of a kernel with ``one_set`` both ends come from one
+    vertex set, and ``symmetry`` is 1 where ``f(d, t) = f(t, d)`` for all of its functions, -1 where
+    ``f(d, t) = -f(t, d)``, and 0 otherwise.
+    """
+
+    name: str
+    formula: str
+    one_set = False
+    symmetry = 0
+
+    @abstractmethod
+    def terms(self, start: VertexFactors, end: VertexFactors) -> list[Term]:
+        """Return the terms; of one vertex set, both sides are one object.
+
+        The first index of an edge is its start vertex, the second its end vertex.
+        """
+
+    def vertex_kernel(self, kernel: Any, argument: str) -> Any:
+        """Return the vertex kernel to use in place of the one that the user gave."""
+        return kernel

@@ -1,0 +1,44 @@
+"""The Gaussian pairwise kernel: a product of Gaussians of both ends."""
+
+from vectrick.kernels.base import Kernel
+from vectrick.kernels.gaussian import Gaussian as VertexGaussian
+from vectrick.kernels.linear import Linear
+from vectrick.kernels.pairwise.base import PairwiseKernel, VertexFactors
+from vectrick.kernels.standardized import Standardized
+from vectrick.operators import Term
+
+
+class Gaussian(PairwiseKernel):
+    """``exp(-γ ‖d - d'‖²) exp(-γ ‖t - t'‖²)``: the Gaussian kernel of the features of both ends side by side.
+
+    The vertex kernels are left at "linear", whose features it takes; Gaussians with a gamma of their own stay as they
+    are.
+
+    Parameters
+    ----------
+    gamma : float or str
+        As for `vectrick.Gaussian`: a positive number, "scale" or "auto", for each end by itself.
+    """
+
+    name = "gaussian"
+    formula = "exp(-γ ‖d - d'‖²) · exp(-γ ‖t - t'‖²)"
+
+    def __init__(self, gamma: float | str = "scale") -> None:
+        self.gamma = gamma
+
+    def terms(self, start: VertexFactors, end: VertexFactors) -> list[Term]:
+        """Return the product."""
+        return [Term(1.0, start.kernel, end.kernel)]
+
+    def vertex_kernel(self, kernel: Kernel, argument: str) -> Kernel:
+        """Return the Gaussian of the features."""
+        if isinstance(kernel, VertexGaussian):
+            return kernel
+        if isinstance(kernel, Linear):
+            return VertexGaussian(self.gamma)
+        if isinstance(kernel, Standardized):
+            return Standardized(self.vertex_kernel(kernel.kernel, argument), kernel.mean, kernel.scale)
+        raise ValueError(
+            f"{argument} is {kernel!r}, but pairwise='gaussian' makes a Gaussian of the features, so it must be "
+            "'linear' or a Gaussian; use pairwise='kronecker' for the product of other kernels"
+        )

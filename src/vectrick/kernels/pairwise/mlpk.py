@@ -1,0 +1,35 @@
+"""The metric learning pairwise kernel."""
+
+from vectrick.kernels.pairwise.base import PairwiseKernel, VertexFactors
+from vectrick.operators import Term
+
+
+class MetricLearning(PairwiseKernel):
+    """``(k(d, d') - k(d, t') - k(t, d') + k(t, t'))²``: edges are alike whose ends differ in the same way.
+
+    With ``φ`` the features of k, it is ``((φ(d) - φ(t))ᵀ (φ(d') - φ(t')))²``, and its functions are the quadratic forms
+    of ``φ(d) - φ(t)``, among them all distances of the vertices.
+    """
+
+    name = "mlpk"
+    formula = "(k(d, d') - k(d, t') - k(t, d') + k(t, t'))²"
+    one_set = True
+    symmetry = 1
+
+    def terms(self, start: VertexFactors, end: VertexFactors) -> list[Term]:
+        """Return the square, multiplied out: four squares and six products of two different values."""
+        k = start.kernel
+        same, turned = (0, 1), (1, 0)  # the ends of the other edge for the two factors, in this order
+        at_start, at_end = (0, 0), (1, 1)
+        return [
+            Term(1.0, k, k, at_start, at_start),
+            Term(1.0, k, k, at_start, at_end),
+            Term(1.0, k, k, at_end, at_start),
+            Term(1.0, k, k, at_end, at_end),
+            Term(2.0, k, k, same, same),
+            Term(2.0, k, k, same, turned),
+            Term(-2.0, k, k, at_start, same),
+            Term(-2.0, k, k, at_end, same),
+            Term(-2.0, k, k, same, at_start),
+            Term(-2.0, k, k, same, at_end),
+        ]

@@ -1,0 +1,18 @@
+"""The symmetric Kronecker kernel, for edges without direction."""
+
+from vectrick.kernels.pairwise.base import PairwiseKernel, VertexFactors
+from vectrick.operators import Term
+
+
+class Symmetric(PairwiseKernel):
+    """``k(d, d') k(t, t') + k(d, t') k(t, d')``: (d, t) and (t, d) are one edge."""
+
+    name = "symmetric"
+    formula = "k(d, d') · k(t, t') + k(d, t') · k(t, d')"
+    one_set = True
+    symmetry = 1
+
+    def terms(self, start: VertexFactors, end: VertexFactors) -> list[Term]:
+        """Return the edge as it is, and turned round."""
+        k = start.kernel
+        return [Term(1.0, k, k), Term(1.0, k, k, cols=(1, 0))]

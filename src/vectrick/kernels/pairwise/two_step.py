@@ -1,0 +1,29 @@
+"""The kernel that two-step ridge regression is ridge regression with, on complete graphs."""
+
+from vectrick.kernels.pairwise.base import PairwiseKernel, VertexFactors
+from vectrick.operators import Term
+
+
+class TwoStep(PairwiseKernel):
+    """Ridge regression of the start vertices, then of the end vertices: ``(K + λ I)⁻¹ Y (G + μ I)⁻¹``.
+
+    It is ridge regression with ``alpha=1`` and the edge kernel ``(K ⊗ G)(λ μ I + μ K ⊗ I + λ I ⊗ G)⁻¹``, which is no
+    finite sum of products of vertex kernels, but has their eigenvectors. So it is for `KronRidge` on complete graphs
+    only, where the coefficients are those of a Kronecker kernel, in closed form.
+
+    Parameters
+    ----------
+    start_alpha, end_alpha : float, optional
+        λ and μ; by default the ``alpha`` of the estimator.
+    """
+
+    name = "two_step"
+    formula = "(K ⊗ G)(λμ I + μ K ⊗ I + λ I ⊗ G)⁻¹, on complete graphs"
+
+    def __init__(self, start_alpha: float | None = None, end_alpha: float | None = None) -> None:
+        self.start_alpha = start_alpha
+        self.end_alpha = end_alpha
+
+    def terms(self, start: VertexFactors, end: VertexFactors) -> list[Term]:
+        """Refuse: it is none."""
+        raise ValueError("pairwise 'two_step' is no sum of Kronecker terms; it is for KronRidge on complete graphs")
