@@ -11,12 +11,14 @@ from sklearn.utils import check_random_state
 from vectrick._arrays import cast, distinct, numpy_dtype, placed, to_host, true_places, zeros
 from vectrick.backends.torch.device import settle_device
 from vectrick.data import Edges, hold_out_vertices
+from vectrick.estimators.edge_kernel import check_recipe, check_signs, settle_kernels
 from vectrick.estimators.fitted import FittedModel
-from vectrick.estimators.form import Form, choose_form
+from vectrick.estimators.form import Form, choose_form, pairwise_form
 from vectrick.estimators.inputs import Graph, Kept, as_edges, as_weights, labels_on
 from vectrick.estimators.monitor import FitStep, Monitor, Validation, Watch, why_ended
 from vectrick.estimators.parameters import ATTRIBUTES, PARAMETERS, check_parameters
-from vectrick.estimators.side import Side
+from vectrick.estimators.product_predictor import PrimalPredictor
+from vectrick.estimators.recipe import read_recipe
 from vectrick.estimators.training import Training, gpu_order, held_blas, release
 from vectrick.kernels import Linear
 from vectrick.losses import Loss, Pointwise, WithIntercept
@@ -48,7 +50,8 @@ class KronEstimator(FittedModel):
         end_kernel: Any = "linear",
         *,
         alpha: float = 1.0,
-        pairwise: str = "kronecker",
+        pairwise: Any = "kronecker",
+        kernel_weights: Any = None,
         form: str = "auto",
         solver: str = "auto",
         max_iter: int | None = None,
@@ -74,6 +77,7 @@ class KronEstimator(FittedModel):
         self.end_kernel = end_kernel
         self.alpha = alpha
         self.pairwise = pairwise
+        self.kernel_weights = kernel_weights
         self.form = form
         self.solver = solver
         self.max_iter = max_iter
@@ -96,6 +100,9 @@ class KronEstimator(FittedModel):
         self.n_start_features = n_start_features
 
     # What a subclass says about itself.
+
+    _labels_have_signs = True  # so that an antisymmetric kernel wants opposite ones for an edge and its reverse
+    _has_two_step = False
 
     @property
     @abstractmethod
@@ -182,10 +189,14 @@ class KronEstimator(FittedModel):
         check_parameters(self, validation)
         check_solver(self.solver, self._loss_type)
         check_precision(self.precision, self.solver, self._loss_type, self.early_stopping or validation is not None)
+        recipe = read_recipe(self)
         edges = as_edges(self, X, reset=True)
+        check_recipe(recipe, edges, self)
         tensors, device = edges.device is not None, settle_device(self.backend, self.device, edges.device)
         edges = edges.on(device)
         labels = placed(self._encode(labels_on(y, device), len(edges)), device)
+        if recipe.symmetry < 0 and self._labels_have_signs:
+            check_signs(edges, labels)
         weight = as_weights(sample_weight, len(edges), device)
         rows, held, held_labels = self._set_apart(edges, labels, weight, validation)
         kept = Kept(len(edges))
@@ -197,16 +208,15 @@ class KronEstimator(FittedModel):
         if order is not None:
             kept, edges, labels = replace(kept, order=order), edges[order], labels[order]
             weight = None if weight is None else weight[order]
-        graph = Graph.of(edges)
-        start = Side(self.start_kernel, "start", edges.start_table, graph.used_start)
-        end = Side(self.end_kernel, "end", edges.end_table, graph.used_end)
-        if held is not None:
-            start.check(held.start_table)
-            end.check(held.end_table)
         dtype = self._compute_dtype(edges)
         weight = None if weight is None else cast(weight, dtype)
         loss = self._make_loss(cast(labels, dtype), weight, edges)
-        return Training(edges, graph, start, end, loss, held, held_labels, kept, tensors)
+        graph = Graph.of(edges, recipe.one_set)
+        start, end, kernel = settle_kernels(recipe, edges, graph)
+        if held is not None:
+            start.check(held.start_table)
+            end.check(held.end_table)
+        return Training(edges, graph, start, end, loss, held, held_labels, kept, kernel, tensors)
 
     def _set_apart(
         self, edges: Edges, labels: Array, weight: Array | None, validation: tuple[Any, Any] | None
@@ -224,9 +234,10 @@ class KronEstimator(FittedModel):
 
     def _form(self, training: Training) -> Form:
         """Choose dual or primal form and make its operator."""
-        sides = training.graph, training.start, training.end
-        limits: dict[str, Any] = {"tolerance": self.factor_tol, "n_threads": self.n_threads}
-        return choose_form(self.form, *sides, dtype=training.dtype, **limits)
+        limits: dict[str, Any] = {"tolerance": self.factor_tol, "n_threads": self.n_threads, "dtype": training.dtype}
+        if training.kernel is not None:
+            return pairwise_form(training.kernel, training.graph, **limits)
+        return choose_form(self.form, training.graph, training.start, training.end, **limits)
 
     def _finish(self, training: Training) -> None:
         """Choose the form, minimise, and keep the result."""
@@ -316,7 +327,7 @@ class KronEstimator(FittedModel):
     ) -> None:
         """Set the fitted attributes."""
         x, given = solution.x, training.given
-        for name in ("dual_coef_", "support_", "coef_"):
+        for name in ("dual_coef_", "support_", "coef_", "components_", "kernel_weights_"):
             self.__dict__.pop(name, None)
         self._predictor = form.predictor(x, self.n_threads)
         # Without the predictions, which are as long as the edges and easy to make again.
@@ -325,7 +336,9 @@ class KronEstimator(FittedModel):
         self.intercept_ = float(intercept)
         self.n_iter_, self.history_ = n_iter, history
         self.form_, self.form_reason_, self.plan_ = form.name, form.reason, form.plan
-        if form.name == "primal":
+        if form.kernel is not None:
+            self.components_, self.kernel_weights_ = form.kernel.labels, form.kernel.weights
+        if isinstance(self._predictor, PrimalPredictor):
             self.coef_ = given(self._predictor.core)
             return
         self.dual_coef_ = given(training.kept.spread(x))  # edges that were left out have no coefficient

@@ -8,11 +8,15 @@ from scipy.sparse import issparse
 
 from vectrick._arrays import cast, like
 from vectrick.backends.torch.device import free_memory
+from vectrick.estimators.edge_kernel import EdgeKernel, identity
 from vectrick.estimators.inputs import Graph
-from vectrick.estimators.predictor import DualPredictor, Predictor, PrimalPredictor
+from vectrick.estimators.pairwise_predictor import PairwisePredictor
+from vectrick.estimators.predictor import Predictor
+from vectrick.estimators.product_predictor import DualPredictor, PrimalPredictor
 from vectrick.estimators.side import Side, check_finite, check_memory
 from vectrick.kernels import FeatureMap
-from vectrick.operators import LowRank, Plan, kron, plan_kron
+from vectrick.kernels.pairwise import VertexFactors
+from vectrick.operators import LowRank, Plan, kron, kron_sum, plan_kron
 from vectrick.solvers import Dual, Primal, Space
 
 Array = Any  # of NumPy or torch
@@ -38,9 +42,12 @@ class Form:
     start: Side
     end: Side
     maps: tuple[FeatureMap, FeatureMap] | None  # of the start and the end, in primal form
+    kernel: EdgeKernel | None = None  # of the edges, where it is more than one Kronecker product
 
     def predictor(self, coefficients: Array, n_threads: int | None) -> Predictor:
         """Return what predicts with the coefficients."""
+        if self.kernel is not None:
+            return PairwisePredictor(self.kernel, self.graph, coefficients, n_threads)
         if self.maps is not None:
             return PrimalPredictor(self.start, self.end, *self.maps, coefficients, n_threads)
         return DualPredictor(self.start, self.end, self.graph, coefficients, n_threads)
@@ -112,6 +119,23 @@ def _compare(
     return primal <= allowed, f"a step takes about {dual:.2g} s in dual and {primal:.2g} s in primal form"
 
 
+def pairwise_form(
+    kernel: EdgeKernel, graph: Graph, *, dtype: np.dtype[Any], tolerance: float, n_threads: int | None
+) -> Form:
+    """Return the dual form of a kernel of edges that is a sum of pairwise kernels."""
+    terms = kernel.terms(lambda side: training_factors(side, dtype, tolerance))
+    pair, device = (graph.start, graph.end), kernel.starts[0].device
+    A = kron_sum(terms, pair, pair, n_threads=n_threads, device=device)
+    reason = "a sum of pairwise kernels has a coefficient for each edge"
+    return Form("dual", Dual(A), A.plan, reason, graph, kernel.starts[0], kernel.ends[0], None, kernel)
+
+
+def training_factors(side: Side, dtype: np.dtype[Any], tolerance: float) -> VertexFactors:
+    """Return the matrices of the training vertices of a side, as thin as they come."""
+    found = _factor(side, "dual", tolerance)
+    return VertexFactors(_thin_factor(found, side, dtype), identity(side.vertices.shape[0]))
+
+
 def dual_form(graph: Graph, start: Side, end: Side, dtype: np.dtype[Any], n_threads: int | None) -> Form:
     """Return the dual form with whole kernel matrices, for solvers that need no products."""
     K, G = (cast(side.matrix, dtype) for side in (start, end))
@@ -133,13 +157,14 @@ def _factor(side: Side, form: str, tolerance: float) -> FeatureMap | None:
 
 def _dual_factors(maps: Maps, start: Side, end: Side, dtype: np.dtype[Any]) -> tuple[Any, Any]:
     """Return G and K, as thin as they come."""
-    made: list[Any] = []
-    for found, side in ((maps[1], end), (maps[0], start)):
-        if found is not None and not issparse(found.train) and found.rank < side.vertices.shape[0]:
-            made.append(LowRank(_cast(found.train, dtype, side)))
-        else:
-            made.append(_cast(side.matrix, dtype, side))
-    return made[0], made[1]
+    return _thin_factor(maps[1], end, dtype), _thin_factor(maps[0], start, dtype)
+
+
+def _thin_factor(found: FeatureMap | None, side: Side, dtype: np.dtype[Any]) -> Any:
+    """Return the kernel matrix of a side, by its features where they are few."""
+    if found is not None and not issparse(found.train) and found.rank < side.vertices.shape[0]:
+        return LowRank(_cast(found.train, dtype, side))
+    return _cast(side.matrix, dtype, side)
 
 
 def _cast(values: Any, dtype: np.dtype[Any], side: Side) -> Any:

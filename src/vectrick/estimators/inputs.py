@@ -187,8 +187,12 @@ class Graph:
     used_end: Array
 
     @classmethod
-    def of(cls, edges: Edges) -> "Graph":
-        """Number the vertices that occur."""
+    def of(cls, edges: Edges, one_set: bool = False) -> "Graph":
+        """Number the vertices that occur; of one vertex set, those of both ends together if so asked."""
+        if one_set:
+            both = namespace(edges.start).concatenate([edges.start, edges.end])
+            used, places = _number(both, len(edges.start_table))
+            return cls(places[: len(edges)], places[len(edges) :], used, used)
         used_start, start = _number(edges.start, len(edges.start_table))
         used_end, end = _number(edges.end, len(edges.end_table))
         return cls(start, end, used_start, used_end)

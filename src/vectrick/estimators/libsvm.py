@@ -10,7 +10,7 @@ from sklearn.svm import SVC
 from sklearn.utils.validation import check_is_fitted
 
 from vectrick.estimators.inputs import Graph, split_columns
-from vectrick.estimators.predictor import DualPredictor
+from vectrick.estimators.product_predictor import DualPredictor
 from vectrick.estimators.side import Side
 from vectrick.estimators.svm import KronSVM
 from vectrick.kernels import Gaussian

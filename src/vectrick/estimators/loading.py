@@ -21,7 +21,7 @@ from vectrick.estimators.container import ModelFileError, read_container
 from vectrick.estimators.inputs import Graph
 from vectrick.estimators.logistic import KronLogistic
 from vectrick.estimators.parameters import check_parameters
-from vectrick.estimators.predictor import DualPredictor, PrimalPredictor
+from vectrick.estimators.product_predictor import DualPredictor, PrimalPredictor
 from vectrick.estimators.ranker import KronRanker
 from vectrick.estimators.ridge import KronRidge
 from vectrick.estimators.side import MatrixMap, Side, SpectralMap

@@ -9,18 +9,31 @@ from vectrick.backends.threads import count_threads
 from vectrick.backends.torch.device import BACKENDS
 from vectrick.estimators.form import FORMS
 from vectrick.estimators.monitor import SCORES
+from vectrick.estimators.recipe import read_recipe
 
 PRECISIONS = ("full", "mixed")
 
 PARAMETERS = """\
-    start_kernel, end_kernel : str, Kernel or callable
+    start_kernel, end_kernel : str, Kernel, callable or list of these
         The vertex kernels k and g: "linear", "gaussian" ("rbf"), "polynomial" ("poly"), "cosine", "tanimoto",
         "constant", "precomputed", a kernel object such as ``vt.Gaussian(gamma=1.0)``, a sum or product of these, or a
-        function of two feature tables. For a grid search over ``start_kernel__gamma`` give an object, not a name.
+        function of two feature tables. For a grid search over ``start_kernel__gamma`` give an object, not a name. Of
+        lists, all pairs of a start and an end kernel are added up with ``kernel_weights``; a grid search reaches the
+        kernels in them by ``start_kernel__0__gamma``.
     alpha : float
         The weight λ of the regularizer.
-    pairwise : str
-        How the two kernels become one of edges: "kronecker".
+    pairwise : str, PairwiseKernel or list of these
+        How the two kernels become one of edges: "kronecker" (k·g), "linear" (k + g), "poly2d" ((k + g)²), "cartesian",
+        "gaussian" (of the features of both ends), "two_step" (ridge regression on complete graphs); and for edges
+        within one vertex set, where ``start_kernel`` serves both ends, "symmetric", "antisymmetric", "mlpk",
+        "ranking". An object such as ``vt.pairwise.Gaussian(gamma=0.1)``, or a list whose kernels are added up, each
+        alone or with a weight: ``[("kronecker", 0.7), ("linear", 0.3)]``. Which one assumes what: docs/kernels.md.
+    kernel_weights : array or str, optional
+        The weights of several kernels, not negative, in the order of ``components_``, or as a matrix with a row for
+        each start kernel and a column for each end kernel; by default all are equal and add up to one. "alignment"
+        learns them: those whose sum is most like the kernel ``y yᵀ`` of the labels. "validation" goes on from there
+        and keeps what lowers the risk of held-out vertices. Learned weights are scaled to a mean kernel value of one
+        of edges with themselves.
     form : str
         "dual" (a coefficient for each edge), "primal" (one for each pair of features; smooth kernels get theirs by
         pivoted Cholesky), or "auto", the cheaper one; ``form_`` says which it was and ``form_reason_`` why.
@@ -77,6 +90,8 @@ ATTRIBUTES = """\
         In dual form, the coefficients of the training edges.
     coef_ : array of shape (n_start_features, n_end_features)
         In primal form, the coefficients of pairs of features.
+    components_, kernel_weights_ : list of str, array
+        With several kernels of edges, what they are, and their weights.
     support_ : array
         In dual form, the training edges with a coefficient that is not zero; of an SVM in primal form, the edges
         inside the margin, which is the same at convergence.
@@ -97,7 +112,6 @@ def check_parameters(estimator: Any, validation: Any) -> None:
     if not _is_between(estimator.alpha, 0, np.inf) or estimator.alpha == 0:
         raise ValueError(f"alpha is {estimator.alpha!r}, but it must be a positive number")
     choices = (
-        ("pairwise", ("kronecker",)),
         ("form", FORMS),
         ("backend", BACKENDS),
         ("precision", PRECISIONS),
@@ -133,7 +147,23 @@ def check_parameters(estimator: Any, validation: Any) -> None:
         raise ValueError(
             "precision is 'mixed', which corrects products of float32 to float64, but dtype is 'float32'; leave it out"
         )
+    recipe = read_recipe(estimator)
+    if recipe.two_step is not None:
+        _check_two_step(estimator, recipe.two_step)
     count_threads(estimator.n_threads)
+
+
+def _check_two_step(estimator: Any, kernel: Any) -> None:
+    if not estimator._has_two_step:
+        raise ValueError(f"pairwise is 'two_step', which is ridge regression, but this is {type(estimator).__name__}")
+    for name in ("start_alpha", "end_alpha"):
+        value = getattr(kernel, name)
+        if value is not None and (not _is_between(value, 0, np.inf) or value == 0):
+            raise ValueError(f"{name} of pairwise is {value!r}, but it must be a positive number or None")
+    if estimator.fit_intercept or estimator.early_stopping or estimator.form == "primal":
+        raise ValueError("pairwise is 'two_step', which has no intercept, no early stopping and no primal form")
+    if estimator.solver not in ("auto", "eigen"):
+        raise ValueError(f"solver is {estimator.solver!r}, but pairwise='two_step' has a closed form only")
 
 
 def _is_between(value: Any, low: float, high: float) -> bool:

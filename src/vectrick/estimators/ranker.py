@@ -50,7 +50,8 @@ class KronRanker(KronValues):
         *,
         groups: str | None = None,
         alpha: float = 1.0,
-        pairwise: str = "kronecker",
+        pairwise: Any = "kronecker",
+        kernel_weights: Any = None,
         form: str = "auto",
         solver: str = "auto",
         max_iter: int | None = None,
@@ -75,6 +76,8 @@ class KronRanker(KronValues):
         given = {name: value for name, value in locals().items() if name not in ("self", "groups", "__class__")}
         super().__init__(**given)
         self.groups = groups
+
+    _labels_have_signs = False
 
     @property
     def _loss_type(self) -> type[Loss]:

@@ -11,10 +11,11 @@ from sklearn.metrics import r2_score
 from vectrick._arrays import cast, to_host, zeros
 from vectrick.estimators.form import Form, dual_form
 from vectrick.estimators.parameters import check_parameters
+from vectrick.estimators.recipe import read_recipe
 from vectrick.estimators.training import Training, held_blas
 from vectrick.estimators.values import KronValues
 from vectrick.losses import Loss, Squared, WithIntercept
-from vectrick.solvers import Solution, minimise_path, solve_complete
+from vectrick.solvers import Solution, minimise_path, solve_complete, solve_two_step
 from vectrick.solvers.minimise import check_path_precision
 from vectrick.solvers.solution import EXACT
 
@@ -46,6 +47,8 @@ class KronRidge(RegressorMixin, KronValues):
     >>> ridge.predict(X_new).shape, ridge.score(X, y) > 0.5
     ((625,), True)
     """
+
+    _has_two_step = True
 
     @property
     def _loss_type(self) -> type[Loss]:
@@ -111,11 +114,20 @@ class KronRidge(RegressorMixin, KronValues):
     def _wants_closed_form(self, training: Training) -> bool:
         """Whether the graph is complete, nothing stands against the closed form, and it was asked for or is cheap."""
         m, q = len(training.graph.used_start), len(training.graph.used_end)
+        two_step = read_recipe(self).two_step is not None
+        if two_step and (training.loss.weight is not None or not training.graph.is_complete):
+            raise ValueError(
+                f"pairwise is 'two_step', which is for complete graphs without weights, but X has "
+                f"{len(training.edges)} edges between {m} start and {q} end vertices, which have {m * q} pairs; use "
+                "pairwise='kronecker'"
+            )
+        if training.kernel is not None:
+            return False
         cheap = 10 * (m**3 + q**3) <= 200 * m * q * (m + q)
         wanted = self.solver == "eigen" or (self.solver == "auto" and self.form == "auto" and cheap)
         possible = self.form != "primal" and training.held is None and training.loss.weight is None
         possible = possible and training.start.fits and training.end.fits
-        return wanted and possible and training.graph.is_complete
+        return two_step or (wanted and possible and training.graph.is_complete)
 
     def _closed_form(self, training: Training, alphas: Sequence[float]) -> list[tuple[Form, Solution]]:
         graph, start, end = training.graph, training.start, training.end
@@ -123,7 +135,12 @@ class KronRidge(RegressorMixin, KronValues):
         Y[graph.start, graph.end] = cast(training.loss.y, np.float64)
         form = dual_form(graph, start, end, training.dtype, self.n_threads)
         found = []
-        for A, b in solve_complete(start.matrix, end.matrix, Y, alphas, self.fit_intercept):
+        two_step = read_recipe(self).two_step
+        if two_step is None:
+            solved = solve_complete(start.matrix, end.matrix, Y, alphas, self.fit_intercept)
+        else:
+            solved = solve_two_step(start.matrix, end.matrix, Y, two_step.alphas(alphas))
+        for A, b in solved:
             x = cast(A[graph.start, graph.end], training.dtype)
             predictions = cast((start.matrix @ A @ end.matrix)[graph.start, graph.end], training.dtype)
             found.append((form, Solution(x, predictions, True, EXACT, 1, 0, [0.0], b)))

@@ -12,7 +12,8 @@ from vectrick._arrays import to_host
 from vectrick.estimators.base import KronEstimator
 from vectrick.estimators.container import write_container
 from vectrick.estimators.loading import ESTIMATORS, FITTED, KERNELS, Array, Tensors
-from vectrick.estimators.predictor import DualPredictor, Predictor, PrimalPredictor
+from vectrick.estimators.predictor import Predictor
+from vectrick.estimators.product_predictor import DualPredictor, PrimalPredictor
 from vectrick.estimators.side import Side, SpectralMap
 from vectrick.kernels import CholeskyMap, FeatureMap, Kernel, as_kernel
 

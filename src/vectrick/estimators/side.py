@@ -171,6 +171,24 @@ class Side:
         id_column = self.id_column if self.id_column is not None and self.id_column in known else None
         return VertexTable(features, f"{self.name}_features", id_column=id_column)
 
+    def places(self, table: VertexTable, vertices: Array) -> Array:
+        """Return which training vertex each of the vertices is, -1 for those that are new.
+
+        The same vertex is one with the same features, and with the same id where both tables have ids.
+        """
+        vertices = np.asarray(to_host(vertices))
+        if table is self.known:
+            number = np.full(len(table), -1)
+            number[to_host(self.used)] = np.arange(len(self.used))
+            return number[vertices]
+        ids, known_ids = table.ids, self.known.ids
+        if ids is None or known_ids is None:
+            ids = known_ids = None
+        known = _keys(self.vertices, None if known_ids is None else known_ids[to_host(self.used)])
+        number_of = {key: number for number, key in reversed(list(enumerate(known)))}
+        others = _keys(checked_features(table, vertices), None if ids is None else ids[vertices])
+        return np.array([number_of.get(key, -1) for key in others], np.int64)
+
     def __getstate__(self) -> dict[str, Any]:
         # The kernel matrix of the training vertices is large, and predictions do not need it.
         return {name: value for name, value in self.__dict__.items() if name not in ("matrix", "fits")}
@@ -228,6 +246,13 @@ class SpectralMap(FeatureMap):
         """Return the features of other vertices."""
         values = self.side.rows(X)
         return values @ like(self.inverse, values)
+
+
+def _keys(features: Any, ids: Any) -> list[Any]:
+    """Return what tells vertices apart."""
+    rows = features.toarray() if issparse(features) else to_host(features)
+    found = [row.tobytes() for row in rows + 0.0]  # which makes of a negative zero the other
+    return found if ids is None else list(zip(ids.tolist(), found, strict=True))
 
 
 def _is_definite(K: Any, shift: float) -> bool:

@@ -11,6 +11,7 @@ from vectrick._arrays import like, numpy_dtype, to_host
 from vectrick.backends.threads import single_threaded_blas
 from vectrick.backends.torch.device import give_back
 from vectrick.data import Edges
+from vectrick.estimators.edge_kernel import EdgeKernel
 from vectrick.estimators.inputs import Graph, Kept
 from vectrick.estimators.monitor import Watch
 from vectrick.estimators.side import Side
@@ -31,6 +32,7 @@ class Training:
     held: Edges | None
     held_labels: Array | None
     kept: Kept
+    kernel: EdgeKernel | None = None  # of the edges, where it is more than one Kronecker product
     tensors: bool = False  # whether the user gave tensors, and gets tensors
     watch: Watch = Watch()  # noqa: RUF009 (it is frozen)
 

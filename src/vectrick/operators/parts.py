@@ -166,7 +166,8 @@ class SumsPart:
 
     def restrict(self, rows: Array | None, cols: Array | None) -> "SumsPart":
         """Return the part of some rows and columns."""
-        return replace(self, pairs=(cut(self.pairs[0], rows), cut(self.pairs[1], cols)))
+        pairs = (cut(self.pairs[0], rows) or self.pairs[0], cut(self.pairs[1], cols) or self.pairs[1])
+        return replace(self, pairs=pairs)
 
     def estimate(self, dtype: np.dtype[Any]) -> Estimate:
         """Return what it takes."""

@@ -1,6 +1,6 @@
 """How to minimise a regularized risk: ``J(f) = L(p) + ½ α ‖f‖²`` over functions f with predictions p."""
 
-from vectrick.solvers.complete import solve_complete
+from vectrick.solvers.complete import solve_complete, solve_two_step
 from vectrick.solvers.minimise import SOLVERS, check_solver, minimise, minimise_path
 from vectrick.solvers.solution import Iterate, Solution
 from vectrick.solvers.space import Dual, Primal, Space
@@ -16,4 +16,5 @@ __all__ = [
     "minimise",
     "minimise_path",
     "solve_complete",
+    "solve_two_step",
 ]

@@ -37,3 +37,18 @@ def solve_complete(
         b = float((ones * inverse * rotated).sum() / (ones * inverse * ones).sum()) if fit_intercept else 0.0
         found.append((U @ (seen * inverse * (rotated - b * ones)) @ V.T, b))
     return found
+
+
+def solve_two_step(K: Array, G: Array, Y: Array, alphas: Sequence[tuple[float, float]]) -> list[tuple[Array, float]]:
+    """Return ``(K + λ I)⁻¹ Y (G + μ I)⁻¹`` for every pair of λ and μ, each with an intercept of zero.
+
+    >>> import numpy as np
+    >>> solve_two_step(np.array([[2.0]]), np.array([[3.0]]), np.array([[12.0]]), [(1.0, 1.0)])[0][0]
+    array([[1.]])
+    """
+    xp = namespace(K)
+    k, U = xp.linalg.eigh(K)
+    g, V = xp.linalg.eigh(G)
+    rotated = U.T @ Y @ V
+    k, g = xp.clip(k, 0.0, None)[:, None], xp.clip(g, 0.0, None)
+    return [(U @ (rotated / ((k + first) * (g + second))) @ V.T, 0.0) for first, second in alphas]

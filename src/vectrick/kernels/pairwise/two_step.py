@@ -1,5 +1,7 @@
 """The kernel that two-step ridge regression is ridge regression with, on complete graphs."""
 
+from collections.abc import Sequence
+
 from vectrick.kernels.pairwise.base import PairwiseKernel, VertexFactors
 from vectrick.operators import Term
 
@@ -23,6 +25,16 @@ class TwoStep(PairwiseKernel):
     def __init__(self, start_alpha: float | None = None, end_alpha: float | None = None) -> None:
         self.start_alpha = start_alpha
         self.end_alpha = end_alpha
+
+    def alphas(self, alphas: Sequence[float]) -> list[tuple[float, float]]:
+        """Return λ and μ for each alpha of the estimator."""
+        return [
+            (
+                alpha if self.start_alpha is None else self.start_alpha,
+                alpha if self.end_alpha is None else self.end_alpha,
+            )
+            for alpha in alphas
+        ]
 
     def terms(self, start: VertexFactors, end: VertexFactors) -> list[Term]:
         """Refuse: it is none."""

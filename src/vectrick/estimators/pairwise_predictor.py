@@ -1,0 +1,255 @@
+"""Predictions of a model whose kernel of edges is a sum of pairwise kernels: for edges, and for grids in blocks."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from vectrick._arrays import cast, group_sums, is_tensor, like, namespace, numpy_dtype, to_host, true_places, zeros
+from vectrick.backends.torch.device import exact_products
+from vectrick.data import Edges, VertexTable
+from vectrick.estimators.edge_kernel import EdgeKernel
+from vectrick.estimators.inputs import Graph
+from vectrick.estimators.predictor import Predictor, block_slices
+from vectrick.estimators.side import Side, checked_features
+from vectrick.kernels.pairwise import VertexFactors
+from vectrick.operators import ONES, Term, kron_sum
+from vectrick.operators.indices import Pair
+
+Array = Any  # of NumPy or torch
+
+
+class PairwisePredictor(Predictor):
+    """A function of edges, ``f(d, t) = Σ aₕ κ((d, t), edge h)`` with the kernel κ of edges."""
+
+    def __init__(self, kernel: EdgeKernel, graph: Graph, a: Array, n_threads: int | None) -> None:
+        super().__init__(kernel.starts[0], kernel.ends[0], n_threads)
+        support = true_places(a != 0)
+        self.kernel, self.a = kernel, a[support]
+        self.graph = replace(graph, start=graph.start[support], end=graph.end[support])
+
+    def on(self, device: Any) -> "PairwisePredictor":
+        """Return the same predictor on a device of torch, None for the host."""
+        kernel = self.kernel.on(device)
+        return PairwisePredictor(kernel, self.graph.on(device), like(self.a, kernel.starts[0].used), self.n_threads)
+
+    @property
+    def coefficients(self) -> Array:
+        """The dual coefficients of the support edges."""
+        return self.a
+
+    @property
+    def _train_pair(self) -> Pair:
+        return self.graph.start, self.graph.end
+
+    def operator(self, edges: Edges) -> Any:
+        """Return the operator that makes predictions for edges from the vector of coefficients."""
+        return self._operator_of(edges, once=False)[0]
+
+    def _operator_of(self, edges: Edges, once: bool) -> tuple[Any, Array | None]:
+        """Return the operator, and with a symmetry the mask of edges that it sees turned round.
+
+        Of the two directions of an edge only one is ever computed, so that the other is the same to the last bit.
+        """
+        self.check(edges.start_table, edges.end_table)
+        rows = _Vertices.of(edges, self.kernel.one_set)
+        terms = self.kernel.terms(lambda side: self._factors(side, rows))
+        start, end, turned = rows.start, rows.end, None
+        if self.kernel.symmetry and edges.is_one_set:
+            turned, where = start > end, namespace(start).where
+            start, end = where(turned, end, start), where(turned, start, end)
+        made = kron_sum(terms, (start, end), self._train_pair, n_threads=self.n_threads, once=once, device=self.device)
+        return made, turned
+
+    def _factors(self, side: Side, rows: "_Vertices") -> VertexFactors:
+        parts = rows.of_side(side, self.kernel.one_set)
+        values = [cast(side.rows(checked_features(table, used)), numpy_dtype(self.a)) for table, used in parts]
+        kernel = values[0] if len(values) == 1 else namespace(values[0]).concatenate(values)
+        return VertexFactors(kernel, self._same(side, parts) if self._needs_same else None)
+
+    @cached_property
+    def _needs_same(self) -> bool:
+        return any(component.pairwise.name == "cartesian" for component in self.kernel.components)
+
+    def _same(self, side: Side, parts: list[tuple[VertexTable, Array]]) -> Any:
+        places = np.concatenate([side.places(table, used) for table, used in parts])
+        known = np.flatnonzero(places >= 0)
+        entries = (np.ones(len(known), numpy_dtype(self.a)), (known, places[known]))
+        return csr_array(entries, (len(places), len(side.used)))
+
+    def predict(self, edges: Edges) -> Array:
+        """Return the predictions for edges."""
+        if len(edges) == 0 or len(self.a) == 0:
+            self.check(edges.start_table, edges.end_table)
+            return zeros(len(edges), self.a)
+        operator, turned = self._operator_of(edges, once=True)
+        found = operator @ self.a
+        if turned is not None and self.kernel.symmetry < 0:
+            found[turned] *= -1
+            found[edges.start == edges.end] = 0
+        return found
+
+    def predict_all(self, edges: Edges, coefficients: Array) -> Array:
+        """Return the predictions for edges of each row of coefficients, which are many."""
+        operator, turned = self._operator_of(edges, once=False)
+        made = (operator @ coefficients.T).T
+        if turned is not None and self.kernel.symmetry < 0:
+            made[:, turned] *= -1
+        return made.contiguous() if is_tensor(made) else np.ascontiguousarray(made)
+
+    # Grids
+
+    def grid(self, start: VertexTable, end: VertexTable) -> Array:
+        """Return the predictions for all pairs; of one list of vertices, with the symmetry of the kernel."""
+        out = super().grid(start, end)
+        if self.kernel.symmetry and _is_same(start, end):
+            out += self.kernel.symmetry * (out.T.clone() if is_tensor(out) else out.T.copy())
+            out *= 0.5
+        return out
+
+    def blocks(self, start: VertexTable, end: VertexTable) -> Iterator[tuple[slice, slice, Array]]:
+        """Yield the grid of predictions block by block."""
+        self.check(start, end)
+        start, end = start.on(self.device), end.on(self.device)
+        width = max(len(self.start.used), len(self.end.used))
+        for rows, all_cols in block_slices(len(start), len(end), width, self.device):
+            at_start = _Values(self, start, rows)
+            left = [(at_start.times(first, core), second) for first, second, core in self._cores.products]
+            alpha = at_start.alone(self._cores.at_start)
+            for cols in all_cols:
+                at_end = _Values(self, end, cols)
+                block = zeros((rows.stop - rows.start, cols.stop - cols.start), self.a)
+                for values, second in left:
+                    block += at_end.times(second, values.T).T
+                block += alpha[:, None] + at_end.alone(self._cores.at_end)
+                yield rows, cols, block
+
+    @cached_property
+    def _cores(self) -> "_Cores":
+        return _Cores(self.kernel.terms(_Names), self._train_pair, self.a)
+
+
+class _Vertices:
+    """The vertices of edges to predict, numbered: of both ends together where the model has one vertex set."""
+
+    def __init__(self, start: Array, end: Array, parts: list[list[tuple[VertexTable, Array]]]) -> None:
+        self.start, self.end, self.parts = start, end, parts
+
+    @classmethod
+    def of(cls, edges: Edges, one_set: bool) -> "_Vertices":
+        """Number the vertices."""
+        graph = Graph.of(edges, one_set and edges.is_one_set)
+        both = [(edges.start_table, graph.used_start), (edges.end_table, graph.used_end)]
+        if not one_set:
+            return cls(graph.start, graph.end, [both[:1], both[1:]])
+        if edges.is_one_set:
+            return cls(graph.start, graph.end, [both[:1]])
+        return cls(graph.start, graph.end + len(graph.used_start), [both])  # those of the end behind those of the start
+
+    def of_side(self, side: Side, one_set: bool) -> list[tuple[VertexTable, Array]]:
+        """Return the tables and the rows of them that a side's kernel is computed for."""
+        return self.parts[0] if one_set or side.name == "start" else self.parts[1]
+
+
+class _Names(VertexFactors):
+    """Stands for the matrices of a side in terms whose rows are not there yet."""
+
+    def __init__(self, side: Side) -> None:
+        super().__init__(("kernel", side), ("same", side))
+
+    squared = cached_property(lambda self: ("squared", self.kernel[1]))
+
+
+class _Cores:
+    """The coefficients as matrices between the training vertices, one for each pair of factors and kind of rows."""
+
+    def __init__(self, terms: list[Term], pair: Pair, a: Array) -> None:
+        products: dict[Any, Any] = {}
+        alone: tuple[dict[Any, Any], dict[Any, Any]] = ({}, {})
+        for given in terms:
+            turned = given.first is ONES or (not given.has_ones and given.rows[0] > given.rows[1])
+            term = given.swapped if turned else given
+            if term.has_ones:
+                added = term.weight * _by_vertex(a, pair[term.cols[0]], term.first)
+                _add(alone[term.rows[0]], (term.first, None), added)
+                continue
+            core = term.weight * _matrix(a, pair[term.cols[0]], pair[term.cols[1]], term.first, term.second)
+            into = products if term.rows == (0, 1) else alone[term.rows[0]]
+            _add(into, (term.first, term.second), core)
+        self.products = [(first, second, _dense(core)) for (first, second), core in products.items()]
+        self.at_start, self.at_end = ([(*key, _dense(core)) for key, core in found.items()] for found in alone)
+
+
+def _add(into: dict[Any, Any], key: Any, value: Any) -> None:
+    into[key] = into[key] + value if key in into else value
+
+
+def _n_train(factor: Any) -> int:
+    return len(factor[1].used)
+
+
+def _by_vertex(a: Array, vertices: Array, factor: Any) -> Array:
+    return cast(group_sums(vertices, a, _n_train(factor)), numpy_dtype(a))
+
+
+def _matrix(a: Array, rows: Array, cols: Array, first: Any, second: Any) -> Any:
+    shape = _n_train(first), _n_train(second)
+    if not is_tensor(a):
+        return csr_array((a, (rows, cols)), shape)
+    places = rows.long() * shape[1] + cols
+    return cast(group_sums(places, a, shape[0] * shape[1]), numpy_dtype(a)).reshape(shape)
+
+
+def _dense(core: Any) -> Any:
+    return core.toarray() if issparse(core) and core.nnz > 0.05 * core.shape[0] * core.shape[1] else core
+
+
+class _Values:
+    """The matrices of some vertices of a grid, each made once."""
+
+    def __init__(self, predictor: PairwisePredictor, table: VertexTable, part: slice) -> None:
+        self.predictor, self.table, self.part = predictor, table, part
+        self._made: dict[Any, Any] = {}
+
+    def _of(self, factor: Any) -> Any:
+        kind, side = factor
+        if factor not in self._made:
+            places = np.arange(self.part.start, self.part.stop)
+            if kind == "same":
+                made: Any = self.predictor._same(side, [(self.table, places)])
+                made = like(made.toarray(), self.predictor.a) if is_tensor(self.predictor.a) else made
+            elif kind == "squared":
+                made = self._of(("kernel", side)) ** 2
+            else:
+                made = cast(side.rows(checked_features(self.table, places)), numpy_dtype(self.predictor.a))
+            self._made[factor] = made
+        return self._made[factor]
+
+    def times(self, factor: Any, matrix: Any) -> Array:
+        """Return a factor of these vertices times a matrix."""
+        with exact_products(self.predictor.device):
+            found = self._of(factor) @ matrix
+        return found.toarray() if issparse(found) else found
+
+    def alone(self, cores: list[tuple[Any, Any, Any]]) -> Array:
+        """Return what depends on each of these vertices alone."""
+        total = zeros(self.part.stop - self.part.start, self.predictor.a)
+        for first, second, core in cores:
+            if second is None:
+                total += self.times(first, core)
+            else:
+                total += (self.times(first, core) * self._of(second)).sum(1)
+        return total
+
+
+def _is_same(start: VertexTable, end: VertexTable) -> bool:
+    """Whether two tables list the same vertices."""
+    if start is end or start.features is end.features:
+        return True
+    a, b = to_host(start.features), to_host(end.features)
+    if a.shape != b.shape or issparse(a) != issparse(b):
+        return False
+    return (a != b).nnz == 0 if issparse(a) else bool(np.array_equal(a, b))
