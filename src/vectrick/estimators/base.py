@@ -6,12 +6,13 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from vectrick._arrays import cast, distinct, numpy_dtype, placed, to_host, true_places, zeros
+from vectrick._arrays import cast, distinct, like, numpy_dtype, placed, to_host, true_places, zeros
 from vectrick.backends.torch.device import settle_device
 from vectrick.data import Edges, hold_out_vertices
-from vectrick.estimators.edge_kernel import check_recipe, check_signs, settle_kernels
+from vectrick.estimators.edge_kernel import EdgeKernel, check_recipe, check_signs, settle_kernels
 from vectrick.estimators.fitted import FittedModel
 from vectrick.estimators.form import Form, choose_form, pairwise_form
 from vectrick.estimators.inputs import Graph, Kept, as_edges, as_weights, labels_on
@@ -20,6 +21,7 @@ from vectrick.estimators.parameters import ATTRIBUTES, PARAMETERS, check_paramet
 from vectrick.estimators.product_predictor import PrimalPredictor
 from vectrick.estimators.recipe import read_recipe
 from vectrick.estimators.training import Training, gpu_order, held_blas, release
+from vectrick.estimators.weights import Alignment, aligned_weights, refined_weights
 from vectrick.kernels import Linear
 from vectrick.losses import Loss, Pointwise, WithIntercept
 from vectrick.solvers import Solution, check_solver, minimise
@@ -213,6 +215,8 @@ class KronEstimator(FittedModel):
         loss = self._make_loss(cast(labels, dtype), weight, edges)
         graph = Graph.of(edges, recipe.one_set)
         start, end, kernel = settle_kernels(recipe, edges, graph)
+        if recipe.weights is None and kernel is not None:
+            kernel = replace(kernel, weights=self._learned_weights(kernel, edges, graph, loss.y))
         if held is not None:
             start.check(held.start_table)
             end.check(held.end_table)
@@ -231,6 +235,22 @@ class KronEstimator(FittedModel):
             return rows, None, None
         rows, test = self._hold_out(edges, labels, rows)
         return rows, edges[test], labels[test]
+
+    def _learned_weights(self, kernel: EdgeKernel, edges: Edges, graph: Graph, y: Array) -> Array:
+        """Return the weights of the kernels, by alignment, and then by the risk of held-out vertices if so asked."""
+        if self.kernel_weights == "alignment":
+            return aligned_weights(kernel, graph, y)
+        train, test = self._hold_out(edges, y, None)
+        some, others = edges[train], edges[test]
+        model = clone(self).set_params(early_stopping=False, kernel_weights="alignment", verbose=0)
+        loss = self._make_loss(y[test], None, others)
+
+        def risk(weights: Array) -> float:
+            model.set_params(kernel_weights=weights).fit(some, y[train])
+            return loss.value(like(model._decide(others), y))
+
+        aligned = model.fit(some, y[train]).kernel_weights_
+        return refined_weights(aligned, Alignment(kernel, graph, y).mean_diagonals(), risk)
 
     def _form(self, training: Training) -> Form:
         """Choose dual or primal form and make its operator."""

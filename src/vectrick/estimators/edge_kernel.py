@@ -11,7 +11,7 @@ from scipy.sparse import eye_array
 from vectrick._arrays import to_host, true_places
 from vectrick.data import Edges, VertexTable
 from vectrick.estimators.inputs import Graph
-from vectrick.estimators.recipe import Component, Recipe
+from vectrick.estimators.recipe import Component, Recipe, symmetry_of
 from vectrick.estimators.side import Side
 from vectrick.kernels.pairwise import VertexFactors
 from vectrick.operators import Term
@@ -30,7 +30,11 @@ class EdgeKernel:
     starts: tuple[Side, ...]
     ends: tuple[Side, ...]
     weights: Array
-    symmetry: int = 0
+
+    @property
+    def symmetry(self) -> int:
+        """The symmetry that all functions have: 1, -1, or 0 for none."""
+        return symmetry_of(self.components)
 
     @property
     def one_set(self) -> bool:
@@ -97,7 +101,7 @@ def settle_kernels(recipe: Recipe, edges: Edges, graph: Graph) -> tuple[Side, Si
     if recipe.is_product:
         return starts[0], ends[0], None
     weights = np.ones(len(recipe.components)) if recipe.weights is None else recipe.weights
-    return starts[0], ends[0], EdgeKernel(recipe.components, starts, ends, weights, recipe.symmetry)
+    return starts[0], ends[0], EdgeKernel(recipe.components, starts, ends, weights)
 
 
 def check_recipe(recipe: Recipe, edges: Edges, estimator: Any) -> None:

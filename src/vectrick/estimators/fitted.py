@@ -5,19 +5,19 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any
 
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from vectrick._arrays import is_tensor, to_host
 from vectrick.backends.torch.device import settle_device
 from vectrick.data import VertexTable
 from vectrick.estimators.inputs import as_edges
+from vectrick.estimators.nested import NestedParameters
 from vectrick.estimators.predictor import Predictor
 
 Array = Any  # of NumPy or torch
 
 
-class FittedModel(BaseEstimator):
+class FittedModel(NestedParameters):
     """The methods of a fitted estimator that are the same for all losses."""
 
     _predictor: Predictor
@@ -50,11 +50,14 @@ class FittedModel(BaseEstimator):
         """Return the predictor, tables of vertices, and what brings results into the kind that was given."""
         check_is_fitted(self)
         predictor = self._predictor
-        start, end = predictor.start.table(start_features), predictor.end.table(end_features)
+        start = predictor.start.table(start_features)
+        if end_features is None and predictor.start.known is not predictor.end.known:
+            raise ValueError("end_features is None, but the model was trained with two vertex sets; give both tables")
+        end = start if end_features is None else predictor.end.table(end_features)
         devices = [table.features.device for table in (start, end) if is_tensor(table.features)]
         return self._placed(devices[0] if devices else None), start, end, (lambda x: x) if devices else to_host
 
-    def iter_grid(self, start_features: Any, end_features: Any) -> Iterator[tuple[slice, slice, Array]]:
+    def iter_grid(self, start_features: Any, end_features: Any = None) -> Iterator[tuple[slice, slice, Array]]:
         """Yield the predictions for every pair of vertices block by block, where all of them would not fit into memory.
 
         Each block comes with the rows and columns of the grid that it fills.
@@ -63,15 +66,17 @@ class FittedModel(BaseEstimator):
         for rows, cols, block in predictor.blocks(start, end):
             yield rows, cols, given(block) + self.intercept_
 
-    def predict_grid(self, start_features: Any, end_features: Any) -> Array:
+    def predict_grid(self, start_features: Any, end_features: Any = None) -> Array:
         """Return the real-valued predictions for every pair of a start and an end vertex, a row for each start vertex.
 
-        The vertices are given by their features (or rows of a precomputed kernel). It is computed in blocks.
+        The vertices are given by their features (or rows of a precomputed kernel); without ``end_features`` both ends
+        are the same vertices, for a model of one vertex set. It is computed in blocks. With a symmetric or
+        antisymmetric kernel the grid of one list of vertices is so to the last bit.
         """
         predictor, start, end, given = self._tables(start_features, end_features)
         return given(predictor.grid(start, end)) + self.intercept_
 
-    def top_k(self, start_features: Any, end_features: Any, k: int) -> tuple[Array, Array]:
+    def top_k(self, start_features: Any, end_features: Any = None, k: int = 10) -> tuple[Array, Array]:
         """Return the k end vertices with the largest predictions for each start vertex, and the predictions.
 
         End vertices are given by their positions in ``end_features``. Both arrays have a row for each start vertex, the

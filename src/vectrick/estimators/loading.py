@@ -18,11 +18,14 @@ from vectrick.backends.memory import available_memory, format_bytes
 from vectrick.data import VertexTable
 from vectrick.estimators.base import KronEstimator
 from vectrick.estimators.container import ModelFileError, read_container
+from vectrick.estimators.edge_kernel import EdgeKernel
 from vectrick.estimators.inputs import Graph
 from vectrick.estimators.logistic import KronLogistic
+from vectrick.estimators.pairwise_predictor import PairwisePredictor
 from vectrick.estimators.parameters import check_parameters
 from vectrick.estimators.product_predictor import DualPredictor, PrimalPredictor
 from vectrick.estimators.ranker import KronRanker
+from vectrick.estimators.recipe import Component, check_weights
 from vectrick.estimators.ridge import KronRidge
 from vectrick.estimators.side import MatrixMap, Side, SpectralMap
 from vectrick.estimators.svm import KronSVM
@@ -42,6 +45,7 @@ from vectrick.kernels import (
     Tanimoto,
 )
 from vectrick.kernels.factor import ExactMap
+from vectrick.kernels.pairwise import PAIRWISE, PairwiseKernel
 from vectrick.operators.plan import Estimate, Plan
 from vectrick.operators.steps import Allocation
 from vectrick.solvers import Solution
@@ -99,10 +103,7 @@ def load(path: Path | str) -> Any:
 
 def _model(header: dict[str, Any], tensors: Tensors) -> KronEstimator:
     kind = ESTIMATORS[header["estimator"]]
-    parameters = {
-        name: _kernel(value, tensors) if name.endswith("_kernel") and not isinstance(value, str) else _checked(value)
-        for name, value in header["parameters"].items()
-    }
+    parameters = {name: _parameter(name, value, tensors) for name, value in header["parameters"].items()}
     model = kind(**parameters)
     check_parameters(model, None)
     tables = {"start": _table(header["start"], "start", tensors)}
@@ -112,7 +113,8 @@ def _model(header: dict[str, Any], tensors: Tensors) -> KronEstimator:
         model.classes_ = _classes(header["classes"])
     _set_fitted(model, header)
     if model.form_ == "dual":
-        _set_dual(model, header, tensors, sides[0], sides[1])
+        kernel = _edge_kernel(header["edge_kernel"], tensors, *sides) if "edge_kernel" in header else None
+        _set_dual(model, header, tensors, sides[0], sides[1], kernel)
     else:
         maps = [_map(header[side.name]["map"], side, tensors) for side in sides]
         w = _finite(_tensor(tensors, "w", "f", (maps[0].rank * maps[1].rank,)))
@@ -131,6 +133,50 @@ def _model(header: dict[str, Any], tensors: Tensors) -> KronEstimator:
     return model
 
 
+def _parameter(name: str, value: Any, tensors: Tensors) -> Any:
+    """Return a parameter of the estimator."""
+    if isinstance(value, list) and (name.endswith("_kernel") or name == "pairwise"):
+        return [_parameter(name, one, tensors) for one in value]
+    if isinstance(value, dict) and name.endswith("_kernel"):
+        return _kernel(value, tensors)
+    if isinstance(value, dict) and name == "pairwise":
+        if "weight" in value:
+            return _parameter(name, value["kernel"], tensors), _of(float, value["weight"])
+        return _pairwise(value)
+    if isinstance(value, list) and name == "kernel_weights":
+        return [_numbers(one) if isinstance(one, list) else _of(float, one) for one in value]
+    return _checked(value)
+
+
+def _pairwise(header: dict[str, Any]) -> PairwiseKernel:
+    return PAIRWISE[header["name"]](**{name: _checked(value) for name, value in header.items() if name != "name"})
+
+
+def _edge_kernel(header: dict[str, Any], tensors: Tensors, start: Side, end: Side) -> EdgeKernel:
+    """Return the kernel of edges, with the first side of either end."""
+    sides: dict[str, tuple[Side, ...]] = {}
+    for name, first in (("starts", start), ("ends", end)):
+        made = [first]
+        for i, one in enumerate(header[name], 1):
+            kernel, m, projection = _kernel(one, tensors), len(first.used), None
+            _check_kernel(kernel, first.name, first.known, first.used)
+            if f"{name}.{i}.projection" in tensors:
+                projection = _tensor(tensors, f"{name}.{i}.projection", "f", (m, m))
+            made.append(Side.restored(first.name, kernel, first.known, first.used, projection))
+        sides[name] = tuple(made)
+    one_set = _of(bool, header["one_set"])
+    if one_set and (start.known is not end.known or not np.array_equal(start.used, end.used)):
+        raise ValueError("the kernel is of one vertex set, but there are two")
+    starts, ends = sides["starts"], sides["starts"] if one_set else sides["ends"]
+    components = []
+    for kind, i, j in header["components"]:
+        components.append(Component(_pairwise(kind), _of(int, i), _of(int, j)))
+        if not (0 <= i < len(starts) and 0 <= j < len(ends)):
+            raise ValueError(f"a component is of the kernels {i} and {j}, which are not there")
+    weights = check_weights(_numbers(header["weights"]), len(components), "the weights")
+    return EdgeKernel(tuple(components), starts, ends, weights)
+
+
 def _set_fitted(model: Any, header: dict[str, Any]) -> None:
     """Set the fitted attributes that are numbers and words."""
     for name, kind in FITTED.items():
@@ -145,7 +191,9 @@ def _set_fitted(model: Any, header: dict[str, Any]) -> None:
     model.history_ = {_of(str, name): _numbers(values) for name, values in header["history"].items()}
 
 
-def _set_dual(model: Any, header: dict[str, Any], tensors: Tensors, start: Side, end: Side) -> None:
+def _set_dual(
+    model: Any, header: dict[str, Any], tensors: Tensors, start: Side, end: Side, kernel: EdgeKernel | None
+) -> None:
     """Set the coefficients of the support edges, and the predictor."""
     support = _tensor(tensors, "support", "i", (None,))
     n_support, n_edges = len(support), _of(int, header["n_edges"])
@@ -159,7 +207,11 @@ def _set_dual(model: Any, header: dict[str, Any], tensors: Tensors, start: Side,
     model.dual_coef_ = np.zeros(n_edges, a.dtype)
     model.dual_coef_[support] = a
     graph = Graph(edges[0], edges[1], start.used, end.used)
-    model._predictor = DualPredictor(start, end, graph, a, model.n_threads)
+    if kernel is None:
+        model._predictor = DualPredictor(start, end, graph, a, model.n_threads)
+        return
+    model._predictor = PairwisePredictor(kernel, graph, a, model.n_threads)
+    model.components_, model.kernel_weights_ = kernel.labels, kernel.weights
 
 
 def _table(header: dict[str, Any], name: str, tensors: Tensors) -> VertexTable:

@@ -50,8 +50,13 @@ class Recipe:
     @property
     def symmetry(self) -> int:
         """The symmetry that all functions have: 1, -1, or 0 for none."""
-        found = {component.pairwise.symmetry for component in self.components}
-        return found.pop() if len(found) == 1 else 0
+        return symmetry_of(self.components)
+
+
+def symmetry_of(components: Sequence[Component]) -> int:
+    """Return the symmetry that all components have: 1, -1, or 0 for none."""
+    found = {component.pairwise.symmetry for component in components}
+    return found.pop() if len(found) == 1 else 0
 
 
 def read_recipe(estimator: Any) -> Recipe:
@@ -166,7 +171,7 @@ def check_weights(given: Any, n_wanted: int, name: str) -> Array:
         raise ValueError(f"{name} has shape {np.shape(given)}, but there are {n_wanted} kernels, each with a weight")
     for i, value in enumerate(values):
         if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= float(value) < np.inf:
-            raise ValueError(f"{name}[{i}] is {value!r}, but weights must be finite numbers that are not negative")
+            raise ValueError(f"{name}[{i}] is {value}, but weights must be finite numbers that are not negative")
     weights = np.array(values, np.float64)
     if not weights.any():
         raise ValueError(f"{name} are all zero, so that there is no kernel left")

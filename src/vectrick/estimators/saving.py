@@ -11,11 +11,14 @@ from scipy.sparse import csr_array, issparse, vstack
 from vectrick._arrays import to_host
 from vectrick.estimators.base import KronEstimator
 from vectrick.estimators.container import write_container
+from vectrick.estimators.edge_kernel import EdgeKernel
 from vectrick.estimators.loading import ESTIMATORS, FITTED, KERNELS, Array, Tensors
+from vectrick.estimators.pairwise_predictor import PairwisePredictor
 from vectrick.estimators.predictor import Predictor
 from vectrick.estimators.product_predictor import DualPredictor, PrimalPredictor
 from vectrick.estimators.side import Side, SpectralMap
 from vectrick.kernels import CholeskyMap, FeatureMap, Kernel, as_kernel
+from vectrick.kernels.pairwise import PAIRWISE, PairwiseKernel
 
 
 def save_model(model: KronEstimator, path: Path | str, about: dict[str, Any] | None = None) -> None:
@@ -47,7 +50,9 @@ def save_model(model: KronEstimator, path: Path | str, about: dict[str, Any] | N
         header[side.name] = _side_header(side, tensors, with_table=side.name == "start" or not header["one_set"])
     if hasattr(model, "support_"):
         tensors["support"] = np.asarray(to_host(model.support_), np.int64)
-    if isinstance(predictor, DualPredictor):
+    if isinstance(predictor, PairwisePredictor):
+        header["edge_kernel"] = _edge_kernel_header(predictor.kernel, tensors)
+    if isinstance(predictor, DualPredictor | PairwisePredictor):
         header["n_edges"] = len(model.dual_coef_)
         tensors["a"], tensors["edges"] = predictor.a, np.stack([predictor.graph.start, predictor.graph.end])
     else:
@@ -69,8 +74,15 @@ def _parameters(model: KronEstimator, tensors: Tensors) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in model.get_params(deep=False).items():
         if name.endswith("_kernel"):
-            kernel = value if isinstance(value, str) else as_kernel(value, name)
-            found[name] = kernel if isinstance(kernel, str) else _kernel_header(kernel, name, tensors)
+            if isinstance(value, list | tuple):
+                found[name] = [_given_kernel(one, f"{name}.{i}", tensors) for i, one in enumerate(value)]
+            else:
+                found[name] = _given_kernel(value, name, tensors)
+        elif name == "pairwise":
+            several = isinstance(value, list | tuple)
+            found[name] = [_given_pairwise(one) for one in value] if several else _given_pairwise(value)
+        elif name == "kernel_weights" and value is not None and not isinstance(value, str):
+            found[name] = np.asarray(value, np.float64).tolist()
         elif name == "random_state" and not isinstance(value, int | np.integer | None):
             found[name] = None  # a generator has moved on
         elif name == "dtype" and value is not None:
@@ -80,6 +92,41 @@ def _parameters(model: KronEstimator, tensors: Tensors) -> dict[str, Any]:
         else:
             found[name] = value
     return found
+
+
+def _given_kernel(value: Any, name: str, tensors: Tensors) -> Any:
+    return value if isinstance(value, str) else _kernel_header(as_kernel(value, name), name, tensors)
+
+
+def _given_pairwise(value: Any) -> Any:
+    """Return a pairwise kernel, or one with its weight, as JSON."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list | tuple):
+        return {"kernel": _given_pairwise(value[0]), "weight": float(value[1])}
+    return _pairwise_header(value)
+
+
+def _pairwise_header(kernel: PairwiseKernel) -> dict[str, Any]:
+    if type(kernel) not in PAIRWISE.values():
+        raise ValueError(f"pairwise is {kernel!r}, which a model file cannot hold: it holds vectrick's own kernels")
+    return {"name": kernel.name, **kernel.get_params()}
+
+
+def _edge_kernel_header(kernel: EdgeKernel, tensors: Tensors) -> dict[str, Any]:
+    """Return a kernel of edges as JSON; the sides behind the first of either end have kernels of their own only."""
+    header: dict[str, Any] = {
+        "components": [[_pairwise_header(one.pairwise), one.start, one.end] for one in kernel.components],
+        "weights": kernel.weights.tolist(),
+        "one_set": kernel.one_set,
+    }
+    for name, sides in (("starts", kernel.starts), ("ends", () if kernel.one_set else kernel.ends)):
+        header[name] = []
+        for i, side in enumerate(sides[1:], 1):
+            header[name].append(_kernel_header(side.kernel, f"{name}.{i}.kernel", tensors))
+            if side.projection is not None:
+                tensors[f"{name}.{i}.projection"] = side.projection
+    return header
 
 
 def _kernel_header(kernel: Kernel, name: str, tensors: Tensors) -> dict[str, Any]:

@@ -1,0 +1,46 @@
+"""Parameters within lists of kernels, as ``start_kernel__0__gamma``, for `get_params` and `set_params`."""
+
+import re
+from typing import Any, Self
+
+from sklearn.base import BaseEstimator
+
+_LISTS = ("start_kernel", "end_kernel", "pairwise")
+_NAME = re.compile(rf"({'|'.join(_LISTS)})__(\d+)__(.+)")
+
+
+class NestedParameters(BaseEstimator):
+    """scikit-learn's parameters, and those of kernels in lists under their numbers."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters; ``deep`` includes those of kernels, also of kernels in lists."""
+        found: dict[str, Any] = super().get_params(deep)
+        for name in _LISTS if deep else ():
+            value = found.get(name)
+            for number, one in enumerate(value if isinstance(value, list | tuple) else ()):
+                if hasattr(kernel := _kernel_of(one), "get_params"):
+                    found |= {f"{name}__{number}__{key}": inner for key, inner in kernel.get_params().items()}
+        return found
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, also of kernels: ``start_kernel__gamma``, or ``start_kernel__0__gamma`` in a list."""
+        plain = {}
+        for name, value in params.items():
+            found = _NAME.fullmatch(name)
+            if found is None:
+                plain[name] = value
+                continue
+            given, number = getattr(self, found[1]), int(found[2])
+            if not isinstance(given, list | tuple) or number >= len(given):
+                raise ValueError(f"{name} is set, but {found[1]} is {given!r}, which has no kernel {number}")
+            kernel = _kernel_of(given[number])
+            if not hasattr(kernel, "set_params"):
+                raise ValueError(f"{name} is set, but {found[1]}[{number}] is {kernel!r}; give a kernel object")
+            kernel.set_params(**{found[3]: value})
+        super().set_params(**plain)
+        return self
+
+
+def _kernel_of(one: Any) -> Any:
+    """Return a kernel without its weight."""
+    return one[0] if isinstance(one, list | tuple) and one else one

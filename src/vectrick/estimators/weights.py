@@ -1,0 +1,213 @@
+"""Weights of several kernels of edges, learned from labels: by alignment, and by the risk of held-out vertices."""
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+from scipy.sparse import csr_array, diags_array, issparse
+
+from vectrick._arrays import to_host
+from vectrick._warnings import warn
+from vectrick.estimators.edge_kernel import EdgeKernel, identity
+from vectrick.estimators.inputs import Graph
+from vectrick.kernels import KernelWarning
+from vectrick.kernels.pairwise import Antisymmetric, Symmetric, VertexFactors
+from vectrick.operators import ONES, Term, kron_sum
+
+Array = NDArray[Any]
+
+_STEPS = (0.0, 0.25, 4.0)  # that a weight is multiplied by to see whether the risk falls
+_ROUNDS = 2
+
+
+class Alignment:
+    """How much kernels of edges are like each other and like the labels, without a matrix between edges.
+
+    With ``C = I - 11ᵀ/n``, the inner products of centred kernels, ``M[i, j] = ⟨C Aᵢ C, C Aⱼ C⟩``, and those with the
+    labels, ``a[i] = ⟨C Aᵢ C, y yᵀ⟩``. The first come down to traces ``⟨Nᵀ F N, F'⟩`` where N counts the edges between
+    two vertices and F, F' are elementwise products of vertex kernels, each of one side: O(m n + q n) for each F.
+
+    Parameters
+    ----------
+    kernel : EdgeKernel
+        The kernels; their weights are not used.
+    graph : Graph
+        The training edges.
+    y : array
+        Their labels.
+    """
+
+    def __init__(self, kernel: EdgeKernel, graph: Graph, y: Any) -> None:
+        self.pair, self.y = _pair(graph), np.asarray(to_host(y), np.float64)
+        self.sizes = len(graph.used_start), len(graph.used_end)
+        kinds = {type(component.pairwise) for component in kernel.components}
+        self._counts: dict[Any, Any] = {}
+        factors = _host_factors(kernel)
+        if kinds <= {Symmetric} or kinds <= {Antisymmetric}:
+            # The traces of these do not factor. For a function with the symmetry, the kernel is the Kronecker kernel
+            # of edges that are there in both directions.
+            sign = kernel.symmetry
+            self.pair = np.concatenate(self.pair), np.concatenate(self.pair[::-1])
+            self.y = np.concatenate([self.y, sign * self.y])
+            self.terms = [[Term(1.0, *(2 * [factors[one.start].kernel]))] for one in kernel.components]
+        else:
+            self.terms = [one.pairwise.terms(*_both(factors, one, kernel)) for one in kernel.components]
+        self.labels = kernel.labels
+
+    def matrices(self) -> tuple[Array, Array]:
+        """Return M and a."""
+        n, k = len(self.y), len(self.terms)
+        block = np.column_stack([np.ones(n), self.y - self.y.mean()])
+        products = [kron_sum(terms, self.pair, self.pair, once=True) @ block for terms in self.terms]
+        rows = np.array([product[:, 0] for product in products])  # A 1
+        totals = rows.sum(axis=1)
+        M = np.empty((k, k))
+        for i, j in itertools.combinations_with_replacement(range(k), 2):
+            plain = sum(self._trace(*both) for both in itertools.product(self.terms[i], self.terms[j]))
+            M[i, j] = M[j, i] = plain - 2 / n * float(rows[i] @ rows[j]) + totals[i] * totals[j] / n**2
+        return M, np.array([float(block[:, 1] @ product[:, 1]) for product in products])
+
+    def mean_diagonals(self) -> Array:
+        """Return the mean kernel value of an edge with itself, for each kernel."""
+        found = []
+        for terms in self.terms:
+            total = 0.0
+            for term in terms:
+                value: Any = term.weight
+                for (i, k), factor in _slots(term).items():
+                    value = value * np.asarray(factor[self.pair[i], self.pair[k]]).ravel()
+                total += float(np.mean(value))
+            found.append(total)
+        return np.array(found)
+
+    def _trace(self, one: Term, other: Term) -> float:
+        """Return the sum of the products of all entries of two terms."""
+        slots = _slots(one)
+        for place, factor in _slots(other).items():
+            slots[place] = _times(slots[place], factor) if place in slots else factor
+        weight = one.weight * other.weight
+        if len(slots) > 2:
+            raise ValueError(
+                "kernel_weights are to be learned by alignment, but the traces of these kernels do not factor over the "
+                f"two ends: {'; '.join(self.labels)}; give the weights, or kernels of one kind"
+            )
+        if not slots:
+            return weight * float(len(self.y)) ** 2
+        ((i, k), F), *rest = slots.items()
+        if not rest:
+            return weight * float(self._sums(i) @ (F @ self._sums(k)))
+        ((j, m), G) = rest[0]
+        inner = self._count(i, j).T @ F @ self._count(k, m)
+        return weight * float(_times(G, inner).sum())
+
+    def _sums(self, i: int) -> Array:
+        return np.bincount(self.pair[i], minlength=self.sizes[i]).astype(np.float64)
+
+    def _count(self, i: int, j: int) -> Any:
+        """Return how many edges have each pair of vertices at the indices i and j."""
+        if (i, j) not in self._counts:
+            if i == j:
+                self._counts[i, j] = diags_array(self._sums(i)).tocsr()
+            else:
+                ones = np.ones(len(self.y))
+                shape = self.sizes[i], self.sizes[j]
+                self._counts[i, j] = csr_array((ones, (self.pair[i], self.pair[j])), shape)
+        return self._counts[i, j]
+
+
+def aligned_weights(kernel: EdgeKernel, graph: Graph, y: Any) -> Array:
+    """Return the weights, not negative, with which the centred kernels are most like the labels' ``y yᵀ``.
+
+    They minimise ``‖Σ μᵢ C Aᵢ C - c C y yᵀ C‖``, that is ``μᵀ M μ - 2 aᵀ μ``, over ``μ ≥ 0``, and are scaled to a mean
+    kernel value of one of edges with themselves.
+    """
+    alignment = Alignment(kernel, graph, y)
+    M, a = alignment.matrices()
+    weights = nonnegative_minimum(M, a)
+    if not weights.any():
+        warn("no kernel is aligned with the labels, so that all have the same weight", KernelWarning)
+        weights = 1.0 / np.maximum(alignment.mean_diagonals(), 1e-300)
+    return normalised(weights, alignment.mean_diagonals())
+
+
+def nonnegative_minimum(M: Array, a: Array) -> Array:
+    """Return the minimum of ``μᵀ M μ - 2 aᵀ μ`` over ``μ ≥ 0`` for a positive semi-definite M.
+
+    >>> import numpy as np
+    >>> nonnegative_minimum(np.eye(2), np.array([3.0, -1.0]))
+    array([3., 0.])
+    """
+    scale = np.sqrt(np.maximum(np.diag(M), 1e-300))
+    values, vectors = np.linalg.eigh(M / np.outer(scale, scale))
+    kept = values > 1e-12 * values[-1]
+    roots = np.sqrt(values[kept])[:, None]
+    found, _ = nnls(roots * vectors[:, kept].T, (vectors[:, kept].T @ (a / scale)) / roots[:, 0])
+    return np.asarray(found / scale)
+
+
+def normalised(weights: Array, diagonals: Array) -> Array:
+    """Return weights scaled so that the mean kernel value of edges with themselves is one."""
+    mean = float(weights @ diagonals)
+    return weights / mean if mean > 0 else weights
+
+
+def refined_weights(start: Array, diagonals: Array, risk: Callable[[Array], float]) -> Array:
+    """Return weights with a lower risk than those to begin with, where there are any: one weight is changed at a time.
+
+    Each kernel alone and all of them alike are tried first.
+    """
+    alone = [np.eye(len(start))[i] / max(diagonals[i], 1e-300) for i in range(len(start))]
+    alike = normalised(1.0 / np.maximum(diagonals, 1e-300), diagonals)
+    tried = [(risk(weights), number, weights) for number, weights in enumerate([start, alike, *alone])]
+    least, _, best = min(tried, key=lambda one: one[:2])
+    for _ in range(_ROUNDS):
+        before = least
+        for i, step in itertools.product(range(len(best)), _STEPS):
+            changed = best.copy()
+            changed[i] = step * best[i] if best[i] > 0 else step * alike[i] / 4
+            if not changed.any() or np.array_equal(changed, best):
+                continue
+            changed = normalised(changed, diagonals)
+            found = risk(changed)
+            if found < least:
+                least, best = found, changed
+        if least == before:
+            break
+    return np.asarray(best)
+
+
+def _pair(graph: Graph) -> tuple[Array, Array]:
+    return np.asarray(to_host(graph.start), np.int64), np.asarray(to_host(graph.end), np.int64)
+
+
+def _host_factors(kernel: EdgeKernel) -> dict[Any, VertexFactors]:
+    """Return the matrices of all sides, those of the end under negative numbers."""
+    found: dict[Any, VertexFactors] = {}
+    for sign, sides in ((1, kernel.starts), (-1, () if kernel.one_set else kernel.ends)):
+        for i, side in enumerate(sides):
+            matrix = np.asarray(to_host(side.matrix), np.float64)
+            found[i if sign > 0 else -1 - i] = VertexFactors(matrix, identity(len(matrix)))
+    return found
+
+
+def _both(factors: dict[Any, VertexFactors], one: Any, kernel: EdgeKernel) -> tuple[VertexFactors, VertexFactors]:
+    return factors[one.start], factors[one.end if kernel.one_set else -1 - one.end]
+
+
+def _slots(term: Term) -> dict[tuple[int, int], Any]:
+    """Return the factors of a term by the indices of row and column that they belong to."""
+    found: dict[tuple[int, int], Any] = {}
+    for factor, place in zip(term.factors, zip(term.rows, term.cols, strict=True), strict=True):
+        if factor is not ONES:
+            found[place] = _times(found[place], factor) if place in found else factor
+    return found
+
+
+def _times(A: Any, B: Any) -> Any:
+    """Return the elementwise product."""
+    if issparse(A) or issparse(B):
+        return csr_array(A.multiply(B) if issparse(A) else B.multiply(A))
+    return A * B
