@@ -28,6 +28,7 @@ FORMS = ("auto", "dual", "primal")
 # A factor by pivoted Cholesky is looked for where a side has this many vertices, and pays below this share of them.
 WORTH_FACTORING = 800
 WORTH_RANK = 0.4
+WORTH_EDGES = 16  # for each vertex, for a sum of pairwise kernels
 
 
 @dataclass(frozen=True)
@@ -123,16 +124,20 @@ def pairwise_form(
     kernel: EdgeKernel, graph: Graph, *, dtype: np.dtype[Any], tolerance: float, n_threads: int | None
 ) -> Form:
     """Return the dual form of a kernel of edges that is a sum of pairwise kernels."""
-    terms = kernel.terms(lambda side: training_factors(side, dtype, tolerance))
+    terms = kernel.terms(lambda side: _training_factors(side, dtype, tolerance, len(graph.start)))
     pair, device = (graph.start, graph.end), kernel.starts[0].device
     A = kron_sum(terms, pair, pair, n_threads=n_threads, device=device)
     reason = "a sum of pairwise kernels has a coefficient for each edge"
     return Form("dual", Dual(A), A.plan, reason, graph, kernel.starts[0], kernel.ends[0], None, kernel)
 
 
-def training_factors(side: Side, dtype: np.dtype[Any], tolerance: float) -> VertexFactors:
-    """Return the matrices of the training vertices of a side, as thin as they come."""
-    found = _factor(side, "dual", tolerance)
+def _training_factors(side: Side, dtype: np.dtype[Any], tolerance: float, n_edges: int) -> VertexFactors:
+    """Return the matrices of the training vertices of a side, as thin as they come.
+
+    Where a vertex has few edges, looking for a thin factor takes longer than all the products that it would serve.
+    """
+    worth = n_edges >= WORTH_EDGES * side.vertices.shape[0]
+    found = _factor(side, "dual", tolerance if worth else 0.0)
     return VertexFactors(_thin_factor(found, side, dtype), identity(side.vertices.shape[0]))
 
 
