@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from vectrick._version import __version__
 
 if TYPE_CHECKING:
+    import vectrick.kernels.pairwise as pairwise
     from vectrick import datasets
     from vectrick.data import Edges
     from vectrick.estimators import KronLogistic, KronRanker, KronRidge, KronSVM, ModelFileError, from_svc, load
@@ -32,10 +33,12 @@ if TYPE_CHECKING:
     )
     from vectrick.metrics import concordance_index, interaction_concordance
     from vectrick.model_selection import (
+        KernelComparison,
         VertexKFold,
         alpha_path,
         baselines,
         compare,
+        compare_kernels,
         get_scorer,
         leave_out_predictions,
         nested_score,
@@ -61,10 +64,12 @@ _NAMES = {
     ],
     "vectrick.metrics": ["concordance_index", "interaction_concordance"],
     "vectrick.model_selection": [
+        "KernelComparison",
         "VertexKFold",
         "alpha_path",
         "baselines",
         "compare",
+        "compare_kernels",
         "get_scorer",
         "leave_out_predictions",
         "nested_score",
@@ -93,6 +98,7 @@ __all__ = [
     "Edges",
     "Function",
     "Gaussian",
+    "KernelComparison",
     "KernelWarning",
     "KronLogistic",
     "KronOperator",
@@ -115,6 +121,7 @@ __all__ = [
     "alpha_path",
     "baselines",
     "compare",
+    "compare_kernels",
     "concordance_index",
     "datasets",
     "from_svc",

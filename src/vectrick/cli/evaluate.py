@@ -24,6 +24,17 @@ def run(
     folds: Annotated[int, typer.Option("--folds", help="Parts of the vertices of each side; 3 makes 3 x 3 folds.")] = 3,
     repeats: Annotated[int, typer.Option("--repeats", help="How often to divide the vertices anew.")] = 1,
     baselines: Annotated[str, typer.Option("--baselines", help=HELP)] = QUICK,
+    compare_kernels: Annotated[
+        bool,
+        typer.Option(
+            "--compare-kernels",
+            help="Compare all pairwise kernels that fit the data, each with alpha chosen "
+            "inside the folds, in place of baselines.",
+        ),
+    ] = False,
+    figure: Annotated[
+        Path | None, typer.Option("--figure", help="With --compare-kernels: a plot to write, .png, .svg or .pdf.")
+    ] = None,
     report: Annotated[Path | None, typer.Option("--report", help="A page about it to write, .html.")] = None,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace a file that exists.")] = False,
 ) -> None:
@@ -37,12 +48,18 @@ def run(
         from vectrick.report import check_report
 
         check_report(report, force)
+    if figure is not None:
+        check_figure(figure, compare_kernels, force)
     asked = some_of(settings, "--settings", list(NEW))
     others = named_baselines(baselines)
     dataset = data.read()
     out.note(f"{dataset.X}, read in {out.seconds:.1f} s")
     estimator = model.estimator(dataset)
-    rows = cross_validate(out, estimator, dataset, asked, others, (folds, repeats, model.seed))
+    division = folds, repeats, model.seed
+    if compare_kernels:
+        rows = cross_validate_kernels(out, estimator, dataset, asked, division, figure)
+    else:
+        rows = cross_validate(out, estimator, dataset, asked, others, division)
     show_evaluation(out, rows)
     if report is not None:
         from vectrick.cli.training import hold_out, train
@@ -60,23 +77,50 @@ def cross_validate(
     import pandas as pd
 
     import vectrick as vt
-    from vectrick._progress import told_to
 
     folds, repeats, seed = division
     name, found = type(estimator).__name__, []
     for new in settings:
         cv = vt.VertexKFold(folds, folds, new, stratify=data.is_binary, n_repeats=repeats, random_state=seed)
-        with out.progress(NEW[new], None) as bar:
-
-            def told(done: int, total: int, what: str, bar: Any = bar) -> None:
-                bar.total = total
-                bar.step(done, what)
-
-            with told_to(told):
-                rows = vt.compare({name: estimator}, data.X, data.y, cv=cv, baselines=others, per_fold=True)
+        with out.library_progress(NEW[new]):
+            rows = vt.compare({name: estimator}, data.X, data.y, cv=cv, baselines=others, per_fold=True)
         found.append(rows.assign(setting=new))
     scoring = "auc" if data.is_binary else "concordance"
     return pd.concat(found, ignore_index=True).assign(scoring=scoring)
+
+
+def cross_validate_kernels(
+    out: Output, estimator: Any, data: Any, settings: list[str], division: Any, figure: Path | None
+) -> Any:
+    """Return a pandas frame with a row for each setting, pairwise kernel and fold; draw it if so asked."""
+    import vectrick as vt
+
+    folds, repeats, seed = division
+    plain = estimator.set_params(early_stopping=False)  # the iteration is chosen inside the folds
+    with out.library_progress("pairwise kernels"):
+        found = vt.compare_kernels(
+            data.X, data.y, plain, settings=settings, n_folds=folds, n_repeats=repeats, random_state=seed
+        )
+    if figure is not None:
+        found.plot(figure)
+        out.wrote("figure", figure)
+    rows = found.folds.rename(columns={"kernel": "method", "seconds": "fit"})
+    return rows.assign(predict=0.0, scoring=found.scoring)
+
+
+def check_figure(path: Path, compares: bool, force: bool) -> None:
+    """Refuse a plot that cannot be drawn or written, before any work is done."""
+    from importlib.util import find_spec
+
+    from vectrick._files import check_output
+
+    if not compares:
+        raise ValueError("--figure is given, but it shows the comparison of --compare-kernels, which is not")
+    if path.suffix not in (".png", ".svg", ".pdf"):
+        raise ValueError(f"--figure is {str(path)!r}, but its ending must be .png, .svg or .pdf")
+    if find_spec("matplotlib") is None:
+        raise ValueError("--figure needs matplotlib; pip install 'vectrick[plot]' brings it")
+    check_output(path, force)
 
 
 def show_evaluation(out: Output, rows: Any) -> None:

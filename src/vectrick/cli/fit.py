@@ -152,7 +152,9 @@ def _kernels(model: Any, data: Any) -> str:
         text = format_kernel(kernel)
         of_rows = data.kinds[side] == "kernel" and text != "precomputed"
         found.append(text + " of the rows of the kernel matrix" * of_rows)
-    return f"kernels: {found[0]}" if found[0] == found[1] else f"start kernel: {found[0]}; end kernel: {found[1]}"
+    text = f"kernels: {found[0]}" if found[0] == found[1] else f"start kernel: {found[0]}; end kernel: {found[1]}"
+    names = dict.fromkeys(component.partition(":")[0] for component in getattr(model, "components_", []))
+    return text + (f"; pairwise: {', '.join(names)}" if names else "")
 
 
 def _about(trained: Any) -> dict[str, Any]:

@@ -142,10 +142,39 @@ class KernelOptions:
     standardize: Annotated[
         bool, _model("--standardize", help="Scale features to unit variance over the training vertices.")
     ] = False
+    pairwise: Annotated[
+        str,
+        _model("--pairwise", help="The kernel of edges: kronecker, linear, poly2d, cartesian, gaussian; for one vertex "
+               "set symmetric, antisymmetric, mlpk, ranking. Several with commas are added up, as they are or with "
+               "weights: 'kronecker=0.7,linear=0.3'."),
+    ] = "kronecker"  # fmt: skip
 
     def kernels(self, data: "Dataset") -> tuple[Any, Any]:
-        """Return the kernels of both sides."""
-        return self.kernel("start", self.start_kernel, data), self.kernel("end", self.end_kernel, data)
+        """Return the kernels of both sides; a kernel of one vertex set has that of the start for both."""
+        from vectrick.kernels.pairwise import PAIRWISE
+
+        names = [word.partition("=")[0].strip() for word in self.pairwise.split(",")]
+        one_set = any(name in PAIRWISE and PAIRWISE[name].one_set for name in names)
+        texts = {"start": self.start_kernel, "end": self.end_kernel}
+        if one_set and self.end_kernel == DEFAULT_KERNEL:
+            texts["end"] = self.start_kernel
+        if "gaussian" in names:  # which makes its own of the features
+            texts = {side: "linear" if text == DEFAULT_KERNEL else text for side, text in texts.items()}
+        return self.kernel("start", texts["start"], data), self.kernel("end", texts["end"], data)
+
+    def settled_pairwise(self) -> Any:
+        """Return the pairwise kernels as an estimator takes them."""
+        from vectrick.kernels.pairwise import as_pairwise
+
+        words = [word.partition("=") for word in self.pairwise.split(",")]
+        found: list[Any] = []
+        for name, sign, weight in words:
+            as_pairwise(name.strip(), "--pairwise")
+            try:
+                found.append((name.strip(), float(weight)) if sign else name.strip())
+            except ValueError:
+                raise ValueError(f"--pairwise has the weight {weight!r}, but it must be a number") from None
+        return found[0] if len(found) == 1 and isinstance(found[0], str) else found
 
     def kernel(self, side: str, text: str, data: "Dataset") -> Any:
         """Return a kernel from its description, one of scaled features if that is asked for."""
@@ -241,8 +270,11 @@ class ModelOptions(KernelOptions):
         same = ("alpha", "validation_fraction", "max_iter", "inner_iter", "tol", "form", "solver",
                 "dtype", "backend", "device", "precision")  # fmt: skip
         given = {name: getattr(self, name) for name in same}
+        pairwise = self.settled_pairwise()
+        signed = pairwise in ("antisymmetric", "ranking")  # for which there is no intercept
+        constant = loss is Loss.ridge and not data.is_binary and not signed
         given |= {
-            "fit_intercept": loss is Loss.ridge and not data.is_binary if self.intercept is None else self.intercept,
+            "pairwise": pairwise, "fit_intercept": constant if self.intercept is None else self.intercept,
             "n_iter_no_change": self.patience, "scoring": self.scoring.value,
             "early_stopping": not self.no_early_stopping, "n_threads": self.threads, "random_state": self.seed,
         }  # fmt: skip

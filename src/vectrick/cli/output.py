@@ -128,6 +128,20 @@ class Output:
             bar.update = lambda done, text: progress.update(task, completed=done, total=bar.total, text=text)
             yield bar
 
+    @contextmanager
+    def library_progress(self, what: str) -> Iterator[None]:
+        """Show a bar of what the library says about its progress."""
+        from vectrick._progress import told_to
+
+        with self.progress(what, None) as bar:
+
+            def told(done: int, total: int, text: str) -> None:
+                bar.total = total
+                bar.step(done, text)
+
+            with told_to(told):
+                yield
+
 
 class Bar:
     """Progress of one piece of work."""

@@ -63,27 +63,16 @@ def run(
     problem = estimators, dataset.X, dataset.y, grid
     score = None
     if nested:
-        score = _with_bar(out, "nested", lambda: vt.nested_score(*problem, outer=cv, n_jobs=jobs))
-    found = _with_bar(out, "choosing", lambda: vt.vertex_search(*problem, cv=cv, n_jobs=jobs))
+        with out.library_progress("nested"):
+            score = vt.nested_score(*problem, outer=cv, n_jobs=jobs)
+    with out.library_progress("choosing"):
+        found = vt.vertex_search(*problem, cv=cv, n_jobs=jobs)
     _show(out, score, found)
     if output is not None:
         found.model.save(output, about=_about(dataset, found, score))
         out.wrote("model", output)
     if report is not None:
         _report(out, dataset, found, score, report, seed)
-
-
-def _with_bar(out: Output, what: str, work: Any) -> Any:
-    from vectrick._progress import told_to
-
-    with out.progress(what, None) as bar:
-
-        def told(done: int, total: int, text: str) -> None:
-            bar.total = total
-            bar.step(done, text)
-
-        with told_to(told):
-            return work()
 
 
 def _weights(text: str) -> list[float]:

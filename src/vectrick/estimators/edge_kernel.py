@@ -14,6 +14,7 @@ from vectrick.estimators.inputs import Graph
 from vectrick.estimators.recipe import Component, Recipe, symmetry_of
 from vectrick.estimators.side import Side
 from vectrick.kernels.pairwise import VertexFactors
+from vectrick.kernels.text import format_kernel
 from vectrick.operators import Term
 
 Array = NDArray[Any]
@@ -47,7 +48,7 @@ class EdgeKernel:
         found = []
         for component in self.components:
             sides = self.starts[component.start], self.ends[component.end]
-            words = [str(side.kernel) for side in (sides[:1] if component.pairwise.one_set else sides)]
+            words = [format_kernel(side.kernel) for side in (sides[:1] if component.pairwise.one_set else sides)]
             found.append(f"{component.pairwise.name}: {', '.join(words)}")
         return found
 

@@ -46,8 +46,9 @@ def save_model(model: KronEstimator, path: Path | str, about: dict[str, Any] | N
         if hasattr(model, name):
             value = getattr(model, name)
             header["fitted"][name] = value.tolist() if isinstance(value, np.ndarray) else int(value)
-    for side in (predictor.start, predictor.end):
-        header[side.name] = _side_header(side, tensors, with_table=side.name == "start" or not header["one_set"])
+    for name, side in (("start", predictor.start), ("end", predictor.end)):
+        with_table = name == "start" or not header["one_set"]
+        header[name] = _side_header(side, name, tensors, with_table)
     if hasattr(model, "support_"):
         tensors["support"] = np.asarray(to_host(model.support_), np.int64)
     if isinstance(predictor, PairwisePredictor):
@@ -149,9 +150,9 @@ def _kernel_header(kernel: Kernel, name: str, tensors: Tensors) -> dict[str, Any
     return header
 
 
-def _side_header(side: Side, tensors: Tensors, with_table: bool) -> dict[str, Any]:
+def _side_header(side: Side, name: str, tensors: Tensors, with_table: bool) -> dict[str, Any]:
     """Return what to know about a side; its table, its training vertices and what it learned go to the tensors."""
-    name, table = side.name, side.known
+    table = side.known
     tensors[f"{name}.used"] = np.asarray(side.used, np.int64)
     if side.projection is not None:
         tensors[f"{name}.projection"] = side.projection

@@ -2,6 +2,7 @@
 
 from vectrick.model_selection.baselines import baselines
 from vectrick.model_selection.comparison import compare
+from vectrick.model_selection.kernel_comparison import KernelComparison, compare_kernels
 from vectrick.model_selection.nested import NestedScore, nested_score
 from vectrick.model_selection.paths import AlphaPath, alpha_path
 from vectrick.model_selection.scorers import get_scorer
@@ -12,12 +13,14 @@ from vectrick.model_selection.splitters import VertexKFold
 
 __all__ = [
     "AlphaPath",
+    "KernelComparison",
     "NestedScore",
     "VertexKFold",
     "VertexSplit",
     "alpha_path",
     "baselines",
     "compare",
+    "compare_kernels",
     "get_scorer",
     "leave_out_predictions",
     "nested_score",

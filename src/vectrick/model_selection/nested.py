@@ -275,7 +275,9 @@ def make_candidates(estimators: list[Any], grids: list[Any], edges: Edges, scori
             plain = clone(estimator).set_params(**parameters)
             one = clone(plain)
             share = sharing.setdefault(float(one.factor_tol), Sharing(edges, float(one.factor_tol)))
-            X, start, end = share.of(one.start_kernel, one.end_kernel)
+            X, start, end = edges, one.start_kernel, one.end_kernel
+            if one.pairwise == "kronecker" and not any(isinstance(kernel, list | tuple) for kernel in (start, end)):
+                X, start, end = share.of(start, end)
             shown = {"estimator": type(estimator).__name__, **parameters} if len(estimators) > 1 else parameters
             dtype = one._compute_dtype(edges).name  # that of the features, in whose place there are kernel values
             one.set_params(start_kernel=start, end_kernel=end, scoring=scoring, dtype=dtype, n_threads=1)

@@ -55,6 +55,11 @@ def leave_out_predictions(estimator: KronRidge, X: Any, y: Any, leave: str = "bo
     ridge = KronRidge(**estimator.get_params(deep=False))
     ridge.set_params(early_stopping=False, backend="cpu", device=None, precision="full")  # eigenvectors, on the host
     training = ridge._load(on_host(X), to_host(y), None, None)
+    if training.kernel is not None or estimator.pairwise not in ("kronecker", "gaussian"):
+        raise ValueError(
+            f"pairwise is {estimator.pairwise!r}, but the closed form is for one Kronecker product, 'kronecker'; use "
+            "cross_val_predict with vt.VertexKFold(...)"
+        )
     graph, start, end = training.graph, training.start, training.end
     if training.edges.is_one_set and leave != "edge":
         raise ValueError(

@@ -171,10 +171,21 @@ def _training_section(report: Report, trained: Any) -> None:
     section.facts({
         "start kernel": format_kernel(model._predictor.start.kernel),
         "end kernel": format_kernel(model._predictor.end.kernel),
+        "pairwise": weighted_components(model),
         "alpha": f"{model.alpha:g}",
         "form": f"{model.form_}: {model.form_reason_}",
         "coefficients": f"{np.count_nonzero(model._predictor.coefficients)} that are not zero",
     })  # fmt: skip
+
+
+def weighted_components(model: Any) -> str:
+    """Return the kernels of edges of a model in words, with their weights where there are several."""
+    if not hasattr(model, "components_"):
+        return model.pairwise if isinstance(model.pairwise, str) else model.pairwise.name
+    if len(model.components_) == 1:
+        return str(model.components_[0])
+    pairs = zip(model.kernel_weights_, model.components_, strict=True)
+    return "; ".join(f"{weight:.3g} × {name}" for weight, name in pairs)
 
 
 def _kept(trained: Any) -> str:

@@ -1,0 +1,39 @@
+"""Plots of comparisons, by matplotlib."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+_SETTINGS = {"both": "both vertices new", "start": "start vertex new", "end": "end vertex new",
+             "neither": "no vertex new"}  # fmt: skip
+_MARKERS = "osD^vPX*<>"
+
+
+def plot_kernels(frame: Any, scoring: str, path: Path | str | None = None) -> Any:
+    """Return a figure with the scores of each kernel in each setting, side by side with their spread."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ImportError("a plot needs matplotlib; pip install 'vectrick[plot]' brings it") from None
+    settings, kernels = list(dict.fromkeys(frame["setting"])), sorted(set(frame["kernel"]))
+    figure = Figure(figsize=(1.6 + 2.1 * len(settings), 3.6), layout="constrained")
+    axes = figure.subplots()
+    for number, kernel in enumerate(kernels):
+        some = frame[frame["kernel"] == kernel].set_index("setting")
+        shift = (number - (len(kernels) - 1) / 2) * 0.8 / len(kernels)
+        places = [settings.index(setting) + shift for setting in some.index]
+        axes.errorbar(
+            places, some["mean"], yerr=np.nan_to_num(some["spread"]), fmt=_MARKERS[number % len(_MARKERS)],
+            markersize=5, capsize=2, linewidth=1, label=kernel,
+        )  # fmt: skip
+    if scoring in ("auc", "concordance"):
+        axes.axhline(0.5, color="0.6", linewidth=0.8, linestyle=":")
+    axes.set_xticks(range(len(settings)), [_SETTINGS.get(setting, setting) for setting in settings])
+    axes.set_ylabel(f"{scoring}, mean and standard deviation")
+    axes.grid(axis="y", color="0.9", linewidth=0.6)
+    axes.set_axisbelow(True)
+    figure.legend(loc="outside right upper", frameon=False)
+    if path is not None:
+        figure.savefig(path, dpi=150)
+    return figure
