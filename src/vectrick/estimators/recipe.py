@@ -83,7 +83,10 @@ def read_recipe(estimator: Any) -> Recipe:
     else:
         weights = _given_weights(given, components, len(starts), len(ends), len(kinds))
         if pairwise_weights is not None:
-            weights = weights * [pairwise_weights[_place(kinds, one.pairwise)] for one in components]
+            places = [_place(kinds, one.pairwise) for one in components]
+            if given is None:  # all kernels of one kind alike
+                weights = 1.0 / np.bincount(places)[places]
+            weights = weights * pairwise_weights[places]
     return Recipe(components, starts, ends, weights, bool(one_set))
 
 

@@ -118,7 +118,7 @@ def compare_kernels(
     alphas : sequence of float
         The weights of the regularizer to choose from, increasing.
     n_folds : int
-        Parts of the vertices of each side.
+        Parts of the vertices of each side, of the edges where no vertex is new.
     n_repeats : int
         How often to divide the vertices anew.
     scoring : str
@@ -163,8 +163,8 @@ def compare_kernels(
     rows, found = [], scoring
     for new in settings:
         division = {"new": new, "stratify": two_classes, "random_state": random_state}
-        outer = VertexKFold(n_folds, n_folds, n_repeats=n_repeats, **division)
-        inner = VertexKFold(2, 2, **division)
+        parts = 1 if new == "neither" else None  # as many folds as for one new vertex
+        outer, inner = VertexKFold(n_folds, parts, n_repeats=n_repeats, **division), VertexKFold(2, parts, **division)
         for name, kernel in chosen.items():
             begin = time.perf_counter()
             one = clone(model).set_params(pairwise=kernel)

@@ -37,7 +37,8 @@ class VertexKFold(BaseCrossValidator):
       vertex are left out. With 3 × 3 parts this is the paper's ninefold cross-validation, which trains on 4/9.
     - "start" (or "end"): a fold tests the edges of one of ``n_start`` parts of the start vertices, and trains on the
       rest; the end vertex is one that the training edges have.
-    - "neither": the edges themselves are divided into ``n_start × n_end`` parts; a test edge joins training vertices.
+    - "neither": the edges themselves are divided into ``n_start × n_end`` parts (``n_end`` may be 1); a test edge joins
+      training vertices.
 
     Where both ends come from one vertex set, a vertex is new on both sides at once: there are ``n_start`` parts and
     folds; "both" tests the edges within a part, "start" and "end" those from or to it. ("neither" is as above.)
@@ -191,7 +192,7 @@ class VertexKFold(BaseCrossValidator):
         check_new(self.new)
         for name in ("n_start", "n_end", "n_repeats"):
             value = getattr(self, name)
-            least = 1 if name == "n_repeats" else 2
+            least = 1 if name == "n_repeats" or (name == "n_end" and self.new == "neither") else 2
             if name == "n_end" and value is None:
                 continue
             if isinstance(value, bool) or not isinstance(value, Integral) or value < least:

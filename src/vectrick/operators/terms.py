@@ -19,6 +19,9 @@ Weights = tuple[tuple[Any, float], ...]  # of orders, or of indices
 class _Ones:
     """A factor whose entries are all one, of whatever shape."""
 
+    def __reduce__(self) -> str:
+        return "ONES"  # a copy is the same object
+
     def __repr__(self) -> str:
         return "ONES"
 

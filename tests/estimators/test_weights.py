@@ -1,0 +1,195 @@
+"""Several kernels: weights that are given, aligned with the labels, and validated."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+from sklearn.base import clone
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.model_selection import GridSearchCV
+
+import vectrick as vt
+from tests.kernels.formulas import edges_of_one_set, gaussian
+from vectrick.estimators.edge_kernel import settle_kernels
+from vectrick.estimators.inputs import Graph
+from vectrick.estimators.recipe import read_recipe
+from vectrick.estimators.weights import Alignment, aligned_weights, nonnegative_minimum, normalised
+
+STARTS = [vt.Gaussian(0.3), "linear"]
+ENDS = ["linear", vt.Gaussian(0.1), vt.Gaussian(1.0)]
+
+
+def problem(n=90, seed=0):
+    rng = np.random.default_rng(seed)
+    S, E = rng.standard_normal((15, 4)), rng.standard_normal((12, 3))
+    X = vt.Edges(rng.integers(0, 15, n), rng.integers(0, 12, n), S, E)
+    return X, S[X.start, 0] * E[X.end, 1] + 0.1 * rng.standard_normal(n)
+
+
+def settled(model, X):
+    recipe = read_recipe(model)
+    graph = Graph.of(X, recipe.one_set)
+    return settle_kernels(recipe, X, graph)[2], graph
+
+
+def explicit(alignment):
+    """Return the kernel matrices of the components."""
+    n = len(alignment.y)
+    return [vt.kron_sum(terms, alignment.pair, alignment.pair) @ np.eye(n) for terms in alignment.terms]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        vt.KronRidge(STARTS, ENDS, kernel_weights="alignment"),
+        vt.KronRidge(STARTS, ENDS, pairwise=["kronecker", "linear", "poly2d", "cartesian"], kernel_weights="alignment"),
+    ],
+)
+def test_alignment_equals_the_direct_solution(model):
+    X, y = problem()
+    kernel, graph = settled(model, X)
+    alignment = Alignment(kernel, graph, y)
+    matrices, n = explicit(alignment), len(y)
+    centring = np.eye(n) - 1 / n
+    centred = [centring @ A @ centring for A in matrices]
+    M, a = alignment.matrices()
+    expected = np.array([[np.sum(A * B) for B in centred] for A in centred])
+    assert_allclose(M, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+    assert_allclose(a, [y @ A @ y for A in centred], rtol=0, atol=1e-12 * np.abs(a).max())
+    assert_allclose(alignment.mean_diagonals(), [np.trace(A) / n for A in matrices])
+    found = aligned_weights(kernel, graph, y)
+    scale = np.sqrt(np.diag(M))
+    direct = minimize(
+        lambda x: x @ (M / np.outer(scale, scale)) @ x - 2 * (a / scale) @ x, np.full(len(a), 1e-3),
+        jac=lambda x: 2 * (M / np.outer(scale, scale)) @ x - 2 * a / scale, bounds=[(0, None)] * len(a),
+        options={"maxiter": 100_000, "maxfun": 100_000, "ftol": 1e-15, "gtol": 1e-10},
+    ).x / scale  # fmt: skip
+    risk = [float(w @ M @ w - 2 * a @ w) for w in (nonnegative_minimum(M, a), direct)]
+    assert risk[0] <= risk[1] + 1e-9 * abs(risk[1])
+    assert_allclose(risk[0], risk[1], rtol=1e-4)
+    fitted = clone(model).fit(X, y)
+    assert_allclose(fitted.kernel_weights_, found)
+    assert_allclose(fitted.kernel_weights_ @ alignment.mean_diagonals(), 1.0)
+
+
+def test_alignment_finds_the_kernel_that_made_the_labels():
+    rng = np.random.default_rng(0)
+    S, E = rng.standard_normal((40, 3)), rng.standard_normal((40, 3))
+    X = vt.Edges.grid(S, E)
+    y = (S[:, :1] @ E[:, :1].T).ravel()  # of two linear kernels
+    model = vt.KronRidge(["linear", vt.Gaussian(5.0)], ["linear", vt.Gaussian(5.0)], kernel_weights="alignment").fit(
+        X, y
+    )
+    assert np.argmax(model.kernel_weights_) == 0
+    assert model.components_[0] == "kronecker: linear, linear"
+
+
+@pytest.mark.parametrize("pairwise", ["symmetric", "antisymmetric"])
+def test_alignment_on_one_vertex_set_is_that_of_both_directions(pairwise):
+    rng = np.random.default_rng(0)
+    S = rng.standard_normal((15, 3))
+    start, end = edges_of_one_set(rng, 15, 120, loops=False)
+    X, y = vt.Edges(start, end, S), rng.standard_normal(len(start))
+    sign = 1 if pairwise == "symmetric" else -1
+    model = vt.KronRidge([vt.Gaussian(0.3), "linear"], pairwise=pairwise, kernel_weights="alignment").fit(X, y)
+    both = np.concatenate([start, end]), np.concatenate([end, start])
+    twice, n = np.concatenate([y, sign * y]), 2 * len(y)
+    matrices = [K[np.ix_(both[0], both[0])] * K[np.ix_(both[1], both[1])] for K in (gaussian(S), S @ S.T)]
+    centring = np.eye(n) - 1 / n
+    centred = [centring @ A @ centring for A in matrices]
+    expected = nonnegative_minimum(
+        np.array([[np.sum(A * B) for B in centred] for A in centred]), np.array([twice @ A @ twice for A in centred])
+    )
+    assert_allclose(model.kernel_weights_, normalised(expected, [np.trace(A) / n for A in matrices]), atol=1e-12)
+    grid = model.predict_grid(S)
+    assert_array_equal(grid, sign * grid.T)
+
+
+def test_alignment_refuses_traces_that_do_not_factor():
+    rng = np.random.default_rng(0)
+    X = vt.Edges(*edges_of_one_set(rng, 9, 60, loops=False), rng.standard_normal((9, 3)))
+    y = rng.standard_normal(len(X))
+    with pytest.raises(ValueError, match=r"the traces of these kernels do not factor.*mlpk"):
+        vt.KronRidge(["linear", "gaussian"], pairwise="mlpk", kernel_weights="alignment").fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore:y is constant")
+def test_no_kernel_is_aligned():
+    X, _ = problem()
+    with pytest.warns(vt.KernelWarning, match="no kernel is aligned with the labels"):
+        model = vt.KronRidge(STARTS, ENDS, kernel_weights="alignment").fit(X, np.ones(len(X)))
+    assert (model.kernel_weights_ > 0).all()
+
+
+def test_validation_is_not_worse_than_alignment_on_the_held_out_vertices():
+    X, y = problem(180)
+    model = vt.KronRidge(STARTS, ENDS, kernel_weights="validation", random_state=0, alpha=0.1)
+    weights = model.fit(X, y).kernel_weights_
+    train, test = model._hold_out(X, y, None)
+    risks = {}
+    for name, given in (("alignment", "alignment"), ("validation", weights), ("equal", None)):
+        some = clone(model).set_params(kernel_weights=given).fit(X[train], y[train])
+        risks[name] = np.mean((some.predict(X[test]) - y[test]) ** 2)
+    assert risks["validation"] <= risks["alignment"] + 1e-12
+    again = clone(model).fit(X, y)
+    assert_array_equal(again.kernel_weights_, weights)
+
+
+@pytest.mark.parametrize("given", [None, [1.0, 0.0, 2.0, 0.0, 1.0, 0.5], [[1.0, 0.0, 2.0], [0.0, 1.0, 0.5]]])
+def test_given_weights_train_predict_and_go_to_a_file(given, tmp_path):
+    X, y = problem()
+    S, E = X.start_table.features, X.end_table.features
+    model = vt.KronRidge(STARTS, ENDS, kernel_weights=given, alpha=0.1, tol=1e-11).fit(X, y)
+    weights = np.full((2, 3), 1 / 6) if given is None else np.reshape(given, (2, 3))
+    assert_array_equal(model.kernel_weights_, weights.ravel())
+    starts, ends = [gaussian(S), S @ S.T], [E @ E.T, gaussian(E, gamma=0.1), gaussian(E, gamma=1.0)]
+    A = sum(
+        weights[i, j] * starts[i][np.ix_(X.start, X.start)] * ends[j][np.ix_(X.end, X.end)]
+        for i in range(2)
+        for j in range(3)
+    )
+    theirs = KernelRidge(alpha=0.1, kernel="precomputed").fit(A, y)
+    assert_allclose(model.predict(X), theirs.predict(A), atol=1e-8)
+    assert_allclose(model.predict_grid(S, E)[X.start, X.end], theirs.predict(A), atol=1e-8)
+    model.save(tmp_path / "model.vt")
+    same = vt.load(tmp_path / "model.vt")
+    assert_array_equal(same.predict(X), model.predict(X))
+    assert_array_equal(same.kernel_weights_, model.kernel_weights_)
+    assert same.get_params()["kernel_weights"] == given
+
+
+def test_a_damaged_weight_in_a_file_is_refused(tmp_path):
+    X, y = problem()
+    model = vt.KronRidge(STARTS, ENDS).fit(X, y)
+    model._predictor.kernel.weights[0] = -1.0
+    model.save(tmp_path / "model.vt")
+    with pytest.raises(vt.ModelFileError, match="weights must be finite numbers that are not negative"):
+        vt.load(tmp_path / "model.vt")
+
+
+def test_parameters_in_lists():
+    X, y = problem()
+    model = vt.KronRidge([vt.Gaussian(0.3), vt.Linear()], [vt.Gaussian(1.0)], pairwise=[(vt.pairwise.Gaussian(), 1.0)])
+    found = model.get_params()
+    assert found["start_kernel__0__gamma"] == 0.3
+    assert found["pairwise__0__gamma"] == "scale"
+    copy = clone(model).set_params(start_kernel__0__gamma=0.7, alpha=2.0)
+    assert (copy.start_kernel[0].gamma, copy.alpha, model.start_kernel[0].gamma) == (0.7, 2.0, 0.3)
+    with pytest.raises(ValueError, match="which has no kernel 5"):
+        model.set_params(start_kernel__5__gamma=1.0)
+    with pytest.raises(ValueError, match=r"end_kernel\[0\] is 'linear'; give a kernel object"):
+        vt.KronRidge("linear", ["linear"]).set_params(end_kernel__0__gamma=1.0)
+    search = GridSearchCV(
+        vt.KronRidge([vt.Gaussian(0.3), "linear"], "linear"),
+        {"start_kernel__0__gamma": [0.1, 1.0], "kernel_weights": [None, "alignment", [1.0, 0.2]]},
+        cv=vt.VertexKFold(2, random_state=0),
+    )
+    assert len(search.fit(X, y).cv_results_["params"]) == 6
+
+
+def test_learned_weights_with_classes_and_early_stopping():
+    X, values = problem(200)
+    y = values > 0
+    model = vt.KronSVM(STARTS, ENDS, kernel_weights="alignment", early_stopping=True, random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.7
+    assert model.kernel_weights_.sum() > 0
