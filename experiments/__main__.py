@@ -5,13 +5,13 @@ import sys
 import time
 from pathlib import Path
 
-from experiments import convergence, libsvm_checker, libsvm_ki, plots, tables, tuned, vec_trick
+from experiments import convergence, libsvm_checker, libsvm_ki, pairwise, plots, tables, tuned, vec_trick
 from experiments.experiment import Experiment, Results, Scale
 
 HERE = Path(__file__).parent
 EXPERIMENTS: dict[str, Experiment] = {
     module.EXPERIMENT.name: module.EXPERIMENT
-    for module in (tables, tuned, convergence, libsvm_ki, vec_trick, libsvm_checker)
+    for module in (tables, tuned, pairwise, convergence, libsvm_ki, vec_trick, libsvm_checker)
 }
 INTRODUCTION = """\
 # The paper, reproduced

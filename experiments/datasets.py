@@ -21,10 +21,15 @@ CHECKER_TEST = 5000  # vertices of each side of the test graph: 6 250 000 edges
 
 def folder_of(data: str) -> Path:
     """Return the folder of a real data set, or say which one is missing."""
-    folder = FOLDER / REAL[data]
-    if not folder.is_dir():
-        raise FileNotFoundError(f"no folder {REAL[data]!r} in {FOLDER}; set VECTRICK_DATA to the folder that holds it")
-    return folder
+    return folder(REAL[data])
+
+
+def folder(name: str) -> Path:
+    """Return a folder of the real data, or say that it is missing."""
+    found = FOLDER / name
+    if not found.is_dir():
+        raise FileNotFoundError(f"no folder {name!r} in {FOLDER}; set VECTRICK_DATA to the folder that holds it")
+    return found
 
 
 @lru_cache(1)

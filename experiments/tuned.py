@@ -23,11 +23,16 @@ CONVERGED = 100  # iterations of ridge regression: alpha is what regularizes
 TABLES = Path(__file__).parent / "results" / "tables.csv"
 
 
-def kernels(features: Array) -> dict[str, Any]:
-    """Return the vertex kernels to choose from: linear and Gaussian ones, of about the same size, with a constant."""
+def median_distance(features: Array) -> float:
+    """Return the median squared distance between vertices."""
     squares = (features**2).sum(axis=1)
     distances = squares[:, None] + squares[None, :] - 2 * features @ features.T
-    median = float(np.median(distances[np.triu_indices(len(features), 1)]))
+    return float(np.median(distances[np.triu_indices(len(features), 1)]))
+
+
+def kernels(features: Array) -> dict[str, Any]:
+    """Return the vertex kernels to choose from: linear and Gaussian ones, of about the same size, with a constant."""
+    squares, median = (features**2).sum(axis=1), median_distance(features)
     found: dict[str, Any] = {}
     for constant in CONSTANTS:
         linear = vt.Polynomial(degree=1, gamma=float(1 / squares.mean()), coef0=constant)

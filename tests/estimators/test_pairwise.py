@@ -252,6 +252,18 @@ def test_antisymmetric_models_refuse_what_contradicts_them():
         vt.KronRidge(pairwise="ranking", fit_intercept=True).fit(X, y)
 
 
+@pytest.mark.parametrize("name", SUMS)
+def test_the_operator_of_held_out_edges_predicts(name):
+    _, _, X, y = graph(name, n=160)
+    model = model_of(name, early_stopping=True, max_iter=30, tol=1e-6, random_state=0).fit(X, y)
+    _, test = model._hold_out(X, y, None)
+    held = X[test]
+    operator, a = model._predictor.operator(held), model._predictor.coefficients
+    assert_allclose(operator @ a, model.predict(held), atol=1e-10)
+    assert_allclose(model._predictor.predict_all(held, np.stack([a, 2 * a]))[1], 2 * model.predict(held), atol=1e-10)
+    assert max(model.history_["score"]) == pytest.approx(model.score(held, y[test]), abs=1e-9)
+
+
 def test_matches_between_players():
     """Results that follow from a strength of each player are learned, and hold for new players."""
     rng = np.random.default_rng(0)

@@ -47,22 +47,22 @@ class PairwisePredictor(Predictor):
 
     def operator(self, edges: Edges) -> Any:
         """Return the operator that makes predictions for edges from the vector of coefficients."""
-        return self._operator_of(edges, once=False)[0]
+        return self._operator_of(edges, once=False, sorted_ends=False)[0]
 
-    def _operator_of(self, edges: Edges, once: bool) -> tuple[Any, Array | None]:
+    def _operator_of(self, edges: Edges, once: bool, sorted_ends: bool = True) -> tuple[Any, Array | None]:
         """Return the operator, and with a symmetry the mask of edges that it sees turned round.
 
-        Of the two directions of an edge only one is ever computed, so that the other is the same to the last bit.
+        Of the two directions of an edge only one is then ever computed, so that the other is the same to the last bit.
         """
         self.check(edges.start_table, edges.end_table)
         rows = _Vertices.of(edges, self.kernel.one_set)
         terms = self.kernel.terms(lambda side: self._factors(side, rows))
         start, end, turned = rows.start, rows.end, None
-        if self.kernel.symmetry and edges.is_one_set:
+        if sorted_ends and self.kernel.symmetry and edges.is_one_set:
             turned, where = start > end, namespace(start).where
             start, end = where(turned, end, start), where(turned, start, end)
-        made = kron_sum(terms, (start, end), self._train_pair, n_threads=self.n_threads, once=once, device=self.device)
-        return made, turned
+        limits: dict[str, Any] = {"n_threads": self.n_threads, "once": once, "device": self.device}
+        return kron_sum(terms, (start, end), self._train_pair, **limits), turned
 
     def _factors(self, side: Side, rows: "_Vertices") -> VertexFactors:
         parts = rows.of_side(side, self.kernel.one_set)

@@ -15,7 +15,9 @@ from vectrick._arrays import like, to_host
 from vectrick._progress import Progress
 from vectrick.backends.threads import count_threads, run_tasks
 from vectrick.estimators.base import KronEstimator
+from vectrick.estimators.inputs import as_edges, labels_on
 from vectrick.estimators.monitor import Validation
+from vectrick.estimators.recipe import read_recipe
 from vectrick.estimators.side import check_memory
 from vectrick.estimators.training import Training, held_blas
 from vectrick.losses import WithIntercept
@@ -67,6 +69,8 @@ def fit_along(
     if lead.solver == "eigen":
         raise ValueError("solver is 'eigen', which makes no iterations to choose from; use 'auto', 'cg' or 'minres'")
     check_path_precision(lead.precision)
+    if read_recipe(lead).two_step is not None:
+        return _closed_forms(lead, X, y, alphas, validation)
     training = lead._load(X, y, None, validation)
     with held_blas(training):
         form = lead._form(training)
@@ -74,6 +78,22 @@ def fit_along(
         if quadratic:
             return _KrylovPath(lead, training, form, iterations, len(alphas)).steps(np.asarray(alphas, np.float64))
         return _one_by_one(lead, training, form, alphas, warm_start)
+
+
+def _closed_forms(lead: Any, X: Any, y: Any, alphas: Sequence[float], validation: Any) -> list[PathStep]:
+    """Fit in closed form for every alpha, each with one iteration to score."""
+    if validation is None:
+        raise ValueError("pairwise is 'two_step', which holds out no vertices of its own; give validation=(X, y)")
+    models = lead.fit_path(X, y, alphas)
+    held = as_edges(lead, validation[0], reset=False)
+    labels = lead._encode_validation(labels_on(validation[1], None), len(held))
+    scoring = lead._auto_scoring(labels) if lead.scoring == "auto" else lead.scoring
+    judge = Validation(models[0]._predictor, held, labels, scoring, lead._groups_of(held))
+    found = []
+    for model in models:
+        score = judge.score_of(model._decide(held))
+        found.append(PathStep(model.alpha, np.array([1]), np.array([score]), np.array([np.nan]), model))
+    return found
 
 
 def _one_by_one(

@@ -18,6 +18,7 @@ from vectrick.estimators.base import KronEstimator
 from vectrick.estimators.inputs import as_edges
 from vectrick.estimators.monitor import OF_CLASSES, SCORES
 from vectrick.estimators.path import fit_along
+from vectrick.estimators.recipe import read_recipe
 from vectrick.model_selection.folds import Fold
 from vectrick.model_selection.parallel import count_jobs, in_parallel
 from vectrick.model_selection.paths import check_alphas, check_iterations
@@ -360,9 +361,12 @@ def choose_best(candidates: list[_Candidate], tables: list[Array]) -> list[_Choi
 
 def with_iterations(estimator: KronEstimator, alpha: float, iteration: int) -> KronEstimator:
     """Return the estimator that makes just so many iterations of the solver that was compared."""
+    if read_recipe(estimator).two_step is not None:  # which makes none
+        fixed: KronEstimator = clone(estimator).set_params(alpha=alpha)
+        return fixed
     solver = estimator.solver
     if solver == "auto":
         solver = "cg" if estimator._loss_type.is_quadratic else "newton" if estimator._loss_type.is_smooth else "box"
-    fixed: KronEstimator = clone(estimator)
+    fixed = clone(estimator)
     fixed.set_params(alpha=alpha, max_iter=iteration, solver=solver, early_stopping=False)
     return fixed
