@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import roc_auc_score
 
 import vectrick as vt
 from tests.cli.commands import as_json, vectrick, write_data
@@ -256,6 +257,77 @@ def test_evaluate(place):
     assert rows["both", "KronSVM"]["mean"] > 0.7
     assert rows["both", "vertex mean"]["mean"] == 0.5
     assert rows["both", "KronSVM"]["folds"] == 4
+
+
+def write_proteins(folder, m=60, seed=0):
+    """Write a table of interactions within one vertex set, and one of features."""
+    rng = np.random.default_rng(seed)
+    features = rng.standard_normal((m, 2))
+    start, end = np.nonzero(np.triu(rng.random((m, m)) < 0.5, 1))
+    label = np.where((features[start] * features[end]).sum(axis=1) > 0, 1, -1)
+    names = np.array([f"P{i:03}" for i in range(m)])
+    turned = rng.random(len(start)) < 0.5
+    pairs = np.where(turned, end, start), np.where(turned, start, end)
+    folder.mkdir(exist_ok=True)
+    pd.DataFrame({"start": names[pairs[0]], "end": names[pairs[1]], "label": label}).to_csv(
+        folder / "ppi.csv", index=False
+    )
+    pd.DataFrame({"id": names, "f": features[:, 0], "g": features[:, 1]}).to_csv(folder / "proteins.csv", index=False)
+
+
+def test_from_interactions_to_a_validated_symmetric_model(tmp_path):
+    write_proteins(tmp_path)
+    files = "--edges", "ppi.csv", "--start-features", "proteins.csv"
+    done = vectrick("fit", *files, "--pairwise", "symmetric", "--start-kernel", "gaussian", "-o", "m.vt", cwd=tmp_path)
+    assert "pairwise: symmetric" in done.stdout
+    assert "both vertices new" in done.stdout
+    model = vt.load(tmp_path / "m.vt")
+    grid = model.predict_grid(model.start_table_.features)
+    assert (grid == grid.T).all()
+    told = as_json("info", "m.vt", cwd=tmp_path)
+    assert told["pairwise"].startswith("symmetric: gaussian")
+    edges = pd.read_csv(tmp_path / "ppi.csv")
+    edges[["start", "end"]] = edges[["end", "start"]]
+    edges.to_csv(tmp_path / "turned.csv", index=False)
+    for name in ("ppi", "turned"):
+        vectrick("predict", "m.vt", f"{name}.csv", "-o", f"{name}_scores.csv", cwd=tmp_path)
+    here, there = (pd.read_csv(tmp_path / f"{name}_scores.csv")["score"] for name in ("ppi", "turned"))
+    assert (here == there).all()
+    assert roc_auc_score(edges["label"], here) > 0.9
+    vectrick("rank", "m.vt", "--start", "P000", "--top", "3", cwd=tmp_path)
+
+
+def test_pairwise_kernels_of_the_command_line(place):
+    vectrick("fit", "data", "--pairwise", "kronecker=0.7, linear=0.3", "-o", "sum.vt", cwd=place)
+    model = vt.load(place / "sum.vt")
+    assert model.pairwise == [("kronecker", 0.7), ("linear", 0.3)]
+    assert [one.partition(":")[0] for one in model.components_] == ["kronecker", "linear"]
+    vectrick("fit", "data", "--pairwise", "gaussian", "-o", "gaussian.vt", "--report", "gaussian.html", cwd=place)
+    assert "gaussian" in as_json("info", "gaussian.vt", cwd=place)["pairwise"]
+    for text, message in (
+        ("symmetric", "needs one vertex set for both ends"),
+        ("nothing", "--pairwise is 'nothing', but it must be one of 'kronecker'"),
+        ("linear=much", "--pairwise has the weight 'much'"),
+        ("linear=-1", "must be finite numbers that are not negative"),
+    ):
+        done = vectrick("fit", "data", "--pairwise", text, "-o", "no.vt", cwd=place, code=2)
+        assert message in done.stderr
+        assert not (place / "no.vt").exists()
+
+
+def test_evaluate_compares_kernels(place):
+    told = as_json(
+        "evaluate", "data", "--compare-kernels", "--folds", "2", "--settings", "start", "--loss", "ridge",
+        "--figure", "kernels.png", cwd=place,
+    )  # fmt: skip
+    rows = {one["method"]: one for one in told["evaluation"]}
+    assert set(rows) == {"kronecker", "linear", "poly2d", "cartesian"}
+    assert rows["kronecker"]["mean"] > 0.7
+    assert (place / "kernels.png").stat().st_size > 5000
+    done = vectrick("evaluate", "data", "--figure", "more.png", cwd=place, code=2)
+    assert "--compare-kernels" in done.stderr
+    done = vectrick("evaluate", "data", "--compare-kernels", "--figure", "kernels.jpg", cwd=place, code=2)
+    assert "its ending must be .png" in done.stderr
 
 
 def test_tune(place):

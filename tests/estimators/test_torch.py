@@ -11,6 +11,9 @@ from scipy.sparse import csr_array
 
 import vectrick as vt
 from tests.estimators import test_contract as contract
+from tests.estimators import test_pairwise as pairwise
+from tests.estimators import test_weights as weights
+from tests.kernels.formulas import ONE_SET, SIGNS, SUMS
 
 torch = pytest.importorskip("torch", reason="torch is not installed: the torch backend was left out")
 
@@ -521,3 +524,31 @@ def test_tensors_beside_arrays_become_tensors():
         there = torch.is_tensor(arrays[0]) or torch.is_tensor(arrays[1]) or torch.is_tensor(arrays[2])
         for found in (X.start, X.end, X.start_table.features, X.end_table.features):
             assert torch.is_tensor(found) == there
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_pairwise_kernels(name):
+    S, E, X, y = pairwise.graph(name)
+    ours = pairwise.model_of(name).fit(X, y)
+    where = {"backend": "torch", "device": "cpu"}
+    model = pairwise.model_of(name, **where).fit(X.on("cpu"), torch.as_tensor(y))
+    found = model.predict(X.on("cpu"))
+    assert isinstance(found, torch.Tensor)
+    np.testing.assert_allclose(found.numpy(), ours.predict(X), atol=1e-9)
+    others = [S + 0.1] if name in ONE_SET else [S + 0.1, E + 0.1]
+    grid = model.predict_grid(*(torch.as_tensor(table) for table in others))
+    np.testing.assert_allclose(grid.numpy(), ours.predict_grid(*others), atol=1e-9)
+    if name in ONE_SET:
+        assert bool((grid == SIGNS[name] * grid.T).all())
+    host = model.set_params(backend="cpu", device=None).predict(X)
+    np.testing.assert_allclose(host, ours.predict(X), atol=1e-9)
+
+
+def test_learned_weights():
+    X, y = weights.problem()
+    ours = vt.KronRidge(weights.STARTS, weights.ENDS, kernel_weights="alignment").fit(X, y)
+    model = vt.KronRidge(
+        weights.STARTS, weights.ENDS, kernel_weights="alignment", backend="torch", device="cpu"
+    ).fit(X.on("cpu"), torch.as_tensor(y))  # fmt: skip
+    np.testing.assert_allclose(model.kernel_weights_, ours.kernel_weights_)
+    np.testing.assert_allclose(model.predict(X.on("cpu")).numpy(), ours.predict(X), atol=1e-5)
