@@ -10,7 +10,7 @@ help:
 	@echo "make demo      vectrick demo: train, validate and report on built-in data; under a minute"
 	@echo "make test      lint, types, tests; reports are opened in Chromium where there is one"
 	@echo "make lint      ruff and mypy"
-	@echo "make bench     products, training, model selection and commands beside their baselines; tables, and JSON in benchmarks/results"
+	@echo "make bench     products, training, model selection, pairwise kernels and commands beside their baselines; tables, and JSON in benchmarks/results"
 	@echo "python -m benchmarks.gpu      the same on a GPU, with torch: checks, times, benchmarks/results/gpu-CARD.json"
 	@echo "make reproduce        the paper's experiments, hours; what is finished is not run again; experiments/README.md"
 	@echo "make reproduce-quick  each of them at reduced size, some minutes, into experiments/quick"
@@ -42,6 +42,7 @@ bench: install
 	$(BIN)/python -m benchmarks.products
 	$(BIN)/python -m benchmarks.training
 	$(BIN)/python -m benchmarks.selection
+	$(BIN)/python -m benchmarks.pairwise
 	$(BIN)/python -m benchmarks.commands
 
 reproduce: install

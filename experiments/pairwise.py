@@ -18,17 +18,17 @@ from experiments.tuned import median_distance
 Array = NDArray[Any]
 
 SETTINGS = {"both": "both new", "start": "start new", "end": "end new", "neither": "none new"}
-TWO_SETS = ("kronecker", "linear", "poly2d", "cartesian")
+MIXED = "kronecker + linear"  # with 0.3 of the latter
+TWO_SETS = ("kronecker", "linear", "poly2d", MIXED, "cartesian")
 ONE_SET = ("symmetric", "mlpk", "antisymmetric", "ranking")
 KERNELS = {"Ki": TWO_SETS, "E": TWO_SETS, "yeast": TWO_SETS + ONE_SET, "GDSC": (*TWO_SETS, "two_step")}
 ALPHAS = 10.0 ** np.arange(-2, 3)
 WIDTHS = (0.3, 1.0, 3.0)  # of Gaussians, relative to the median squared distance between vertices
-WEIGHTED, SEEDS = "learned weights", 5  # of GDSC
-COLOURS = dict(
-    zip((*TWO_SETS, *ONE_SET, "two_step", WEIGHTED, "best single kernel"),
-        ("#0b6e4f", "#b08968", "#2a9d8f", "#8d99ae", "#d1495b", "#e07a5f", "#9d4edd", "#c8a2e8", "#577590", "#d1495b",
-         "#577590"), strict=True),
-)  # fmt: skip
+SEEDS = 5
+COLOURS = {
+    "kronecker": "#0b6e4f", "linear": "#b08968", "poly2d": "#2a9d8f", MIXED: "#e9c46a", "cartesian": "#8d99ae",
+    "symmetric": "#d1495b", "mlpk": "#e07a5f", "antisymmetric": "#9d4edd", "ranking": "#c8a2e8", "two_step": "#577590",
+}  # fmt: skip
 
 
 @lru_cache(1)
@@ -57,15 +57,16 @@ def gaussians(features: Array, widths: tuple[float, ...]) -> list[Any]:
 
 def estimator(data: str, X: vt.Edges, kernel: str) -> tuple[Any, dict[str, Any]]:
     """Return the model with a pairwise kernel, and the parameters to choose from inside the folds."""
+    pairwise = [("kronecker", 1.0), ("linear", 0.3)] if kernel == MIXED else kernel
     signed = kernel in ("antisymmetric", "ranking", "two_step")
     if data == "yeast":
         scaled = vt.Standardized(vt.Gaussian("scale"))
-        return vt.KronRidge(scaled, scaled, pairwise=kernel), {"alpha": ALPHAS}
+        return vt.KronRidge(scaled, scaled, pairwise=pairwise), {"alpha": ALPHAS}
     widths = ((0.3, 1.0), (1.0, 3.0)) if data != "GDSC" else ((0.3, 1.0), (0.3, 1.0))
     start, end = (
         gaussians(table.features, some) for table, some in zip((X.start_table, X.end_table), widths, strict=True)
     )
-    model = vt.KronRidge(pairwise=kernel, fit_intercept=not signed)
+    model = vt.KronRidge(pairwise=pairwise, fit_intercept=not signed)
     return model, {"start_kernel": start, "end_kernel": end, "alpha": ALPHAS}
 
 
@@ -92,6 +93,12 @@ class Pairwise(Experiment):
             for kernel in KERNELS[data]
             if not (kernel == "two_step" and setting == "neither")  # where no part of the graph is complete
         ]
+        if not scale.quick:  # the division of the vertices matters most where both are new
+            found += [
+                {"data": "Ki", "kernel": kernel, "setting": "both", "seed": seed, "quick": False}
+                for seed in range(1, SEEDS)
+                for kernel in ("kronecker", "poly2d", MIXED)
+            ]
         names = [*single_kernels(np.eye(3)), "alignment", "validation"]
         return found + [
             {"data": "GDSC", "kernel": f"weights: {name}", "setting": "both", "seed": seed, "quick": scale.quick}
@@ -166,7 +173,18 @@ standard deviations over folds. What each kernel assumes: [docs/kernels.md](../d
 
 {plots.markdown(header, rows)}
 
-{_weights_section(results)}"""
+{_seeds(family)}{_weights_section(results)}"""
+
+
+def _seeds(family: pd.DataFrame) -> str:
+    """Return a sentence about Ki on several divisions of its vertices."""
+    some = family[(family["data"] == "Ki") & (family["setting"] == "both")]
+    means = some.groupby(["kernel", "seed"])["score"].mean().unstack()
+    means = means[means.notna().sum(axis=1) > 1]
+    if means.empty:
+        return ""
+    words = [f"{kernel} {row.mean():.3f} ({row.min():.3f} to {row.max():.3f})" for kernel, row in means.iterrows()]
+    return f"Ki with both vertices new, over {means.shape[1]} divisions of the vertices: {', '.join(words)}.\n\n"
 
 
 def _weighted(name: str, X: vt.Edges, y: Array, seed: int) -> list[Row]:
@@ -217,7 +235,7 @@ def _draw_weights(ax: Any, results: pd.DataFrame) -> None:
     shown = [table[singles].max(axis=1), table.get("alignment"), table.get("validation")]
     for place, values in enumerate(shown):
         if values is not None:
-            ax.plot(np.full(len(values), place), values, "o", markersize=4, color=COLOURS[WEIGHTED])
+            ax.plot(np.full(len(values), place), values, "o", markersize=4, color=plots.COLOURS["tuned vectrick"])
     ax.set_xticks(range(3), ["best\nsingle", "align-\nment", "vali-\ndation"])
     ax.set(title="GDSC, weights", ylabel="R², both new")
 

@@ -190,3 +190,50 @@ def test_a_copy_in_another_process_is_the_same(name):
     op = vt.kron_sum(terms_of(name, K, K), edges, edges)
     v = rng.standard_normal(20)
     assert_array_equal(pickle.loads(pickle.dumps(op)) @ v, op @ v)
+
+
+class Matched(OperatorContract):
+    """A product with an identity, by the edges that share a vertex."""
+
+    path, dtype = "matched", np.float64
+    first = "M"
+
+    def make(self, rng):
+        from scipy.sparse import eye_array
+
+        K, eye = kernel_matrix(rng, 9, self.dtype), eye_array(7, format="csr", dtype=self.dtype)
+        factors = (K, eye) if self.first == "M" else (eye, K)
+        sizes = (9, 7) if self.first == "M" else (7, 9)
+        rows, cols = ([rng.integers(0, size, n) for size in sizes] for n in (60, 50))
+        op = vt.kron(*factors, path=self.path)[rows, cols]
+        assert op.plan.path == f"{self.path}:{self.first}"
+        dense = [np.asarray(f.toarray() if hasattr(f, "toarray") else f, np.float64) for f in factors]
+        return op, dense[0][np.ix_(rows[0], cols[0])] * dense[1][np.ix_(rows[1], cols[1])]
+
+
+class TestMatched(Matched):
+    pass
+
+
+class TestMatchedInFloat32(Matched):
+    dtype = np.float32
+
+
+class TestMatchedFromTheOtherSide(Matched):
+    first = "N"
+
+
+class TestGatheredWithoutMultiplication(Matched):
+    path = "thin-sparse-dense"
+
+
+def test_only_an_identity_is_matched():
+    from scipy.sparse import csr_array, eye_array
+
+    edges = [0, 1, 2], [2, 1, 0]
+    for other in (2 * eye_array(3, format="csr"), csr_array(np.eye(3)[::-1]), csr_array(np.diag([1.0, 0.0, 1.0]))):
+        with pytest.raises(ValueError, match="can only be computed by"):
+            vt.kron(np.eye(3), other, path="matched")[edges, edges]
+    sparse_graph = vt.kron(np.ones((500, 500)), eye_array(500, format="csr"))
+    edges = np.arange(500), np.arange(500)
+    assert sparse_graph[edges, edges].plan.path == "matched:M"

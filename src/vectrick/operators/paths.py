@@ -10,6 +10,7 @@ edges leave (sampled product, or BLAS and gather), and whether a factor is used 
 ``dense-sparse``   scatter, BLAS, sampled product
 ``dense``          scatter, BLAS, BLAS, gather
 ``vec``            BLAS, BLAS: the plain vec trick, when nothing is sampled
+``matched``        the entries of one factor for row and column edges that share a vertex, the other being the identity
 ``thin-…``         the same with the thin form of a `LowRank` or sparse factor
 =================  ===================================================================================
 """
@@ -23,6 +24,7 @@ from scipy.sparse import csr_array
 
 from vectrick.backends.rates import Rates
 from vectrick.operators.indices import Array
+from vectrick.operators.matched import MatchedRows
 from vectrick.operators.problem import Matrix, Name, Problem
 from vectrick.operators.steps import (
     AllColumns,
@@ -40,7 +42,7 @@ from vectrick.operators.steps import (
 
 _SORTING, _SORTING_ON_GPU = 1e-7, 1e-10  # seconds for an edge, measured on 40 000 and 250 000; on 10 million
 
-FAMILIES = ("sparse", "sparse-dense", "dense-sparse", "dense", "vec")
+FAMILIES = ("sparse", "sparse-dense", "dense-sparse", "dense", "vec", "matched")
 PATHS = (*FAMILIES, "thin", *(f"thin-{family}" for family in FAMILIES))
 
 
@@ -134,6 +136,10 @@ def all_paths(problem: Problem) -> Iterator[Path]:
                         family = _family(problem, sparse_entry, sparse_exit)
                         preparing = _preparing(problem, sparse_entry, sparse_exit) if problem.once else 0.0
                         yield Path(family, first, thin, tuple(steps), sparse_entry, preparing)
+        matched = sides.matched_steps() if problem.device is None else None
+        if matched is not None:
+            preparing = _preparing(problem, True, True) if problem.once else 0.0
+            yield Path("matched", first, False, tuple(matched), True, preparing)
 
 
 def _device_sides(problem: Problem, first: Name) -> Any:
@@ -184,6 +190,10 @@ class _Sides:
         if not isinstance(self.second.thin, csr_array) and not isinstance(self.first.thin, csr_array):
             return None
         problem, F1, F2 = self.problem, self.first.dense, self.second
+        if sparse_entry and self.rows is not None and F2.is_identity:  # which there is no need to multiply with
+            (enter,) = self._enter(F1, sparse_entry, tiles=False, padded=True)
+            assert isinstance(enter, SparseColumns)
+            return [enter, self._leave(enter.tiles.row_stride // problem.dtype.itemsize, first_is_major=True)]
         if isinstance(self.first.thin, csr_array):
             steps: list[Step] = [self._scatter(), Transposed()]
             steps += [MultiplySparse(problem, self.first.thin, F2.shape[1], "middle"), Transposed()]
@@ -222,13 +232,19 @@ class _Sides:
         steps.append(Multiply(problem, A.T, n_rows, "middle" if slot == "outer" else "outer", left=False))
         return [*steps, self._leave(A.shape[0], first_is_major=False)]
 
-    def _enter(self, E: Matrix, sparse: bool, tiles: bool) -> list[Step]:
+    def matched_steps(self) -> list[Step] | None:
+        """Return the step that multiplies only what shares a vertex, where the second factor is the identity."""
+        if self.rows is None or self.cols is None or not self.second.is_identity:
+            return None
+        return [MatchedRows(self.problem, self.first.dense, self.rows, self.cols, self.second.shape[0])]
+
+    def _enter(self, E: Matrix, sparse: bool, tiles: bool, padded: bool = False) -> list[Step]:
         """Return the steps from the vector to ``E Vᵀ``."""
         n_kept = self.second.shape[1]
         if sparse:
             assert self.cols is not None
             contracted, kept = self.cols
-            return [SparseColumns(self.problem, E, kept, contracted, n_kept, by_panels=tiles)]
+            return [SparseColumns(self.problem, E, kept, contracted, n_kept, by_panels=tiles, padded=padded)]
         return [self._scatter(), Multiply(self.problem, E, n_kept, "middle", tiles=tiles)]
 
     def _scatter(self) -> Step:

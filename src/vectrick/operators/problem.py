@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -138,6 +139,15 @@ class Parts:
     def shape(self) -> tuple[int, int]:
         """The shape of the factor."""
         return self.dense.shape
+
+    @cached_property
+    def is_identity(self) -> bool:
+        """Whether it is a sparse identity matrix."""
+        if not isinstance(self.thin, csr_array) or self.shape[0] != self.shape[1] or self.thin.nnz != self.shape[0]:
+            return False
+        numbers = np.arange(self.shape[0])
+        rows_in_order = np.array_equal(self.thin.indptr[:-1], numbers)
+        return rows_in_order and np.array_equal(self.thin.indices, numbers) and bool((self.thin.data == 1).all())
 
     @classmethod
     def of(cls, name: Name, factor: Factor, dtype: np.dtype[Any], rows: Array | None, cols: Array | None) -> "Parts":

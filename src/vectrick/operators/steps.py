@@ -59,8 +59,16 @@ class SparseColumns(Step):
     label = "sparse product"
 
     def __init__(
-        self, problem: Problem, E: Matrix, kept: Array, contracted: Array, n_kept: int, by_panels: bool
+        self,
+        problem: Problem,
+        E: Matrix,
+        kept: Array,
+        contracted: Array,
+        n_kept: int,
+        by_panels: bool,
+        padded: bool = False,
     ) -> None:
+        self.padded = padded
         self.problem, self.E, self.kept, self.contracted, self.n_kept = problem, E, kept, contracted, n_kept
         self.size = problem.dtype.itemsize
         self.blocking = column_blocking(len(kept), n_kept, E.shape[1])
@@ -105,7 +113,9 @@ class SparseColumns(Step):
         out = space.get("middle", self.tiles.n_items, x.dtype)
         E = self.E.array(contiguous=True)
         products.sparse_product(E, values, self.layout, self.tiles, out, space, self.problem.n_threads)
-        return out if self.by_panels else self.tiles.rows(out)[: E.shape[0], : self.n_kept]
+        if self.by_panels:
+            return out
+        return self.tiles.rows(out) if self.padded else self.tiles.rows(out)[: E.shape[0], : self.n_kept]
 
 
 def _strips(problem: Problem, blocking: Blocking, n_kept: int, n_contracted: int) -> Allocation:
