@@ -115,8 +115,9 @@ def table(results: dict[str, Any]) -> str:
             some = {name.partition(", ")[2]: value for name, value in of_seed.items()}
             learned = {name: some.pop(name) for name in ("alignment", "validation")}
             single = max((value, name) for name, value in some.items())
-            rows.append([f"gdsc, seed {seed}: learned weights, R²", f"≥ {single[0]:.4f} ({single[1]})",
-                         " and ".join(f"{value:.4f}" for value in learned.values()), " and ".join(learned)])  # fmt: skip
+            values = " and ".join(f"{value:.4f}" for value in learned.values())
+            goal = f"≥ {single[0]:.4f} ({single[1]})"
+            rows.append([f"gdsc, seed {seed}: learned weights, R²", goal, values, " and ".join(learned)])
     return format_table(["what", "goal", "measured", ""], rows)
 
 

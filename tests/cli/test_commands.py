@@ -344,6 +344,18 @@ def test_tune(place):
     assert model.n_iter_ <= best["iteration"]
 
 
+def test_tune_chooses_a_pairwise_kernel(tmp_path):
+    write_proteins(tmp_path)
+    told = as_json(
+        "tune", "--edges", "ppi.csv", "--start-features", "proteins.csv", "--pairwise", "symmetric,linear", "--kernel",
+        "gaussian(0.5)", "--alphas", "0.1,1", "--jobs", "1", "--folds", "2", "-o", "tuned.vt", cwd=tmp_path,
+    )  # fmt: skip
+    assert {one["pairwise"] for one in told["choices"]} == {"symmetric", "linear"}
+    assert vt.load(tmp_path / "tuned.vt").pairwise == told["choices"][0]["pairwise"] == "symmetric"
+    done = vectrick("tune", "data", "--pairwise", "nothing", cwd=tmp_path, code=2)
+    assert "--pairwise has 'nothing', but it must be some of kronecker" in done.stderr
+
+
 def test_info_of_data_and_of_a_model(place):
     told = as_json("info", "data", cwd=place)
     assert (told["edges"], told["start_vertices"], told["end_vertices"]) == (800, 60, 40)

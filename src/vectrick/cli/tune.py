@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from vectrick.cli.baselines import QUICK, beside_baselines, named_baselines
+from vectrick.cli.baselines import QUICK, beside_baselines, named_baselines, some_of
 from vectrick.cli.command import command_line
 from vectrick.cli.options import DEFAULT_KERNEL, DataOptions, KernelOptions
 from vectrick.cli.output import Output
@@ -23,6 +23,9 @@ def run(
         list[str] | None,
         typer.Option("--kernel", help="A kernel to try on both sides; may be repeated.", show_default="four of them"),
     ] = None,
+    pairwise: Annotated[
+        str, typer.Option("--pairwise", help="Pairwise kernels to try, with commas between; see vectrick fit --help.")
+    ] = "kronecker",
     alphas: Annotated[str, typer.Option("--alphas", help="The weights of the regularizer to try.")] = _ALPHAS,
     losses: Annotated[
         str | None, typer.Option("--losses", help="svm, ridge, logistic; several with commas.", show_default="ridge")
@@ -46,6 +49,7 @@ def run(
     """
     import vectrick as vt
     from vectrick._files import check_output
+    from vectrick.kernels.pairwise import PAIRWISE
 
     if output is not None:
         check_output(output, force)
@@ -54,13 +58,14 @@ def run(
 
         check_report(report, force)
     weights = _weights(alphas)
+    kinds = some_of(pairwise, "--pairwise", [name for name in PAIRWISE if name != "two_step"])
     dataset = data.read()
     out.note(f"{dataset.X}, read in {out.seconds:.1f} s")
     estimators = _estimators(losses, dataset, max_iter)
     pairs = _kernels(kernel, standardize, dataset)
-    grid = {"start_kernel": [k for k, _ in pairs], "end_kernel": [g for _, g in pairs], "alpha": weights}
+    estimators, grids = _grids(estimators, pairs, kinds, weights)
     cv = vt.VertexKFold(folds, folds, stratify=dataset.is_binary, random_state=seed)
-    problem = estimators, dataset.X, dataset.y, grid
+    problem = estimators, dataset.X, dataset.y, grids
     score = None
     if nested:
         with out.library_progress("nested"):
@@ -106,6 +111,23 @@ def _kernels(texts: list[str] | None, standardize: bool, data: Any) -> list[tupl
     return [KernelOptions(text, text, standardize).kernels(data) for text in texts]
 
 
+def _grids(
+    estimators: list[Any], pairs: list[tuple[Any, Any]], kinds: list[str], alphas: list[float]
+) -> tuple[list[Any], list[Any]]:
+    """Return estimators with a grid for each; a pairwise kernel of one vertex set has one kernel for both ends."""
+    from vectrick.kernels.pairwise import PAIRWISE
+
+    starts, ends = [k for k, _ in pairs], [g for _, g in pairs]
+    if kinds == ["kronecker"]:
+        grids: list[Any] = [{"start_kernel": starts, "end_kernel": ends, "alpha": alphas}]
+    else:
+        grids = []
+        for one_set, sides in ((False, {"start_kernel": starts, "end_kernel": ends}), (True, {"start_kernel": starts})):
+            some = [kind for kind in kinds if PAIRWISE[kind].one_set == one_set]
+            grids += [{**sides, "pairwise": some, "alpha": alphas}] if some else []
+    return [one for one in estimators for _ in grids], [grid for _ in estimators for grid in grids]
+
+
 def _show(out: Output, score: Any, found: Any) -> None:
     from vectrick.kernels.text import format_kernel
 
@@ -117,11 +139,13 @@ def _show(out: Output, score: Any, found: Any) -> None:
         else {"mean": score.mean, "spread": score.spread, "folds": score.scores.ravel()},
         "choices": [{name: _plain(value) for name, value in one.items()} for one in found.choices],
     }
-    columns = [*(["estimator"] if "estimator" in best else []), "start_kernel", "end_kernel", "alpha", "iteration"]
-    lines = [
-        [*(format_kernel(one[name]) if name.endswith("kernel") else one[name] for name in columns), one["inner_score"]]
-        for one in found.choices[:10]
-    ]
+    several = [name for name in ("estimator", "pairwise") if name in best]
+    columns = [*several, "start_kernel", "end_kernel", "alpha", "iteration"]
+    lines = []
+    for one in found.choices[:10]:
+        shown = {"end_kernel": one["start_kernel"], **one}  # of one vertex set both ends have the same
+        words = [format_kernel(shown[name]) if name.endswith("kernel") else shown[name] for name in columns]
+        lines.append([*words, one["inner_score"]])
     out.table([*columns, f"{found.scoring} over folds"], lines, "the best combinations, chosen on all edges")
     if score is not None:
         out.say(

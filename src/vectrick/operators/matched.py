@@ -32,9 +32,9 @@ class MatchedRows(Step):
         self.col_order: Array
 
     def seconds(self, rates: Rates) -> float:
-        """Return the products, each of which takes about a third of a look-up."""
+        """Return the products, each of which takes about half a look-up."""
         n_edges = len(self.rows[0]) + len(self.cols[0])
-        return self.n_products / (3 * rates.take * self.problem.n_threads) + n_edges / rates.take + rates.dispatch
+        return self.n_products / (2 * rates.take * self.problem.n_threads) + n_edges / rates.take + rates.dispatch
 
     def allocations(self) -> list[Allocation]:
         """Return the edges in order, and the values and products in that order."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from vectrick._arrays import copy_of, like, zeros
+from vectrick._arrays import copy_of, empty, like
 from vectrick.backends.threads import count_threads
 from vectrick.operators.base import Operator, as_mask
 from vectrick.operators.factors import as_factor, dtype_of, in_dtype, on_device, transpose
@@ -145,13 +145,19 @@ class KronSum(Operator):
         return f"{n_rows} rows and {n_cols} columns of a sum of {len(self.terms)} terms, {self.dtype}, {where}"
 
     def _multiply(self, block: Array, out: Array) -> None:
+        if block.shape[1] == 1:
+            self._add_up(block[:, 0], out[:, 0])
+            return
+        total = empty(self.shape[0], block)
         for column in range(block.shape[1]):
-            v = block[:, column]
-            v = v if block.shape[1] == 1 else copy_of(v)
-            total = zeros(self.shape[0], block)
-            for part in self.parts:
-                part.add(v, total)
+            self._add_up(copy_of(block[:, column]), total)
             out[:, column] = total
+
+    def _add_up(self, v: Array, total: Array) -> None:
+        """Write the product with one contiguous vector."""
+        total[:] = 0
+        for part in self.parts:
+            part.add(v, total)
 
     def _transposed(self) -> "KronSum":
         return KronSum(_transposed(self.terms), self.cols, self.rows, self._options)
