@@ -20,7 +20,7 @@ from vectrick.operators import ONES, Term, kron_sum
 Array = NDArray[Any]
 
 _STEPS = (0.0, 0.25, 4.0)  # that a weight is multiplied by to see whether the risk falls
-_ROUNDS = 2
+_ROUNDS, _BEST = 2, 4  # passes over the weights, and kernels that are tried in them for being best alone
 
 
 class Alignment:
@@ -157,15 +157,20 @@ def normalised(weights: Array, diagonals: Array) -> Array:
 def refined_weights(start: Array, diagonals: Array, risk: Callable[[Array], float]) -> Array:
     """Return weights with a lower risk than those to begin with, where there are any: one weight is changed at a time.
 
-    Each kernel alone and all of them alike are tried first.
+    Each kernel alone and all of them alike are tried first. Then the weights change that are not zero, and those of the
+    kernels that are best alone.
     """
-    alone = [np.eye(len(start))[i] / max(diagonals[i], 1e-300) for i in range(len(start))]
-    alike = normalised(1.0 / np.maximum(diagonals, 1e-300), diagonals)
-    tried = [(risk(weights), number, weights) for number, weights in enumerate([start, alike, *alone])]
-    least, _, best = min(tried, key=lambda one: one[:2])
+    units = 1.0 / np.maximum(diagonals, 1e-300)
+    alike = normalised(units, diagonals)
+    alone = [risk(unit * row) for unit, row in zip(units, np.eye(len(units)), strict=True)]
+    first = np.argsort(alone, kind="stable")[:_BEST]
+    tried = [start, alike, np.eye(len(units))[first[0]] * units]
+    risks = [risk(start), risk(alike), alone[first[0]]]
+    least, best = min(risks), tried[int(np.argmin(risks))]
     for _ in range(_ROUNDS):
         before = least
-        for i, step in itertools.product(range(len(best)), _STEPS):
+        some = np.union1d(first, np.flatnonzero(best))
+        for i, step in itertools.product(some.tolist(), _STEPS):
             changed = best.copy()
             changed[i] = step * best[i] if best[i] > 0 else step * alike[i] / 4
             if not changed.any() or np.array_equal(changed, best):
