@@ -35,8 +35,8 @@ def products(m: int = 1000) -> dict[str, dict[str, float]]:
         edges = make_graph(m, m, density)
         v, work = rng.standard_normal(len(edges[0])), {}
         for name in ("kronecker", *GOALS, "ranking"):
-            start = VertexFactors(K, same)
-            end = start if PAIRWISE[name].one_set else VertexFactors(G, same)
+            start = VertexFactors(K, lambda: same)
+            end = start if PAIRWISE[name].one_set else VertexFactors(G, lambda: same)
             work[name] = _product(vt.kron_sum(PAIRWISE[name]().terms(start, end), edges, edges), v)
         times: dict[str, list[float]] = {name: [] for name in work}
         for _ in range(ROUNDS):

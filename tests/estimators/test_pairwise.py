@@ -174,6 +174,34 @@ def test_one_kernel_of_weight_one_is_the_plain_model():
         assert_array_equal(same.predict(X), plain.predict(X))
 
 
+class Both(vt.pairwise.PairwiseKernel):
+    """The kernel of one's own that docs/kernels.md shows, with vertices that are told apart besides."""
+
+    name, formula = "both", "k g + k + [d = d'] g"
+
+    def terms(self, start, end):
+        return [
+            vt.Term(1.0, start.kernel, end.kernel),
+            vt.Term(1.0, start.kernel, vt.ONES),
+            vt.Term(1.0, start.same, end.kernel),
+        ]
+
+
+def test_a_kernel_of_ones_own(tmp_path):
+    S, E, X, y = graph("kronecker")
+    d, t = X.start, X.end
+    K, G = gaussian(S), gaussian(E)
+    k, g = K[np.ix_(d, d)], G[np.ix_(t, t)]
+    A = k * g + k + np.equal.outer(d, d) * g
+    theirs = KernelRidge(alpha=0.1, kernel="precomputed").fit(A, y)
+    model = vt.KronRidge(vt.Gaussian(0.3), vt.Gaussian(0.3), pairwise=Both(), alpha=0.1, tol=1e-11).fit(X, y)
+    assert_allclose(model.predict(X), theirs.predict(A), atol=1e-9)
+    assert_allclose(model.predict_grid(S, E)[d, t], theirs.predict(A), atol=1e-9)
+    with pytest.raises(ValueError, match="pairwise is Both.*which a model file cannot hold"):
+        model.save(tmp_path / "model.vt")
+    assert not (tmp_path / "model.vt").exists()
+
+
 def test_the_gaussian_kernel_is_that_of_the_features_side_by_side():
     S, E, X, y = graph("gaussian")
     rows = np.hstack([S[X.start], E[X.end]])

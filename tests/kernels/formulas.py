@@ -42,8 +42,8 @@ def terms_of(name, K, G):
     from scipy.sparse import eye_array
 
     kernel = PAIRWISE[name]()
-    start = VertexFactors(K, eye_array(len(K), format="csr"))
-    end = start if kernel.one_set else VertexFactors(G, eye_array(len(G), format="csr"))
+    start = VertexFactors(K, lambda: eye_array(len(K), format="csr"))
+    end = start if kernel.one_set else VertexFactors(G, lambda: eye_array(len(G), format="csr"))
     return kernel.terms(start, end)
 
 

@@ -83,8 +83,8 @@ def _sides(factor, one_set):
 
     from vectrick.kernels.pairwise import VertexFactors
 
-    start = VertexFactors(factor, eye_array(factor.shape[0], format="csr"))
-    return start, start if one_set else VertexFactors(factor, start.same)
+    start = VertexFactors(factor, lambda: eye_array(factor.shape[0], format="csr"))
+    return start, start if one_set else VertexFactors(factor, lambda: start.same)
 
 
 @pytest.mark.parametrize(

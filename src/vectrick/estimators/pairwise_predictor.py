@@ -68,11 +68,7 @@ class PairwisePredictor(Predictor):
         parts = rows.of_side(side, self.kernel.one_set)
         values = [cast(side.rows(checked_features(table, used)), numpy_dtype(self.a)) for table, used in parts]
         kernel = values[0] if len(values) == 1 else namespace(values[0]).concatenate(values)
-        return VertexFactors(kernel, self._same(side, parts) if self._needs_same else None)
-
-    @cached_property
-    def _needs_same(self) -> bool:
-        return any(component.pairwise.name == "cartesian" for component in self.kernel.components)
+        return VertexFactors(kernel, lambda: self._same(side, parts))
 
     def _same(self, side: Side, parts: list[tuple[VertexTable, Array]]) -> Any:
         places = np.concatenate([side.places(table, used) for table, used in parts])
@@ -158,7 +154,7 @@ class _Names(VertexFactors):
     """Stands for the matrices of a side in terms whose rows are not there yet."""
 
     def __init__(self, side: Side) -> None:
-        super().__init__(("kernel", side), ("same", side))
+        super().__init__(("kernel", side), lambda: ("same", side))
 
     squared = cached_property(lambda self: ("squared", self.kernel[1]))
 

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -194,7 +195,7 @@ def _host_factors(kernel: EdgeKernel) -> dict[Any, VertexFactors]:
     for sign, sides in ((1, kernel.starts), (-1, () if kernel.one_set else kernel.ends)):
         for i, side in enumerate(sides):
             matrix = np.asarray(to_host(side.matrix), np.float64)
-            found[i if sign > 0 else -1 - i] = VertexFactors(matrix, identity(len(matrix)))
+            found[i if sign > 0 else -1 - i] = VertexFactors(matrix, partial(identity, len(matrix)))
     return found
 
 

@@ -92,17 +92,13 @@ class ProductPart:
     @classmethod
     def of(cls, product: Product, rows: Pair, cols: Pair, options: Options) -> "ProductPart":
         """Make the product."""
-        sides = [
-            _Slots.of(pair, orders, factor_size)
-            for pair, orders, factor_size in (
-                (rows, product.rows, product.first.shape[0]),
-                (cols, product.cols, product.first.shape[1]),
-            )
-        ]
+        row_slots = _Slots.of(rows, product.rows, product.first.shape[0])
+        col_slots = _Slots.of(cols, product.cols, product.first.shape[1])
         where: dict[str, Any] = {} if options.device is None else {"backend": "torch", "device": options.device}
         limits: dict[str, Any] = {"n_threads": options.n_threads, "max_memory": options.max_memory}
         whole = kron(product.first, product.second, once=options.once, fast=options.fast, **limits, **where)
-        return cls(whole[sides[0].pair, sides[1].pair], sides[0], sides[1], count_threads(options.n_threads))
+        op = whole[row_slots.pair, col_slots.pair]
+        return cls(op, row_slots, col_slots, count_threads(options.n_threads))
 
     def add(self, v: Array, total: Array) -> None:
         """Add the product with a vector."""
@@ -126,8 +122,7 @@ class ProductPart:
     def restrict(self, rows: Array | None, cols: Array | None) -> "ProductPart":
         """Return the part of some rows and columns."""
         row_slots, row_mask = self.rows.cut(rows)
-        one_graph = self.cols is self.rows and rows is cols
-        col_slots, col_mask = (row_slots, row_mask) if one_graph else self.cols.cut(cols)
+        col_slots, col_mask = self.cols.cut(cols)
         return replace(self, op=self.op.restrict(row_mask, col_mask), rows=row_slots, cols=col_slots)
 
     def estimate(self, dtype: np.dtype[Any]) -> Estimate:

@@ -1,6 +1,7 @@
 """The base of pairwise kernels: kernels of edges, given as sums of Kronecker terms of vertex kernels."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -16,12 +17,17 @@ class VertexFactors:
     ----------
     kernel : array or LowRank
         The kernel values.
-    same : sparse array, optional
-        Ones where a row and a column are the same vertex; only the Cartesian kernel asks for it.
+    find_same : callable
+        Returns `same`; it is called where a kernel asks for that.
     """
 
-    def __init__(self, kernel: Any, same: Any = None) -> None:
-        self.kernel, self.same = kernel, same
+    def __init__(self, kernel: Any, find_same: Callable[[], Any]) -> None:
+        self.kernel, self._find_same = kernel, find_same
+
+    @cached_property
+    def same(self) -> Any:
+        """A sparse array with ones where a row and a column are the same vertex."""
+        return self._find_same()
 
     @cached_property
     def squared(self) -> Any:
