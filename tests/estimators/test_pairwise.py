@@ -197,7 +197,7 @@ def test_a_kernel_of_ones_own(tmp_path):
     model = vt.KronRidge(vt.Gaussian(0.3), vt.Gaussian(0.3), pairwise=Both(), alpha=0.1, tol=1e-11).fit(X, y)
     assert_allclose(model.predict(X), theirs.predict(A), atol=1e-9)
     assert_allclose(model.predict_grid(S, E)[d, t], theirs.predict(A), atol=1e-9)
-    with pytest.raises(ValueError, match="pairwise is Both.*which a model file cannot hold"):
+    with pytest.raises(ValueError, match=r"pairwise is Both.*which a model file cannot hold"):
         model.save(tmp_path / "model.vt")
     assert not (tmp_path / "model.vt").exists()
 
