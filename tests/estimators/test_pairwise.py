@@ -177,13 +177,14 @@ def test_one_kernel_of_weight_one_is_the_plain_model():
 class Both(vt.pairwise.PairwiseKernel):
     """The kernel of one's own that docs/kernels.md shows, with vertices that are told apart besides."""
 
-    name, formula = "both", "k g + k + [d = d'] g"
+    name, formula = "both", "k g + k + [d = d'] g + 1/2"
 
     def terms(self, start, end):
         return [
             vt.Term(1.0, start.kernel, end.kernel),
             vt.Term(1.0, start.kernel, vt.ONES),
             vt.Term(1.0, start.same, end.kernel),
+            vt.Term(0.5, vt.ONES, vt.ONES),
         ]
 
 
@@ -192,7 +193,7 @@ def test_a_kernel_of_ones_own(tmp_path):
     d, t = X.start, X.end
     K, G = gaussian(S), gaussian(E)
     k, g = K[np.ix_(d, d)], G[np.ix_(t, t)]
-    A = k * g + k + np.equal.outer(d, d) * g
+    A = k * g + k + np.equal.outer(d, d) * g + 0.5
     theirs = KernelRidge(alpha=0.1, kernel="precomputed").fit(A, y)
     model = vt.KronRidge(vt.Gaussian(0.3), vt.Gaussian(0.3), pairwise=Both(), alpha=0.1, tol=1e-11).fit(X, y)
     assert_allclose(model.predict(X), theirs.predict(A), atol=1e-9)

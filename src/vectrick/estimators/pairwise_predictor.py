@@ -110,17 +110,21 @@ class PairwisePredictor(Predictor):
         """Yield the grid of predictions block by block."""
         self.check(start, end)
         start, end = start.on(self.device), end.on(self.device)
-        width = max(len(self.start.used), len(self.end.used))
+        cores, width = self._cores, max(len(self.start.used), len(self.end.used))
+        kept: dict[int, _Values] = {}  # the matrices of the end vertices, where all of them fit
+        keep = self.fits_beside(width * max(1, len(self.kernel.ends)), len(end))
         for rows, all_cols in block_slices(len(start), len(end), width, self.device):
             at_start = _Values(self, start, rows)
-            left = [(at_start.times(first, core), second) for first, second, core in self._cores.products]
-            alpha = at_start.alone(self._cores.at_start)
+            left = [(at_start.times(first, core), second) for first, second, core in cores.products]
+            of_start = at_start.alone(cores.at_start) + cores.constant
             for cols in all_cols:
-                at_end = _Values(self, end, cols)
+                at_end = kept.get(cols.start) or _Values(self, end, cols)
+                if keep:
+                    kept[cols.start] = at_end
                 block = zeros((rows.stop - rows.start, cols.stop - cols.start), self.a)
                 for values, second in left:
                     block += at_end.times(second, values.T).T
-                block += alpha[:, None] + at_end.alone(self._cores.at_end)
+                block += of_start[:, None] + at_end.alone(cores.at_end)
                 yield rows, cols, block
 
     @cached_property
@@ -165,7 +169,11 @@ class _Cores:
     def __init__(self, terms: list[Term], pair: Pair, a: Array) -> None:
         products: dict[Any, Any] = {}
         alone: tuple[dict[Any, Any], dict[Any, Any]] = ({}, {})
+        self.constant = 0.0
         for given in terms:
+            if given.first is ONES and given.second is ONES:
+                self.constant += given.weight * float(a.sum())
+                continue
             turned = given.first is ONES or (not given.has_ones and given.rows[0] > given.rows[1])
             term = given.swapped if turned else given
             if term.has_ones:

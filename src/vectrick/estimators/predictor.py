@@ -54,6 +54,11 @@ class Predictor(ABC):
     def blocks(self, start: VertexTable, end: VertexTable) -> Iterator[tuple[slice, slice, Array]]:
         """Yield the grid of predictions block by block."""
 
+    def fits_beside(self, n_rows: int, n_cols: int) -> bool:
+        """Whether a matrix of doubles takes no more than a fourth of the memory that is free."""
+        free = available_memory() if self.device is None else free_memory(self.device)
+        return 8 * n_rows * n_cols <= free // 4
+
     def check(self, start: VertexTable, end: VertexTable) -> None:
         """Refuse tables with other columns than those trained with."""
         self.start.check(start)

@@ -10,9 +10,8 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from vectrick._arrays import cast, is_tensor, like, namespace, numpy_dtype, true_places, zeros
-from vectrick.backends.memory import available_memory
 from vectrick.backends.threads import count_threads, even_parts, run_tasks, single_threaded_blas
-from vectrick.backends.torch.device import exact_products, free_memory
+from vectrick.backends.torch.device import exact_products
 from vectrick.data import Edges, VertexTable
 from vectrick.estimators.inputs import Graph
 from vectrick.estimators.predictor import Predictor, block_slices
@@ -127,7 +126,7 @@ class ProductPredictor(Predictor):
         core = self.core
         wide = core.shape[1]
         kept: dict[int, Any] = {}  # ψ of the end vertices, where all of them fit
-        keep = 8 * wide * len(end) <= (available_memory() if self.device is None else free_memory(self.device)) // 4
+        keep = self.fits_beside(wide, len(end))
         for rows, all_cols in block_slices(len(start), len(end), max(core.shape), self.device):
             first = self.start_functions(checked_features(start, np.arange(rows.start, rows.stop)))
             with exact_products(self.device):
