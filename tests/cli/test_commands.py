@@ -294,7 +294,11 @@ def test_from_interactions_to_a_validated_symmetric_model(tmp_path):
     here, there = (pd.read_csv(tmp_path / f"{name}_scores.csv")["score"] for name in ("ppi", "turned"))
     assert (here == there).all()
     assert roc_auc_score(edges["label"], here) > 0.9
-    vectrick("rank", "m.vt", "--start", "P000", "--top", "3", cwd=tmp_path)
+    told = as_json("rank", "m.vt", "--start", "P000", "--top", "60", "--edges", "ppi.csv", "--new", cwd=tmp_path)
+    partners = {one["end"] for one in told["partners"]}
+    known = set(edges[edges["start"] == "P000"]["end"]) | set(edges[edges["end"] == "P000"]["start"])
+    assert partners
+    assert not partners & (known | {"P000"})  # neither direction of an edge is new
 
 
 def test_pairwise_kernels_of_the_command_line(place):
@@ -313,6 +317,23 @@ def test_pairwise_kernels_of_the_command_line(place):
         done = vectrick("fit", "data", "--pairwise", text, "-o", "no.vt", cwd=place, code=2)
         assert message in done.stderr
         assert not (place / "no.vt").exists()
+
+
+def test_matches_have_no_intercept(tmp_path):
+    rng = np.random.default_rng(0)
+    strength = rng.standard_normal(30)
+    start, end = np.nonzero(np.triu(np.ones((30, 30)), 1))
+    names = np.array([f"p{i}" for i in range(30)])
+    edges = pd.DataFrame({"start": names[start], "end": names[end], "label": strength[start] - strength[end]})
+    edges.to_csv(tmp_path / "edges.csv", index=False)
+    pd.DataFrame({"id": names, "f": strength}).to_csv(tmp_path / "start_features.csv", index=False)
+    for text in ("ranking", "antisymmetric=1,ranking=1", "kronecker=1"):
+        vectrick("fit", ".", "--pairwise", text, "--start-kernel", "linear", "-o", "m.vt", "--report", "m.html", "-f",
+                 cwd=tmp_path)  # fmt: skip
+        assert text.partition("=")[0] in as_json("info", "m.vt", cwd=tmp_path)["pairwise"]
+    told = as_json("tune", ".", "--pairwise", "ranking,gaussian", "--kernel", "linear", "--alphas", "0.1", "--folds", "2",
+                   cwd=tmp_path)  # fmt: skip
+    assert told["choices"][0]["pairwise"] == "ranking"
 
 
 def test_evaluate_compares_kernels(place):

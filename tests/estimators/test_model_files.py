@@ -205,10 +205,10 @@ def test_other_bad_files(tmp_path):
 
 def test_a_newer_file_says_so(tmp_path, monkeypatch):
     model, _ = FITTED[0]
-    monkeypatch.setattr(container, "FORMAT", 2)
+    monkeypatch.setattr(container, "FORMAT", container.FORMAT + 1)
     model.save(tmp_path / "model.vt")
     monkeypatch.undo()
-    with pytest.raises(vt.ModelFileError, match=r"in format 2, but vectrick .* reads formats up to 1; update vectrick"):
+    with pytest.raises(vt.ModelFileError, match=r"in format 3, but vectrick .* reads formats up to 2; update vectrick"):
         vt.load(tmp_path / "model.vt")
 
 

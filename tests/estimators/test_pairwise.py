@@ -3,14 +3,17 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
 import vectrick as vt
 from tests.kernels.formulas import ONE_SET, SIGNS, SUMS, TWO_SETS, edge_kernel, edges_of_one_set, gaussian
+from vectrick.estimators import container
 from vectrick.kernels.pairwise import PAIRWISE
 
 M, Q = 14, 11
@@ -138,6 +141,65 @@ def test_a_cartesian_model_knows_its_vertices_by_features_and_ids():
     assert not model.predict(others).any()
 
 
+def test_vertices_with_equal_features_are_told_apart_by_their_places():
+    rng = np.random.default_rng(0)
+    S, E = np.repeat(rng.standard_normal((7, 3)), 2, axis=0), rng.standard_normal((Q, 3))
+    X = vt.Edges(rng.integers(0, 14, 90), rng.integers(0, Q, 90), S, E)
+    model = model_of("cartesian").fit(X, rng.standard_normal(90))
+    expected = model.predict(X)
+    assert_allclose(model.predict_grid(S, E)[X.start, X.end], expected, atol=1e-10)
+    assert_allclose(pickle.loads(pickle.dumps(model)).predict(X), expected, atol=1e-10)
+    some = vt.Edges(X.start, X.end, np.vstack([S, S[:1] + 1]), E)  # a table with one more
+    assert_allclose(model.predict(some), expected, atol=1e-10)
+    sparse = model_of("cartesian").fit(vt.Edges(X.start, X.end, csr_array(S), csr_array(E)), expected)
+    other = vt.Edges(X.start, X.end, csr_array(np.vstack([S, S[:1] + 1])), csr_array(E))
+    assert_allclose(sparse.predict(other), sparse.predict(vt.Edges(X.start, X.end, csr_array(S), csr_array(E))))
+
+
+def test_positions_are_no_names():
+    S, E, X, y = graph("cartesian")
+    starts, ends = pd.DataFrame(S), pd.DataFrame(E)
+    model = model_of("cartesian").fit(vt.Edges(X.start, X.end, starts, ends), y)
+    later = starts.iloc[5:].reset_index(drop=True)
+    kept = X.start >= 5
+    found = model.predict(vt.Edges(X.start[kept] - 5, X.end[kept], later, ends))
+    assert_allclose(found, model.predict(vt.Edges(X.start, X.end, starts, ends))[kept], atol=1e-10)
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_float32_is_float32_throughout(name):
+    _, _, X, y = graph(name)
+    model = model_of(name, dtype="float32", tol=1e-3).fit(X, y)
+    assert model.dual_coef_.dtype == np.float32
+    assert "float32" in model.plan_.title
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"components": [[{"name": "symmetric"}, 0, 0]]},
+        {"components": [[{"name": "two_step", "start_alpha": None, "end_alpha": None}, 0, 0]]},
+        {"components": [[{"name": "linear"}, 0, 5]]},
+        {"weights": [1e308]},
+        {"weights": [-1.0]},
+        None,
+    ],
+)
+def test_hostile_files_are_refused(changes, tmp_path):
+    _, _, X, y = graph("linear")
+    model_of("linear").fit(X, y).save(tmp_path / "model.vt")
+    header, tensors = container.read_container(tmp_path / "model.vt", "model")
+    for name in ("sha256", "kind", "format", "version"):
+        header.pop(name, None)
+    if changes is None:
+        del header["edge_kernel"]
+    else:
+        header["edge_kernel"] |= changes
+    container.write_container(tmp_path / "bad.vt", "model", header, tensors)
+    with pytest.raises(vt.ModelFileError):
+        vt.load(tmp_path / "bad.vt")
+
+
 @pytest.mark.parametrize("name", SUMS)
 @pytest.mark.parametrize("early_stopping", [False, True])
 def test_a_model_goes_through_a_file_and_a_pickle(name, early_stopping, tmp_path):
@@ -240,8 +302,12 @@ def test_two_step_regression_needs_a_complete_graph_and_ridge():
         vt.KronRidge(pairwise="two_step", fit_intercept=True).fit(X, y)
     with pytest.raises(ValueError, match="start_alpha of pairwise is -1"):
         vt.KronRidge(pairwise=vt.pairwise.TwoStep(-1)).fit(X, y)
-    with pytest.raises(ValueError, match="cannot be one of several"):
-        vt.KronRidge(pairwise=["two_step", "kronecker"]).fit(X, y)
+    for given in ({"pairwise": ["two_step", "kronecker"]}, {"pairwise": "two_step", "kernel_weights": [2.0]}):
+        with pytest.raises(ValueError, match="cannot be one of several, and has no weights"):
+            vt.KronRidge(**given).fit(X, y)
+    grid = vt.Edges.grid(np.eye(4), np.eye(3))
+    with pytest.raises(ValueError, match=r"two_step.*no early stopping"):
+        vt.KronRidge(pairwise="two_step").fit(grid, np.arange(12.0), validation=(grid, np.arange(12.0)))
 
 
 def test_one_vertex_set_has_one_kernel():
@@ -277,6 +343,8 @@ def test_antisymmetric_models_refuse_what_contradicts_them():
         vt.KronSVM(pairwise="ranking").fit(both, [1, 1, -1])
     vt.KronSVM(pairwise="ranking").fit(both, [1, -1, -1])
     vt.KronRanker(pairwise="antisymmetric").fit(both, [1.0, 1.0, 2.0])  # of which only the order means something
+    vt.KronRidge(pairwise="antisymmetric").fit(both, [1.0, 1.0, 2.0], [1.0, 0.0, 1.0])  # no weight is no edge
+    vt.KronRidge(pairwise="antisymmetric").fit(loop, [1.0, 2.0, 3.0], [1.0, 0.0, 0.0])
     with pytest.raises(ValueError, match="fit_intercept is True, but pairwise='ranking'"):
         vt.KronRidge(pairwise="ranking", fit_intercept=True).fit(X, y)
 

@@ -82,11 +82,38 @@ def test_two_step_regression_where_the_graph_is_complete():
     rng = np.random.default_rng(0)
     X = vt.Edges.grid(rng.standard_normal((8, 2)), rng.standard_normal((7, 2)))
     y = rng.standard_normal(56)
-    with pytest.warns(UserWarning, match="two_step failed with neither new: pairwise is 'two_step', which is for comp"):
-        found = vt.compare_kernels(X, y, settings=["both", "neither"], n_folds=2, n_jobs=1, scoring="concordance")
-    table = found.table()
+    more = {"n_folds": 2, "n_jobs": 1, "scoring": "concordance"}
+    table = vt.compare_kernels(X, y, settings=["both", "neither"], **more).table()
     assert np.isfinite(table.loc["two_step", "both"])
-    assert np.isnan(table.loc["two_step", "neither"])
+    assert np.isnan(table.loc["two_step", "neither"])  # where no part of the graph is complete
+    with pytest.warns(UserWarning, match="two_step failed with neither new: pairwise is 'two_step', which is for comp"):
+        vt.compare_kernels(X, y, kernels=["two_step", "kronecker"], settings=["neither"], **more)
+
+
+def test_kernels_with_signs_have_no_intercept():
+    rng = np.random.default_rng(0)
+    features = rng.standard_normal((20, 2))
+    start, end = edges_of_one_set(rng, 20, 200, loops=False)
+    y = features[start, 0] - features[end, 0]
+    ridge = vt.KronRidge(fit_intercept=True)
+    found = vt.compare_kernels(vt.Edges(start, end, features), y, ridge, settings=["both"], n_folds=2, n_jobs=1)
+    assert found.frame["kernel"].iloc[0] == "ranking"
+
+
+def test_without_a_seed_all_kernels_have_the_same_folds(checker):
+    X, y = checker
+    kernels = {"one": "linear", "the same": "linear"}
+    found = vt.compare_kernels(X, y, kernels=kernels, settings=["start"], random_state=None, alphas=[1.0], n_jobs=1)
+    assert found.table().loc["one", "start"] == found.table().loc["the same", "start"]
+
+
+def test_an_edge_and_its_reverse_are_in_one_part():
+    rng = np.random.default_rng(0)
+    start, end = edges_of_one_set(rng, 12, 150)
+    X = vt.Edges(np.r_[start, end], np.r_[end, start], rng.standard_normal((12, 2)))
+    for train, test in vt.VertexKFold(3, 1, new="neither", random_state=0).split(X):
+        known = set(zip(X.start[train].tolist(), X.end[train].tolist(), strict=True))
+        assert not any((j, i) in known or (i, j) in known for i, j in zip(X.start[test], X.end[test], strict=True))
 
 
 def test_the_plot_shows_every_kernel(checker, tmp_path):
@@ -108,6 +135,19 @@ def test_bad_input_is_refused(checker):
         vt.compare_kernels(X, y, "ridge")
     with pytest.raises(ValueError, match="settings has 'all'"):
         vt.compare_kernels(X, y, settings=["all"])
+    for given, message in (
+        ({"estimator": vt.KronRidge("gausian")}, "start_kernel is 'gausian'"),
+        ({"kernels": "kronecker"}, "kernels is 'kronecker', but it must be a list"),
+        ({"settings": "both"}, "settings is 'both', but it must be a list"),
+        ({"settings": []}, "settings is"),
+        ({"alphas": [1.0, 0.1]}, "alphas must be in increasing order"),
+        ({"scoring": "foo"}, "scoring is 'foo'"),
+        ({"n_folds": 1}, "n_start is 1"),
+        ({"n_folds": 500}, "n_start is 500, but the edges have only"),
+        ({"y": y[:5]}, r"y has shape \(5,\), but X has"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            vt.compare_kernels(**{"X": X, "y": y, **given})
     with pytest.raises(ValueError, match="kernels is empty"):
         vt.compare_kernels(X, y, kernels=[])
     with pytest.raises(ValueError, match="pairwise='symmetric' needs one vertex set"):

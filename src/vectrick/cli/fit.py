@@ -145,6 +145,7 @@ def summarise(out: Output, trained: Any) -> None:
 
 def _kernels(model: Any, data: Any) -> str:
     """Return which kernels the model has, and of what."""
+    from vectrick.estimators.recipe import read_recipe
     from vectrick.kernels.text import format_kernel
 
     found = []
@@ -153,8 +154,8 @@ def _kernels(model: Any, data: Any) -> str:
         of_rows = data.kinds[side] == "kernel" and text != "precomputed"
         found.append(text + " of the rows of the kernel matrix" * of_rows)
     text = f"kernels: {found[0]}" if found[0] == found[1] else f"start kernel: {found[0]}; end kernel: {found[1]}"
-    names = dict.fromkeys(component.partition(":")[0] for component in getattr(model, "components_", []))
-    return text + (f"; pairwise: {', '.join(names)}" if names else "")
+    names = list(dict.fromkeys(one.pairwise.name for one in read_recipe(model).components))
+    return text + (f"; pairwise: {', '.join(names)}" if names != ["kronecker"] else "")
 
 
 def _about(trained: Any) -> dict[str, Any]:

@@ -158,7 +158,7 @@ class KernelOptions:
         texts = {"start": self.start_kernel, "end": self.end_kernel}
         if one_set and self.end_kernel == DEFAULT_KERNEL:
             texts["end"] = self.start_kernel
-        if "gaussian" in names:  # which makes its own of the features
+        if names == ["gaussian"]:  # which makes its own of the features
             texts = {side: "linear" if text == DEFAULT_KERNEL else text for side, text in texts.items()}
         return self.kernel("start", texts["start"], data), self.kernel("end", texts["end"], data)
 
@@ -249,6 +249,7 @@ class ModelOptions(KernelOptions):
     def estimator(self, data: "Dataset", **changes: Any) -> Any:
         """Return the estimator that the options describe; it is not fitted."""
         import vectrick as vt
+        from vectrick.kernels.pairwise import PAIRWISE
 
         loss = self.settled_loss(data)
         if loss in (Loss.svm, Loss.hinge, Loss.logistic) and not data.is_binary:
@@ -271,7 +272,8 @@ class ModelOptions(KernelOptions):
                 "dtype", "backend", "device", "precision")  # fmt: skip
         given = {name: getattr(self, name) for name in same}
         pairwise = self.settled_pairwise()
-        signed = pairwise in ("antisymmetric", "ranking")  # for which there is no intercept
+        names = [word.partition("=")[0].strip() for word in self.pairwise.split(",")]
+        signed = all(PAIRWISE[name].symmetry < 0 for name in names)  # for which there is no intercept
         constant = loss is Loss.ridge and not data.is_binary and not signed
         given |= {
             "pairwise": pairwise, "fit_intercept": constant if self.intercept is None else self.intercept,

@@ -105,6 +105,7 @@ def _best(
     import numpy as np
 
     from vectrick.cli.vertices import probabilities
+    from vectrick.estimators.recipe import read_recipe
 
     one = tables[side].features[[row]]
     grid = (
@@ -112,15 +113,19 @@ def _best(
         if side == 0
         else model.predict_grid(tables[0].features, one)[:, 0]
     )
-    chance = probabilities(model, grid)
+    chance, has_no_direction = probabilities(model, grid), read_recipe(model).symmetry > 0
     lines: list[list[Any]] = []
     for at in np.argsort(grid if lowest else -grid, kind="stable"):
         partner = str(tables[1 - side].ids[at])
+        if has_no_direction and new and partner == name:
+            continue
         line: list[Any] = [len(lines) + 1, name, partner, float(grid[at])]
         if chance is not None:
             line.append(float(chance[at]))
         if known is not None:
             label = known.get((name, partner) if side == 0 else (partner, name))
+            if label is None and has_no_direction:
+                label = known.get((partner, name) if side == 0 else (name, partner))
             if new and label is not None:
                 continue
             line.append("new" if label is None else label)

@@ -121,15 +121,18 @@ def _grids(
     if kinds == ["kronecker"]:
         grids: list[Any] = [{"start_kernel": starts, "end_kernel": ends, "alpha": alphas}]
     else:
-        grids = []
-        for one_set, sides in ((False, {"start_kernel": starts, "end_kernel": ends}), (True, {"start_kernel": starts})):
-            some = [kind for kind in kinds if PAIRWISE[kind].one_set == one_set]
-            grids += [{**sides, "pairwise": some, "alpha": alphas}] if some else []
+        one_set = [kind for kind in kinds if PAIRWISE[kind].one_set]
+        parts: list[tuple[list[str], dict[str, Any]]] = [
+            ([k for k in kinds if k not in (*one_set, "gaussian")], {"start_kernel": starts, "end_kernel": ends}),
+            ([k for k in kinds if k == "gaussian"], {"start_kernel": ["linear"], "end_kernel": ["linear"]}),
+            ([k for k in one_set if PAIRWISE[k].symmetry > 0], {"start_kernel": starts}),
+            ([k for k in one_set if PAIRWISE[k].symmetry < 0], {"start_kernel": starts, "fit_intercept": [False]}),
+        ]
+        grids = [{**rest, "pairwise": some, "alpha": alphas} for some, rest in parts if some]
     return [one for one in estimators for _ in grids], [grid for _ in estimators for grid in grids]
 
 
 def _show(out: Output, score: Any, found: Any) -> None:
-    from vectrick.kernels.text import format_kernel
 
     best = found.choices[0]
     out.result |= {
@@ -144,7 +147,7 @@ def _show(out: Output, score: Any, found: Any) -> None:
     lines = []
     for one in found.choices[:10]:
         shown = {"end_kernel": one["start_kernel"], **one}  # of one vertex set both ends have the same
-        words = [format_kernel(shown[name]) if name.endswith("kernel") else shown[name] for name in columns]
+        words = [_plain(shown[name]) for name in columns]
         lines.append([*words, one["inner_score"]])
     out.table([*columns, f"{found.scoring} over folds"], lines, "the best combinations, chosen on all edges")
     if score is not None:

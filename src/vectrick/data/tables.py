@@ -55,6 +55,25 @@ class VertexTable:
         """The number of columns."""
         return int(self.features.shape[1])
 
+    @property
+    def has_names(self) -> bool:
+        """Whether it has ids that say more than positions do, as the default index of a pandas frame does not."""
+        return self.ids is not None and not np.array_equal(self.ids, np.arange(len(self)))
+
+    def is_same(self, other: "VertexTable") -> bool:
+        """Whether another table has the same vertices in the same order."""
+        if self is other:
+            return True
+        names = [np.asarray(table.ids) for table in (self, other) if table.has_names]
+        if len(self) != len(other) or (len(names) == 2 and not np.array_equal(names[0], names[1])):
+            return False
+        a, b = to_host(self.features), to_host(other.features)
+        if a is b:
+            return True
+        if a.shape != b.shape or issparse(a) != issparse(b):
+            return False
+        return (a != b).nnz == 0 if issparse(a) else bool(np.array_equal(a, b))
+
     def positions(self, vertices: Any, argument: str, only_ids: bool = False) -> Any:
         """Return the rows of the vertices, given as ids; integers are positions where the ids are none.
 

@@ -197,9 +197,9 @@ class KronEstimator(FittedModel):
         tensors, device = edges.device is not None, settle_device(self.backend, self.device, edges.device)
         edges = edges.on(device)
         labels = placed(self._encode(labels_on(y, device), len(edges)), device)
-        if recipe.symmetry < 0 and self._labels_have_signs:
-            check_signs(edges, labels)
         weight = as_weights(sample_weight, len(edges), device)
+        if recipe.symmetry < 0:
+            check_signs(recipe, edges, labels if self._labels_have_signs else None, weight)
         rows, held, held_labels = self._set_apart(edges, labels, weight, validation)
         kept = Kept(len(edges))
         if rows is not None:
@@ -239,7 +239,7 @@ class KronEstimator(FittedModel):
     def _learned_weights(self, kernel: EdgeKernel, edges: Edges, graph: Graph, y: Array) -> Array:
         """Return the weights of the kernels, by alignment, and then by the risk of held-out vertices if so asked."""
         if self.kernel_weights == "alignment":
-            return aligned_weights(kernel, graph, y)
+            return aligned_weights(kernel, graph, y, self.n_threads)
         train, test = self._hold_out(edges, y, None)
         some, others = edges[train], edges[test]
         model = clone(self).set_params(early_stopping=False, kernel_weights="alignment", verbose=0)

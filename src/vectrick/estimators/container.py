@@ -20,7 +20,7 @@ from vectrick.backends.memory import available_memory, format_bytes
 
 Array = NDArray[Any]
 
-FORMAT = 1  # raised when older versions could not read what newer ones write
+FORMAT = 2  # raised when older versions could not read what newer ones write
 
 _PREFIX = b'{"__metadata__":{"vectrick":"{\\"sha256\\": \\"'
 _NO_DIGEST = b"0" * 64

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import eye_array
 
-from vectrick._arrays import to_host, true_places
+from vectrick._arrays import to_host
 from vectrick.data import Edges, VertexTable
 from vectrick.estimators.inputs import Graph
 from vectrick.estimators.recipe import Component, Recipe, symmetry_of
@@ -52,20 +52,16 @@ class EdgeKernel:
             found.append(f"{component.pairwise.name}: {', '.join(words)}")
         return found
 
-    def terms(self, factors: Callable[[Side], VertexFactors], among: Array | None = None) -> list[Term]:
-        """Return the weighted terms, with the matrices that a function gives for each side; each is asked for once.
-
-        ``among`` are other weights than those of the kernel.
-        """
-        weights = self.weights if among is None else among
-        used = [component for component, weight in zip(self.components, weights, strict=True) if weight != 0]
+    def terms(self, factors: Callable[[Side], VertexFactors]) -> list[Term]:
+        """Return the weighted terms, with the matrices that a function gives for each side; each is asked for once."""
+        used = [component for component, weight in zip(self.components, self.weights, strict=True) if weight != 0]
         starts = {i: factors(self.starts[i]) for i in sorted({component.start for component in used})}
         ends = starts if self.one_set else {}
         for j in sorted({component.end for component in used} - set(ends)):
             ends[j] = factors(self.ends[j])
         return [
             replace(term, weight=float(weight) * term.weight)
-            for component, weight in zip(self.components, weights, strict=True)
+            for component, weight in zip(self.components, self.weights, strict=True)
             if weight != 0
             for term in component.pairwise.terms(starts[component.start], ends[component.end])
         ]
@@ -84,9 +80,9 @@ class EdgeKernel:
         return replace(self, starts=starts, ends=ends)
 
 
-def identity(n: int) -> Any:
+def identity(n: int, dtype: Any) -> Any:
     """Return the matrix that says which training vertex is which."""
-    return eye_array(n, format="csr")
+    return eye_array(n, dtype=dtype, format="csr")
 
 
 def settle_kernels(recipe: Recipe, edges: Edges, graph: Graph) -> tuple[Side, Side, EdgeKernel | None]:
@@ -119,32 +115,42 @@ def check_recipe(recipe: Recipe, edges: Edges, estimator: Any) -> None:
             f"form is 'primal', but pairwise is {', '.join(dict.fromkeys(names))} of {len(recipe.start_kernels)} start "
             f"and {len(recipe.end_kernels)} end kernels; the primal form is for one Kronecker product"
         )
-    if recipe.symmetry < 0:
-        if estimator.fit_intercept:
-            raise ValueError(
-                f"fit_intercept is True, but pairwise={names[0]!r} is for labels that change their sign when an edge "
-                "is turned round, and an intercept does not"
-            )
-        loops = true_places(edges.start == edges.end)
-        if len(loops):
-            at = int(loops[0])
-            raise ValueError(
-                f"edge {at} joins {edges.start_table.label(int(edges.start[at]))} to itself ({len(loops)} edges do), "
-                f"but with pairwise={names[0]!r} every prediction for such an edge is zero; leave them out"
-            )
+    if recipe.symmetry < 0 and estimator.fit_intercept:
+        raise ValueError(
+            f"fit_intercept is True, but pairwise={names[0]!r} is for labels that change their sign when an edge is "
+            "turned round, and an intercept does not"
+        )
 
 
-def check_signs(edges: Edges, labels: Any) -> None:
+def check_signs(recipe: Recipe, edges: Edges, labels: Any, weight: Any = None) -> None:
+    """Refuse edges that contradict an antisymmetric kernel: loops, and labels that are not opposite to their reverse.
+
+    Edges without weight do not count. ``labels`` are None where their signs mean nothing.
+    """
+    name = recipe.components[0].pairwise.name
+    counts = np.ones(len(edges), bool) if weight is None else np.asarray(to_host(weight > 0))
+    loops = np.flatnonzero(np.asarray(to_host(edges.start == edges.end)) & counts)
+    if len(loops):
+        at = int(loops[0])
+        raise ValueError(
+            f"edge {at} joins {edges.start_table.label(int(edges.start[at]))} to itself ({len(loops)} edges do), "
+            f"but with pairwise={name!r} every prediction for such an edge is zero; leave them out"
+        )
+    if labels is not None:
+        _check_reverse(edges, np.asarray(to_host(labels)), counts)
+
+
+def _check_reverse(edges: Edges, labels: Array, counts: Array) -> None:
     """Refuse labels of which those of an edge and of its reverse are not opposite, on average over repeated edges."""
-    start, end, y = (np.asarray(to_host(x)) for x in (edges.start, edges.end, labels))
+    start, end, y = (np.asarray(to_host(x))[counts] for x in (edges.start, edges.end, labels))
     size = len(edges.start_table)
     low, high = np.minimum(start, end).astype(np.int64), np.maximum(start, end)
     pairs, place = np.unique(low * size + high, return_inverse=True)
     turned = start > end
-    counts = [np.bincount(place[part], minlength=len(pairs)) for part in (turned, ~turned)]
+    times = [np.bincount(place[part], minlength=len(pairs)) for part in (turned, ~turned)]
     sums = [np.bincount(place[part], y[part], len(pairs)) for part in (turned, ~turned)]
-    both = (counts[0] > 0) & (counts[1] > 0)
-    means = [total[both] / count[both] for total, count in zip(sums, counts, strict=True)]
+    both = (times[0] > 0) & (times[1] > 0)
+    means = [total[both] / count[both] for total, count in zip(sums, times, strict=True)]
     wrong = np.flatnonzero(np.abs(means[0] + means[1]) > 1e-6 * np.maximum(np.abs(means[0]), np.abs(means[1])))
     if len(wrong):
         i, j = divmod(int(pairs[both][wrong[0]]), size)

@@ -139,7 +139,7 @@ def _training_factors(side: Side, dtype: np.dtype[Any], tolerance: float, n_edge
     """
     worth = n_edges >= WORTH_EDGES * side.vertices.shape[0]
     found = _factor(side, "dual", tolerance if worth else 0.0)
-    return VertexFactors(_thin_factor(found, side, dtype), partial(identity, side.vertices.shape[0]))
+    return VertexFactors(_thin_factor(found, side, dtype), partial(identity, side.vertices.shape[0], dtype))
 
 
 def dual_form(graph: Graph, start: Side, end: Side, dtype: np.dtype[Any], n_threads: int | None) -> Form:

@@ -25,7 +25,7 @@ from vectrick.estimators.pairwise_predictor import PairwisePredictor
 from vectrick.estimators.parameters import check_parameters
 from vectrick.estimators.product_predictor import DualPredictor, PrimalPredictor
 from vectrick.estimators.ranker import KronRanker
-from vectrick.estimators.recipe import Component, check_weights
+from vectrick.estimators.recipe import Component, check_weights, read_recipe
 from vectrick.estimators.ridge import KronRidge
 from vectrick.estimators.side import MatrixMap, Side, SpectralMap
 from vectrick.estimators.svm import KronSVM
@@ -45,7 +45,7 @@ from vectrick.kernels import (
     Tanimoto,
 )
 from vectrick.kernels.factor import ExactMap
-from vectrick.kernels.pairwise import PAIRWISE, PairwiseKernel
+from vectrick.kernels.pairwise import PAIRWISE, PairwiseKernel, TwoStep
 from vectrick.operators.plan import Estimate, Plan
 from vectrick.operators.steps import Allocation
 from vectrick.solvers import Solution
@@ -62,6 +62,7 @@ KERNELS: dict[str, type[Kernel]] = {
         Constant, Cosine, Gaussian, Linear, Polynomial, Precomputed, Product, Standardized, Sum, Tanimoto,
     )
 }  # fmt: skip
+_LARGEST = 1e100  # sum of weights
 _PLAIN = (type(None), bool, int, float, str)
 FITTED = {"intercept_": float, "n_iter_": int, "form_": str, "form_reason_": str}
 
@@ -114,6 +115,8 @@ def _model(header: dict[str, Any], tensors: Tensors) -> KronEstimator:
     _set_fitted(model, header)
     if model.form_ == "dual":
         kernel = _edge_kernel(header["edge_kernel"], tensors, *sides) if "edge_kernel" in header else None
+        if (kernel is None) != read_recipe(model).is_product:
+            raise ValueError("the kernel of edges is another one than the parameters say")
         _set_dual(model, header, tensors, sides[0], sides[1], kernel)
     else:
         maps = [_map(header[side.name]["map"], side, tensors) for side in sides]
@@ -171,9 +174,14 @@ def _edge_kernel(header: dict[str, Any], tensors: Tensors, start: Side, end: Sid
     components = []
     for kind, i, j in header["components"]:
         components.append(Component(_pairwise(kind), _of(int, i), _of(int, j)))
+        pairwise = components[-1].pairwise
+        if isinstance(pairwise, TwoStep) or (pairwise.one_set and not one_set):
+            raise ValueError(f"{pairwise.name!r} cannot be a part of this kernel of edges")
         if not (0 <= i < len(starts) and 0 <= j < len(ends)):
             raise ValueError(f"a component is of the kernels {i} and {j}, which are not there")
     weights = check_weights(_numbers(header["weights"]), len(components), "the weights")
+    if weights.sum() > _LARGEST:
+        raise ValueError(f"the weights of the kernels add up to {weights.sum():.3g}")
     return EdgeKernel(tuple(components), starts, ends, weights)
 
 

@@ -24,20 +24,16 @@ class NestedParameters(BaseEstimator):
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, also of kernels: ``start_kernel__gamma``, or ``start_kernel__0__gamma`` in a list."""
-        plain = {}
-        for name, value in params.items():
-            found = _NAME.fullmatch(name)
-            if found is None:
-                plain[name] = value
-                continue
+        within = {name: found for name in params if (found := _NAME.fullmatch(name))}
+        super().set_params(**{name: value for name, value in params.items() if name not in within})
+        for name, found in within.items():
             given, number = getattr(self, found[1]), int(found[2])
             if not isinstance(given, list | tuple) or number >= len(given):
                 raise ValueError(f"{name} is set, but {found[1]} is {given!r}, which has no kernel {number}")
             kernel = _kernel_of(given[number])
             if not hasattr(kernel, "set_params"):
                 raise ValueError(f"{name} is set, but {found[1]}[{number}] is {kernel!r}; give a kernel object")
-            kernel.set_params(**{found[3]: value})
-        super().set_params(**plain)
+            kernel.set_params(**{found[3]: params[name]})
         return self
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from vectrick._arrays import cast, group_sums, is_tensor, like, namespace, numpy_dtype, to_host, true_places, zeros
+from vectrick._arrays import cast, group_sums, is_tensor, like, namespace, numpy_dtype, true_places, zeros
 from vectrick.backends.torch.device import exact_products
 from vectrick.data import Edges, VertexTable
 from vectrick.estimators.edge_kernel import EdgeKernel
@@ -20,6 +20,8 @@ from vectrick.operators import ONES, Term, kron_sum
 from vectrick.operators.indices import Pair
 
 Array = Any  # of NumPy or torch
+
+_BLOCK = 1 << 10  # rows and columns of a grid that are made symmetric at a time
 
 
 class PairwisePredictor(Predictor):
@@ -101,9 +103,8 @@ class PairwisePredictor(Predictor):
     def grid(self, start: VertexTable, end: VertexTable) -> Array:
         """Return the predictions for all pairs; of one list of vertices, with the symmetry of the kernel."""
         out = super().grid(start, end)
-        if self.kernel.symmetry and _is_same(start, end):
-            out += self.kernel.symmetry * (out.T.clone() if is_tensor(out) else out.T.copy())
-            out *= 0.5
+        if self.kernel.symmetry and start.is_same(end):
+            _symmetrise(out, self.kernel.symmetry)
         return out
 
     def blocks(self, start: VertexTable, end: VertexTable) -> Iterator[tuple[slice, slice, Array]]:
@@ -249,11 +250,10 @@ class _Values:
         return total
 
 
-def _is_same(start: VertexTable, end: VertexTable) -> bool:
-    """Whether two tables list the same vertices."""
-    if start is end or start.features is end.features:
-        return True
-    a, b = to_host(start.features), to_host(end.features)
-    if a.shape != b.shape or issparse(a) != issparse(b):
-        return False
-    return (a != b).nnz == 0 if issparse(a) else bool(np.array_equal(a, b))
+def _symmetrise(grid: Array, sign: int) -> None:
+    """Make a square grid symmetric or antisymmetric to the last bit, block by block."""
+    blocks = [slice(low, low + _BLOCK) for low in range(0, len(grid), _BLOCK)]
+    for i, rows in enumerate(blocks):
+        for cols in blocks[i:]:
+            mean = 0.5 * (grid[rows, cols] + sign * grid[cols, rows].T)
+            grid[rows, cols], grid[cols, rows] = mean, sign * mean.T

@@ -33,7 +33,7 @@ PARAMETERS = """\
         each start kernel and a column for each end kernel; by default all are equal and add up to one. "alignment"
         learns them: those whose sum is most like the kernel ``y yᵀ`` of the labels. "validation" goes on from there
         and keeps what lowers the risk of held-out vertices. Learned weights are scaled to a mean kernel value of one
-        of edges with themselves.
+        of edges with themselves; weights of edges (``sample_weight``) do not count in learning them.
     form : str
         "dual" (a coefficient for each edge), "primal" (one for each pair of features; smooth kernels get theirs by
         pivoted Cholesky), or "auto", the cheaper one; ``form_`` says which it was and ``form_reason_`` why.
@@ -149,18 +149,18 @@ def check_parameters(estimator: Any, validation: Any) -> None:
         )
     recipe = read_recipe(estimator)
     if recipe.two_step is not None:
-        _check_two_step(estimator, recipe.two_step)
+        _check_two_step(estimator, recipe.two_step, validation)
     count_threads(estimator.n_threads)
 
 
-def _check_two_step(estimator: Any, kernel: Any) -> None:
+def _check_two_step(estimator: Any, kernel: Any, validation: Any) -> None:
     if not estimator._has_two_step:
         raise ValueError(f"pairwise is 'two_step', which is ridge regression, but this is {type(estimator).__name__}")
     for name in ("start_alpha", "end_alpha"):
         value = getattr(kernel, name)
         if value is not None and (not _is_between(value, 0, np.inf) or value == 0):
             raise ValueError(f"{name} of pairwise is {value!r}, but it must be a positive number or None")
-    if estimator.fit_intercept or estimator.early_stopping or estimator.form == "primal":
+    if estimator.fit_intercept or estimator.early_stopping or validation is not None or estimator.form == "primal":
         raise ValueError("pairwise is 'two_step', which has no intercept, no early stopping and no primal form")
     if estimator.solver not in ("auto", "eigen"):
         raise ValueError(f"solver is {estimator.solver!r}, but pairwise='two_step' has a closed form only")

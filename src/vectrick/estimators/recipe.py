@@ -61,37 +61,36 @@ def symmetry_of(components: Sequence[Component]) -> int:
 
 def read_recipe(estimator: Any) -> Recipe:
     """Return what the parameters of an estimator ask for, or say which of them cannot be meant."""
-    kinds, pairwise_weights = _read_pairwise(estimator.pairwise)
+    kinds, of_kinds = _read_pairwise(estimator.pairwise)
+    given, one_set = estimator.kernel_weights, [kind for kind in kinds if kind.one_set]
     start = _read_kernels(estimator.start_kernel, "start_kernel")
-    one_set = [kind for kind in kinds if kind.one_set]
     end = _read_kernels(estimator.end_kernel, "end_kernel")
     if one_set:
         end = _end_of_one_set(start, end, estimator.end_kernel, one_set[0])
-    components, starts, ends = _components(kinds, start, end)
-    if len(components) > 1 and any(isinstance(kind, TwoStep) for kind in kinds):
-        raise ValueError("pairwise 'two_step' is a method of its own, so it cannot be one of several kernels")
-    given = estimator.kernel_weights
+    components, numbers, starts, ends = _components(kinds, start, end)
+    weighted = of_kinds is not None or given is not None
+    if any(isinstance(kind, TwoStep) for kind in kinds) and (weighted or len(components) > 1):
+        raise ValueError("pairwise 'two_step' is a method of its own: it cannot be one of several, and has no weights")
     if isinstance(given, str):
         if given not in LEARNED:
             raise ValueError(
                 f"kernel_weights is {given!r}, but it must be None, 'alignment', 'validation', or a number for each of "
                 f"the {len(components)} kernels"
             )
-        if pairwise_weights is not None:
+        if of_kinds is not None:
             raise ValueError(f"kernel_weights is {given!r}, but pairwise has weights already; leave one of them out")
-        weights = None
-    else:
-        weights = _given_weights(given, components, len(starts), len(ends), len(kinds))
-        if pairwise_weights is not None:
-            places = [_place(kinds, one.pairwise) for one in components]
-            if given is None:  # all kernels of one kind alike
-                weights = 1.0 / np.bincount(places)[places]
-            weights = weights * pairwise_weights[places]
+        return Recipe(components, starts, ends, None, bool(one_set))
+    if given is not None:
+        weights = _given_weights(given, len(components), (len(start), len(end)) if len(kinds) == 1 else None)
+    elif of_kinds is None:
+        weights = np.full(len(components), 1.0 / len(components))
+    else:  # all kernels of one kind alike
+        weights = 1.0 / np.bincount(numbers)[numbers]
+    if of_kinds is not None:
+        weights = weights * of_kinds[numbers]
+        if not weights.any():
+            raise ValueError("the weights in pairwise and kernel_weights leave no kernel whose weight is not zero")
     return Recipe(components, starts, ends, weights, bool(one_set))
-
-
-def _place(kinds: Sequence[PairwiseKernel], kind: PairwiseKernel) -> int:
-    return next(i for i, one in enumerate(kinds) if one is kind)
 
 
 def _read_pairwise(value: Any) -> tuple[list[PairwiseKernel], Array | None]:
@@ -133,13 +132,17 @@ def _end_of_one_set(start: list[Kernel], end: list[Kernel], given: Any, kind: Pa
 
 def _components(
     kinds: Sequence[PairwiseKernel], start: list[Kernel], end: list[Kernel]
-) -> tuple[tuple[Component, ...], tuple[Kernel, ...], tuple[Kernel, ...]]:
-    """Return the components, and the vertex kernels that they refer to; a pairwise kernel may have its own of these."""
+) -> tuple[tuple[Component, ...], list[int], tuple[Kernel, ...], tuple[Kernel, ...]]:
+    """Return the components, the number of the kind of each, and the vertex kernels that they refer to.
+
+    A pairwise kernel may have vertex kernels of its own.
+    """
     one_set = end is start
     starts: list[Kernel] = []
     ends = starts if one_set else []
-    found = []
-    for kind in kinds:
+    found: list[Component] = []
+    numbers: list[int] = []
+    for number, kind in enumerate(kinds):
         sides = []
         for given, made, name in ((start, starts, "start"), (end, ends, "end")):
             places = []
@@ -150,21 +153,19 @@ def _components(
                 made.extend([] if known else [used])
             sides.append(places)
         for i in sides[0]:
-            found += [Component(kind, i, j) for j in ([i] if kind.one_set else sides[1])]
-    return tuple(found), tuple(starts), tuple(ends)
+            some = [Component(kind, i, j) for j in ([i] if kind.one_set else sides[1])]
+            found, numbers = found + some, numbers + [number] * len(some)
+    return tuple(found), numbers, tuple(starts), tuple(ends)
 
 
-def _given_weights(given: Any, components: Sequence[Component], n_start: int, n_end: int, n_kinds: int) -> Array:
-    """Return a weight for each component; by default all of them have the same, and they add up to one."""
-    if given is None:
-        return np.full(len(components), 1.0 / len(components))
+def _given_weights(given: Any, n_wanted: int, shape: tuple[int, int] | None) -> Array:
+    """Return a weight for each component, which may be given as a matrix of this shape."""
     try:
         array = np.asarray(given, np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"kernel_weights is {given!r}, but it must hold numbers") from None
-    if n_kinds == 1 and array.shape == (n_start, n_end):
-        array = array.ravel()
-    return check_weights(array, len(components), "kernel_weights")
+    matrix = array.shape == shape and array.size == n_wanted
+    return check_weights(array.ravel() if matrix else array, n_wanted, "kernel_weights")
 
 
 def check_weights(given: Any, n_wanted: int, name: str) -> Array:

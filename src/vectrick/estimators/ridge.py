@@ -106,8 +106,12 @@ class KronRidge(RegressorMixin, KronValues):
             return
         begin = time.perf_counter()
         ((form, solution),) = self._closed_form(training, [self.alpha])
-        risk = training.loss.value(solution.predictions + solution.intercept)
-        risk += 0.5 * self.alpha * float(solution.x @ solution.predictions)
+        f = solution.predictions
+        risk = training.loss.value(f + solution.intercept)
+        if read_recipe(self).two_step is None:
+            risk += 0.5 * self.alpha * float(solution.x @ f)
+        else:  # ridge regression with alpha 1 and coefficients y - f of another kernel
+            risk += 0.5 * float((training.loss.y - f) @ f)
         history: dict[str, list[Any]] = {"iteration": [1], "risk": [risk], "seconds": [time.perf_counter() - begin]}
         self._keep(form, training, solution, solution.intercept, 1, history)
 

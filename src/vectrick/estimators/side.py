@@ -1,11 +1,12 @@
 """One side of a model: the training vertices of the start or the end, their kernel, and its thin factor."""
 
+import itertools
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 
 from vectrick._arrays import cast, is_tensor, like, namespace, to_host
 from vectrick._devices import load_torch
@@ -174,19 +175,17 @@ class Side:
     def places(self, table: VertexTable, vertices: Array) -> Array:
         """Return which training vertex each of the vertices is, -1 for those that are new.
 
-        The same vertex is one with the same features, and with the same id where both tables have ids.
+        The same vertex is one at the same place of the same table; else one with the same features, and with the same
+        id where both tables have ids that are more than positions. Of several alike, the first is the first.
         """
-        vertices = np.asarray(to_host(vertices))
-        if table is self.known:
+        vertices, used = np.asarray(to_host(vertices)), np.asarray(to_host(self.used))
+        if table.is_same(self.known):
             number = np.full(len(table), -1)
-            number[to_host(self.used)] = np.arange(len(self.used))
+            number[used] = np.arange(len(used))
             return number[vertices]
-        ids, known_ids = table.ids, self.known.ids
-        if ids is None or known_ids is None:
-            ids = known_ids = None
-        known = _keys(self.vertices, None if known_ids is None else known_ids[to_host(self.used)])
-        number_of = {key: number for number, key in reversed(list(enumerate(known)))}
-        others = _keys(checked_features(table, vertices), None if ids is None else ids[vertices])
+        with_ids = table.has_names and self.known.has_names
+        number_of = {key: number for number, key in enumerate(_keys(self.vertices, self.known, used, with_ids))}
+        others = _keys(checked_features(table, vertices), table, vertices, with_ids)
         return np.array([number_of.get(key, -1) for key in others], np.int64)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -248,11 +247,23 @@ class SpectralMap(FeatureMap):
         return values @ like(self.inverse, values)
 
 
-def _keys(features: Any, ids: Any) -> list[Any]:
-    """Return what tells vertices apart."""
-    rows = features.toarray() if issparse(features) else to_host(features)
-    found = [row.tobytes() for row in rows + 0.0]  # which makes of a negative zero the other
-    return found if ids is None else list(zip(ids.tolist(), found, strict=True))
+def _keys(features: Any, table: VertexTable, rows: Array, with_ids: bool) -> list[Any]:
+    """Return what tells vertices apart: their features, which copy of them it is, and their ids."""
+    if issparse(features):
+        entries = csr_array(features, copy=True)
+        entries.sum_duplicates()
+        entries.eliminate_zeros()
+        bounds = itertools.pairwise(entries.indptr.tolist())
+        found: list[Any] = [(entries.indices[a:b].tobytes(), entries.data[a:b].tobytes()) for a, b in bounds]
+    else:
+        found = [row.tobytes() for row in to_host(features) + 0.0]  # which makes of a negative zero the other
+    if with_ids and table.ids is not None:
+        return list(zip(table.ids[rows].tolist(), found, strict=True))
+    copies: dict[Any, int] = {}
+    for at, key in enumerate(found):
+        copies[key] = copies.get(key, 0) + 1
+        found[at] = key, copies[key]
+    return found
 
 
 def _is_definite(K: Any, shift: float) -> bool:

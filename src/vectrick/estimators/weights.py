@@ -20,6 +20,7 @@ from vectrick.operators import ONES, Term, kron_sum
 
 Array = NDArray[Any]
 
+_RIDGE = 0.25
 _STEPS = (0.0, 0.25, 4.0)  # that a weight is multiplied by to see whether the risk falls
 _ROUNDS, _BEST = 2, 4  # passes over the weights, and kernels that are tried in them for being best alone
 
@@ -41,28 +42,32 @@ class Alignment:
         Their labels.
     """
 
-    def __init__(self, kernel: EdgeKernel, graph: Graph, y: Any) -> None:
+    def __init__(self, kernel: EdgeKernel, graph: Graph, y: Any, n_threads: int | None = None) -> None:
+        self.n_threads = n_threads
         self.pair, self.y = _pair(graph), np.asarray(to_host(y), np.float64)
         self.sizes = len(graph.used_start), len(graph.used_end)
         kinds = {type(component.pairwise) for component in kernel.components}
         self._counts: dict[Any, Any] = {}
         factors = _host_factors(kernel)
+        self.own = self.pair, [one.pairwise.terms(*_both(factors, one, kernel)) for one in kernel.components]
         if kinds <= {Symmetric} or kinds <= {Antisymmetric}:
-            # The traces of these do not factor. For a function with the symmetry, the kernel is the Kronecker kernel
-            # of edges that are there in both directions.
+            # The traces of these do not factor. Those of the Kronecker kernel do, of edges that are there in both
+            # directions; for labels with the symmetry, its inner product with them is the same.
             sign = kernel.symmetry
             self.pair = np.concatenate(self.pair), np.concatenate(self.pair[::-1])
             self.y = np.concatenate([self.y, sign * self.y])
             self.terms = [[Term(1.0, *(2 * [factors[one.start].kernel]))] for one in kernel.components]
         else:
-            self.terms = [one.pairwise.terms(*_both(factors, one, kernel)) for one in kernel.components]
+            self.terms = self.own[1]
         self.labels = kernel.labels
 
     def matrices(self) -> tuple[Array, Array]:
         """Return M and a."""
         n, k = len(self.y), len(self.terms)
         block = np.column_stack([np.ones(n), self.y - self.y.mean()])
-        products = [kron_sum(terms, self.pair, self.pair, once=True) @ block for terms in self.terms]
+        products = [
+            kron_sum(terms, self.pair, self.pair, once=True, n_threads=self.n_threads) @ block for terms in self.terms
+        ]
         rows = np.array([product[:, 0] for product in products])  # A 1
         totals = rows.sum(axis=1)
         M = np.empty((k, k))
@@ -73,13 +78,13 @@ class Alignment:
 
     def mean_diagonals(self) -> Array:
         """Return the mean kernel value of an edge with itself, for each kernel."""
-        found = []
-        for terms in self.terms:
+        found, pair = [], self.own[0]
+        for terms in self.own[1]:
             total = 0.0
             for term in terms:
                 value: Any = term.weight
                 for (i, k), factor in _slots(term).items():
-                    value = value * np.asarray(factor[self.pair[i], self.pair[k]]).ravel()
+                    value = value * np.asarray(factor[pair[i], pair[k]]).ravel()
                 total += float(np.mean(value))
             found.append(total)
         return np.array(found)
@@ -119,15 +124,17 @@ class Alignment:
         return self._counts[i, j]
 
 
-def aligned_weights(kernel: EdgeKernel, graph: Graph, y: Any) -> Array:
+def aligned_weights(kernel: EdgeKernel, graph: Graph, y: Any, n_threads: int | None = None) -> Array:
     """Return the weights, not negative, with which the centred kernels are most like the labels' ``y yᵀ``.
 
-    They minimise ``‖Σ μᵢ C Aᵢ C - c C y yᵀ C‖``, that is ``μᵀ M μ - 2 aᵀ μ``, over ``μ ≥ 0``, and are scaled to a mean
-    kernel value of one of edges with themselves.
+    They minimise ``μᵀ (M + ρ diag M) μ - 2 aᵀ μ`` over ``μ ≥ 0``, which is ``‖Σ μᵢ C Aᵢ C - C y yᵀ C‖²`` but for a
+    constant and for ρ, a fourth of the number of kernels: kernels of the same vertices are much alike, and without it
+    noise would say which of them get the weight. They are scaled to a mean kernel value of one of edges with
+    themselves.
     """
-    alignment = Alignment(kernel, graph, y)
+    alignment = Alignment(kernel, graph, y, n_threads)
     M, a = alignment.matrices()
-    weights = nonnegative_minimum(M, a)
+    weights = nonnegative_minimum(M + _RIDGE * len(a) * np.diag(np.diag(M)), a)
     if not weights.any():
         warn("no kernel is aligned with the labels, so that all have the same weight", KernelWarning)
         weights = 1.0 / np.maximum(alignment.mean_diagonals(), 1e-300)
@@ -195,7 +202,7 @@ def _host_factors(kernel: EdgeKernel) -> dict[Any, VertexFactors]:
     for sign, sides in ((1, kernel.starts), (-1, () if kernel.one_set else kernel.ends)):
         for i, side in enumerate(sides):
             matrix = np.asarray(to_host(side.matrix), np.float64)
-            found[i if sign > 0 else -1 - i] = VertexFactors(matrix, partial(identity, len(matrix)))
+            found[i if sign > 0 else -1 - i] = VertexFactors(matrix, partial(identity, len(matrix), matrix.dtype))
     return found
 
 

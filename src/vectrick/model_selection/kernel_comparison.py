@@ -3,12 +3,14 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.utils import check_random_state
 
 from vectrick._progress import Progress, told_to
 from vectrick._warnings import warn
@@ -18,10 +20,12 @@ from vectrick.estimators import KronRidge
 from vectrick.estimators.base import KronEstimator
 from vectrick.estimators.edge_kernel import check_recipe, check_signs
 from vectrick.estimators.inputs import Graph
+from vectrick.estimators.parameters import check_parameters
 from vectrick.estimators.recipe import read_recipe
-from vectrick.kernels import Gaussian
+from vectrick.kernels import Gaussian, as_kernel
 from vectrick.kernels.pairwise import PAIRWISE, as_pairwise
-from vectrick.model_selection.nested import nested_score
+from vectrick.model_selection.nested import nested_score, settle_scoring
+from vectrick.model_selection.paths import check_alphas
 from vectrick.model_selection.splitters import VertexKFold
 
 Array = NDArray[Any]
@@ -111,8 +115,8 @@ def compare_kernels(
         The loss and the vertex kernels; by default `KronRidge` with Gaussian kernels.
     kernels : list or dict, optional
         Pairwise kernels as ``pairwise`` takes them, with names in a dict. By default all that fit the data: those of
-        one vertex set where X has one, antisymmetric ones where no labels contradict them, "two_step" where the graph
-        is complete and the loss is that of ridge regression.
+        one vertex set where X has one, antisymmetric ones (without intercept) where no labels contradict them,
+        "two_step" where the graph is complete and the loss is that of ridge regression.
     settings : sequence of str
         What is new in the test edges: "both", "start", "end", "neither".
     alphas : sequence of float
@@ -146,55 +150,78 @@ def compare_kernels(
     """
     import pandas as pd
 
+    model, labels = _checked(estimator, X, y, settings)
+    check_alphas(alphas)
+    chosen = _fitting(model, X, labels) if kernels is None else _named(kernels)
+    models = {name: _with_kernel(model, kernel, X) for name, kernel in chosen.items()}
+    scoring = settle_scoring(scoring, [model], labels, 1)
+    seed = random_state if isinstance(random_state, Integral) else check_random_state(random_state).randint(2**31 - 1)
+    divisions = {new: _division(new, n_folds, n_repeats, labels, int(seed)) for new in settings}
+    for outer, _ in divisions.values():  # what cannot be divided is refused before anything is fitted
+        outer.folds(X, labels)
+    tasks = [
+        (new, name)
+        for new in settings
+        for name in models
+        if not (kernels is None and name == "two_step" and new == "neither")  # where no part of the graph is complete
+    ]
+    progress, rows = Progress("compare_kernels", len(tasks), verbose), []
+    for new, name in tasks:
+        begin, (outer, inner) = time.perf_counter(), divisions[new]
+        limits: dict[str, Any] = {"outer": outer, "inner": inner, "scoring": scoring, "n_jobs": n_jobs}
+        try:
+            with told_to(lambda *_: None):  # the kernels are counted here
+                scores = nested_score(models[name], X, labels, {"alpha": list(alphas)}, **limits).chosen
+        except (ValueError, MemoryError) as error:
+            warn(f"{name} failed with {new} new: {error}", UserWarning)
+            scores = [{"fold": "all", "score": np.nan}]
+        each = (time.perf_counter() - begin) / len(scores)
+        shown = [{key: fold.get(key) for key in ("fold", "score", "alpha", "iteration")} for fold in scores]
+        rows += [{"setting": new, "kernel": name, **fold, "seconds": each} for fold in shown]
+        progress.step(f"{name}, {new} new: {np.mean([fold['score'] for fold in scores]):.3f}")
+    return KernelComparison(pd.DataFrame(rows), scoring)
+
+
+def _checked(estimator: Any, X: Any, y: Any, settings: Any) -> tuple[KronEstimator, Array]:
+    """Return the estimator and the labels, or say what is wrong with an argument."""
     if not isinstance(X, Edges):
         raise TypeError(f"X is of type {type(X).__name__}, but it must be Edges")
     model = KronRidge(Gaussian(), Gaussian()) if estimator is None else estimator
     if not isinstance(model, KronEstimator):
         raise TypeError(f"estimator is of type {type(model).__name__}, but it must be one of vectrick's")
+    check_parameters(clone(model).set_params(pairwise="kronecker"), None)
+    labels = np.asarray(y)
+    if labels.shape != (len(X),):
+        raise ValueError(f"y has shape {labels.shape}, but X has {len(X)} edges")
+    if isinstance(settings, str) or not len(settings):
+        raise ValueError(f"settings is {settings!r}, but it must be a list of some of {', '.join(map(repr, NEW))}")
     for name in settings:
         if name not in NEW:
             raise ValueError(f"settings has {name!r}, but it must be some of {', '.join(map(repr, NEW))}")
-    labels = np.asarray(y)
-    chosen = _fitting(model, X, labels) if kernels is None else _named(kernels)
-    for kernel in chosen.values():  # what cannot be meant is refused before anything is fitted
-        check_recipe(read_recipe(clone(model).set_params(pairwise=kernel)), X, model)
-    two_classes = len(np.unique(labels)) == 2
-    progress = Progress("compare_kernels", len(settings) * len(chosen), verbose)
-    rows, found = [], scoring
-    for new in settings:
-        division = {"new": new, "stratify": two_classes, "random_state": random_state}
-        parts = 1 if new == "neither" else None  # as many folds as for one new vertex
-        outer, inner = VertexKFold(n_folds, parts, n_repeats=n_repeats, **division), VertexKFold(2, parts, **division)
-        for name, kernel in chosen.items():
-            begin = time.perf_counter()
-            one = clone(model).set_params(pairwise=kernel)
-            try:
-                with told_to(lambda *_: None):  # the kernels are counted here
-                    score = nested_score(
-                        one,
-                        X,
-                        labels,
-                        {"alpha": list(alphas)},
-                        outer=outer,
-                        inner=inner,
-                        scoring=scoring,
-                        n_jobs=n_jobs,
-                    )
-                scores, found = score.chosen, score.scoring
-            except (ValueError, MemoryError) as error:
-                warn(f"{name} failed with {new} new: {error}", UserWarning)
-                scores = [{"fold": "all", "score": np.nan}]
-            each = (time.perf_counter() - begin) / len(scores)
-            kept = ("fold", "score", "alpha", "iteration")
-            rows += [
-                {"setting": new, "kernel": name, **{k: fold.get(k) for k in kept}, "seconds": each} for fold in scores
-            ]
-            progress.step(f"{name}, {new} new: {np.mean([fold['score'] for fold in scores]):.3f}")
-    return KernelComparison(pd.DataFrame(rows), found)
+    return model, labels
+
+
+def _division(new: str, n_folds: int, n_repeats: int, y: Array, seed: int) -> tuple[VertexKFold, VertexKFold]:
+    """Return the outer and the inner folds of a setting."""
+    parts = 1 if new == "neither" else None  # as many folds as for one new vertex
+    same: dict[str, Any] = {"new": new, "stratify": len(np.unique(y)) == 2, "random_state": seed}
+    return VertexKFold(n_folds, parts, n_repeats=n_repeats, **same), VertexKFold(2, parts, **same)
+
+
+def _with_kernel(model: KronEstimator, kernel: Any, X: Edges) -> KronEstimator:
+    """Return the estimator with a pairwise kernel, without intercept where that cannot have one."""
+    one: KronEstimator = clone(model).set_params(pairwise=kernel)
+    recipe = read_recipe(one)
+    if recipe.symmetry < 0 or recipe.two_step is not None:
+        one.set_params(fit_intercept=False)
+    check_recipe(recipe, X, one)
+    return one
 
 
 def _named(kernels: Any) -> dict[str, Any]:
     """Return pairwise kernels with names."""
+    if isinstance(kernels, str):
+        raise ValueError(f"kernels is {kernels!r}, but it must be a list of pairwise kernels, or a dict")
     if isinstance(kernels, Mapping):
         found = dict(kernels)
     else:
@@ -210,20 +237,19 @@ def _named(kernels: Any) -> dict[str, Any]:
 def _fitting(model: KronEstimator, X: Edges, y: Array) -> dict[str, Any]:
     """Return the names of all pairwise kernels that fit the data and the estimator."""
     found = {}
+    vertex_kernels = [as_kernel(kernel, "start_kernel") for kernel in (model.start_kernel, model.end_kernel)
+                      if not isinstance(kernel, list | tuple)]  # fmt: skip
     for name in PAIRWISE:
-        one = clone(model).set_params(pairwise=name)
+        if name == "two_step" and not (isinstance(model, KronRidge) and Graph.of(X).is_complete):
+            continue
+        if name == "gaussian" and all(isinstance(kernel, Gaussian) for kernel in vertex_kernels):
+            continue  # which is the Kronecker product of these
         try:
-            recipe = read_recipe(one)
-            check_recipe(recipe, X, one)
+            recipe = read_recipe(_with_kernel(model, name, X))
             if recipe.symmetry < 0:
                 values = np.unique(y)
-                check_signs(X, np.where(y == values[-1], 1.0, -1.0) if len(values) == 2 else y)
+                check_signs(recipe, X, np.where(y == values[-1], 1.0, -1.0) if len(values) == 2 else y)
         except ValueError:
             continue
-        complete = isinstance(model, KronRidge) and not model.fit_intercept and Graph.of(X).is_complete
-        if name == "two_step" and not complete:
-            continue
-        if name == "gaussian" and all(isinstance(k, Gaussian) for k in (model.start_kernel, model.end_kernel)):
-            continue  # which is the Kronecker product of these
         found[name] = name
     return found

@@ -24,6 +24,11 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.start)
 
+    def unordered(self) -> Array:
+        """Return a number for each edge that it shares with its reverse and its repetitions; for one vertex set."""
+        low, high = np.minimum(self.start, self.end).astype(np.int64), np.maximum(self.start, self.end)
+        return np.asarray(np.unique(low * self.n_start + high, return_inverse=True)[1])
+
     @classmethod
     def of(cls, X: Any, groups: Any = None, one_set: bool | None = None) -> "Pairs":
         """Return the vertices of edges: of ``groups``, an n × 2 array of vertices, or else of X.

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from vectrick._arrays import to_host
 from vectrick.estimators import KronRidge
 from vectrick.estimators.inputs import on_host
+from vectrick.estimators.recipe import read_recipe
 from vectrick.solvers.leave_out import LEAVE, leave_out
 
 Array = NDArray[Any]
@@ -55,7 +56,7 @@ def leave_out_predictions(estimator: KronRidge, X: Any, y: Any, leave: str = "bo
     ridge = KronRidge(**estimator.get_params(deep=False))
     ridge.set_params(early_stopping=False, backend="cpu", device=None, precision="full")  # eigenvectors, on the host
     training = ridge._load(on_host(X), to_host(y), None, None)
-    if training.kernel is not None or estimator.pairwise not in ("kronecker", "gaussian"):
+    if training.kernel is not None or read_recipe(estimator).two_step is not None:
         raise ValueError(
             f"pairwise is {estimator.pairwise!r}, but the closed form is for one Kronecker product, 'kronecker'; use "
             "cross_val_predict with vt.VertexKFold(...)"

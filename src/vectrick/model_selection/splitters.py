@@ -41,7 +41,8 @@ class VertexKFold(BaseCrossValidator):
       training vertices.
 
     Where both ends come from one vertex set, a vertex is new on both sides at once: there are ``n_start`` parts and
-    folds; "both" tests the edges within a part, "start" and "end" those from or to it. ("neither" is as above.)
+    folds; "both" tests the edges within a part, "start" and "end" those from or to it. With "neither", an edge and its
+    reverse are in the same part.
 
     Parameters
     ----------
@@ -164,7 +165,11 @@ class VertexKFold(BaseCrossValidator):
         n_end = self.n_start if self.n_end is None else self.n_end
         if self.new == "neither":
             n_parts = self.n_start * n_end
-            part = divide_edges(len(pairs), even_sizes(len(pairs), n_parts), rng, positive)
+            place = pairs.unordered() if pairs.one_set else np.arange(len(pairs))  # where (j, i) may be (i, j)
+            if positive is not None:
+                positive = np.bincount(place, positive) > 0
+            n_pairs = int(place.max(initial=-1)) + 1
+            part = divide_edges(n_pairs, even_sizes(n_pairs, n_parts), rng, positive)[place]
             masks = [(f"fold {i}{where}", part != i, part == i) for i in range(n_parts)]
         elif pairs.one_set:
             vertices = np.concatenate([pairs.start, pairs.end])

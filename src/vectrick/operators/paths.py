@@ -43,7 +43,7 @@ from vectrick.operators.steps import (
 _SORTING, _SORTING_ON_GPU = 1e-7, 1e-10  # seconds for an edge, measured on 40 000 and 250 000; on 10 million
 
 FAMILIES = ("sparse", "sparse-dense", "dense-sparse", "dense", "vec", "matched")
-PATHS = (*FAMILIES, "thin", *(f"thin-{family}" for family in FAMILIES))
+PATHS = (*FAMILIES, "thin", *(f"thin-{family}" for family in FAMILIES if family != "matched"))
 
 
 @dataclass(frozen=True)

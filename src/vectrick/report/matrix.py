@@ -7,6 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import leaves_list, linkage
 
+from vectrick.data import Edges
+from vectrick.estimators.recipe import read_recipe
+
 Array = NDArray[Any]
 
 _CELLS = 250_000  # of a heat map
@@ -60,10 +63,14 @@ def _order(scores: Array) -> Array:
 def best_new(model: Any, X: Any, count: int) -> tuple[Array, Array, Array]:
     """Return the start vertices, end vertices and scores of the pairs with the largest scores that are no edges of X.
 
-    Of one vertex set, a vertex is not paired with itself. Where there are too many pairs to look through, only the
+    Of one vertex set, a vertex is not paired with itself; where edges have no direction or two opposite ones, there is
+    one of each pair only, and the reverse of an edge is none. Where there are too many pairs to look through, only the
     vertices with most edges are.
     """
     tables = X.start_table, X.end_table
+    symmetry = read_recipe(model).symmetry
+    if symmetry:
+        X = Edges._of(np.concatenate([X.start, X.end]), np.concatenate([X.end, X.start]), *tables)
     n_start = min(len(tables[0]), max(1, _PAIRS // max(1, len(tables[1]))))
     taken = np.sort(np.argsort(-np.bincount(X.start, minlength=len(tables[0])), kind="stable")[:n_start])
     place = np.full(len(tables[0]), -1)
@@ -78,7 +85,10 @@ def best_new(model: Any, X: Any, count: int) -> tuple[Array, Array, Array]:
         inside = (end[part] >= cols.start) & (end[part] < cols.stop)
         block[start[part][inside] - rows.start, end[part][inside] - cols.start] = -np.inf
         if X.is_one_set:
-            block[taken[rows][:, None] == np.arange(cols.start, cols.stop)] = -np.inf
+            vertices = taken[rows][:, None]
+            others = np.arange(cols.start, cols.stop)
+            twice = (vertices > others) & np.isin(others, taken) if symmetry > 0 else False
+            block[(vertices == others) | twice] = -np.inf
         flat = block.ravel()
         top = np.argpartition(flat, -count)[-count:] if len(flat) > count else np.arange(len(flat))
         i, j = np.divmod(top, block.shape[1])
