@@ -331,8 +331,8 @@ def test_matches_have_no_intercept(tmp_path):
         vectrick("fit", ".", "--pairwise", text, "--start-kernel", "linear", "-o", "m.vt", "--report", "m.html", "-f",
                  cwd=tmp_path)  # fmt: skip
         assert text.partition("=")[0] in as_json("info", "m.vt", cwd=tmp_path)["pairwise"]
-    told = as_json("tune", ".", "--pairwise", "ranking,gaussian", "--kernel", "linear", "--alphas", "0.1", "--folds", "2",
-                   cwd=tmp_path)  # fmt: skip
+    kernels = "--pairwise", "ranking,gaussian", "--kernel", "linear"
+    told = as_json("tune", ".", *kernels, "--alphas", "0.1", "--folds", "2", cwd=tmp_path)
     assert told["choices"][0]["pairwise"] == "ranking"
 
 
