@@ -11,8 +11,8 @@ from vectrick.operators import Term
 class Gaussian(PairwiseKernel):
     """``exp(-γ ‖d - d'‖²) exp(-γ ‖t - t'‖²)``: the Gaussian kernel of the features of both ends.
 
-    With a number for gamma it is that of both side by side, as for LIBSVM; a word is settled for each end. The vertex kernels are left at "linear", whose features it takes; Gaussians with a gamma of their own stay as they
-    are.
+    With a number for gamma it is that of both side by side, as for LIBSVM; a word is settled for each end. The vertex
+    kernels are left at "linear", whose features it takes; Gaussians with a gamma of their own stay as they are.
 
     Parameters
     ----------
