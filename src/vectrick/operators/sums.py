@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from vectrick._arrays import copy_of, empty, like
+from vectrick._devices import as_device
 from vectrick.backends.threads import count_threads
 from vectrick.operators.base import Operator, as_mask
 from vectrick.operators.factors import as_factor, dtype_of, in_dtype, on_device, transpose
@@ -43,8 +44,8 @@ def kron_sum(
         The two indices of each row and each column; one object for both means one graph.
     n_threads, max_memory, once
         As for `kron`.
-    device : device of torch, optional
-        Where to compute; the factors are moved there.
+    device : str or device of torch, optional
+        With torch, where to compute; the factors are moved there.
 
     Examples
     --------
@@ -55,6 +56,7 @@ def kron_sum(
     >>> vt.kron_sum(symmetric, edges, edges) @ np.array([1.0, 0.0])
     array([7., 7.])
     """
+    device = None if device is None else as_device(device)
     options = Options(n_threads, max_memory, once, device)
     count_threads(n_threads)
     checked = _checked(terms, device)
