@@ -81,10 +81,10 @@ def interactions() -> dict[str, float]:
 def scores() -> dict[str, Any]:
     """Score the best kernel on Ki with both vertices new, and learned weights on GDSC, with the code of experiments."""
     experiment, found = pairwise.EXPERIMENT, {}
-    for kernel in ("kronecker", "poly2d"):
+    for kernel in ("kronecker", pairwise.MIXED):
         task = {"data": "Ki", "kernel": kernel, "setting": "both", "seed": 0, "quick": False}
         found[f"Ki, {kernel}"] = float(np.mean([row["score"] for row in experiment.run(task)]))
-    names = [*pairwise.single_kernels(np.eye(3)), "alignment", "validation"]
+    names = [*pairwise.single_kernels(np.eye(3)), "alignment"]
     for seed in range(pairwise.SEEDS):
         for name in names:
             task = {"data": "GDSC", "kernel": f"weights: {name}", "setting": "both", "seed": seed, "quick": False}
@@ -108,16 +108,18 @@ def table(results: dict[str, Any]) -> str:
     rows.append(["the same, largest difference of predictions", "1e-6", f"{found['largest difference']:.1e}", ""])
     if "scores" in results:
         scored = results["scores"]
-        best = max((value, name) for name, value in scored.items() if name.startswith("Ki"))
-        rows.append(["Ki, both new, best kernel", "AUC ≥ 0.80", f"{best[0]:.3f}", best[1].removeprefix("Ki, ")])
+        auc, kernel = max((value, name) for name, value in scored.items() if name.startswith("Ki"))
+        rows.append(["Ki, both new, best kernel", "AUC ≥ 0.80", f"{auc:.3f}", kernel.removeprefix("Ki, ")])
+        names = sorted({name.partition(", ")[2] for name in scored if name.startswith("GDSC")} - {"alignment"})
+        of = {
+            name: [scored[f"GDSC {seed}, {name}"] for seed in range(pairwise.SEEDS)] for name in (*names, "alignment")
+        }
+        best = max(names, key=lambda name: np.mean(of[name]))
         for seed in range(pairwise.SEEDS):
-            of_seed = {name: value for name, value in scored.items() if name.startswith(f"GDSC {seed}")}
-            some = {name.partition(", ")[2]: value for name, value in of_seed.items()}
-            learned = {name: some.pop(name) for name in ("alignment", "validation")}
-            single = max((value, name) for name, value in some.items())
-            values = " and ".join(f"{value:.4f}" for value in learned.values())
-            goal = f"≥ {single[0]:.4f} ({single[1]})"
-            rows.append([f"gdsc, seed {seed}: learned weights, R²", goal, values, " and ".join(learned)])
+            goal = f"≥ {of[best][seed]:.4f} ({best})"
+            rows.append([f"gdsc, seed {seed}: aligned weights, R²", goal, f"{of['alignment'][seed]:.4f}", ""])
+        goal = f"≥ {np.mean(of[best]):.4f} ({best})"
+        rows.append(["gdsc, mean over seeds", goal, f"{np.mean(of['alignment']):.4f}", ""])
     return format_table(["what", "goal", "measured", ""], rows)
 
 
