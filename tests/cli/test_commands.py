@@ -299,6 +299,10 @@ def test_from_interactions_to_a_validated_symmetric_model(tmp_path):
     known = set(edges[edges["start"] == "P000"]["end"]) | set(edges[edges["end"] == "P000"]["start"])
     assert partners
     assert not partners & (known | {"P000"})  # neither direction of an edge is new
+    pd.DataFrame({"id": ["N1", "N2"], "f": [0.1, 0.2], "g": [1.0, -1.0]}).to_csv(tmp_path / "new.csv", index=False)
+    pd.DataFrame({"start": ["N1", "P001"], "end": ["N2", "N1"]}).to_csv(tmp_path / "pairs.csv", index=False)
+    vectrick("predict", "m.vt", "pairs.csv", "--start-features", "new.csv", "-o", "new_scores.csv", cwd=tmp_path)
+    assert len(pd.read_csv(tmp_path / "new_scores.csv")) == 2  # one table of new vertices serves both ends
 
 
 def test_pairwise_kernels_of_the_command_line(place):
@@ -345,6 +349,12 @@ def test_evaluate_compares_kernels(place):
     assert set(rows) == {"kronecker", "linear", "poly2d", "cartesian"}
     assert rows["kronecker"]["mean"] > 0.7
     assert (place / "kernels.png").stat().st_size > 5000
+    assert "symmetric" in told["left_out"]
+    told = as_json("evaluate", "data", "--compare-kernels", "--pairwise", "linear,poly2d", "--folds", "2", "--settings",
+                   "start", cwd=place)  # fmt: skip
+    assert {one["method"] for one in told["evaluation"]} == {"linear", "poly2d"}
+    done = vectrick("evaluate", "data", "--compare-kernels", "--report", "k.html", cwd=place, code=2)
+    assert "use --figure" in done.stderr
     done = vectrick("evaluate", "data", "--figure", "more.png", cwd=place, code=2)
     assert "--compare-kernels" in done.stderr
     done = vectrick("evaluate", "data", "--compare-kernels", "--figure", "kernels.jpg", cwd=place, code=2)

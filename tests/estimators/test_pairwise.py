@@ -342,6 +342,7 @@ def test_antisymmetric_models_refuse_what_contradicts_them():
     with pytest.raises(ValueError, match=message):
         vt.KronSVM(pairwise="ranking").fit(both, [1, 1, -1])
     vt.KronSVM(pairwise="ranking").fit(both, [1, -1, -1])
+    vt.KronRidge(pairwise="ranking").fit(both, [3.0, -2.0, -1.0])  # by another margin
     vt.KronRanker(pairwise="antisymmetric").fit(both, [1.0, 1.0, 2.0])  # of which only the order means something
     vt.KronRidge(pairwise="antisymmetric").fit(both, [1.0, 1.0, 2.0], [1.0, 0.0, 1.0])  # no weight is no edge
     vt.KronRidge(pairwise="antisymmetric").fit(loop, [1.0, 2.0, 3.0], [1.0, 0.0, 0.0])
@@ -382,8 +383,8 @@ def test_matches_between_players():
         ({"pairwise": ["linear", "nothing"]}, r"pairwise\[1\] is 'nothing'"),
         ({"pairwise": []}, "pairwise is an empty list"),
         ({"pairwise": [("linear", 1.0), "kronecker"]}, "either each of its kernels has a weight, or none"),
-        ({"pairwise": [("linear", -1.0)]}, r"the weights in pairwise\[0\] is -1"),
-        ({"pairwise": [("linear", 0.0), ("kronecker", 0.0)]}, "the weights in pairwise are all zero"),
+        ({"pairwise": [("linear", -1.0)]}, r"pairwise weights\[0\] is -1"),
+        ({"pairwise": [("linear", 0.0), ("kronecker", 0.0)]}, "pairwise weights are all zero"),
         ({"pairwise": [("linear", 1.0, 2.0)]}, r"pairwise\[0\] is .* but it must be a kernel and its weight"),
         ({"kernel_weights": [1.0, 2.0]}, r"kernel_weights has shape \(2,\), but there are 1 kernels"),
         ({"kernel_weights": [-1.0]}, r"kernel_weights\[0\] is -1"),

@@ -100,6 +100,24 @@ def test_kernels_with_signs_have_no_intercept():
     assert found.frame["kernel"].iloc[0] == "ranking"
 
 
+def test_it_says_what_it_left_out(checker):
+    X, y = checker
+    found = vt.compare_kernels(X, y, settings=["neither"], alphas=[1.0], n_folds=2, n_jobs=1)
+    assert "needs one vertex set" in found.left_out["symmetric"]
+    assert found.left_out["gaussian"] == "it is the Kronecker product of the Gaussian vertex kernels"
+    assert not set(found.left_out) & set(found.table().index)
+
+
+def test_one_vertex_set_has_one_kernel_in_all_comparisons():
+    rng = np.random.default_rng(0)
+    X = vt.Edges(*edges_of_one_set(rng, 20, 200, loops=False), rng.standard_normal((20, 2)))
+    y = rng.standard_normal(len(X))
+    more = {"kernels": ["kronecker"], "settings": ["both"], "n_folds": 2, "n_jobs": 1}
+    g = vt.Gaussian(0.3)
+    one, two = (vt.compare_kernels(X, y, model, **more) for model in (vt.KronRidge(g), vt.KronRidge(g, g)))
+    assert one.table().equals(two.table())
+
+
 def test_without_a_seed_all_kernels_have_the_same_folds(checker):
     X, y = checker
     kernels = {"one": "linear", "the same": "linear"}
@@ -124,7 +142,7 @@ def test_the_plot_shows_every_kernel(checker, tmp_path):
     )  # fmt: skip
     figure = found.plot(tmp_path / "kernels.png")
     assert (tmp_path / "kernels.png").stat().st_size > 5000
-    assert {text.get_text() for text in figure.legends[0].get_texts()} == {"plain", "mixed"}
+    assert {text.get_text() for text in figure.legends[0].get_texts()} == {"plain", "mixed", "chance"}
 
 
 def test_bad_input_is_refused(checker):

@@ -177,6 +177,10 @@ def test_wrong_terms_are_refused():
         vt.kron_sum([vt.Term(1.0, K, 1j * K)], edges, edges)
     with pytest.raises(IndexError, match=r"rows\[1\]\[1\] is 3"):
         vt.kron_sum([vt.Term(1.0, K, K)], ([0, 1], [1, 3]), edges)
+    with pytest.raises(TypeError, match=r"terms\[0\] is of type tuple, but it must be a vt.Term"):
+        vt.kron_sum([(1.0, K, K)], edges, edges)
+    with pytest.raises(ValueError, match=r"terms\[0\].rows is \(1, 2\)"):
+        vt.kron_sum([vt.Term(1.0, K, K, rows=(1, 2))], edges, edges)
     with pytest.raises(TypeError, match="must be pairs of index vectors"):
         vt.kron_sum([vt.Term(1.0, K, K)], slice(None), edges)
 

@@ -1,5 +1,6 @@
 """``vectrick evaluate``: how good a model is in the four settings of pairwise learning, beside baselines."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,6 +9,7 @@ import typer
 from vectrick.cli.baselines import HELP, QUICK, named_baselines, some_of
 from vectrick.cli.command import command_line
 from vectrick.cli.fit import NEW
+from vectrick.cli.info import dataset_warnings
 from vectrick.cli.options import DataOptions, ModelOptions
 from vectrick.cli.output import Output
 
@@ -28,8 +30,8 @@ def run(
         bool,
         typer.Option(
             "--compare-kernels",
-            help="Compare all pairwise kernels that fit the data, each with alpha chosen "
-            "inside the folds, in place of baselines.",
+            help="Compare all pairwise kernels that fit the data, or those of --pairwise, "
+            "each with alpha chosen inside the folds, in place of baselines.",
         ),
     ] = False,
     figure: Annotated[
@@ -44,6 +46,8 @@ def run(
     edge has, "start" and "end" those with one such vertex, "neither" new edges between known vertices. Early stopping
     holds out vertices of the training folds.
     """
+    if compare_kernels and report is not None:
+        raise ValueError("--report is about one model, but --compare-kernels has many; use --figure")
     if report is not None:
         from vectrick.report import check_report
 
@@ -54,10 +58,13 @@ def run(
     others = named_baselines(baselines)
     dataset = data.read()
     out.note(f"{dataset.X}, read in {out.seconds:.1f} s")
-    estimator = model.estimator(dataset)
+    for warning in dataset_warnings(dataset, model.standardize):
+        out.warn(warning)
+    some = model.pairwise_names() if compare_kernels and model.pairwise != "kronecker" else None
+    estimator = (replace(model, pairwise="kronecker") if compare_kernels else model).estimator(dataset)
     division = folds, repeats, model.seed
     if compare_kernels:
-        rows = cross_validate_kernels(out, estimator, dataset, asked, division, figure)
+        rows = cross_validate_kernels(out, estimator, dataset, asked, division, some, figure)
     else:
         rows = cross_validate(out, estimator, dataset, asked, others, division)
     show_evaluation(out, rows)
@@ -90,17 +97,24 @@ def cross_validate(
 
 
 def cross_validate_kernels(
-    out: Output, estimator: Any, data: Any, settings: list[str], division: Any, figure: Path | None
+    out: Output, estimator: Any, data: Any, settings: list[str], division: Any, kernels: Any, figure: Path | None
 ) -> Any:
-    """Return a pandas frame with a row for each setting, pairwise kernel and fold; draw it if so asked."""
+    """Return a pandas frame with a row for each setting, pairwise kernel and fold; draw it if so asked.
+
+    The kernels are those that are named, or None for all that fit.
+    """
     import vectrick as vt
 
     folds, repeats, seed = division
     plain = estimator.set_params(early_stopping=False)  # the iteration is chosen inside the folds
     with out.library_progress("pairwise kernels"):
         found = vt.compare_kernels(
-            data.X, data.y, plain, settings=settings, n_folds=folds, n_repeats=repeats, random_state=seed
-        )
+            data.X, data.y, plain, kernels=kernels, settings=settings, n_folds=folds, n_repeats=repeats,
+            random_state=seed,
+        )  # fmt: skip
+    for name, why in found.left_out.items():
+        out.note(f"{name} was left out: {why}")
+    out.result["left_out"] = found.left_out
     if figure is not None:
         found.plot(figure)
         out.wrote("figure", figure)

@@ -106,6 +106,11 @@ def dataset_warnings(data: Any, standardized: bool = False) -> list[str]:
     if len(same):
         other = int((y[order[same]] != y[order[same + 1]]).sum())
         found.append(f"{len(same)} edges repeat another one, {other} of them with another label")
+    if X.is_one_set:
+        reverse = X.end.astype(np.int64) * len(X.end_table) + X.start
+        both = np.isin(reverse, key) & (X.start != X.end)
+        if both.any():
+            found.append(f"{int(both.sum())} edges are there in both directions; see --pairwise for what that means")
     tables = [("start", X.start_table)] if X.is_one_set else [("start", X.start_table), ("end", X.end_table)]
     for side, table in tables:
         copies = _copies(table)

@@ -123,10 +123,10 @@ class VertexOptions(ColumnOptions):
         """Return the tables of both sides; ``only_new`` leaves out those known to the model where there is a file."""
         from vectrick.cli.vertices import vertex_table
 
-        return (
-            vertex_table(model, "start", self.start_features, (self.start_id_column, self.start_column), only_new),
-            vertex_table(model, "end", self.end_features, (self.end_id_column, self.end_column), only_new),
-        )
+        start = vertex_table(model, "start", self.start_features, (self.start_id_column, self.start_column), only_new)
+        if model.start_table_ is model.end_table_ and self.end_features is None:
+            return start, start  # one table serves both ends
+        return start, vertex_table(model, "end", self.end_features, (self.end_id_column, self.end_column), only_new)
 
 
 @dataclass(frozen=True)
@@ -138,29 +138,39 @@ class KernelOptions:
         _model("--start-kernel", help=f"The kernel of start vertices: {_KERNELS}; sums and products. On a kernel "
                "matrix, 'precomputed' takes it as it is, and others take its rows as features."),
     ] = DEFAULT_KERNEL  # fmt: skip
-    end_kernel: Annotated[str, _model("--end-kernel", help="The kernel of end vertices.")] = DEFAULT_KERNEL
+    end_kernel: Annotated[
+        str, _model("--end-kernel", help="The kernel of end vertices; of one vertex set by default that of the start.")
+    ] = DEFAULT_KERNEL
     standardize: Annotated[
         bool, _model("--standardize", help="Scale features to unit variance over the training vertices.")
     ] = False
     pairwise: Annotated[
         str,
-        _model("--pairwise", help="The kernel of edges: kronecker, linear, poly2d, cartesian, gaussian; for one vertex "
-               "set symmetric, antisymmetric, mlpk, ranking. Several with commas are added up, as they are or with "
-               "weights: 'kronecker=0.7,linear=0.3'."),
+        _model("--pairwise", help="The kernel of edges: kronecker, linear, poly2d, cartesian, gaussian, two_step "
+               "(ridge, complete graphs); for one vertex set symmetric, antisymmetric, mlpk, ranking. Several with "
+               "commas are added up, as they are or with weights: 'kronecker=0.7,linear=0.3'."),
     ] = "kronecker"  # fmt: skip
 
     def kernels(self, data: "Dataset") -> tuple[Any, Any]:
-        """Return the kernels of both sides; a kernel of one vertex set has that of the start for both."""
+        """Return the kernels of both sides; one vertex set has that of the start for both, unless another is given."""
         from vectrick.kernels.pairwise import PAIRWISE
 
-        names = [word.partition("=")[0].strip() for word in self.pairwise.split(",")]
-        one_set = any(name in PAIRWISE and PAIRWISE[name].one_set for name in names)
+        names = self.pairwise_names()
         texts = {"start": self.start_kernel, "end": self.end_kernel}
-        if one_set and self.end_kernel == DEFAULT_KERNEL:
+        if data.X.is_one_set and self.end_kernel == DEFAULT_KERNEL:
             texts["end"] = self.start_kernel
+        if any(name in PAIRWISE and PAIRWISE[name].one_set for name in names) and not data.X.is_one_set:
+            raise ValueError(
+                f"--pairwise is {self.pairwise!r}, which needs one vertex set for both ends, but there are two tables "
+                "of vertices; leave out --end-features or --end-matrix, and the folder's end table"
+            )
         if names == ["gaussian"]:  # which makes its own of the features
             texts = {side: "linear" if text == DEFAULT_KERNEL else text for side, text in texts.items()}
         return self.kernel("start", texts["start"], data), self.kernel("end", texts["end"], data)
+
+    def pairwise_names(self) -> list[str]:
+        """Return the names of the pairwise kernels."""
+        return [word.partition("=")[0].strip() for word in self.pairwise.split(",")]
 
     def settled_pairwise(self) -> Any:
         """Return the pairwise kernels as an estimator takes them."""
@@ -272,8 +282,7 @@ class ModelOptions(KernelOptions):
                 "dtype", "backend", "device", "precision")  # fmt: skip
         given = {name: getattr(self, name) for name in same}
         pairwise = self.settled_pairwise()
-        names = [word.partition("=")[0].strip() for word in self.pairwise.split(",")]
-        signed = all(PAIRWISE[name].symmetry < 0 for name in names)  # for which there is no intercept
+        signed = all(PAIRWISE[name].symmetry < 0 for name in self.pairwise_names())  # for which there is no intercept
         constant = loss is Loss.ridge and not data.is_binary and not signed
         given |= {
             "pairwise": pairwise, "fit_intercept": constant if self.intercept is None else self.intercept,

@@ -123,7 +123,7 @@ def check_recipe(recipe: Recipe, edges: Edges, estimator: Any) -> None:
 
 
 def check_signs(recipe: Recipe, edges: Edges, labels: Any, weight: Any = None) -> None:
-    """Refuse edges that contradict an antisymmetric kernel: loops, and labels that are not opposite to their reverse.
+    """Refuse edges that contradict an antisymmetric kernel: loops, and labels with the sign of their reverse.
 
     Edges without weight do not count. ``labels`` are None where their signs mean nothing.
     """
@@ -141,7 +141,7 @@ def check_signs(recipe: Recipe, edges: Edges, labels: Any, weight: Any = None) -
 
 
 def _check_reverse(edges: Edges, labels: Array, counts: Array) -> None:
-    """Refuse labels of which those of an edge and of its reverse are not opposite, on average over repeated edges."""
+    """Refuse labels of which those of an edge and of its reverse have the same sign, on average over repeated edges."""
     start, end, y = (np.asarray(to_host(x))[counts] for x in (edges.start, edges.end, labels))
     size = len(edges.start_table)
     low, high = np.minimum(start, end).astype(np.int64), np.maximum(start, end)
@@ -151,13 +151,14 @@ def _check_reverse(edges: Edges, labels: Array, counts: Array) -> None:
     sums = [np.bincount(place[part], y[part], len(pairs)) for part in (turned, ~turned)]
     both = (times[0] > 0) & (times[1] > 0)
     means = [total[both] / count[both] for total, count in zip(sums, times, strict=True)]
-    wrong = np.flatnonzero(np.abs(means[0] + means[1]) > 1e-6 * np.maximum(np.abs(means[0]), np.abs(means[1])))
+    wrong = np.flatnonzero(means[0] * means[1] > 0)
     if len(wrong):
         i, j = divmod(int(pairs[both][wrong[0]]), size)
         names = edges.start_table.label(i), edges.start_table.label(j)
         raise ValueError(
             f"the edge from {names[0]} to {names[1]} has the label {means[1][wrong[0]]:.6g} and its reverse "
             f"{means[0][wrong[0]]:.6g} ({len(wrong)} edges are like that), but an antisymmetric kernel is for labels "
-            "that change their sign when an edge is turned round; keep one direction of each edge, or use "
-            "pairwise='symmetric' or 'kronecker'"
+            "that change their sign when an edge is turned round. If these are several results of one pair, write "
+            "all of them in one direction, with the sign of the label changed where an edge is turned; labels that do "
+            "not depend on the direction want pairwise='symmetric'"
         )

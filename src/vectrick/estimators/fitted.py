@@ -79,7 +79,8 @@ class FittedModel(NestedParameters):
     def top_k(self, start_features: Any, end_features: Any = None, k: int = 10) -> tuple[Array, Array]:
         """Return the k end vertices with the largest predictions for each start vertex, and the predictions.
 
-        End vertices are given by their positions in ``end_features``. Both arrays have a row for each start vertex, the
+        Without ``end_features`` both ends are the same vertices, for a model of one vertex set. End vertices are given
+        by their positions in ``end_features``. Both arrays have a row for each start vertex, the
         best first; equal predictions are in the order of the end vertices. The whole grid is never held.
         """
         predictor, start, end, given = self._tables(start_features, end_features)

@@ -108,7 +108,7 @@ def _read_pairwise(value: Any) -> tuple[list[PairwiseKernel], Array | None]:
         if len(one) != 2:
             raise ValueError(f"pairwise[{i}] is {one!r}, but it must be a kernel and its weight")
     kinds = [as_pairwise(one[0], f"pairwise[{i}][0]") for i, one in enumerate(value)]
-    return kinds, check_weights([one[1] for one in value], len(kinds), "the weights in pairwise")
+    return kinds, check_weights([one[1] for one in value], len(kinds), "pairwise weights")
 
 
 def _read_kernels(value: Any, argument: str) -> list[Kernel]:
@@ -172,7 +172,10 @@ def check_weights(given: Any, n_wanted: int, name: str) -> Array:
     """Return weights as an array, or say what is wrong: their number, negative ones, or all of them zero."""
     values = list(given) if np.ndim(given) == 1 else given
     if np.ndim(given) != 1 or len(values) != n_wanted:
-        raise ValueError(f"{name} has shape {np.shape(given)}, but there are {n_wanted} kernels, each with a weight")
+        raise ValueError(
+            f"{name} has shape {np.shape(given)}, but there are {n_wanted} kernels: give a list of {n_wanted} weights, "
+            "or with one pairwise kernel a row for each start kernel and a column for each end kernel"
+        )
     for i, value in enumerate(values):
         if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= float(value) < np.inf:
             raise ValueError(f"{name}[{i}] is {value}, but weights must be finite numbers that are not negative")

@@ -97,8 +97,9 @@ class Alignment:
         weight = one.weight * other.weight
         if len(slots) > 2:
             raise ValueError(
-                "kernel_weights are to be learned by alignment, but the traces of these kernels do not factor over the "
-                f"two ends: {'; '.join(self.labels)}; give the weights, or kernels of one kind"
+                f"kernel_weights cannot be learned for these kernels of edges, {'; '.join(self.labels)}: 'mlpk', and "
+                "'symmetric' or 'antisymmetric' beside other kinds, have no inner products without a matrix between "
+                "edges; give the weights"
             )
         if not slots:
             return weight * float(len(self.y)) ** 2

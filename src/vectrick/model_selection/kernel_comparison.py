@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -44,10 +44,13 @@ class KernelComparison:
         that were chosen inside its training edges, and "seconds".
     scoring : str
         What the score is.
+    left_out : dict
+        The kernels that do not fit the data or the estimator, and why.
     """
 
     folds: Any
     scoring: str
+    left_out: dict[str, str] = field(default_factory=dict)
 
     @property
     def frame(self) -> Any:
@@ -112,7 +115,8 @@ def compare_kernels(
     X, y : Edges, array
         Edges and labels.
     estimator : estimator, optional
-        The loss and the vertex kernels; by default `KronRidge` with Gaussian kernels.
+        The loss and the vertex kernels; by default `KronRidge` with Gaussian kernels. Of one vertex set, an end kernel
+        that was left at "linear" is the start kernel.
     kernels : list or dict, optional
         Pairwise kernels as ``pairwise`` takes them, with names in a dict. By default all that fit the data: those of
         one vertex set where X has one, antisymmetric ones (without intercept) where no labels contradict them,
@@ -152,7 +156,7 @@ def compare_kernels(
 
     model, labels = _checked(estimator, X, y, settings)
     check_alphas(alphas)
-    chosen = _fitting(model, X, labels) if kernels is None else _named(kernels)
+    chosen, left_out = _fitting(model, X, labels) if kernels is None else (_named(kernels), {})
     models = {name: _with_kernel(model, kernel, X) for name, kernel in chosen.items()}
     scoring = settle_scoring(scoring, [model], labels, 1)
     seed = random_state if isinstance(random_state, Integral) else check_random_state(random_state).randint(2**31 - 1)
@@ -179,7 +183,7 @@ def compare_kernels(
         shown = [{key: fold.get(key) for key in ("fold", "score", "alpha", "iteration")} for fold in scores]
         rows += [{"setting": new, "kernel": name, **fold, "seconds": each} for fold in shown]
         progress.step(f"{name}, {new} new: {np.mean([fold['score'] for fold in scores]):.3f}")
-    return KernelComparison(pd.DataFrame(rows), scoring)
+    return KernelComparison(pd.DataFrame(rows), scoring, left_out)
 
 
 def _checked(estimator: Any, X: Any, y: Any, settings: Any) -> tuple[KronEstimator, Array]:
@@ -189,6 +193,8 @@ def _checked(estimator: Any, X: Any, y: Any, settings: Any) -> tuple[KronEstimat
     model = KronRidge(Gaussian(), Gaussian()) if estimator is None else estimator
     if not isinstance(model, KronEstimator):
         raise TypeError(f"estimator is of type {type(model).__name__}, but it must be one of vectrick's")
+    if X.is_one_set and isinstance(model.end_kernel, str) and model.end_kernel == "linear":
+        model = clone(model).set_params(end_kernel=clone(model.start_kernel, safe=False))  # all kernels have the same
     check_parameters(clone(model).set_params(pairwise="kronecker"), None)
     labels = np.asarray(y)
     if labels.shape != (len(X),):
@@ -234,22 +240,26 @@ def _named(kernels: Any) -> dict[str, Any]:
     return found
 
 
-def _fitting(model: KronEstimator, X: Edges, y: Array) -> dict[str, Any]:
-    """Return the names of all pairwise kernels that fit the data and the estimator."""
-    found = {}
+def _fitting(model: KronEstimator, X: Edges, y: Array) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the names of all pairwise kernels that fit the data and the estimator, and why others do not."""
+    found: dict[str, Any] = {}
+    left_out: dict[str, str] = {}
     vertex_kernels = [as_kernel(kernel, "start_kernel") for kernel in (model.start_kernel, model.end_kernel)
                       if not isinstance(kernel, list | tuple)]  # fmt: skip
     for name in PAIRWISE:
         if name == "two_step" and not (isinstance(model, KronRidge) and Graph.of(X).is_complete):
+            left_out[name] = "it is for ridge regression on complete graphs"
             continue
         if name == "gaussian" and all(isinstance(kernel, Gaussian) for kernel in vertex_kernels):
-            continue  # which is the Kronecker product of these
+            left_out[name] = "it is the Kronecker product of the Gaussian vertex kernels"
+            continue
         try:
             recipe = read_recipe(_with_kernel(model, name, X))
             if recipe.symmetry < 0:
                 values = np.unique(y)
                 check_signs(recipe, X, np.where(y == values[-1], 1.0, -1.0) if len(values) == 2 else y)
-        except ValueError:
+        except ValueError as error:
+            left_out[name] = str(error)
             continue
         found[name] = name
-    return found
+    return found, left_out

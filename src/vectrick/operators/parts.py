@@ -189,7 +189,7 @@ def _times(factor: Any, sums: Array, n_threads: int) -> Array:
     if not isinstance(factor, np.ndarray):
         return factor @ sums
     out = np.empty(factor.shape[0], sums.dtype)
-    parts = even_parts(len(out), max(1, factor.size >> 18))
+    parts = even_parts(len(out), 2 * max(1, factor.size >> 19))  # even, for equal shares
 
     def task(number: int) -> None:
         part = slice(*parts[number])

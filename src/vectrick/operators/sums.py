@@ -73,6 +73,11 @@ def _checked(terms: Sequence[Term], device: Any) -> list[Term]:
     if not terms:
         raise ValueError("terms is empty, but there must be at least one")
     for number, term in enumerate(terms):
+        if not isinstance(term, Term):
+            raise TypeError(f"terms[{number}] is of type {type(term).__name__}, but it must be a vt.Term")
+        for name, order in (("rows", term.rows), ("cols", term.cols)):
+            if len(order) != 2 or not set(order) <= {0, 1}:
+                raise ValueError(f"terms[{number}].{name} is {order!r}, but it must be two of the indices 0 and 1")
         for name, factor in zip(("first", "second"), term.factors, strict=True):
             if factor is not ONES:
                 as_factor(factor, f"terms[{number}].{name}")

@@ -15,7 +15,7 @@ from vectrick.backends.threads import even_parts, run_tasks
 
 Array = NDArray[Any]
 
-_CHUNK, _MOST = 1 << 15, 8  # edges that are worth a part of their own, and parts, each with sums of its own
+_WORTH, _PARTS = 1 << 15, 8  # edges that are worth several parts, and how many, each with sums of its own
 
 
 @njit(nogil=True, cache=True)
@@ -30,12 +30,16 @@ def _add_back(sums, groups, out, start, stop):  # type: ignore[no-untyped-def]
         out[h] += sums[np.uint32(groups[h])]
 
 
+def _parts(n_edges: int) -> list[tuple[int, int]]:
+    return even_parts(n_edges, _PARTS if n_edges >= _WORTH else 1)
+
+
 def sums_by_group(values: Array, groupings: Sequence[tuple[Array, int]], n_threads: int) -> list[Array]:
     """Return the sums of the values of each group, for each grouping: the group of every value, and their number.
 
     The parts depend on the number of values alone, so that any number of threads gives the same bits.
     """
-    parts = even_parts(len(values), min(_MOST, max(1, len(values) // _CHUNK)))
+    parts = _parts(len(values))
     sums = [np.zeros((max(1, len(parts)), n_groups), values.dtype) for _, n_groups in groupings]
 
     def task(number: int) -> None:
@@ -48,7 +52,7 @@ def sums_by_group(values: Array, groupings: Sequence[tuple[Array, int]], n_threa
 
 def add_by_group(spread: Sequence[tuple[Array, Array]], out: Array, n_threads: int) -> None:
     """Add the value of its group to every element of ``out``, for each pair of values and groups."""
-    parts = even_parts(len(out), max(1, len(out) // _CHUNK))
+    parts = _parts(len(out))
 
     def task(number: int) -> None:
         for values, groups in spread:
