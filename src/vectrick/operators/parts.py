@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.linalg import blas
 
 from vectrick._arrays import arange, cast, empty, group_sums, is_tensor, namespace, numpy_dtype
 from vectrick.backends.rates import known_rates
@@ -17,6 +18,8 @@ from vectrick.operators.plan import Estimate
 from vectrick.operators.terms import ONES, Product, Sums, Weights
 
 Array = Any  # of NumPy or torch
+
+_LOOKED_THROUGH = 4096  # vertices up to which a matrix is looked through for its symmetry
 
 
 @dataclass(frozen=True)
@@ -140,6 +143,13 @@ class SumsPart:
     found: tuple[Sums, ...]
     pairs: tuple[Pair, Pair]
     options: Options
+    by_half: bool  # whether all factors are symmetric, so that half of each will do
+
+    @classmethod
+    def of(cls, found: list[Sums], pairs: tuple[Pair, Pair], options: Options) -> "SumsPart":
+        """Look at the factors; one alone is read as fast by two threads as half of it by one."""
+        factors = [sums.factor for sums in found if sums.factor is not ONES]
+        return cls(tuple(found), pairs, options, len(factors) > 1 and all(map(_is_symmetric, factors)))
 
     def add(self, v: Array, total: Array) -> None:
         """Add the product with a vector: the edges are passed over once to add them up, and once to spread the sums."""
@@ -148,16 +158,30 @@ class SumsPart:
         sizes = {index: sums.factor.shape[1] for sums in matrices for index, _ in sums.cols}
         by_vertex = dict(zip(sizes, _sums(v, [(cols[i], n) for i, n in sizes.items()], n_threads), strict=True))
         at: dict[int, Array] = {}  # the values to spread by each index of the rows
-        for sums in matrices:
-            added = _weighted([(by_vertex[index], weight) for index, weight in sums.cols])
-            with exact_products(None if self.options.fast else self.options.device):
-                values = _times(sums.factor, added, n_threads)
+        added = [_weighted([(by_vertex[index], weight) for index, weight in sums.cols]) for sums in matrices]
+        for sums, values in zip(matrices, self._times_all([sums.factor for sums in matrices], added), strict=True):
             for index, weight in sums.rows:
                 at[index] = weight * values if index not in at else at[index] + weight * values
         _spread([(values, rows[index]) for index, values in at.items()], total, n_threads)
         for sums in self.found:
             if sums.factor is ONES:
                 total += sum(w for _, w in sums.rows) * sum(w for _, w in sums.cols) * v.sum()
+
+    def _times_all(self, factors: list[Any], vectors: list[Array]) -> list[Array]:
+        """Return each factor times its vector."""
+        n_threads = count_threads(self.options.n_threads)
+        if not self.by_half:
+            with exact_products(None if self.options.fast else self.options.device):
+                return [_times(factor, vector, n_threads) for factor, vector in zip(factors, vectors, strict=True)]
+        found: list[Any] = [None] * len(factors)
+
+        def task(number: int) -> None:
+            symv = blas.ssymv if factors[number].dtype == np.float32 else blas.dsymv
+            found[number] = symv(1.0, factors[number].T, vectors[number])
+
+        with single_threaded_blas():
+            run_tasks(task, len(factors), n_threads)
+        return found
 
     def restrict(self, rows: Array | None, cols: Array | None) -> "SumsPart":
         """Return the part of some rows and columns."""
@@ -172,6 +196,13 @@ class SumsPart:
         seconds = 2 * sum(len(pair[0]) for pair in self.pairs) / rates.take + moved / rates.move + 3 * rates.dispatch
         what = ", ".join(describe(factor) for factor in factors) or "a constant"
         return Estimate("group sums", f"{what}: sums by vertex, times the matrix, back to the edges", seconds, 0, ())
+
+
+def _is_symmetric(factor: Any) -> bool:
+    """Whether it is a symmetric matrix in one piece that BLAS may read half of; a large one is not looked through."""
+    if not isinstance(factor, np.ndarray) or factor.shape[0] != factor.shape[1] or len(factor) > _LOOKED_THROUGH:
+        return False
+    return factor.flags.c_contiguous and np.array_equal(factor, factor.T)
 
 
 def _weighted(vectors: Sequence[tuple[Array, float]]) -> Array:

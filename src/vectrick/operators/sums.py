@@ -211,4 +211,4 @@ def _transposed(terms: Sequence[Term]) -> list[Term]:
 def _parts(terms: Sequence[Term], rows: Pair, cols: Pair, options: Options) -> list[Any]:
     products, sums = share(terms)
     made: list[Any] = [ProductPart.of(product, rows, cols, options) for product in products]
-    return [*made, SumsPart(tuple(sums), (rows, cols), options)] if sums else made
+    return [*made, SumsPart.of(sums, (rows, cols), options)] if sums else made

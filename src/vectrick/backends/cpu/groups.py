@@ -30,6 +30,20 @@ def _add_back(sums, groups, out, start, stop):  # type: ignore[no-untyped-def]
         out[h] += sums[np.uint32(groups[h])]
 
 
+@njit(nogil=True, cache=True)
+def _add_up_twice(values, groups, others, sums, other_sums, start, stop):  # type: ignore[no-untyped-def]
+    for h in range(start, stop):
+        x = values[h]
+        sums[np.uint32(groups[h])] += x
+        other_sums[np.uint32(others[h])] += x
+
+
+@njit(nogil=True, cache=True)
+def _add_back_twice(sums, groups, other_sums, others, out, start, stop):  # type: ignore[no-untyped-def]
+    for h in range(start, stop):
+        out[h] += sums[np.uint32(groups[h])] + other_sums[np.uint32(others[h])]
+
+
 def _parts(n_edges: int) -> list[tuple[int, int]]:
     return even_parts(n_edges, _PARTS if n_edges >= _WORTH else 1)
 
@@ -43,8 +57,12 @@ def sums_by_group(values: Array, groupings: Sequence[tuple[Array, int]], n_threa
     sums = [np.zeros((max(1, len(parts)), n_groups), values.dtype) for _, n_groups in groupings]
 
     def task(number: int) -> None:
-        for (groups, _), found in zip(groupings, sums, strict=True):
-            _add_up(values, groups, found[number], *parts[number])
+        if len(groupings) == 2:  # both ends of the edges, in one pass
+            found = sums[0][number], sums[1][number]
+            _add_up_twice(values, groupings[0][0], groupings[1][0], *found, *parts[number])
+            return
+        for (groups, _), each in zip(groupings, sums, strict=True):
+            _add_up(values, groups, each[number], *parts[number])
 
     run_tasks(task, len(parts), n_threads)
     return [found[0] if len(found) == 1 else found.sum(axis=0) for found in sums]
@@ -55,6 +73,9 @@ def add_by_group(spread: Sequence[tuple[Array, Array]], out: Array, n_threads: i
     parts = _parts(len(out))
 
     def task(number: int) -> None:
+        if len(spread) == 2:
+            _add_back_twice(*spread[0], *spread[1], out, *parts[number])
+            return
         for values, groups in spread:
             _add_back(values, groups, out, *parts[number])
 
