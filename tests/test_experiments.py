@@ -18,6 +18,11 @@ QUICK = Scale(quick=True)
 CHEAP = {
     "tables": lambda task: task["data"] in ("GPCR", "Checker"),
     "tuned": lambda task: task["data"] == "GPCR",
+    "pairwise": lambda task: (
+        task["data"] == "GDSC"
+        and task["setting"] == "both"
+        and task["kernel"] in ("linear", "two_step", "weights: linear", "weights: alignment")
+    ),
     "convergence": lambda task: task["data"] in ("GPCR", "Checker"),
     "libsvm_ki": lambda task: task["size"] == 500,
     "vec_trick": lambda task: task["size"] == 500,
@@ -27,7 +32,7 @@ CHEAP = {
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_runs_draws_and_writes(name, tmp_path, monkeypatch):
-    for data in ("gpcr", "ki"):
+    for data in ("gpcr", "ki", "gdsc"):
         folder_of(data)
     experiment = EXPERIMENTS[name]
     tasks = [task for task in experiment.tasks(QUICK) if CHEAP[name](task)]
