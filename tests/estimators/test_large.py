@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
 import vectrick as vt
-from vectrick.estimators import product_predictor
+from vectrick.estimators import predictor, product_predictor
 
 G = vt.Gaussian(gamma=1.0)
 
@@ -51,7 +51,7 @@ def test_grids_in_blocks(form, monkeypatch):
     ends[40:60] = ends[:20]  # ties
     whole, top = model.predict_grid(starts, ends), model.top_k(starts, ends, 7)
     assert_array_equal(top[0], np.argsort(-whole, axis=1, kind="stable")[:, :7])
-    monkeypatch.setattr(product_predictor, "_BLOCK_BYTES", 8 * 60 * 11)
+    monkeypatch.setattr(predictor, "_BLOCK_BYTES", 8 * 60 * 11)
     assert_allclose(model.predict_grid(starts, ends), whole, rtol=1e-9, atol=1e-12)
     which, scores = model.top_k(starts, ends, 7)
     assert_allclose(scores, top[1], rtol=1e-9)
@@ -61,7 +61,7 @@ def test_grids_in_blocks(form, monkeypatch):
 def test_grid_that_does_not_fit(monkeypatch):
     X, y = vt.datasets.make_checkerboard(20, random_state=0)
     model = vt.KronRidge().fit(X, y)
-    monkeypatch.setattr(product_predictor, "available_memory", lambda: 1000)
+    monkeypatch.setattr(predictor, "available_memory", lambda: 1000)
     with pytest.raises(MemoryError, match="the grid of 50 × 60 predictions takes 24 KB"):
         model.predict_grid(np.ones((50, 1)), np.ones((60, 1)))
 
