@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -48,6 +48,7 @@ class Alignment:
         self.sizes = len(graph.used_start), len(graph.used_end)
         kinds = {type(component.pairwise) for component in kernel.components}
         self._counts: dict[Any, Any] = {}
+        self._inner: dict[Any, Any] = {}
         factors = _host_factors(kernel)
         self.own = self.pair, [one.pairwise.terms(*_both(factors, one, kernel)) for one in kernel.components]
         if kinds <= {Symmetric} or kinds <= {Antisymmetric}:
@@ -83,8 +84,9 @@ class Alignment:
             total = 0.0
             for term in terms:
                 value: Any = term.weight
-                for (i, k), factor in _slots(term).items():
-                    value = value * np.asarray(factor[pair[i], pair[k]]).ravel()
+                for (i, k), factors in _slots(term).items():
+                    for factor in factors:
+                        value = value * np.asarray(factor[pair[i], pair[k]]).ravel()
                 total += float(np.mean(value))
             found.append(total)
         return np.array(found)
@@ -92,8 +94,8 @@ class Alignment:
     def _trace(self, one: Term, other: Term) -> float:
         """Return the sum of the products of all entries of two terms."""
         slots = _slots(one)
-        for place, factor in _slots(other).items():
-            slots[place] = _times(slots[place], factor) if place in slots else factor
+        for place, factors in _slots(other).items():
+            slots[place] = slots.get(place, []) + factors
         weight = one.weight * other.weight
         if len(slots) > 2:
             raise ValueError(
@@ -103,12 +105,15 @@ class Alignment:
             )
         if not slots:
             return weight * float(len(self.y)) ** 2
-        ((i, k), F), *rest = slots.items()
+        ((i, k), first), *rest = slots.items()
         if not rest:
-            return weight * float(self._sums(i) @ (F @ self._sums(k)))
-        ((j, m), G) = rest[0]
-        inner = self._count(i, j).T @ F @ self._count(k, m)
-        return weight * float(_times(G, inner).sum())
+            return weight * float(self._sums(i) @ (_product(first) @ self._sums(k)))
+        (((j, m), second),) = rest
+        # The same for all kernels that have the same factors at one end: each is made once.
+        key = i, k, j, m, *sorted(map(id, first))
+        if key not in self._inner:
+            self._inner[key] = self._count(i, j).T @ _product(first) @ self._count(k, m)
+        return weight * float(_times(_product(second), self._inner[key]).sum())
 
     def _sums(self, i: int) -> Array:
         return np.bincount(self.pair[i], minlength=self.sizes[i]).astype(np.float64)
@@ -211,13 +216,18 @@ def _both(factors: dict[Any, VertexFactors], one: Any, kernel: EdgeKernel) -> tu
     return factors[one.start], factors[one.end if kernel.one_set else -1 - one.end]
 
 
-def _slots(term: Term) -> dict[tuple[int, int], Any]:
+def _slots(term: Term) -> dict[tuple[int, int], list[Any]]:
     """Return the factors of a term by the indices of row and column that they belong to."""
-    found: dict[tuple[int, int], Any] = {}
+    found: dict[tuple[int, int], list[Any]] = {}
     for factor, place in zip(term.factors, zip(term.rows, term.cols, strict=True), strict=True):
         if factor is not ONES:
-            found[place] = _times(found[place], factor) if place in found else factor
+            found.setdefault(place, []).append(factor)
     return found
+
+
+def _product(factors: list[Any]) -> Any:
+    """Return the elementwise product of some matrices."""
+    return reduce(_times, factors)
 
 
 def _times(A: Any, B: Any) -> Any:
