@@ -21,7 +21,7 @@ CHEAP = {
     "pairwise": lambda task: (
         task["data"] == "GDSC"
         and task["setting"] == "both"
-        and task["kernel"] in ("linear", "two_step", "weights: linear", "weights: alignment")
+        and task["kernel"] in ("linear", "two_step", "weights: linear")
     ),
     "convergence": lambda task: task["data"] in ("GPCR", "Checker"),
     "libsvm_ki": lambda task: task["size"] == 500,

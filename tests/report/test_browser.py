@@ -120,8 +120,9 @@ def test_the_heat_map_tells_vertices_score_and_whether_the_edge_is_known(browser
         plot.scroll_into_view_if_needed()
         box = plot.bounding_box()
         seen = set()
-        for step in range(12):
-            opened.page.mouse.move(box["x"] + box["width"] * (0.1 + 0.06 * step), box["y"] + box["height"] * 0.5)
+        for step in range(12):  # across rows as well, since one of them may have every edge
+            at = 0.1 + 0.06 * step
+            opened.page.mouse.move(box["x"] + box["width"] * at, box["y"] + box["height"] * at)
             opened.page.wait_for_timeout(60)
             seen.update(opened.page.locator("#matrix .hovertext").all_text_contents())
         text = " ".join(seen)
