@@ -11,7 +11,7 @@ from vectrick._arrays import is_tensor, to_host
 from vectrick.backends.torch.device import settle_device
 from vectrick.data import VertexTable
 from vectrick.estimators.inputs import as_edges
-from vectrick.estimators.nested import NestedParameters
+from vectrick.estimators.nested_parameters import NestedParameters
 from vectrick.estimators.predictor import Predictor
 
 Array = Any  # of NumPy or torch

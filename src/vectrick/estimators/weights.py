@@ -107,13 +107,13 @@ class Alignment:
             return weight * float(len(self.y)) ** 2
         ((i, k), first), *rest = slots.items()
         if not rest:
-            return weight * float(self._sums(i) @ (_product(first) @ self._sums(k)))
+            return weight * float(self._sums(i) @ (_all_together(first) @ self._sums(k)))
         (((j, m), second),) = rest
         # The same for all kernels that have the same factors at one end: each is made once.
         key = i, k, j, m, *sorted(map(id, first))
         if key not in self._inner:
-            self._inner[key] = self._count(i, j).T @ _product(first) @ self._count(k, m)
-        return weight * float(_times(_product(second), self._inner[key]).sum())
+            self._inner[key] = self._count(i, j).T @ _all_together(first) @ self._count(k, m)
+        return weight * float(_elementwise(_all_together(second), self._inner[key]).sum())
 
     def _sums(self, i: int) -> Array:
         return np.bincount(self.pair[i], minlength=self.sizes[i]).astype(np.float64)
@@ -225,12 +225,12 @@ def _slots(term: Term) -> dict[tuple[int, int], list[Any]]:
     return found
 
 
-def _product(factors: list[Any]) -> Any:
+def _all_together(factors: list[Any]) -> Any:
     """Return the elementwise product of some matrices."""
-    return reduce(_times, factors)
+    return reduce(_elementwise, factors)
 
 
-def _times(A: Any, B: Any) -> Any:
+def _elementwise(A: Any, B: Any) -> Any:
     """Return the elementwise product."""
     if issparse(A) or issparse(B):
         return csr_array(A.multiply(B) if issparse(A) else B.multiply(A))
