@@ -33,6 +33,24 @@ def to_host(x: Array) -> Array:
     return x.detach().cpu().numpy() if is_tensor(x) else x
 
 
+def unmasked(values: Any, name: str) -> Any:
+    """Return values as they are, or say that some of them are hidden, which no computation here would leave out.
+
+    >>> import numpy as np
+    >>> unmasked(np.ma.array([1.0, 2.0], mask=[False, False]), "y")
+    array([1., 2.])
+    """
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
+    hidden = np.ma.getmaskarray(values)
+    if hidden.any():
+        raise ValueError(
+            f"{name} is a masked array with {int(hidden.sum())} of {hidden.size} values hidden; fill them in with "
+            ".filled(value), or leave out the rows that have them"
+        )
+    return np.asarray(values)
+
+
 def like(values: Any, other: Array, dtype: Any = None) -> Array:
     """Return values as an array where another one lives; ``dtype`` is one of NumPy, by default they keep theirs."""
     if is_tensor(other):

@@ -107,12 +107,8 @@ def _best(
     from vectrick.cli.vertices import probabilities
     from vectrick.estimators.recipe import read_recipe
 
-    one = tables[side].features[[row]]
-    grid = (
-        model.predict_grid(one, tables[1].features)[0]
-        if side == 0
-        else model.predict_grid(tables[0].features, one)[:, 0]
-    )
+    one = tables[side].take([row])  # with its id, by which a kernel may know it
+    grid = model.predict_grid(one, tables[1])[0] if side == 0 else model.predict_grid(tables[0], one)[:, 0]
     chance, has_no_direction = probabilities(model, grid), read_recipe(model).symmetry > 0
     lines: list[list[Any]] = []
     for at in np.argsort(grid if lowest else -grid, kind="stable"):

@@ -5,7 +5,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from vectrick._arrays import as_tensor, is_tensor, like, numpy_dtype, to_host
+from vectrick._arrays import as_tensor, is_tensor, like, numpy_dtype, to_host, unmasked
 from vectrick._devices import as_device
 from vectrick.data.tables import VertexTable
 
@@ -18,8 +18,9 @@ class Edges:
     Parameters
     ----------
     start, end : array
-        For each edge its start and end vertex: ids where the table has ids, else positions. Integers are ids if the
-        ids are integers (such as the index of a pandas frame that was sorted), and positions otherwise.
+        For each edge its start and end vertex: ids where the table has ids, else positions. Integers are ids where the
+        ids are integers (such as the index of a pandas frame that was sorted), or text such as "7" of which some is
+        one of these integers; otherwise they are positions.
     start_features, end_features : array, tensor, SciPy sparse matrix, pandas or polars frame
         One row for each vertex. ``end_features=None`` means that both ends come from one vertex set. For a precomputed
         kernel, row i holds the kernel values between vertex i and all vertices of the table.
@@ -91,29 +92,43 @@ class Edges:
 
     @classmethod
     def from_frame(
-        cls, frame: Any, *, start: str = "start", end: str = "end", start_table: Any, end_table: Any = None
+        cls,
+        frame: Any,
+        *,
+        start: str = "start",
+        end: str = "end",
+        start_table: Any,
+        end_table: Any = None,
+        start_id: str | None = None,
+        end_id: str | None = None,
     ) -> "Edges":
         """Make edges from a pandas or polars frame whose columns ``start`` and ``end`` hold ids.
 
-        A table gives the features of the vertices. Its ids are its column of the same name (``start`` or ``end``), else
-        its column "id", else the index of a pandas frame. ``end_table=None`` means that both ends share one table.
+        A table gives the features of the vertices. Its ids are its column ``start_id`` or ``end_id``; by default its
+        column of the same name as that of the edges, else its column "id", else the index of a pandas frame. The index
+        0, 1, 2, … that pandas gives every frame is refused where a column could hold the ids, unless it has a name
+        (``table.rename_axis("movie")``). ``end_table=None`` means that both ends share one table.
 
         >>> import pandas as pd, vectrick as vt
         >>> drugs = pd.DataFrame({"weight": [1.0, 2.0]}, index=["aspirin", "caffeine"])
-        >>> targets = pd.DataFrame({"id": ["P1", "P2"], "length": [3.0, 4.0]})
+        >>> targets = pd.DataFrame({"uniprot": ["P1", "P2"], "length": [3.0, 4.0]})
         >>> df = pd.DataFrame({"drug": ["caffeine", "aspirin"], "target": ["P1", "P1"]})
-        >>> vt.Edges.from_frame(df, start="drug", end="target", start_table=drugs, end_table=targets).start
+        >>> columns = {"start": "drug", "end": "target", "end_id": "uniprot"}
+        >>> vt.Edges.from_frame(df, **columns, start_table=drugs, end_table=targets).start
         array([1, 0], dtype=int32)
         """
-        edges = nw.from_native(frame, eager_only=True)
+        edges = _eager(frame, "frame")
         for argument, column in (("start", start), ("end", end)):
             if column not in edges.columns:
                 known = ", ".join(map(str, edges.columns))
                 raise ValueError(f"{argument} is {column!r}, but the frame has the columns {known}")
-        first = _named_table(start_table, "start_table", start)
         one_set = end_table is None or end_table is start_table
-        second = first if one_set else _named_table(end_table, "end_table", end)
+        if one_set and end_id is not None and end_id != start_id:
+            raise ValueError(f"end_id is {end_id!r}, but both ends share the start table, whose ids start_id names")
         ids = [edges.get_column(column).to_numpy() for column in (start, end)]
+        of_first = np.concatenate([np.asarray(part, object) for part in ids]) if one_set else ids[0]
+        first = _named_table(start_table, "start_table", start, start_id, of_first)
+        second = first if one_set else _named_table(end_table, "end_table", end, end_id, ids[1])
         rows = first.positions(ids[0], start, only_ids=True), second.positions(ids[1], end, only_ids=True)
         return cls._of(*rows, first, second)
 
@@ -154,6 +169,7 @@ class Edges:
             if len(key) != 2 or (key[1] is not Ellipsis and key[1] != slice(None)):
                 raise IndexError(f"edges were indexed with {key!r}, but only rows can be taken, as in X[mask]")
             key = key[0]
+        key = unmasked(key, "the index of edges")
         if is_tensor(self.start):
             key = _tensor_key(key, self.start)
         start, end = self.start[key], self.end[key]
@@ -205,9 +221,64 @@ def _tensor_key(key: Any, start: Any) -> Any:
     return like(found, start, np.int64)  # where torch would take bytes for a mask
 
 
-def _named_table(table: Any, name: str, column: str) -> VertexTable:
+def _eager(frame: Any, name: str) -> Any:
+    """Return a frame as narwhals has it, or say how to make one of what was given."""
+    if hasattr(frame, "collect") and not hasattr(frame, "to_numpy"):
+        raise TypeError(f"{name} is a {type(frame).__name__}, which is not computed yet; give {name}.collect()")
+    try:
+        return nw.from_native(frame, eager_only=True)
+    except TypeError:
+        raise TypeError(
+            f"{name} is of type {type(frame).__name__}, but it must be a pandas, polars or Arrow frame"
+        ) from None
+
+
+def _named_table(table: Any, name: str, column: str, id_column: str | None, ids: Any) -> VertexTable:
+    """Return a vertex table whose ids are in the column that was named, or that has the name of the edges' column."""
     frame = nw.from_native(table, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        if id_column is not None:
+            raise ValueError(
+                f"{name.partition('_')[0]}_id is {id_column!r}, but {name} is of type {type(table).__name__}, which "
+                "has no columns with names"
+            )
+        return VertexTable(table, name)
     # A number is the name of a column in a frame without names, and says nothing about ids.
-    has_ids = isinstance(frame, nw.DataFrame) and isinstance(column, str) and column in frame.columns
-    id_column = column if has_ids else None
+    if id_column is None and isinstance(column, str) and column in frame.columns:
+        id_column = column
+    if id_column is None and "id" not in frame.columns and _has_no_index(table):
+        _refuse_accidents(frame, name, column, ids)
     return VertexTable(table, name, id_column=id_column)
+
+
+def _has_no_index(table: Any) -> bool:
+    """Whether a frame has no index that somebody chose: none at all, or the one that pandas counts."""
+    import pandas as pd
+
+    index = getattr(table, "index", None)
+    return index is None or (isinstance(index, pd.RangeIndex) and index.name is None)
+
+
+def _refuse_accidents(frame: Any, name: str, column: Any, ids: Any) -> None:
+    """Refuse to take row numbers for ids where a column of the table could hold the ids."""
+    wanted = set(np.asarray(ids).tolist())
+    usual = {f"{column}{ending}".lower() for ending in ("_id", "id", " id", "-id")}
+    candidates = []
+    for other in frame.columns:
+        values = frame.get_column(other)
+        if values.dtype.is_float() or values.dtype == nw.Boolean:
+            continue
+        known = set(values.to_list())
+        if str(other).lower() in usual or (len(known) == len(values) and wanted <= known):
+            candidates.append(other)
+    if candidates:
+        side, shown = name.partition("_")[0], ", ".join(map(repr, candidates[:5]))
+        raise ValueError(
+            f"{name} has no column {column!r} or 'id', so that its row numbers would be taken for ids, but it has "
+            f"columns that could hold them: {shown}; say {side}_id={candidates[0]!r}"
+            + (
+                ""
+                if not hasattr(frame.to_native(), "rename_axis")
+                else f", or {name}.rename_axis({str(column)!r}) if the row numbers are the ids"
+            )
+        )

@@ -1,6 +1,7 @@
 """A vertex table: one row of features (or of a precomputed kernel) for each vertex, with ids if there are any."""
 
 import copy
+from numbers import Integral
 from typing import Any
 
 import narwhals as nw
@@ -8,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from vectrick._arrays import as_tensor, cast, is_tensor, numpy_dtype, plain_tensor, to_host
+from vectrick._arrays import as_tensor, cast, is_tensor, numpy_dtype, plain_tensor, to_host, unmasked
 
 Array = NDArray[Any]
 
@@ -40,6 +41,8 @@ class VertexTable:
     def __init__(self, features: Any, name: str = "features", ids: Any = None, id_column: str | None = None) -> None:
         self.name, self.id_column = name, id_column
         self.columns: list[Any] | None = None  # their names, where the table has names
+        if hasattr(features, "collect") and not hasattr(features, "to_numpy"):
+            raise TypeError(f"{name} is a {type(features).__name__}, which is not computed yet; give {name}.collect()")
         frame = nw.from_native(features, eager_only=True, pass_through=True)
         if isinstance(frame, nw.DataFrame):
             features, found, self.columns = _split_frame(frame, features, name, id_column)
@@ -75,19 +78,25 @@ class VertexTable:
         return (a != b).nnz == 0 if issparse(a) else bool(np.array_equal(a, b))
 
     def positions(self, vertices: Any, argument: str, only_ids: bool = False) -> Any:
-        """Return the rows of the vertices, given as ids; integers are positions where the ids are none.
+        """Return the rows of the vertices, given as ids or positions.
 
-        ``only_ids`` says that also integers are meant as ids.
+        Integers are ids where the ids are numbers, or text of which some is one of these integers, as "7" is 7; else
+        they are positions. ``only_ids`` says that integers are always meant as ids.
         """
         if is_tensor(vertices) and self.ids is None:
             return self._positions_on_device(vertices, argument)
-        values = np.asarray(to_host(vertices))
+        values = np.asarray(unmasked(to_host(vertices), argument))
         if values.ndim != 1:
             raise ValueError(f"{argument} has shape {values.shape}, but it must be one-dimensional")
         if values.dtype.kind == "b":
             raise TypeError(f"{argument} is boolean, but it must hold positions or ids of vertices")
-        if self.ids is not None and (only_ids or values.dtype.kind not in "iu" or self.ids.dtype.kind in "iu"):
-            return self._look_up(values, argument)
+        if self.ids is not None:
+            values = _as_integers(values)
+            if only_ids or values.dtype.kind not in "iu" or self.ids.dtype.kind in "iuf":
+                return self._look_up(values, argument)
+            known = set(self.ids.tolist())
+            if any(str(value) in known for value in np.unique(values).tolist()):
+                return self._look_up(values.astype(str).astype(object), argument)
         if values.dtype.kind not in "iu" and values.size:
             raise TypeError(
                 f"{argument} has dtype {values.dtype}, but {self.name} has no ids, so it must hold integer positions"
@@ -135,6 +144,13 @@ class VertexTable:
             )
         return np.array(rows, np.int32)[inverse]
 
+    def take(self, rows: Any) -> "VertexTable":
+        """Return some of the vertices, with their ids."""
+        taken = copy.copy(self)
+        taken.features = self.features[rows]
+        taken.ids = None if self.ids is None else self.ids[to_host(rows)]
+        return taken
+
     def __repr__(self) -> str:
         ids = "" if self.ids is None else ", with ids"
         return f"<{self.name}: {len(self)} vertices, {self.n_features} features{ids}>"
@@ -158,7 +174,14 @@ def _split_frame(frame: Any, native: Any, name: str, id_column: str | None) -> t
     kinds = frame.schema
     words = [other for other in kept if not (kinds[other].is_numeric() or kinds[other] == nw.Boolean)]
     if words:
-        raise TypeError(f"{name} has columns that are not numbers: {', '.join(map(repr, words[:_SHOWN]))}")
+        shown = ", ".join(map(repr, words[:_SHOWN])) + (", …" if len(words) > _SHOWN else "")
+        side = name.partition("_")[0]
+        ids_by = f"{side}_id=" if side in ("start", "end") else "start_id=, end_id="
+        raise TypeError(
+            f"{name} has columns that are not numbers: {shown}. If one of them holds the ids, call it 'id' or name it "
+            f"({ids_by} of Edges.from_frame); encode categories as columns of 0 and 1, as "
+            f"pandas.get_dummies(table, columns=[{words[0]!r}]) does; leave out the rest"
+        )
     values = (frame if column is None else frame.drop(column)).to_numpy()
     if values.dtype == object:  # pandas' own missing values
         values = np.array([[np.nan if _is_missing(entry) else float(entry) for entry in row] for row in values])
@@ -179,6 +202,23 @@ def _distinct(values: Array, argument: str) -> tuple[Array, Array]:
     return distinct, inverse
 
 
+def _as_integers(values: Array) -> Array:
+    """Return integers that stand in an array of objects or floats, as pandas makes them, as an array of integers."""
+    if values.dtype.kind not in "Of" or not values.size or values.ndim != 1:
+        return values
+    if values.dtype.kind == "f":
+        whole = np.isfinite(values) & (values == np.floor(values)) & (np.abs(values) < 2**53)
+        return values.astype(np.int64) if whole.all() else values
+    if not isinstance(values[0], Integral) or any(
+        isinstance(value, bool | np.bool_) or not isinstance(value, Integral) for value in values.tolist()
+    ):
+        return values
+    least, most = min(values.tolist()), max(values.tolist())
+    if least < -(2**63) or most >= 2**64 or (least < 0 and most >= 2**63):
+        return values
+    return values.astype(np.uint64 if most >= 2**63 else np.int64)
+
+
 def _is_missing(value: Any) -> bool:
     """Whether a value is None, NaN or pandas' NA, which is the only one that cannot be compared."""
     try:
@@ -194,7 +234,7 @@ def _as_matrix(features: Any, name: str) -> Any:
             matrix = matrix.copy()
             matrix.sum_duplicates()
     else:
-        matrix = plain_tensor(features, name) if is_tensor(features) else np.asarray(features)
+        matrix = plain_tensor(features, name) if is_tensor(features) else np.asarray(unmasked(features, name))
         if matrix.ndim == 1:
             raise ValueError(
                 f"{name} has shape {matrix.shape}, but it must have a row for each vertex: x[None, :] is one vertex, "
@@ -209,7 +249,7 @@ def _as_matrix(features: Any, name: str) -> Any:
 
 
 def _as_ids(ids: Any, length: int, name: str) -> Array:
-    found = np.asarray(ids)
+    found = _as_integers(np.asarray(unmasked(ids, f"the id column of {name}")))
     if found.shape != (length,):
         raise ValueError(f"the ids of {name} have shape {found.shape}, but there are {length} vertices")
     distinct, inverse = _distinct(found, f"the id column of {name}")

@@ -7,7 +7,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
-from vectrick._arrays import cast, distinct, is_tensor, like, to_host
+from vectrick._arrays import cast, distinct, is_tensor, like, to_host, unmasked
 from vectrick.estimators.base import KronEstimator
 from vectrick.estimators.inputs import as_classes
 
@@ -67,7 +67,7 @@ class KronClassifier(ClassifierMixin, KronEstimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of edges whose class is predicted rightly."""
-        return float(accuracy_score(to_host(y), to_host(self.predict(X)), sample_weight=sample_weight))
+        return float(accuracy_score(unmasked(to_host(y), "y"), to_host(self.predict(X)), sample_weight=sample_weight))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

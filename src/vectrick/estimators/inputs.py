@@ -17,6 +17,7 @@ from vectrick._arrays import (
     placed,
     to_host,
     true_places,
+    unmasked,
     zeros,
 )
 from vectrick.data import Edges, VertexTable
@@ -44,7 +45,9 @@ def as_edges(estimator: Any, X: Any, reset: bool) -> Edges:
             f"X is of type {type(X).__name__}, but n_start_features is None: give Edges (vt.Edges.from_frame makes "
             "them from a table of ids), or say how many of the columns of X belong to the start vertex"
         )
-    array = validate_data(estimator, to_host(X), reset=reset, dtype=[np.float64, np.float32], ensure_min_features=1)
+    array = validate_data(
+        estimator, unmasked(to_host(X), "X"), reset=reset, dtype=[np.float64, np.float32], ensure_min_features=1
+    )
     if isinstance(n_start, bool) or n_start != int(n_start) or n_start < 1:
         raise ValueError(f"n_start_features is {n_start!r}, but it must be a positive integer")
     if n_start >= array.shape[1]:
@@ -68,7 +71,7 @@ def as_weights(sample_weight: Any, n_edges: int, device: Any = None) -> Array | 
     if sample_weight is None:
         return None
     check_device(sample_weight, "sample_weight", device)
-    weight = np.asarray(to_host(sample_weight), np.float64)
+    weight = np.asarray(unmasked(to_host(sample_weight), "sample_weight"), np.float64)
     if weight.ndim == 0:
         weight = np.full(n_edges, float(weight))
     if weight.shape != (n_edges,):
@@ -111,6 +114,7 @@ def as_classes(y: Any, n_edges: int) -> Array:
 
 def labels_on(y: Any, device: Any) -> Any:
     """Return labels where the edges are: numbers as a tensor on a device, words and everything else on the host."""
+    y = unmasked(y, "y")
     if device is None:
         check_device(y, "y", device)
         return to_host(y)

@@ -255,8 +255,9 @@ def _sparse(shape: Any, name: str, tensors: Tensors) -> csr_array:
 def _ids(kind: Any, name: str, length: int, tensors: Tensors) -> Array | None:
     if kind is None:
         return None
-    if kind == "int":
-        return _tensor(tensors, f"{name}.ids", "i", (length,))
+    if kind in ("int", "uint"):
+        numbers = _tensor(tensors, f"{name}.ids", "i", (length,))
+        return numbers if kind == "int" else numbers.astype(np.int64, copy=False).view(np.uint64)
     if kind != "str":
         raise ValueError(f"the {name} table has ids of kind {kind!r}")
     ends, content = _tensor(tensors, f"{name}.ids.ends", "i", (length,)), _tensor(tensors, f"{name}.ids", "u", (None,))

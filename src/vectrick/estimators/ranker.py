@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import numpy as np
-
 from vectrick._arrays import to_host
 from vectrick.data import Edges
 from vectrick.estimators.inputs import as_edges
@@ -102,4 +100,4 @@ class KronRanker(KronValues):
         With ``groups`` only pairs within a group count, as in training.
         """
         scores, groups = self._decide(X), self._groups_of(as_edges(self, X, reset=False))
-        return concordance_index(np.asarray(to_host(y), float), to_host(scores), to_host(groups))
+        return concordance_index(to_host(y), to_host(scores), to_host(groups))

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import RegressorMixin, clone
 from sklearn.metrics import r2_score
 
-from vectrick._arrays import cast, to_host, zeros
+from vectrick._arrays import cast, to_host, unmasked, zeros
 from vectrick.estimators.form import Form, dual_form
 from vectrick.estimators.parameters import check_parameters
 from vectrick.estimators.recipe import read_recipe
@@ -61,7 +61,7 @@ class KronRidge(RegressorMixin, KronValues):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the coefficient of determination R² of the predictions."""
-        return float(r2_score(to_host(y), to_host(self.predict(X)), sample_weight=sample_weight))
+        return float(r2_score(unmasked(to_host(y), "y"), to_host(self.predict(X)), sample_weight=sample_weight))
 
     def fit_path(self, X: Any, y: Any, alphas: Sequence[float]) -> list["KronRidge"]:
         """Return an estimator for every alpha, for about the price of the smallest one.

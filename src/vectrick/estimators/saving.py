@@ -181,6 +181,9 @@ def _side_header(side: Side, name: str, tensors: Tensors, with_table: bool) -> d
 
 def _put_ids(ids: Array, name: str, tensors: Tensors) -> str:
     """Put ids into the tensors; return of which kind they are."""
+    if ids.dtype.kind == "u" and len(ids) and ids.max() >= 2**63:
+        tensors[f"{name}.ids"] = ids.astype(np.uint64).view(np.int64)  # the container has no unsigned ones
+        return "uint"
     if ids.dtype.kind in "iu":
         tensors[f"{name}.ids"] = ids.astype(np.int64)
         return "int"

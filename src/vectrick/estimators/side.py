@@ -1,6 +1,7 @@
 """One side of a model: the training vertices of the start or the end, their kernel, and its thin factor."""
 
 import itertools
+from collections import Counter
 from functools import cached_property
 from typing import Any
 
@@ -176,17 +177,33 @@ class Side:
         """Return which training vertex each of the vertices is, -1 for those that are new.
 
         The same vertex is one at the same place of the same table; else one with the same features, and with the same
-        id where both tables have ids that are more than positions. Of several alike, the first is the first.
+        id where both tables have ids that are more than positions. Without such ids, the second vertex of a table that
+        has the features of an earlier one is the second of those in the training table: what a vertex is depends on
+        its table, never on the other vertices that are asked for.
         """
         vertices, used = np.asarray(to_host(vertices)), np.asarray(to_host(self.used))
+        number = np.full(len(self.known) + 1, -1)  # the last one is for new vertices
+        number[used] = np.arange(len(used))
         if table.is_same(self.known):
-            number = np.full(len(table), -1)
-            number[used] = np.arange(len(used))
             return number[vertices]
         with_ids = table.has_names and self.known.has_names
-        number_of = {key: number for number, key in enumerate(_keys(self.vertices, self.known, used, with_ids))}
-        others = _keys(checked_features(table, vertices), table, vertices, with_ids)
-        return np.array([number_of.get(key, -1) for key in others], np.int64)
+        known, others = _identities(self.known, with_ids), _identities(table, with_ids)
+        if not with_ids:
+            self._warn_of_copies(known, others, vertices)
+        row_of = {key: row for row, key in enumerate(known)}
+        return number[np.array([row_of.get(others[row], -1) for row in vertices.tolist()], np.int64)]
+
+    def _warn_of_copies(self, known: list[Any], others: list[Any], vertices: Array) -> None:
+        """Say that vertices could be any of several training vertices, which only ids could tell apart."""
+        n_known, n_others = (Counter(features for features, _ in identities) for identities in (known, others))
+        asked = {others[row][0] for row in vertices.tolist()}
+        unclear = [features for features in asked if n_known[features] > 1 and n_known[features] != n_others[features]]
+        if unclear:
+            warn(
+                f"{len(unclear)} of the {self.name} vertices have the features of several training vertices, and no "
+                "ids that tell which of them they are; the first of these is taken. Give both tables ids",
+                KernelWarning,
+            )
 
     def __getstate__(self) -> dict[str, Any]:
         # The kernel matrix of the training vertices is large, and predictions do not need it.
@@ -247,23 +264,25 @@ class SpectralMap(FeatureMap):
         return values @ like(self.inverse, values)
 
 
-def _keys(features: Any, table: VertexTable, rows: Array, with_ids: bool) -> list[Any]:
-    """Return what tells vertices apart: their features, which copy of them it is, and their ids."""
+def _identities(table: VertexTable, with_ids: bool) -> list[tuple[Any, Any]]:
+    """Return what tells the vertices of a table apart: features, and ids or else which copy of the features it is."""
+    features = cast(table.features, np.float64)
     if issparse(features):
         entries = csr_array(features, copy=True)
         entries.sum_duplicates()
         entries.eliminate_zeros()
         bounds = itertools.pairwise(entries.indptr.tolist())
-        found: list[Any] = [(entries.indices[a:b].tobytes(), entries.data[a:b].tobytes()) for a, b in bounds]
+        rows: list[Any] = [(entries.indices[a:b].tobytes(), entries.data[a:b].tobytes()) for a, b in bounds]
     else:
-        found = [row.tobytes() for row in to_host(features) + 0.0]  # which makes of a negative zero the other
+        rows = [row.tobytes() for row in to_host(features) + 0.0]  # which makes of a negative zero the other
     if with_ids and table.ids is not None:
-        return list(zip(table.ids[rows].tolist(), found, strict=True))
-    copies: dict[Any, int] = {}
-    for at, key in enumerate(found):
-        copies[key] = copies.get(key, 0) + 1
-        found[at] = key, copies[key]
-    return found
+        return list(zip(rows, table.ids.tolist(), strict=True))
+    copies: Counter[Any] = Counter()
+    identities = []
+    for row in rows:
+        copies[row] += 1
+        identities.append((row, copies[row]))
+    return identities
 
 
 def _is_definite(K: Any, shift: float) -> bool:

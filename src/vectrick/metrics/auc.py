@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from vectrick._arrays import is_tensor, like, namespace, sorted_values
+from vectrick._arrays import is_tensor, like, namespace, sorted_values, unmasked
 
 
 def auc(y_true: Any, y_score: Any) -> float:
@@ -17,8 +17,8 @@ def auc(y_true: Any, y_score: Any) -> float:
     >>> auc([-1.0, 1.0, 1.0], [0.2, 0.1, 0.3])
     0.5
     """
-    score = y_score if is_tensor(y_score) else np.asarray(y_score)
-    xp, is_positive = namespace(score), like(y_true, score) > 0
+    score = y_score if is_tensor(y_score) else np.asarray(unmasked(y_score, "y_score"))
+    xp, is_positive = namespace(score), like(unmasked(y_true, "y_true"), score) > 0
     positive, other = sorted_values(score[is_positive]), sorted_values(score[~is_positive])
     n_pairs = len(positive) * len(other)
     if n_pairs == 0 or xp.isnan(positive[-1]) or xp.isnan(other[-1]):  # NaN is sorted to the end

@@ -19,6 +19,7 @@ from sklearn.svm import SVC, SVR
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from vectrick._arrays import unmasked
 from vectrick.backends.threads import count_threads, run_tasks
 from vectrick.data import Edges
 from vectrick.estimators.inputs import as_real_labels
@@ -42,7 +43,7 @@ class Baseline(BaseEstimator):
         """Train on edges."""
         if not isinstance(X, Edges):
             raise TypeError(f"X is of type {type(X).__name__}, but it must be Edges")
-        labels = np.asarray(y)
+        labels = np.asarray(unmasked(y, "y"))
         if labels.shape != (len(X),):
             raise ValueError(f"y has shape {labels.shape}, but X has {len(X)} edges")
         values = np.unique(labels)

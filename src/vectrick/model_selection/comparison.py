@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from vectrick._arrays import unmasked
 from vectrick._progress import Progress
 from vectrick._warnings import warn
 from vectrick.data import Edges
@@ -75,7 +76,7 @@ def compare(
         raise TypeError(f"X is of type {type(X).__name__}, but it must be Edges")
     check_splitter(cv, "cv")
     methods = _methods(estimators, baselines)
-    labels = np.asarray(y)
+    labels = np.asarray(unmasked(y, "y"))
     if scoring == "auto":
         scoring = "auc" if len(np.unique(labels)) == 2 else "concordance"
     scorer = get_scorer(scoring)

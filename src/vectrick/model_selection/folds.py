@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vectrick._arrays import unmasked
 from vectrick.data.splits import NEW, divide_vertices
 from vectrick.model_selection.pairs import Pairs
 
@@ -72,7 +73,7 @@ def as_labels(y: Any, n_edges: int) -> Array | None:
     """Return labels as an array of the right length, if there are any."""
     if y is None:
         return None
-    labels = np.asarray(y)
+    labels = np.asarray(unmasked(y, "y"))
     if labels.shape != (n_edges,):
         raise ValueError(f"y has shape {labels.shape}, but there are {n_edges} edges")
     return labels

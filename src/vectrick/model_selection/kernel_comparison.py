@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from vectrick._arrays import unmasked
 from vectrick._progress import Progress, told_to
 from vectrick._warnings import warn
 from vectrick.data import Edges
@@ -196,7 +197,7 @@ def _checked(estimator: Any, X: Any, y: Any, settings: Any) -> tuple[KronEstimat
     if X.is_one_set and isinstance(model.end_kernel, str) and model.end_kernel == "linear":
         model = clone(model).set_params(end_kernel=clone(model.start_kernel, safe=False))  # all kernels have the same
     check_parameters(clone(model).set_params(pairwise="kronecker"), None)
-    labels = np.asarray(y)
+    labels = np.asarray(unmasked(y, "y"))
     if labels.shape != (len(X),):
         raise ValueError(f"y has shape {labels.shape}, but X has {len(X)} edges")
     if isinstance(settings, str) or not len(settings):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from vectrick._arrays import unmasked
 from vectrick._progress import Progress
 from vectrick.data import Edges
 from vectrick.estimators.base import KronEstimator
@@ -162,7 +163,7 @@ def nested_score(
     for name, cv in (("outer", outer), ("inner", inner)):
         check_splitter(cv, name)
     n_jobs = count_jobs(n_jobs)
-    edges, labels = as_edges(clone(estimators[0]), X, reset=True), np.asarray(y)
+    edges, labels = as_edges(clone(estimators[0]), X, reset=True), np.asarray(unmasked(y, "y"))
     two_classes = len(np.unique(labels)) == 2
     outer = VertexKFold(3, 3, random_state=0) if outer is None else outer
     inner = VertexKFold(3, 3, outer.new, stratify=two_classes, random_state=0) if inner is None else inner

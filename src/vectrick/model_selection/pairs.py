@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vectrick._arrays import unmasked
 from vectrick.data import Edges
 
 Array = NDArray[Any]
@@ -43,7 +44,7 @@ class Pairs:
             if groups is None:
                 return cls(X.start, X.end, len(X.start_table), len(X.end_table), one_set)
         name, pairs = ("X", X) if groups is None else ("groups", groups)
-        array = np.asarray(pairs)
+        array = np.asarray(unmasked(pairs, name))
         if array.ndim != 2 or array.shape[1] != 2:
             raise ValueError(
                 f"{name} has shape {array.shape}, but it must be Edges or an array with two columns, the start and the "

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vectrick._arrays import unmasked
 from vectrick.estimators.inputs import as_edges
 from vectrick.estimators.monitor import OF_CLASSES, SCORES
 from vectrick.metrics import concordance_index, interaction_concordance
@@ -47,7 +48,7 @@ class EdgeScorer:
 
     def score(self, y: Any, score: Any, pairs: Pairs | None = None) -> float:
         """Return the score of predictions; it is NaN where it is not defined, as with one class only."""
-        labels = np.asarray(y)
+        labels = np.asarray(unmasked(y, "y"))
         values = np.unique(labels)
         if len(values) < 2:
             return float("nan")

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from vectrick._arrays import unmasked
 from vectrick._progress import Progress
 from vectrick.estimators.inputs import as_edges
 from vectrick.model_selection.nested import (
@@ -92,7 +93,7 @@ def vertex_search(
     check_iterations(iterations)
     check_splitter(cv, "cv")
     n_jobs = count_jobs(n_jobs)
-    edges, labels = as_edges(clone(estimators[0]), X, reset=True), np.asarray(y)
+    edges, labels = as_edges(clone(estimators[0]), X, reset=True), np.asarray(unmasked(y, "y"))
     two_classes = len(np.unique(labels)) == 2
     cv = VertexKFold(3, 3, stratify=two_classes, random_state=0) if cv is None else cv
     scoring = settle_scoring(scoring, estimators, labels, 1)

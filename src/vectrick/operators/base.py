@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.sparse.linalg import LinearOperator
 
-from vectrick._arrays import as_tensor, empty, is_tensor, like, numpy_dtype, to_host
+from vectrick._arrays import as_tensor, empty, is_tensor, like, numpy_dtype, to_host, unmasked
 from vectrick.operators.factors import as_array
 
 Array = Any  # of NumPy or torch
@@ -216,7 +216,7 @@ def as_mask(mask: Any, length: int, name: str) -> Array | None:
     """Return a boolean mask over ``length`` edges, or None where it keeps everything."""
     if mask is None:
         return None
-    array = mask if is_tensor(mask) else np.asarray(mask)
+    array = mask if is_tensor(mask) else np.asarray(unmasked(mask, name))
     if numpy_dtype(array).kind != "b":
         raise TypeError(f"{name} has dtype {array.dtype}, but restrict takes a boolean mask or None")
     if array.shape != (length,):

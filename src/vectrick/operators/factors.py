@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 from scipy.sparse import csr_array, issparse
 
-from vectrick._arrays import as_tensor, cast, is_tensor, namespace, numpy_dtype, plain_tensor, to_host
+from vectrick._arrays import as_tensor, cast, is_tensor, namespace, numpy_dtype, plain_tensor, to_host, unmasked
 
 Array = Any  # of NumPy or torch
 
@@ -71,8 +71,10 @@ Factor: TypeAlias = Array | csr_array | LowRank
 def as_array(value: Any, name: str) -> Array:
     """Return ``np.asarray(value)``, or say which argument is no array."""
     try:
-        array = np.asarray(to_host(value))
+        array = np.asarray(unmasked(to_host(value), name))
     except ValueError as error:
+        if isinstance(value, np.ma.MaskedArray):
+            raise
         raise ValueError(f"{name} is not an array: {error}") from None
     if array.ndim == 0:
         raise TypeError(f"{name} is of type {type(value).__name__}, but it must be an array")

@@ -35,7 +35,7 @@ def shown_part(model: Any, X: Any) -> Shown:
         np.argsort(-np.bincount(vertices, minlength=len(table)), kind="stable")[:size]
         for vertices, table, size in zip((X.start, X.end), tables, sizes, strict=True)
     ]
-    scores = model.predict_grid(tables[0].features[rows[0]], tables[1].features[rows[1]])
+    scores = model.predict_grid(tables[0].take(rows[0]), tables[1].take(rows[1]))
     first, second = _order(scores), _order(scores.T)
     is_all = sizes == (len(tables[0]), len(tables[1]))
     return Shown(rows[0][first], rows[1][second], scores[first][:, second], is_all)
@@ -80,7 +80,7 @@ def best_new(model: Any, X: Any, count: int) -> tuple[Array, Array, Array]:
     order = np.argsort(start, kind="stable")
     start, end = start[order], end[order]
     best = np.empty((0, 3))
-    for rows, cols, block in model.iter_grid(tables[0].features[taken], tables[1].features):
+    for rows, cols, block in model.iter_grid(tables[0].take(taken), tables[1]):
         part = slice(*np.searchsorted(start, [rows.start, rows.stop]))
         inside = (end[part] >= cols.start) & (end[part] < cols.stop)
         block[start[part][inside] - rows.start, end[part][inside] - cols.start] = -np.inf
