@@ -19,8 +19,8 @@ class Edges:
     ----------
     start, end : array
         For each edge its start and end vertex: ids where the table has ids, else positions. Integers are ids where the
-        ids are integers (such as the index of a pandas frame that was sorted), or text such as "7" of which some is
-        one of these integers; otherwise they are positions.
+        ids are integers (such as the index of a pandas frame that was sorted), or numerals such as "7" among which are
+        these integers; otherwise they are positions.
     start_features, end_features : array, tensor, SciPy sparse matrix, pandas or polars frame
         One row for each vertex. ``end_features=None`` means that both ends come from one vertex set. For a precomputed
         kernel, row i holds the kernel values between vertex i and all vertices of the table.

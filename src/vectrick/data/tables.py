@@ -80,8 +80,8 @@ class VertexTable:
     def positions(self, vertices: Any, argument: str, only_ids: bool = False) -> Any:
         """Return the rows of the vertices, given as ids or positions.
 
-        Integers are ids where the ids are numbers, or text of which some is one of these integers, as "7" is 7; else
-        they are positions. ``only_ids`` says that integers are always meant as ids.
+        Integers are ids where the ids are numbers, or all of them numerals and some of them these integers, as "7" is
+        7; else they are positions. ``only_ids`` says that integers are always meant as ids.
         """
         if is_tensor(vertices) and self.ids is None:
             return self._positions_on_device(vertices, argument)
@@ -94,8 +94,7 @@ class VertexTable:
             values = _as_integers(values)
             if only_ids or values.dtype.kind not in "iu" or self.ids.dtype.kind in "iuf":
                 return self._look_up(values, argument)
-            known = set(self.ids.tolist())
-            if any(str(value) in known for value in np.unique(values).tolist()):
+            if self._has_numerals_of(values):
                 return self._look_up(values.astype(str).astype(object), argument)
         if values.dtype.kind not in "iu" and values.size:
             raise TypeError(
@@ -106,6 +105,13 @@ class VertexTable:
             at = wrong[0]
             raise ValueError(f"{argument}[{at}] is {values[at]}, but {self.name} has {len(self)} vertices")
         return values.astype(np.int32)
+
+    def _has_numerals_of(self, integers: Array) -> bool:
+        """Whether all ids are whole numbers written as text, and some of them are among these integers."""
+        known = set(np.asarray(self.ids).tolist())
+        if not all(isinstance(word, str) and word.lstrip("-").isdecimal() for word in known):
+            return False
+        return any(str(value) in known for value in np.unique(integers).tolist())
 
     def _positions_on_device(self, values: Any, argument: str) -> Any:
         """Return positions that are a tensor, checked where it lives."""

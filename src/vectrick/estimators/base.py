@@ -20,6 +20,7 @@ from vectrick.estimators.monitor import FitStep, Monitor, Validation, Watch, why
 from vectrick.estimators.parameters import ATTRIBUTES, PARAMETERS, check_parameters
 from vectrick.estimators.product_predictor import PrimalPredictor
 from vectrick.estimators.recipe import read_recipe
+from vectrick.estimators.soundness import check_finite_model, check_not_zero, check_range
 from vectrick.estimators.training import Training, gpu_order, held_blas, release
 from vectrick.estimators.weights import Alignment, aligned_weights, refined_weights
 from vectrick.kernels import Linear
@@ -211,6 +212,7 @@ class KronEstimator(FittedModel):
             kept, edges, labels = replace(kept, order=order), edges[order], labels[order]
             weight = None if weight is None else weight[order]
         dtype = self._compute_dtype(edges)
+        check_range(labels, dtype)
         weight = None if weight is None else cast(weight, dtype)
         loss = self._make_loss(cast(labels, dtype), weight, edges)
         graph = Graph.of(edges, recipe.one_set)
@@ -262,7 +264,8 @@ class KronEstimator(FittedModel):
     def _finish(self, training: Training) -> None:
         """Choose the form, minimise, and keep the result."""
         with held_blas(training):
-            self._minimise(training)
+            solution = self._minimise(training)
+            check_not_zero(training, solution, self.intercept_)
 
     def _minimise(
         self,
@@ -270,8 +273,8 @@ class KronEstimator(FittedModel):
         form: Form | None = None,
         validation: Validation | None = None,
         start: Array | None = None,
-    ) -> None:
-        """Minimise and keep the result; with a form and validation that are there already, and from a start, if any."""
+    ) -> Solution:
+        """Minimise, keep and return the result; with a form and validation that are there already, and from a start, if any."""
         form, loss = form or self._form(training), self._with_intercept(training.loss)
         intercept = loss.intercept if isinstance(loss, WithIntercept) else None
         validation = validation or self._validation(form, training)
@@ -305,6 +308,7 @@ class KronEstimator(FittedModel):
             dual = solution.dual
             inside = training.loss.gradient(solution.predictions + constant) != 0 if dual is None else dual != 0
             self.support_ = training.given(training.kept.named(inside))
+        return solution
 
     def _solve(
         self, form: Form, loss: Loss, solver: str, max_iter: int, start: Array | None, monitor: Monitor
@@ -346,6 +350,7 @@ class KronEstimator(FittedModel):
         history: dict[str, list[Any]],
     ) -> None:
         """Set the fitted attributes."""
+        check_finite_model(solution, intercept)
         x, given = solution.x, training.given
         for name in ("dual_coef_", "support_", "coef_", "components_", "kernel_weights_"):
             self.__dict__.pop(name, None)

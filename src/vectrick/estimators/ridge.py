@@ -12,6 +12,7 @@ from vectrick._arrays import cast, to_host, unmasked, zeros
 from vectrick.estimators.form import Form, dual_form
 from vectrick.estimators.parameters import check_parameters
 from vectrick.estimators.recipe import read_recipe
+from vectrick.estimators.soundness import check_not_zero
 from vectrick.estimators.training import Training, held_blas
 from vectrick.estimators.values import KronValues
 from vectrick.losses import Loss, Squared, WithIntercept
@@ -114,6 +115,7 @@ class KronRidge(RegressorMixin, KronValues):
             risk += 0.5 * float((training.loss.y - f) @ f)
         history: dict[str, list[Any]] = {"iteration": [1], "risk": [risk], "seconds": [time.perf_counter() - begin]}
         self._keep(form, training, solution, solution.intercept, 1, history)
+        check_not_zero(training, solution, solution.intercept)
 
     def _wants_closed_form(self, training: Training) -> bool:
         """Whether the graph is complete, nothing stands against the closed form, and it was asked for or is cheap."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import inf, isfinite
 from typing import Any
 
 from vectrick.losses import Curvature
@@ -84,7 +85,7 @@ def conjugate_gradients(
             return LinearResult(found, TOLERANCE, k, residuals)
         hp = curvature.times(p.f)
         curve = float(p.f @ hp) + smallest * space.inner(p, p)
-        if not curve > 0:
+        if not 0 < curve < inf or not isfinite(r.square):
             return LinearResult(found, STALLED, k, residuals)
         step = r.square / curve
         x.add(step, p)

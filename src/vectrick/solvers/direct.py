@@ -26,6 +26,7 @@ def solve_directly(space: Space, curvature: Curvature, rhs: Array, alpha: float)
         return space.zero(rhs)
     # A small matrix is for the CPU, wherever the products were made.
     predictions, b = np.stack(columns, axis=1).astype(np.float64), to_host(rhs).astype(np.float64)
+    _check_finite(predictions)
     if isinstance(space, Dual):
         c, f = _solve_dual(predictions, curvature, b, alpha, rhs)
     else:
@@ -50,9 +51,18 @@ def _solve_dual(A: Array, curvature: Curvature, b: Array, alpha: float, at: Arra
 def _solve_features(features: Array, curvature: Curvature, b: Array, alpha: float, at: Array) -> Array:
     """Solve ``(Φᵀ H Φ + α I) w = b``, by least squares, which a singular matrix does not stop."""
     curved = _curved(features, curvature, at)
-    return np.linalg.lstsq(features.T @ curved + alpha * np.eye(features.shape[1]), b, rcond=None)[0]
+    with np.errstate(over="ignore", invalid="ignore"):
+        matrix = features.T @ curved
+    _check_finite(matrix)
+    return np.linalg.lstsq(matrix + alpha * np.eye(features.shape[1]), b, rcond=None)[0]
 
 
 def _curved(matrix: Array, curvature: Curvature, at: Array) -> Array:
     """Return H times a matrix, where H is kept with the array ``at``."""
     return np.stack([to_host(curvature.times(like(column, at))) for column in matrix.T], axis=1)
+
+
+def _check_finite(matrix: Array) -> None:
+    """Refuse a matrix that LAPACK would fail on, or make nothing of."""
+    if not np.isfinite(matrix).all():
+        raise ValueError("kernel values between edges are NaN or too large for their dtype; scale the features")

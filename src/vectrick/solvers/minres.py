@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import hypot
+from math import hypot, isfinite
 from typing import Any
 
 from vectrick.solvers.cg import LinearCallback, LinearResult
-from vectrick.solvers.solution import CALLBACK, LIMIT, TOLERANCE
+from vectrick.solvers.solution import CALLBACK, LIMIT, STALLED, TOLERANCE
 from vectrick.solvers.space import Element, Space
 
 Array = Any
@@ -74,6 +74,8 @@ def minres(
         diagonal = float(v @ after)
         after -= diagonal * v
         beyond = float(after @ after) ** 0.5
+        if not (isfinite(diagonal) and isfinite(beyond)):
+            return LinearResult([system.x for system in systems], STALLED, k, residuals)
         for system in systems:
             if not system.done:
                 system.turn(Element(v, f), diagonal, beyond)
