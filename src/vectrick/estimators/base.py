@@ -274,7 +274,7 @@ class KronEstimator(FittedModel):
         validation: Validation | None = None,
         start: Array | None = None,
     ) -> Solution:
-        """Minimise, keep and return the result; with a form and validation that are there already, and from a start, if any."""
+        """Minimise, keep and return the result; with a form, validation and a start that are there already, if any."""
         form, loss = form or self._form(training), self._with_intercept(training.loss)
         intercept = loss.intercept if isinstance(loss, WithIntercept) else None
         validation = validation or self._validation(form, training)

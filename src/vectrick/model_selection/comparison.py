@@ -1,7 +1,7 @@
 """Several methods on the same folds: mean, spread and seconds of each."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from vectrick._progress import Progress
 from vectrick._warnings import warn
 from vectrick.data import Edges
 from vectrick.model_selection.baselines import baselines as all_baselines
+from vectrick.model_selection.finished import Finished
 from vectrick.model_selection.pairs import Pairs
 from vectrick.model_selection.scorers import EdgeScorer, get_scorer, predictions
 from vectrick.model_selection.splitters import VertexKFold, check_splitter
@@ -30,6 +31,8 @@ def compare(
     baselines: bool | Mapping[str, Any] = True,
     per_fold: bool = False,
     verbose: int = 0,
+    checkpoint: Any = None,
+    callback: Callable[[dict[str, Any]], None] | None = None,
 ) -> Any:
     """Compare methods on the same folds of vertices.
 
@@ -49,16 +52,20 @@ def compare(
     baselines : bool or dict
         Whether to compare with `baselines` as well, or which ones.
     per_fold : bool
-        Whether to return a row for each method and fold.
+        Whether to return a row for each method and fold, with the error of one that failed.
     verbose : int
         1 reports progress about twice a second, 2 after each fold.
+    checkpoint : path, optional
+        A file that keeps what is finished: the same call goes on from it after an interruption. Remove it afterwards.
+    callback : callable, optional
+        Called with each row of ``per_fold`` as it is finished.
 
     Returns
     -------
     pandas.DataFrame
-        A row for each method, the best first: "mean", "spread" (the standard deviation over repeats of the mean over
-        folds; over folds where there is one repeat), "lowest" and "highest" fold, "seconds" for all folds, of which
-        "fit" and "predict".
+        A row for each method, the best first; the name of the columns is that of the score: "mean", "spread" (the
+        standard deviation over repeats of the mean over folds; over folds where there is one repeat), "lowest" and
+        "highest" fold, "seconds" for all folds, of which "fit" and "predict".
 
     Examples
     --------
@@ -83,19 +90,21 @@ def compare(
     cv = VertexKFold(3, 3, random_state=0) if cv is None else cv
     folds = cv.folds(X, labels)
     progress = Progress("compare", len(methods) * len(folds), verbose)
-    rows = []
+    rows, finished = [], Finished.of(checkpoint)
     for name, method in methods.items():
-        for number, fold in enumerate(folds):
-            try:
-                row = _run(method, X, labels, fold, scorer)
-            except Exception as error:
-                warn(f"{name} failed in {fold.name}: {type(error).__name__}: {error}", UserWarning)
-                row = {"score": float("nan"), "fit": float("nan"), "predict": float("nan")}
-            repeat = number // (len(folds) // cv.n_repeats)
-            rows.append({"method": name, "repeat": repeat, "fold": fold.name, **row})
-            progress.step(f"{name}, {fold.name}: {scoring} {row['score']:.3f}")
+        with finished.work("compare", method, X, labels, scoring, [fold.test for fold in folds]) as work:
+            for number, fold in enumerate(folds):
+                row = work.get(fold.name, dict)
+                if row is None:
+                    row = _run(name, method, X, labels, fold, scorer)
+                    work.put(fold.name, row)
+                repeat = number // (len(folds) // cv.n_repeats)
+                rows.append({"method": name, "repeat": repeat, "fold": fold.name, **row})
+                if callback is not None:
+                    callback(rows[-1])
+                progress.step(f"{name}, {fold.name}: {scoring} {row['score']:.3f}")
     found = pd.DataFrame(rows)
-    return found if per_fold else _summary(found)
+    return found if per_fold else _summary(found).rename_axis(columns=scoring)
 
 
 def _methods(estimators: Any, baselines: Any) -> dict[str, Any]:
@@ -128,7 +137,17 @@ def _named(estimators: Any) -> dict[str, Any]:
     return found
 
 
-def _run(method: Any, X: Edges, y: Array, fold: Any, scorer: EdgeScorer) -> dict[str, float]:
+def _run(name: str, method: Any, X: Edges, y: Array, fold: Any, scorer: EdgeScorer) -> dict[str, Any]:
+    """Return the score of a method in one fold and its seconds, or warn and return why it failed."""
+    try:
+        return {**_judged(method, X, y, fold, scorer), "error": None}
+    except Exception as error:
+        why = f"{type(error).__name__}: {error}"
+        warn(f"{name} failed in {fold.name}: {why}", UserWarning)
+        return {"score": float("nan"), "fit": float("nan"), "predict": float("nan"), "error": why}
+
+
+def _judged(method: Any, X: Edges, y: Array, fold: Any, scorer: EdgeScorer) -> dict[str, float]:
     """Train and predict in one fold; return the score and the seconds of both."""
     begin = time.perf_counter()
     model = clone(method).fit(X[fold.train], y[fold.train])

@@ -25,6 +25,7 @@ from vectrick.estimators.parameters import check_parameters
 from vectrick.estimators.recipe import read_recipe
 from vectrick.kernels import Gaussian, as_kernel
 from vectrick.kernels.pairwise import PAIRWISE, as_pairwise
+from vectrick.model_selection.finished import Finished
 from vectrick.model_selection.nested import nested_score, settle_scoring
 from vectrick.model_selection.paths import check_alphas
 from vectrick.model_selection.splitters import VertexKFold
@@ -105,6 +106,7 @@ def compare_kernels(
     random_state: Any = 0,
     n_jobs: int | None = None,
     verbose: int = 0,
+    checkpoint: Any = None,
 ) -> KernelComparison:
     """Compare pairwise kernels in the settings of pairwise learning, all on the same folds.
 
@@ -138,6 +140,8 @@ def compare_kernels(
         How many processes fit at once.
     verbose : int
         1 reports progress.
+    checkpoint : path, optional
+        A file that keeps what is finished: the same call goes on from it after an interruption. Remove it afterwards.
 
     Returns
     -------
@@ -170,10 +174,11 @@ def compare_kernels(
         for name in models
         if not (kernels is None and name == "two_step" and new == "neither")  # where no part of the graph is complete
     ]
-    progress, rows = Progress("compare_kernels", len(tasks), verbose), []
+    progress, rows, finished = Progress("compare_kernels", len(tasks), verbose), [], Finished.of(checkpoint)
     for new, name in tasks:
         begin, (outer, inner) = time.perf_counter(), divisions[new]
         limits: dict[str, Any] = {"outer": outer, "inner": inner, "scoring": scoring, "n_jobs": n_jobs}
+        limits["checkpoint"] = finished
         try:
             with told_to(lambda *_: None):  # the kernels are counted here
                 scores = nested_score(models[name], X, labels, {"alpha": list(alphas)}, **limits).chosen

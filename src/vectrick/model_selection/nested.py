@@ -20,6 +20,7 @@ from vectrick.estimators.inputs import as_edges
 from vectrick.estimators.monitor import OF_CLASSES, SCORES
 from vectrick.estimators.path import fit_along
 from vectrick.estimators.recipe import read_recipe
+from vectrick.model_selection.finished import Finished
 from vectrick.model_selection.folds import Fold
 from vectrick.model_selection.parallel import count_jobs, in_parallel
 from vectrick.model_selection.paths import check_alphas, check_iterations
@@ -98,6 +99,7 @@ def nested_score(
     n_best: int = 1,
     n_jobs: int | None = None,
     verbose: int = 0,
+    checkpoint: Any = None,
 ) -> NestedScore:
     """Return the scores of a nested cross-validation whose inner loop chooses kernels, alpha and the iteration.
 
@@ -135,6 +137,8 @@ def nested_score(
         depend on it.
     verbose : int
         1 reports progress about twice a second, 2 after each fit.
+    checkpoint : path, optional
+        A file that keeps what is finished: the same call goes on from it after an interruption. Remove it afterwards.
 
     Returns
     -------
@@ -174,21 +178,29 @@ def nested_score(
     inner_folds = [_inner_folds(inner, fold, edges, labels) for fold in folds]
     tasks = [(f, c) for f in range(len(folds)) for c in range(len(candidates))]
     progress = Progress("nested_score", len(tasks) + len(folds), verbose)
-    compared = in_parallel(
-        compare_candidate,
-        [(candidates[c], labels, inner_folds[f], iterations) for f, c in tasks],
-        n_jobs,
-        lambda _: progress.step(),
-    )
+    divided = [[fold.test, *(one.test for one in parts)] for fold, parts in zip(folds, inner_folds, strict=True)]
+    what = "nested_score", estimators, grids, edges, labels, divided, scoring, iterations, n_best
+    with Finished.of(checkpoint).work(*what) as finished:
+        compared = in_parallel(
+            compare_candidate,
+            {f"fold {f} candidate {c}": (candidates[c], labels, inner_folds[f], iterations) for f, c in tasks},
+            n_jobs,
+            lambda _: progress.step(),
+            finished,
+            np.ndarray,
+        )
     tables = dict(zip(tasks, compared, strict=True))
     best = [choose_best(candidates, [tables[f, c] for c in range(len(candidates))])[:n_best] for f in range(len(folds))]
     values = np.where(labels == np.unique(labels)[1], 1.0, -1.0) if scoring in OF_CLASSES else labels
-    judged = in_parallel(
-        _judge,
-        [(some, labels, values, fold, scoring) for some, fold in zip(best, folds, strict=True)],
-        n_jobs,
-        lambda score: progress.step(f"{scoring} {score:.3f}"),
-    )
+    with finished:
+        judged = in_parallel(
+            _judge,
+            {f"fold {f}": (best[f], labels, values, fold, scoring) for f, fold in enumerate(folds)},
+            n_jobs,
+            lambda score: progress.step(f"{scoring} {score:.3f}"),
+            finished,
+            float,
+        )
     chosen = [
         {"fold": fold.name, **one.shown, "score": score}
         for fold, some, score in zip(folds, best, judged, strict=True)

@@ -1,7 +1,10 @@
 """Work on several processes at once, a thread each, so that no CPU has more to do than one thread."""
 
+import os
+import threading
+import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from numbers import Integral
 from typing import Any
 
@@ -10,6 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from vectrick._warnings import warn
 from vectrick.backends.threads import count_threads
+from vectrick.model_selection.finished import Work
+
+_guard: threading.Thread | None = None  # of a process that works for another
 
 
 def count_jobs(n_jobs: Any) -> int:
@@ -22,30 +28,63 @@ def count_jobs(n_jobs: Any) -> int:
 
 
 def in_parallel(
-    work: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], n_jobs: int, told: Callable[[Any], None]
+    work: Callable[..., Any],
+    tasks: Mapping[str, tuple[Any, ...]],
+    n_jobs: int,
+    told: Callable[[Any], None],
+    finished: Work,
+    kind: type,
 ) -> list[Any]:
-    """Return ``work(*task)`` for every task, in order; ``told`` is shown each result as it comes.
+    """Return ``work(*task)`` for every task by its name, in order; ``told`` is shown each result as it comes.
+
+    What is finished already is not done again, and what is done is kept; ``kind`` is that of the results.
 
     Processes, since threads would wait for each other's Python code: with two, folds of 2 000 to 40 000 edges took 1.1
     to 1.7 times as long as one after the other. Large arrays are shared by way of memory maps. Warnings come back with
     the results, each kind once, but not those of solvers that were stopped on purpose.
     """
-    found, warned = [], set()
-    processes = Parallel(n_jobs=min(n_jobs, len(tasks)), return_as="generator")
-    for result, caught in processes(delayed(_with_warnings)(work, task) for task in tasks):
+    results = {name: finished.get(name, kind) for name in tasks}
+    missing = [name for name, result in results.items() if result is None]
+    for result in results.values():
+        if result is not None:
+            told(result)
+    warned = set()
+    processes = Parallel(n_jobs=max(1, min(n_jobs, len(missing))), return_as="generator")
+    done = processes(delayed(_with_warnings)(work, tasks[name], os.getpid()) for name in missing)
+    for name, (result, caught) in zip(missing, done, strict=True):
         told(result)
-        found.append(result)
+        results[name] = result
+        finished.put(name, result)
         for category, text in caught:
-            kind = category, text.partition(":")[0]  # after it come the numbers of one fold
-            if kind not in warned:
-                warned.add(kind)
+            words = category, text.partition(":")[0]  # after it come the numbers of one fold
+            if words not in warned:
+                warned.add(words)
                 warn(text, category)
-    return found
+    return list(results.values())
 
 
-def _with_warnings(work: Callable[..., Any], task: tuple[Any, ...]) -> tuple[Any, list[tuple[type[Warning], str]]]:
+def _with_warnings(
+    work: Callable[..., Any], task: tuple[Any, ...], parent: int
+) -> tuple[Any, list[tuple[type[Warning], str]]]:
+    if os.getpid() != parent:
+        _end_with(parent)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         warnings.simplefilter("ignore", ConvergenceWarning)
         result = work(*task)
     return result, [(one.category, str(one.message)) for one in caught]
+
+
+def _end_with(parent: int) -> None:
+    """Let this process end soon after the one that it works for, which may be killed without a word."""
+    global _guard
+    if _guard is not None or os.getppid() != parent:
+        return
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    _guard = threading.Thread(target=watch, daemon=True, name="vectrick-parent")
+    _guard.start()

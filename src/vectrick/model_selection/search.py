@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from vectrick._arrays import unmasked
 from vectrick._progress import Progress
 from vectrick.estimators.inputs import as_edges
+from vectrick.model_selection.finished import Finished
 from vectrick.model_selection.nested import (
     as_lists,
     choose_best,
@@ -63,6 +64,7 @@ def vertex_search(
     iterations: Sequence[int] | None = None,
     n_jobs: int | None = None,
     verbose: int = 0,
+    checkpoint: Any = None,
 ) -> VertexSearch:
     """Choose kernels, loss, alpha and iteration by vertex-disjoint folds, and fit the best to all edges.
 
@@ -70,7 +72,7 @@ def vertex_search(
 
     Parameters
     ----------
-    estimator, X, y, param_grid, scoring, iterations, n_jobs, verbose
+    estimator, X, y, param_grid, scoring, iterations, n_jobs, verbose, checkpoint
         As for `nested_score`.
     cv : VertexKFold, optional
         The folds; by default ``VertexKFold(3, 3, random_state=0)``, stratified where there are two classes.
@@ -100,12 +102,16 @@ def vertex_search(
     candidates = make_candidates(estimators, grids, edges, scoring)
     folds = cv.folds(edges, labels)
     progress = Progress("vertex_search", len(candidates) + 1, verbose)
-    tables = in_parallel(
-        compare_candidate,
-        [(candidate, labels, folds, iterations) for candidate in candidates],
-        n_jobs,
-        lambda _: progress.step(),
-    )
+    what = "vertex_search", estimators, grids, edges, labels, [fold.test for fold in folds], scoring, iterations
+    with Finished.of(checkpoint).work(*what) as finished:
+        tables = in_parallel(
+            compare_candidate,
+            {f"candidate {c}": (candidate, labels, folds, iterations) for c, candidate in enumerate(candidates)},
+            n_jobs,
+            lambda _: progress.step(),
+            finished,
+            np.ndarray,
+        )
     best = choose_best(candidates, tables)
     plain = with_iterations(best[0].candidate.plain, best[0].alpha, best[0].iteration)
     with warnings.catch_warnings():

@@ -1,0 +1,61 @@
+"""What a fit must not start from or end in: numbers beyond the range of their type, and models that predict nothing."""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from vectrick._arrays import namespace, numpy_dtype
+from vectrick.estimators.training import Training
+from vectrick.operators.factors import is_finite
+from vectrick.solvers import Solution
+
+Array = Any  # of NumPy or torch
+
+
+def check_range(labels: Array, dtype: np.dtype[Any]) -> None:
+    """Refuse labels whose squares, of which every solver makes sums, are too small or too large for a dtype."""
+    limits = np.finfo(dtype)
+    largest = float(abs(labels).max())
+    low = float(np.sqrt(float(limits.tiny) / float(limits.eps)))
+    high = float(np.sqrt(float(limits.max) / max(1, len(labels))))
+    if largest != 0 and not low <= largest <= high:
+        raise ValueError(
+            f"y is at most {largest:.3g} in size, but with {dtype} it must be between {low:.1g} and {high:.1g}, since "
+            "the squares of smaller or larger labels are beyond its range; scale the labels"
+        )
+
+
+def check_finite_model(solution: Solution, intercept: float) -> None:
+    """Refuse a model that predicts NaN."""
+    dtype, f = numpy_dtype(solution.x), solution.predictions
+    if not is_finite(solution.x) or not np.isfinite(intercept) or (f is not None and not is_finite(f)):
+        raise ValueError(
+            f"training ended in coefficients or predictions that are NaN or infinite: kernel values are too large for "
+            f"{dtype}. {_advice(dtype)}"
+        )
+
+
+def check_not_zero(training: Training, solution: Solution, intercept: float) -> None:
+    """Refuse a model that predicts zero for every edge because something was too small or too large."""
+    f, dtype = solution.predictions, numpy_dtype(solution.x)
+    if bool((f != 0).any()) or _has_no_features(training):
+        return
+    gradient = training.loss.gradient(f + intercept)
+    if bool((gradient != 0).any()):
+        raise ValueError(
+            "training ended in a model that predicts zero for every edge: kernel values, alpha or labels are too small "
+            f"or too large for {dtype}. {_advice(dtype)}"
+        )
+
+
+def _advice(dtype: np.dtype[Any]) -> str:
+    double = ", or use dtype='float64'" if dtype == np.float32 else ""
+    return f"Scale the features (vt.Standardized does so){double}"
+
+
+def _has_no_features(training: Training) -> bool:
+    """Whether all features of one side are zero, so that there is nothing to predict from."""
+    tables = training.start.vertices, training.end.vertices
+    return any(not table.count_nonzero() if issparse(table) else not bool(namespace(table).any(table != 0))
+               for table in tables)  # fmt: skip
