@@ -1,10 +1,17 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, and never over what is read."""
 
+import hashlib
 import os
+import platform
+import re
 import secrets
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+_UNFINISHED = re.compile(r"\.vectrick-([0-9a-f]{8})-(\d+)-[0-9a-f]{8}\.tmp")  # of which machine and process
+_OLD = 24 * 3600  # seconds after which an unfinished file is nobody's, wherever it was begun
 
 
 def check_output(path: Path | str, force: bool) -> Path:
@@ -13,13 +20,22 @@ def check_output(path: Path | str, force: bool) -> Path:
     A file that exists is refused unless ``force`` says that it may be replaced.
     """
     path = Path(path)
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        pass
+    except OSError as error:  # such as a name that is too long
+        raise OSError(f"{path} cannot be written: {os.strerror(error.errno or 0)}") from None
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder, but the output must be a file")
+    target = Path(os.path.realpath(path))
+    if target.is_symlink():
+        raise OSError(f"{path} cannot be written: it is a link that leads to itself")
     if path.exists() and not path.is_file():
         raise OSError(f"{path} is no plain file, so that it cannot be replaced by one")
     if path.exists() and not force:
         raise FileExistsError(f"{path} exists; use --force to replace it, or choose another name")
-    folder = Path(os.path.realpath(path)).parent
+    folder = target.parent
     if not folder.is_dir():
         raise FileNotFoundError(f"{path} cannot be written: there is no folder {folder}")
     if not os.access(folder, os.W_OK):
@@ -27,25 +43,38 @@ def check_output(path: Path | str, force: bool) -> Path:
     return path
 
 
+def check_targets(outputs: Mapping[str, Path | None], inputs: Iterable[Path | None]) -> None:
+    """Refuse outputs, by the names of their options, that are one file, or that are read as well."""
+    targets = {option: Path(os.path.realpath(path)) for option, path in outputs.items() if path is not None}
+    if len(set(targets.values())) < len(targets):
+        raise ValueError(f"{', '.join(targets)} must be different files")
+    read = {Path(os.path.realpath(path)) for path in inputs if path is not None}
+    for option, target in targets.items():
+        if target in read or any(target.exists() and one.exists() and target.samefile(one) for one in read):
+            raise ValueError(f"{option} is {str(outputs[option])!r}, which is read as well; choose another name")
+
+
 @contextmanager
 def replacing(path: Path | str) -> Iterator[Path]:
     """Yield a new, empty file beside ``path`` that takes its place at the end, and is removed if anything fails.
 
     What is written is on the disk before it gets the name, so that a crash leaves the old file or the new one. A link
-    stays a link: what it points to is replaced.
+    stays a link: what it points to is replaced. What earlier processes that were killed have left there is removed.
     """
     target = Path(os.path.realpath(path))
-    made = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
-    os.close(os.open(made, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))  # with the rights that the user's mask gives
-    rights = made.stat().st_mode
+    _clean(target.parent)
+    # Short, however long the name of the file is.
+    draft = target.with_name(f".vectrick-{_machine()}-{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))  # with the rights that the user's mask gives
+    rights = draft.stat().st_mode
     try:
-        yield made
-        made.chmod(rights)  # which a library may have written anew with others
-        _sync(made)
-        os.replace(made, target)
+        yield draft
+        draft.chmod(rights)  # which a library may have written anew with others
+        _sync(draft)
+        os.replace(draft, target)
     except BaseException:
         with suppress(OSError):
-            made.unlink()
+            draft.unlink()
         raise
     with suppress(OSError):  # a system that cannot sync folders has renamed all the same
         _sync(target.parent)
@@ -53,8 +82,32 @@ def replacing(path: Path | str) -> Iterator[Path]:
 
 def write_text(path: Path | str, text: str) -> None:
     """Write text to a file, whole or not at all."""
-    with replacing(path) as made:
-        made.write_text(text, encoding="utf-8")
+    with replacing(path) as draft:
+        draft.write_text(text, encoding="utf-8")
+
+
+def _clean(folder: Path) -> None:
+    """Remove files that a process has begun here and not finished, because it is no more."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            name = _UNFINISHED.fullmatch(entry.name)
+            if name is None or not entry.is_file(follow_symlinks=False):
+                continue
+            with suppress(OSError):
+                age = time.time() - entry.stat(follow_symlinks=False).st_mtime
+                if age > _OLD or (name[1] == _machine() and not _is_running(int(name[2]))):
+                    os.unlink(entry.path)
+
+
+def _machine() -> str:
+    """Return eight digits for this machine: another one that shares a folder has processes of its own."""
+    return hashlib.sha256(platform.node().encode()).hexdigest()[:8]
+
+
+def _is_running(process: int) -> bool:
+    import psutil
+
+    return bool(psutil.pid_exists(process))
 
 
 def _sync(path: Path) -> None:

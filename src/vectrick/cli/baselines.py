@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from vectrick.cli.training import Trained
 
 _NUMBERS, _LEAST = 20_000_000, 2000  # feature values that a baseline may train on, and edges that it gets at least
+_NUMBERS_OF_FOLD = 5_000_000  # where it trains once for each of many folds
 _CHEAP = ("vertex mean",)
 QUICK = "boosted trees,vertex mean"
 HELP = (
@@ -25,6 +26,22 @@ def named_baselines(text: str) -> dict[str, Any]:
     if text in ("none", "all"):
         return known if text == "all" else {}
     return {name: known[name] for name in some_of(text, "--baselines", list(known))}
+
+
+def limited(others: dict[str, Any], X: Any, n_edges: int | None = None) -> dict[str, Any]:
+    """Return baselines that train on no more edges than was asked for, or than take seconds; their names say so."""
+    from vectrick.model_selection.sampling import OnSomeEdges
+
+    if n_edges is not None and n_edges < 1:
+        raise ValueError(f"--baseline-edges is {n_edges}, but it must be at least 1")
+    n_features = X.start_table.n_features + X.end_table.n_features
+    most = max(_LEAST, _NUMBERS_OF_FOLD // max(1, n_features)) if n_edges is None else n_edges
+    if most >= len(X):
+        return others
+    return {
+        name if name in _CHEAP else f"{name} on {most} edges": method if name in _CHEAP else OnSomeEdges(method, most)
+        for name, method in others.items()
+    }
 
 
 def some_of(text: str, option: str, allowed: list[str]) -> list[str]:
@@ -48,6 +65,7 @@ def beside_baselines(trained: "Trained", others: dict[str, Any], out: Output) ->
     import pandas as pd
 
     from vectrick.model_selection.pairs import Pairs
+    from vectrick.model_selection.sampling import drawn
     from vectrick.model_selection.scorers import get_scorer, predictions
 
     holdout, X, y = trained.holdout, trained.data.X, trained.y
@@ -68,7 +86,8 @@ def beside_baselines(trained: "Trained", others: dict[str, Any], out: Output) ->
 
     judge(name, lambda new, edges: trained.predictions[new], fit)
     n_features = X.start_table.n_features + X.end_table.n_features
-    some = np.random.default_rng(0).permutation(holdout.train)[: max(_LEAST, _NUMBERS // n_features)]
+    most = max(_LEAST, _NUMBERS // max(1, n_features))
+    some = holdout.train[drawn(y[holdout.train], most, np.random.default_rng(0))]
     with out.progress("baselines", len(others)) as bar:
         for done, (baseline_name, baseline) in enumerate(others.items(), 1):
             begin = time.perf_counter()

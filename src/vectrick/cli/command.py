@@ -18,7 +18,7 @@ EXIT_CODES = {
     0: "done",
     1: "an error in vectrick itself",
     2: "bad input or options, or a file that cannot be written",
-    3: "interrupted, the best model so far was kept",
+    3: "interrupted, what was finished was kept",
     130: "interrupted",
 }
 
@@ -70,6 +70,7 @@ def add_command(app: typer.Typer, module: ModuleType) -> None:
     def run(**given: Any) -> None:
         common = _taken(CommonOptions, given)
         out = Output(name, common.json, common.quiet, common.verbose)
+        out.config = common.config
 
         def work() -> None:
             values = {group: _taken(kind, given) for group, kind in groups.items()}

@@ -32,12 +32,13 @@ def run(
     from sklearn.exceptions import ConvergenceWarning
 
     import vectrick as vt
-    from vectrick._files import check_output
+    from vectrick._files import check_output, check_targets
     from vectrick.cli.baselines import QUICK, named_baselines
     from vectrick.cli.evaluate import cross_validate, show_evaluation
     from vectrick.cli.training import hold_out, train
     from vectrick.report import check_report, fit_report
 
+    check_targets({"--output": output, "--report": report}, [])
     check_output(output, force)
     check_report(report, force)
     data = _checker(_SMALL if small else _SIZE)

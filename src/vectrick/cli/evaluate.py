@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
-from vectrick.cli.baselines import HELP, QUICK, named_baselines, some_of
-from vectrick.cli.command import command_line
+from vectrick.cli.baselines import HELP, QUICK, limited, named_baselines, some_of
+from vectrick.cli.command import Interrupted, command_line
 from vectrick.cli.fit import NEW
 from vectrick.cli.info import dataset_warnings
-from vectrick.cli.options import DataOptions, ModelOptions
+from vectrick.cli.options import DataOptions, ModelOptions, ResumeOptions
 from vectrick.cli.output import Output
 
 EXAMPLE = "vectrick evaluate gpcr --report gpcr_evaluation.html"
@@ -20,12 +20,21 @@ def run(
     out: Output,
     data: DataOptions,
     model: ModelOptions,
+    keeping: ResumeOptions,
     settings: Annotated[
         str, typer.Option("--settings", help="What is new in the test edges: both, start, end, neither.")
     ] = "both,start,end,neither",
     folds: Annotated[int, typer.Option("--folds", help="Parts of the vertices of each side; 3 makes 3 x 3 folds.")] = 3,
     repeats: Annotated[int, typer.Option("--repeats", help="How often to divide the vertices anew.")] = 1,
     baselines: Annotated[str, typer.Option("--baselines", help=HELP)] = QUICK,
+    baseline_edges: Annotated[
+        int | None,
+        typer.Option(
+            "--baseline-edges",
+            help="The most edges that a baseline trains on; its name then says so.",
+            show_default="as many as take seconds",
+        ),
+    ] = None,
     compare_kernels: Annotated[
         bool,
         typer.Option(
@@ -44,8 +53,13 @@ def run(
 
     A random split of the edges says little about new vertices. "both" tests edges between vertices that no training
     edge has, "start" and "end" those with one such vertex, "neither" new edges between known vertices. Early stopping
-    holds out vertices of the training folds.
+    holds out vertices of the training folds. Ctrl-C shows the folds that are finished; --checkpoint keeps them.
     """
+    from vectrick._files import check_targets
+
+    targets = {"--report": report, "--figure": figure, "--checkpoint": keeping.checkpoint}
+    check_targets(targets, [*data.inputs, out.config])
+    finished = keeping.finished(force)
     if compare_kernels and report is not None:
         raise ValueError("--report is about one model, but --compare-kernels has many; use --figure")
     if report is not None:
@@ -63,11 +77,21 @@ def run(
     some = model.pairwise_names() if compare_kernels and model.pairwise != "kronecker" else None
     estimator = (replace(model, pairwise="kronecker") if compare_kernels else model).estimator(dataset)
     division = folds, repeats, model.seed
-    if compare_kernels:
-        rows = cross_validate_kernels(out, estimator, dataset, asked, division, some, figure)
-    else:
-        rows = cross_validate(out, estimator, dataset, asked, others, division)
+    done: list[dict[str, Any]] = []
+    try:
+        if compare_kernels:
+            rows = cross_validate_kernels(out, estimator, dataset, asked, division, some, figure, finished)
+        else:
+            others = limited(others, dataset.X, baseline_edges)
+            rows = cross_validate(out, estimator, dataset, asked, others, division, finished, done)
+    except KeyboardInterrupt:
+        if not done and keeping.checkpoint is None:
+            raise
+        if done:
+            show_evaluation(out, evaluation_frame(done, dataset))
+        raise Interrupted(f"interrupted: {len(done)} fits are finished{keeping.hint}") from None
     show_evaluation(out, rows)
+    finished.remove()
     if report is not None:
         from vectrick.cli.training import hold_out, train
         from vectrick.report import fit_report
@@ -78,26 +102,50 @@ def run(
 
 
 def cross_validate(
-    out: Output, estimator: Any, data: Any, settings: list[str], others: dict[str, Any], division: Any
+    out: Output,
+    estimator: Any,
+    data: Any,
+    settings: list[str],
+    others: dict[str, Any],
+    division: Any,
+    finished: Any = None,
+    done: list[dict[str, Any]] | None = None,
 ) -> Any:
-    """Return a pandas frame with a row for each setting, method and fold."""
-    import pandas as pd
-
+    """Return a pandas frame with a row for each setting, method and fold; ``done`` gets the rows as they come."""
     import vectrick as vt
 
     folds, repeats, seed = division
-    name, found = type(estimator).__name__, []
+    name, done = type(estimator).__name__, [] if done is None else done
     for new in settings:
         cv = vt.VertexKFold(folds, folds, new, stratify=data.is_binary, n_repeats=repeats, random_state=seed)
+
+        def keep(row: dict[str, Any], new: str = new) -> None:
+            done.append({**row, "setting": new})
+
         with out.library_progress(NEW[new]):
-            rows = vt.compare({name: estimator}, data.X, data.y, cv=cv, baselines=others, per_fold=True)
-        found.append(rows.assign(setting=new))
-    scoring = "auc" if data.is_binary else "concordance"
-    return pd.concat(found, ignore_index=True).assign(scoring=scoring)
+            vt.compare({name: estimator}, data.X, data.y, cv=cv, baselines=others, checkpoint=finished, callback=keep)
+    errors = [row["error"] for row in done if row["method"] == name]
+    if all(error is not None for error in errors):
+        raise ValueError(f"{name} failed in every fold; in the first one: {errors[0]}")
+    return evaluation_frame(done, data)
+
+
+def evaluation_frame(rows: list[dict[str, Any]], data: Any) -> Any:
+    """Return rows of settings, methods and folds as a pandas frame that names the score."""
+    import pandas as pd
+
+    return pd.DataFrame(rows).assign(scoring="auc" if data.is_binary else "concordance")
 
 
 def cross_validate_kernels(
-    out: Output, estimator: Any, data: Any, settings: list[str], division: Any, kernels: Any, figure: Path | None
+    out: Output,
+    estimator: Any,
+    data: Any,
+    settings: list[str],
+    division: Any,
+    kernels: Any,
+    figure: Path | None,
+    finished: Any = None,
 ) -> Any:
     """Return a pandas frame with a row for each setting, pairwise kernel and fold; draw it if so asked.
 
@@ -110,7 +158,7 @@ def cross_validate_kernels(
     with out.library_progress("pairwise kernels"):
         found = vt.compare_kernels(
             data.X, data.y, plain, kernels=kernels, settings=settings, n_folds=folds, n_repeats=repeats,
-            random_state=seed,
+            random_state=seed, checkpoint=finished,
         )  # fmt: skip
     for name, why in found.left_out.items():
         out.note(f"{name} was left out: {why}")
@@ -118,6 +166,8 @@ def cross_validate_kernels(
     if figure is not None:
         found.plot(figure)
         out.wrote("figure", figure)
+    if found.folds["score"].isna().all():
+        raise ValueError("every pairwise kernel failed in every fold; the warnings say why")
     rows = found.folds.rename(columns={"kernel": "method", "seconds": "fit"})
     return rows.assign(predict=0.0, scoring=found.scoring)
 

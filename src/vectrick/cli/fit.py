@@ -46,7 +46,7 @@ def run(
     from vectrick.cli.info import dataset_warnings
     from vectrick.cli.training import Checkpoint, hold_out, train, train_on_all
 
-    _check_files(output, report, checkpoint, resume, force)
+    _check_files([*data.inputs, out.config], output, report, checkpoint, resume, force)
     state = None if checkpoint is None else Checkpoint(checkpoint, resume, force)
     others = {} if report is None else named_baselines(baselines)
     dataset = data.read()
@@ -81,10 +81,13 @@ def run(
         )
 
 
-def _check_files(output: Path, report: Path | None, checkpoint: Path | None, resume: bool, force: bool) -> None:
+def _check_files(
+    inputs: list[Path | None], output: Path, report: Path | None, checkpoint: Path | None, resume: bool, force: bool
+) -> None:
     """Refuse files that cannot be written, before any work is done; a run that goes on may replace its own."""
-    from vectrick._files import check_output
+    from vectrick._files import check_output, check_targets
 
+    check_targets({"--output": output, "--report": report, "--checkpoint": checkpoint}, inputs)
     check_output(output, force or resume)
     if report is not None:
         from vectrick.report import check_report
@@ -92,9 +95,6 @@ def _check_files(output: Path, report: Path | None, checkpoint: Path | None, res
         check_report(report, force or resume)
     if resume and checkpoint is None:
         raise ValueError("--resume is given, but there is no --checkpoint to go on from")
-    targets = [path.resolve() for path in (output, report, checkpoint) if path is not None]
-    if len(set(targets)) < len(targets):
-        raise ValueError("--output, --report and --checkpoint must be different files")
 
 
 def summarise(out: Output, trained: Any) -> None:

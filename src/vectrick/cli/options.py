@@ -76,6 +76,14 @@ class DataOptions(ColumnOptions):
         str | None, _data("--positive", help="Which of two labels is the positive one.", show_default="the larger one")
     ] = None
 
+    @property
+    def inputs(self) -> list[Path | None]:
+        """The files that are read, which no command may write to."""
+        named = [self.edges, self.start_features, self.end_features, self.start_matrix, self.end_matrix]
+        if self.data is None or not self.data.is_dir():
+            return [*named, self.data]
+        return [*named, *self.data.glob("edges*"), *self.data.glob("start_*"), *self.data.glob("end_*")]
+
     def read(self, **more: Any) -> "Dataset":
         """Return the data."""
         from vectrick.data.folder import read_dataset
@@ -127,6 +135,33 @@ class VertexOptions(ColumnOptions):
         if model.start_table_ is model.end_table_ and self.end_features is None:
             return start, start  # one table serves both ends
         return start, vertex_table(model, "end", self.end_features, (self.end_id_column, self.end_column), only_new)
+
+
+@dataclass(frozen=True)
+class ResumeOptions:
+    """A file for what is finished, so that work that was interrupted goes on."""
+
+    checkpoint: Annotated[
+        Path | None, _training("--checkpoint", help="A file that keeps finished folds until all of them are done.")
+    ] = None
+    resume: Annotated[bool, _training("--resume", help="Go on from --checkpoint, where it is there.")] = False
+
+    def finished(self, force: bool) -> Any:
+        """Return what keeps the results, after a check that it can."""
+        from vectrick._files import check_output
+        from vectrick.model_selection.finished import Finished
+
+        if self.checkpoint is None:
+            if self.resume:
+                raise ValueError("--resume is given, but there is no --checkpoint to go on from")
+            return Finished()
+        check_output(self.checkpoint, force or self.resume)
+        return Finished(self.checkpoint, self.resume)
+
+    @property
+    def hint(self) -> str:
+        """How to go on after an interruption."""
+        return "" if self.checkpoint is None else f"; {self.checkpoint} keeps what was finished, --resume goes on"
 
 
 @dataclass(frozen=True)
@@ -255,10 +290,15 @@ class ModelOptions(KernelOptions):
 
     def __post_init__(self) -> None:
         _check_backend(self.backend, self.device)
+        if not 0 < self.validation_fraction < 1:
+            raise ValueError(f"--validation-fraction is {self.validation_fraction}, but it must be between 0 and 1")
+        if not 0 <= self.seed < 2**32:
+            raise ValueError(f"--seed is {self.seed}, but it must be an integer from 0 to {2**32 - 1}")
 
     def estimator(self, data: "Dataset", **changes: Any) -> Any:
         """Return the estimator that the options describe; it is not fitted."""
         import vectrick as vt
+        from vectrick.estimators.parameters import check_parameters
         from vectrick.kernels.pairwise import PAIRWISE
 
         loss = self.settled_loss(data)
@@ -289,7 +329,9 @@ class ModelOptions(KernelOptions):
             "n_iter_no_change": self.patience, "scoring": self.scoring.value,
             "early_stopping": not self.no_early_stopping, "n_threads": self.threads, "random_state": self.seed,
         }  # fmt: skip
-        return kind(start, end, **special, **given, **changes)
+        estimator = kind(start, end, **special, **given, **changes)
+        check_parameters(estimator, None)
+        return estimator
 
     def settled_loss(self, data: "Dataset") -> Loss:
         """Return the loss, where it is chosen by the labels."""

@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 _WIDE = 120  # characters of a table where there is no terminal
@@ -32,6 +33,7 @@ class Output:
         self.result: dict[str, Any] = {}
         self.warnings: list[str] = []
         self.written: list[str] = []
+        self.config: Path | None = None  # the file with options, where there is one
         self._said: set[str] = set()
         self.begin = time.perf_counter()
 

@@ -31,10 +31,12 @@ def run(
     --grid, the vertices are those of the files that are named, else those that the model knows. Results are written as
     they are made, so that they may be larger than memory.
     """
+    from vectrick._files import check_targets
     from vectrick.cli.writing import check_table_output
 
     if grid == (edges is not None):
         raise ValueError("give a file of edges, or --grid for every pair, but not both")
+    check_targets({"--output": output}, [model, edges, vertices.start_features, vertices.end_features, out.config])
     check_table_output(output, force)
     fitted = vertices.load(model)
     start, end = vertices.tables(fitted, only_new=grid)
@@ -90,8 +92,8 @@ def _predict_edges(
             write(made)
             done += len(X)
             bar.step(done)
-    if not done:
-        raise ValueError(f"{edges} has a header, but no rows")
+        if not done:
+            raise ValueError(f"{edges} has a header, but no rows")
     return done
 
 

@@ -35,6 +35,7 @@ def run(
 
     Vertices are known to the model, or new ones of a file. Partners are all that the model knows, and those of a file.
     """
+    from vectrick._files import check_targets
     from vectrick.cli.writing import check_table_output
 
     if bool(start) == bool(end):
@@ -43,6 +44,7 @@ def run(
         raise ValueError(f"--top is {top}, but it must be at least 1")
     if new and edges is None:
         raise ValueError("--new leaves out known edges, but there is no --edges that says which are known")
+    check_targets({"--output": output}, [model, edges, vertices.start_features, vertices.end_features, out.config])
     if output is not None:
         check_table_output(output, force)
     fitted = vertices.load(model)

@@ -1,6 +1,5 @@
 """Training as the commands do it: hold out vertices, fit with progress, keep what is there when it is interrupted."""
 
-import hashlib
 import os
 import time
 import warnings
@@ -100,7 +99,7 @@ def train(
     if holdout is not None and estimator.early_stopping:
         validation = X[holdout.tests["both"]], y[holdout.tests["both"]]
     begin = time.perf_counter()
-    resume = None if checkpoint is None else checkpoint.read(estimator, X[rows], y[rows])
+    resume = None if checkpoint is None else checkpoint.read(estimator, X[rows], y[rows], validation)
     if resume is not None:
         out.note(f"going on after iteration {resume.iteration}")
     score_name = estimator._auto_scoring(y) if estimator.scoring == "auto" else estimator.scoring
@@ -184,12 +183,12 @@ class Checkpoint:
         self._last: FitStep | None = None  # what is not written yet
         self._pause = float(os.environ.get("VECTRICK_CHECKPOINT_SECONDS", _PAUSE))
 
-    def read(self, estimator: Any, X: Any, y: Array) -> "FitStep | None":
+    def read(self, estimator: Any, X: Any, y: Array, validation: Any) -> "FitStep | None":
         """Return the step to go on from, if there is one; a file of other data or options is refused."""
         from vectrick.estimators.container import ModelFileError, read_container
-        from vectrick.estimators.monitor import FitStep
+        from vectrick.model_selection.finished import fingerprint
 
-        self._key = _fingerprint(estimator, X, y)
+        self._key = fingerprint("fit", type(estimator).__name__, estimator, X, y, list(validation or ()))
         if not self.resume:
             return None
         header, tensors = read_container(self.path, "checkpoint")
@@ -199,8 +198,8 @@ class Checkpoint:
                 "without --resume starts anew"
             )
         try:
-            return FitStep(**header["step"], x=tensors["x"], best=tensors.get("best"))
-        except (KeyError, TypeError) as error:
+            return _checked_step(header["step"], tensors)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ModelFileError(f"{self.path} is damaged: {error}") from None
 
     def write(self, step: "FitStep") -> None:
@@ -230,16 +229,27 @@ class Checkpoint:
             self._write(self._last)
 
 
-def _fingerprint(estimator: Any, X: Any, y: Array) -> str:
-    """Return what tells a fit from others: the options that change its result, the edges, labels and features."""
-    made = hashlib.sha256()
-    parameters = {name: value for name, value in estimator.get_params().items() if name not in ("n_threads", "verbose")}
-    made.update(repr(sorted((name, repr(value)) for name, value in parameters.items())).encode())
-    for table in (X.start_table, X.end_table):
-        features = table.features
-        for part in (features,) if isinstance(features, np.ndarray) else (features.data, features.indices):
-            made.update(np.ascontiguousarray(part).data)
-    labels = y if y.dtype.kind != "O" else y.astype(str)
-    for part in (X.start, X.end, labels):
-        made.update(np.ascontiguousarray(part).data)
-    return made.hexdigest()
+def _checked_step(state: dict[str, Any], tensors: dict[str, Array]) -> "FitStep":
+    """Return the state that a checkpoint holds, or say what is no part of one: the file may be anybody's."""
+    from vectrick.estimators.monitor import FitStep
+
+    step = FitStep(**state, x=tensors["x"], best=tensors.get("best"))
+    for name in ("iteration", "max_iter", "best_iteration"):
+        if type(getattr(step, name)) is not int or not 0 <= getattr(step, name) < 2**53:
+            raise ValueError(f"{name} is {getattr(step, name)!r}")
+    for name in ("risk", "best_intercept", "best_score"):
+        if type(getattr(step, name)) not in (int, float):
+            raise ValueError(f"{name} is {getattr(step, name)!r}")
+    lengths = set()
+    for name, values in step.history.items():
+        if not isinstance(values, list) or any(type(value) not in (int, float) for value in values):
+            raise ValueError(f"its history has {name!r}, which is no list of numbers")
+        lengths.add(len(values))
+    if lengths != {step.iteration} or not {"iteration", "risk", "seconds"} <= set(step.history):
+        raise ValueError(f"its history is not that of {step.iteration} iterations")
+    for name, array in (("x", step.x), ("best", step.best)):
+        if array is not None and (array.ndim != 1 or array.dtype.kind != "f" or not np.isfinite(array).all()):
+            raise ValueError(f"{name} is no vector of finite numbers")
+    if step.best is not None and step.best.shape != step.x.shape:
+        raise ValueError("best has another length than x")
+    return step

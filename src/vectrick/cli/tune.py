@@ -6,8 +6,8 @@ from typing import Annotated, Any
 import typer
 
 from vectrick.cli.baselines import QUICK, beside_baselines, named_baselines, some_of
-from vectrick.cli.command import command_line
-from vectrick.cli.options import DEFAULT_KERNEL, DataOptions, KernelOptions
+from vectrick.cli.command import Interrupted, command_line
+from vectrick.cli.options import DEFAULT_KERNEL, DataOptions, KernelOptions, ResumeOptions
 from vectrick.cli.output import Output
 
 EXAMPLE = "vectrick tune gpcr -o gpcr.vt --report gpcr_tuned.html"
@@ -19,6 +19,7 @@ _LOSSES = {"svm": "KronSVM", "ridge": "KronRidge", "logistic": "KronLogistic"}
 def run(
     out: Output,
     data: DataOptions,
+    keeping: ResumeOptions,
     kernel: Annotated[
         list[str] | None,
         typer.Option("--kernel", help="A kernel to try on both sides; may be repeated.", show_default="four of them"),
@@ -45,12 +46,16 @@ def run(
     """Choose kernels, loss, alpha and iteration by cross-validation over vertices.
 
     The score that counts is the nested one: in each outer fold everything is chosen inside the training edges, and the
-    test edges join vertices that nothing has seen. The model that is written is chosen and trained on all edges.
+    test edges join vertices that nothing has seen. The model that is written is chosen and trained on all edges. With
+    --checkpoint, a run that was interrupted or killed can go on.
     """
     import vectrick as vt
-    from vectrick._files import check_output
+    from vectrick._files import check_output, check_targets
     from vectrick.kernels.pairwise import PAIRWISE
 
+    targets = {"--output": output, "--report": report, "--checkpoint": keeping.checkpoint}
+    check_targets(targets, [*data.inputs, out.config])
+    finished = keeping.finished(force)
     if output is not None:
         check_output(output, force)
     if report is not None:
@@ -67,15 +72,21 @@ def run(
     cv = vt.VertexKFold(folds, folds, stratify=dataset.is_binary, random_state=seed)
     problem = estimators, dataset.X, dataset.y, grids
     score = None
-    if nested:
-        with out.library_progress("nested"):
-            score = vt.nested_score(*problem, outer=cv, n_jobs=jobs)
-    with out.library_progress("choosing"):
-        found = vt.vertex_search(*problem, cv=cv, n_jobs=jobs)
+    try:
+        if nested:
+            with out.library_progress("nested"):
+                score = vt.nested_score(*problem, outer=cv, n_jobs=jobs, checkpoint=finished)
+        with out.library_progress("choosing"):
+            found = vt.vertex_search(*problem, cv=cv, n_jobs=jobs, checkpoint=finished)
+    except KeyboardInterrupt:
+        if keeping.checkpoint is None:
+            raise
+        raise Interrupted(f"interrupted{keeping.hint}") from None
     _show(out, score, found)
     if output is not None:
         found.model.save(output, about=_about(dataset, found, score))
         out.wrote("model", output)
+    finished.remove()
     if report is not None:
         _report(out, dataset, found, score, report, seed)
 

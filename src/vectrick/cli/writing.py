@@ -44,8 +44,9 @@ def table_writer(path: Path) -> Iterator[Any]:
         except BaseException:
             _abandon(writer)
             raise
-        if writer is not None:
-            writer.close()
+        if writer is None:
+            raise ValueError(f"there is nothing to write to {path}")
+        writer.close()
 
 
 def _abandon(writer: Any) -> None:

@@ -29,12 +29,14 @@ class Finished:
     path : path, optional
         The file; None keeps nothing. One that is there is read; results of other work are refused when the first piece
         of work is named.
+    resume : bool
+        Whether to read it; else it is replaced.
     """
 
-    def __init__(self, path: Path | str | None = None) -> None:
+    def __init__(self, path: Path | str | None = None, resume: bool = True) -> None:
         self.path = None if path is None else Path(path)
         self.results: dict[str, dict[str, Any]] = {}
-        if self.path is not None and self.path.exists():
+        if self.path is not None and resume and self.path.exists():
             self.results = _read(self.path)
         self._is_unknown = bool(self.results)  # whether nothing in the file has been recognised yet
         self._written = time.perf_counter()
@@ -62,6 +64,11 @@ class Finished:
             return
         write_text(self.path, json.dumps({"kind": _KIND, "format": _FORMAT, "results": self.results}))
         self._written = time.perf_counter()
+
+    def remove(self) -> None:
+        """Remove the file, once everything is done."""
+        if self.path is not None:
+            self.path.unlink(missing_ok=True)
 
 
 class Work:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from vectrick._files import replacing
 from vectrick.kernels.pairwise import PAIRWISE
 
 _SETTINGS = {"both": "both vertices new", "start": "start vertex new", "end": "end vertex new",
@@ -41,5 +42,6 @@ def plot_kernels(frame: Any, scoring: str, path: Path | str | None = None) -> An
     axes.set_axisbelow(True)
     figure.legend(loc="outside right upper", frameon=False)
     if path is not None:
-        figure.savefig(path, dpi=150)
+        with replacing(path) as draft:
+            figure.savefig(draft, dpi=150, format=Path(path).suffix[1:] or "png")
     return figure

@@ -1,0 +1,64 @@
+"""Methods that train on some of the edges, where all of them would take too long."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+
+from vectrick._arrays import unmasked
+from vectrick.data import Edges
+
+Array = NDArray[Any]
+
+
+class OnSomeEdges(BaseEstimator):
+    """A method that trains on at most ``n_edges`` edges, drawn at random, of each class its share.
+
+    Parameters
+    ----------
+    method : estimator
+        Any that takes Edges.
+    n_edges : int
+        The most edges.
+    random_state : int
+        A seed.
+    """
+
+    def __init__(self, method: Any, n_edges: int, random_state: int = 0) -> None:
+        self.method = method
+        self.n_edges = n_edges
+        self.random_state = random_state
+
+    def fit(self, X: Edges, y: Any) -> Self:
+        """Train on some of the edges."""
+        labels = np.asarray(unmasked(y, "y"))
+        rows = drawn(labels, self.n_edges, np.random.default_rng(self.random_state))
+        self.method_ = clone(self.method).fit(X[rows], labels[rows])
+        return self
+
+    def decision_function(self, X: Edges) -> Array:
+        """Return the real-valued predictions for edges."""
+        return np.asarray(self.method_.decision_function(X))
+
+    def predict(self, X: Edges) -> Array:
+        """Return what the method predicts."""
+        return np.asarray(self.method_.predict(X))
+
+
+def drawn(labels: Array, n_edges: int, rng: np.random.Generator) -> Array:
+    """Return the sorted positions of at most so many edges; of two classes each has its share, and at least one.
+
+    >>> import numpy as np
+    >>> drawn(np.array([0, 0, 0, 0, 0, 1]), 3, np.random.default_rng(0)).max()
+    np.int64(5)
+    """
+    if len(labels) <= n_edges:
+        return np.arange(len(labels))
+    order = rng.permutation(len(labels))
+    classes = np.unique(labels)
+    if len(classes) > 2:
+        return np.sort(order[:n_edges])
+    parts = [order[labels[order] == value] for value in classes]
+    sizes = [max(1, round(n_edges * len(part) / len(labels))) for part in parts]
+    return np.sort(np.concatenate([part[:size] for part, size in zip(parts, sizes, strict=True)]))
