@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+_LARGEST_FILE = 100_000  # bytes; ours have a few hundred
 FORMAT = 1  # of the file; raise it when the kernels or the meaning of a rate change
 
 
@@ -157,10 +158,12 @@ def _cache_file(dtype: np.dtype[Any], what: int | str) -> Path:
 def _read(path: Path) -> Rates | None:
     """Return the rates in a file, or None unless every one of them is there and makes sense."""
     try:
+        if not path.is_file() or path.stat().st_size > _LARGEST_FILE:  # opening a pipe would wait for ever
+            return None
         found = json.loads(path.read_text())
         names = [field.name for field in fields(Rates) if field.name != "measured"]
         values: dict[str, Any] = {name: float(found[name]) for name in names}
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError, MemoryError):
         return None
     good = all(math.isfinite(x) and x > 0 for x in values.values())
     return Rates(**values) if good else None

@@ -111,12 +111,12 @@ def _executor(helpers: int) -> ThreadPoolExecutor:
     with _lock:
         if _pool is None or _pool_size < helpers:
             # A smaller pool that is still at work finishes what it has and goes away on its own.
-            _pool, _pool_size = ThreadPoolExecutor(helpers, "vectrick"), helpers
+            _pool, _pool_size = ThreadPoolExecutor(helpers, "vectrick", _enter_pool), helpers
         return _pool
 
 
 _blas: list[Any] | None = None  # a controller for each BLAS library that is loaded
-_blas_before: list[int] = []
+_blas_before: list[int] = []  # of those whose limit is one for the whole process
 _blas_users = 0
 
 
@@ -124,25 +124,24 @@ _blas_users = 0
 def single_threaded_blas() -> Iterator[None]:
     """Hold BLAS to one thread while our own pool runs one BLAS call per thread.
 
-    Splitting the products ourselves makes the result the same to the last bit for any number of threads. The setting is
-    global to the process, so concurrent users are counted: the first sets it, the last restores it.
+    Splitting the products ourselves makes the result the same to the last bit for any number of threads. Most libraries
+    have one limit for the process, so concurrent users are counted: the first sets it, the last restores it. With
+    OpenMP each thread has a limit of its own, which is set where it is needed.
     """
-    global _blas, _blas_before, _blas_users
-    counted = False
+    global _blas_before, _blas_users
+    counted, own_before = False, [library.num_threads for library in _libraries(own=True)]
     try:
         with _lock:
-            if _blas is None:
-                from threadpoolctl import ThreadpoolController
-
-                _blas = ThreadpoolController().select(user_api="blas").lib_controllers
             if _blas_users == 0:
-                _blas_before = [library.num_threads for library in _blas]
+                _blas_before = [library.num_threads for library in _libraries(own=False)]
             counted = True
             _blas_users += 1
             if _blas_users == 1:
-                _set_blas_threads([1] * len(_blas))
+                _set_blas_threads([1] * len(_blas_before))
+        _set_own_blas_threads([1] * len(own_before))
         yield
     finally:
+        _set_own_blas_threads(own_before)
         if counted:
             with _lock:
                 _blas_users -= 1
@@ -150,9 +149,35 @@ def single_threaded_blas() -> Iterator[None]:
                     _set_blas_threads(_blas_before)
 
 
+def _libraries(own: bool) -> list[Any]:
+    """Return the BLAS libraries, those in which each thread has a limit of its own, or the others."""
+    global _blas
+    if _blas is None:
+        from threadpoolctl import ThreadpoolController
+
+        _blas = list(ThreadpoolController().select(user_api="blas").lib_controllers)
+    return [library for library in _blas if (getattr(library, "threading_layer", None) == "openmp") == own]
+
+
 def _set_blas_threads(numbers: list[int]) -> None:
-    for library, number in zip(_blas or [], numbers, strict=True):
+    """Set the limits of the process; the caller holds the lock."""
+    for library, number in zip(_libraries(own=False), numbers, strict=True):
+        # From 3.8 on threadpoolctl obeys the first thread that sets a limit, and ignores all others without a word.
+        release = getattr(library, "clear_controlling_thread", lambda force: None)
+        release(force=True)
         library.set_num_threads(number)
+        release(force=True)
+
+
+def _set_own_blas_threads(numbers: list[int]) -> None:
+    for library, number in zip(_libraries(own=True), numbers, strict=True):
+        library.set_num_threads(number)
+
+
+def _enter_pool() -> None:
+    """Prepare a thread of the pool, which calls BLAS for one thread only."""
+    if _blas is not None:
+        _set_own_blas_threads([1] * len(_libraries(own=True)))
 
 
 def _after_fork_in_child() -> None:

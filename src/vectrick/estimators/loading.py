@@ -62,8 +62,8 @@ KERNELS: dict[str, type[Kernel]] = {
         Constant, Cosine, Gaussian, Linear, Polynomial, Precomputed, Product, Standardized, Sum, Tanimoto,
     )
 }  # fmt: skip
-_LARGEST = 1e100  # sum of weights
 _PLAIN = (type(None), bool, int, float, str)
+LOADING_ERRORS = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError)
 FITTED = {"intercept_": float, "n_iter_": int, "form_": str, "form_reason_": str}
 
 
@@ -97,12 +97,13 @@ def load(path: Path | str) -> Any:
     """
     header, tensors = read_container(path, "model")
     try:
-        return _model(header, tensors)
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError) as error:
+        return made_again(header, tensors)
+    except LOADING_ERRORS as error:
         raise ModelFileError(f"{path} is damaged: {type(error).__name__}: {error}") from None
 
 
-def _model(header: dict[str, Any], tensors: Tensors) -> KronEstimator:
+def made_again(header: dict[str, Any], tensors: Tensors) -> KronEstimator:
+    """Return the model that a header and tensors describe; one of `LOADING_ERRORS` says what is wrong with them."""
     kind = ESTIMATORS[header["estimator"]]
     parameters = {name: _parameter(name, value, tensors) for name, value in header["parameters"].items()}
     model = kind(**parameters)
@@ -180,8 +181,6 @@ def _edge_kernel(header: dict[str, Any], tensors: Tensors, start: Side, end: Sid
         if not (0 <= i < len(starts) and 0 <= j < len(ends)):
             raise ValueError(f"a component is of the kernels {i} and {j}, which are not there")
     weights = check_weights(_numbers(header["weights"]), len(components), "the weights")
-    if weights.sum() > _LARGEST:
-        raise ValueError(f"the weights of the kernels add up to {weights.sum():.3g}")
     return EdgeKernel(tuple(components), starts, ends, weights)
 
 

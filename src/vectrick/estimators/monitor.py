@@ -4,13 +4,13 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import average_precision_score, r2_score
 
 from vectrick._arrays import cast, copy_of, distinct, to_host
+from vectrick._cached import cached_property
 from vectrick.data import Edges
 from vectrick.estimators.predictor import Predictor
 from vectrick.metrics import auc, concordance_index

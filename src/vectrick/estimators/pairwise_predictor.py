@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from vectrick._arrays import cast, group_sums, is_tensor, like, namespace, numpy_dtype, true_places, zeros
+from vectrick._cached import cached_property
 from vectrick.backends.torch.device import exact_products
 from vectrick.data import Edges, VertexTable
 from vectrick.estimators.edge_kernel import EdgeKernel

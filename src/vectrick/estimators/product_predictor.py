@@ -3,13 +3,13 @@
 import copy
 from abc import abstractmethod
 from collections.abc import Iterator
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from vectrick._arrays import cast, is_tensor, like, namespace, numpy_dtype, true_places, zeros
+from vectrick._cached import cached_property
 from vectrick.backends.threads import count_threads, even_parts, run_tasks, single_threaded_blas
 from vectrick.backends.torch.device import exact_products
 from vectrick.data import Edges, VertexTable

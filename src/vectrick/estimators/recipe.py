@@ -13,6 +13,8 @@ from vectrick.kernels.pairwise import Gaussian, Kronecker, PairwiseKernel, TwoSt
 
 Array = NDArray[Any]
 
+_LARGEST = 1e100  # sum of weights; products with larger ones leave the range of numbers
+_MOST = 10_000  # kernels of edges that are added up
 LEARNED = ("alignment", "validation")  # values of ``kernel_weights`` by which they are learned
 
 
@@ -138,24 +140,37 @@ def _components(
     A pairwise kernel may have vertex kernels of its own.
     """
     one_set = end is start
+    n_components = sum(len(start) * (1 if kind.one_set else len(end)) for kind in kinds)
+    if n_components > _MOST:
+        raise ValueError(
+            f"there are {len(start)} start and {len(end)} end kernels, which make {n_components} kernels of edges, but "
+            f"there can be {_MOST} at most"
+        )
     starts: list[Kernel] = []
     ends = starts if one_set else []
-    found: list[Component] = []
+    components: list[Component] = []
     numbers: list[int] = []
     for number, kind in enumerate(kinds):
-        sides = []
-        for given, made, name in ((start, starts, "start"), (end, ends, "end")):
-            places = []
-            for kernel in given:
-                used = kind.vertex_kernel(kernel, f"{name}_kernel")
-                known = [i for i, one in enumerate(made) if one is used]
-                places.append(known[0] if known else len(made))
-                made.extend([] if known else [used])
-            sides.append(places)
-        for i in sides[0]:
-            some = [Component(kind, i, j) for j in ([i] if kind.one_set else sides[1])]
-            found, numbers = found + some, numbers + [number] * len(some)
-    return tuple(found), numbers, tuple(starts), tuple(ends)
+        first = _places(kind, start, starts, "start_kernel")
+        second = _places(kind, end, ends, "end_kernel")
+        for i in first:
+            added = [Component(kind, i, j) for j in ([i] if kind.one_set else second)]
+            components.extend(added)
+            numbers.extend([number] * len(added))
+    return tuple(components), numbers, tuple(starts), tuple(ends)
+
+
+def _places(kind: PairwiseKernel, given: list[Kernel], known: list[Kernel], argument: str) -> list[int]:
+    """Return where the vertex kernels of a pairwise kernel are among the known ones, to which new ones are added."""
+    place = {id(kernel): i for i, kernel in enumerate(known)}
+    places = []
+    for kernel in given:
+        used = kind.vertex_kernel(kernel, argument)
+        if id(used) not in place:
+            place[id(used)] = len(known)
+            known.append(used)
+        places.append(place[id(used)])
+    return places
 
 
 def _given_weights(given: Any, n_wanted: int, shape: tuple[int, int] | None) -> Array:
@@ -182,4 +197,6 @@ def check_weights(given: Any, n_wanted: int, name: str) -> Array:
     weights = np.array(values, np.float64)
     if not weights.any():
         raise ValueError(f"{name} are all zero, so that there is no kernel left")
+    if not weights.sum() <= _LARGEST:
+        raise ValueError(f"{name} add up to {weights.sum():.3g}, but they must not be larger than {_LARGEST:.0e}")
     return weights

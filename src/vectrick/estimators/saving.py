@@ -12,7 +12,7 @@ from vectrick._arrays import to_host
 from vectrick.estimators.base import KronEstimator
 from vectrick.estimators.container import write_container
 from vectrick.estimators.edge_kernel import EdgeKernel
-from vectrick.estimators.loading import ESTIMATORS, FITTED, KERNELS, Array, Tensors
+from vectrick.estimators.loading import ESTIMATORS, FITTED, KERNELS, LOADING_ERRORS, Array, Tensors, made_again
 from vectrick.estimators.pairwise_predictor import PairwisePredictor
 from vectrick.estimators.predictor import Predictor
 from vectrick.estimators.product_predictor import DualPredictor, PrimalPredictor
@@ -41,7 +41,7 @@ def save_model(model: KronEstimator, path: Path | str, about: dict[str, Any] | N
     if type(model) not in ESTIMATORS.values():
         raise TypeError(f"a model of type {type(model).__name__} is none of vectrick's, so it has no file format")
     if hasattr(model, "classes_"):
-        header["classes"] = {"dtype": model.classes_.dtype.str, "values": model.classes_.tolist()}
+        header["classes"] = _classes_header(model.classes_)
     for name in ("n_features_in_", "feature_names_in_"):
         if hasattr(model, name):
             value = getattr(model, name)
@@ -61,14 +61,35 @@ def save_model(model: KronEstimator, path: Path | str, about: dict[str, Any] | N
         tensors["w"] = predictor.w
         for name, found in (("start", predictor.start_map), ("end", predictor.end_map)):
             header[name]["map"] = _map_header(found, name, tensors)
-    write_container(path, "model", json.loads(json.dumps(header, default=_plain)), tensors)
+    write_container(path, "model", _readable(header, tensors), tensors)
+
+
+def _readable(header: dict[str, Any], tensors: Tensors) -> dict[str, Any]:
+    """Return the header as JSON has it, once it is sure that a model can be made of it again."""
+    try:
+        plain: dict[str, Any] = json.loads(json.dumps(header, default=_plain))
+        made_again(plain, {name: np.asarray(tensor) for name, tensor in tensors.items()})
+    except LOADING_ERRORS as error:
+        raise ValueError(f"the model cannot be saved, since it could not be loaded again: {error}") from None
+    return plain
 
 
 def _plain(value: Any) -> Any:
     """Return a NumPy number as JSON has it."""
-    if isinstance(value, np.generic):
-        return value.item()
-    raise TypeError(f"{value!r} has no place in a model file")
+    if isinstance(value, np.floating):
+        return float(value)
+    if isinstance(value, np.generic) and not isinstance(plain := value.item(), np.generic):
+        return plain
+    raise TypeError(f"{value!r} is of type {type(value).__name__}, but a model file holds numbers and text")
+
+
+def _classes_header(classes: Array) -> dict[str, Any]:
+    """Return the labels of a classifier as JSON; text and numbers of unusual types become usual ones."""
+    if classes.dtype.kind == "T":  # NumPy's own strings of any length
+        classes = classes.astype(object)
+    elif classes.dtype == np.longdouble:
+        classes = classes.astype(np.float64)
+    return {"dtype": classes.dtype.str, "values": classes.tolist()}
 
 
 def _parameters(model: KronEstimator, tensors: Tensors) -> dict[str, Any]:
@@ -159,6 +180,12 @@ def _side_header(side: Side, name: str, tensors: Tensors, with_table: bool) -> d
     header: dict[str, Any] = {"kernel": _kernel_header(side.kernel, f"{name}.kernel", tensors)}
     if not with_table:
         return header
+    for column in table.columns or ():
+        if not isinstance(column, str | int | float | np.integer | np.floating):
+            raise ValueError(
+                f"{table.name} has the column name {column!r} of type {type(column).__name__}, but a model file holds "
+                "names that are text or numbers; rename the columns"
+            )
     header |= {"name": table.name, "columns": table.columns, "id_column": table.id_column, "ids": None}
     # As it was when the model was trained, whatever has become of the user's array since.
     features: Any = side.vertices

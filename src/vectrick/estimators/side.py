@@ -2,7 +2,6 @@
 
 import itertools
 from collections import Counter
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from scipy.linalg import LinAlgError, cholesky
 from scipy.sparse import csr_array, issparse
 
 from vectrick._arrays import cast, is_tensor, like, namespace, to_host
+from vectrick._cached import cached_property
 from vectrick._devices import load_torch
 from vectrick._warnings import warn
 from vectrick.backends.memory import available_memory, format_bytes

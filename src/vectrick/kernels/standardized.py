@@ -51,8 +51,8 @@ class Standardized(Kernel):
         mean, spread = _moments(to_host(X))
         settled = Standardized(
             self.kernel,
-            mean if self.mean is None else np.asarray(self.mean, np.float64),
-            spread if self.scale is None else np.asarray(self.scale, np.float64),
+            mean if self.mean is None else _given(self.mean, "mean", X.shape[1]),
+            spread if self.scale is None else _given(self.scale, "scale", X.shape[1]),
         )
         settled.kernel = self.kernel.resolve(settled._scaled(X), positions)
         return settled
@@ -74,6 +74,17 @@ class Standardized(Kernel):
     def features(self, X: Any) -> Any:
         """Return the features of the kernel for the scaled rows."""
         return self.kernel.features(self._scaled(X))
+
+
+def _given(values: Any, name: str, n_features: int) -> Array:
+    """Return what the user gave for each feature, or say that it is not."""
+    array = np.asarray(to_host(values), np.float64)
+    if array.shape != (n_features,) or not np.isfinite(array).all() or (name == "scale" and (array == 0).any()):
+        raise ValueError(
+            f"{name} of Standardized has shape {array.shape}, but there must be a finite number for each of the "
+            f"{n_features} features{', and none of them zero' if name == 'scale' else ''}"
+        )
+    return array
 
 
 def _moments(X: Any) -> tuple[Array | None, Array]:

@@ -17,11 +17,11 @@ edges leave (sampled product, or BLAS and gather), and whether a factor is used 
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from scipy.sparse import csr_array
 
+from vectrick._cached import cached_property
 from vectrick.backends.rates import Rates
 from vectrick.operators.indices import Array
 from vectrick.operators.matched import MatchedRows

@@ -1,14 +1,15 @@
 """One product as the paths see it: edges, and factors cut to the vertices that occur; copies are made late and once."""
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from vectrick._arrays import cast, is_tensor, torch_dtype
+from vectrick._cached import cached_property
 from vectrick.backends.torch.device import exact_products
 from vectrick.backends.torch.layout import padded
 from vectrick.operators.factors import Factor, LowRank, is_finite, take
@@ -22,15 +23,19 @@ _WORTH_CUTTING = 0.8
 
 
 class Matrix:
-    """A dense matrix that may still have to be made: taken from a larger one, expanded, converted or reordered."""
+    """A dense matrix that may still have to be made: taken from a larger one, expanded, converted or reordered.
+
+    It and its transpose share what has been made, and neither holds the other: a cycle would keep kernel matrices alive
+    until the garbage collector comes by.
+    """
 
     def __init__(
         self, name: str, shape: tuple[int, int], dtype: np.dtype[Any], make: Callable[[], Array], source: Any
     ) -> None:
         self.name, self.shape, self.dtype, self._make = name, shape, dtype, make
-        self._source = source  # the array itself where nothing needs to be made, else None
-        self._made: dict[bool, Array] = {}
-        self._transposed: Matrix | None = None
+        self._whole = source  # the array itself where nothing needs to be made, else None
+        self._made: dict[tuple[bool, bool], Array] = {}  # by whether it is transposed, and contiguous
+        self._is_transposed = False
 
     @classmethod
     def of(
@@ -53,10 +58,13 @@ class Matrix:
     @property
     def T(self) -> "Matrix":
         """The transpose, sharing memory where it can."""
-        if self._transposed is None:
-            source = None if self._source is None else self._source.T
-            self._transposed = type(self)(self.name, self.shape[::-1], self.dtype, lambda: self.array().T, source)
-        return self._transposed
+        turned = copy.copy(self)
+        turned.shape, turned._is_transposed = self.shape[::-1], not self._is_transposed
+        return turned
+
+    @property
+    def _source(self) -> Any:
+        return self._whole.T if self._is_transposed and self._whole is not None else self._whole
 
     def copy_bytes(self, contiguous: bool) -> int:
         """Return the bytes that `array` will allocate."""
@@ -66,16 +74,17 @@ class Matrix:
 
     def array(self, contiguous: bool = False) -> Array:
         """Return the matrix, C-contiguous if asked; made on the first call."""
-        if contiguous not in self._made:
-            found = self._made.get(False, self._source)
-            if found is None:
-                found = self._make()
-            if contiguous or not (found.flags.c_contiguous or found.flags.f_contiguous):
-                found = np.ascontiguousarray(found)
-            self._made[contiguous] = found
-            if found.flags.c_contiguous:
-                self._made[True] = self._made[False] = found
-        return self._made[contiguous]
+        key = self._is_transposed, contiguous
+        if key not in self._made:
+            array = self._made.get((self._is_transposed, False), self._source)
+            if array is None:
+                array = self.T.array().T if self._is_transposed else self._make()
+            if contiguous or not (array.flags.c_contiguous or array.flags.f_contiguous):
+                array = np.ascontiguousarray(array)
+            self._made[key] = array
+            if array.flags.c_contiguous:
+                self._made[self._is_transposed, True] = self._made[self._is_transposed, False] = array
+        return self._made[key]
 
 
 class TensorMatrix(Matrix):
@@ -87,22 +96,23 @@ class TensorMatrix(Matrix):
     @property
     def T(self) -> "TensorMatrix":
         """The transpose, a view of the same memory; not kept, since each would keep the other alive."""
-        source = None if self._source is None else self._source.T
+        source = None if self._whole is None else self._whole.T
         return TensorMatrix(self.name, self.shape[::-1], self.dtype, lambda: self.array().T, source)
 
     def copy_bytes(self, contiguous: bool) -> int:
         """Return the bytes that `array` will allocate."""
-        ready = self._source is not None and (self._source.is_contiguous() or not contiguous)
+        ready = self._whole is not None and (self._whole.is_contiguous() or not contiguous)
         return 0 if ready else self.shape[0] * self.shape[1] * self.dtype.itemsize
 
     def array(self, contiguous: bool = False) -> Any:
         """Return the matrix, with contiguous rows if asked; made on the first call."""
-        if contiguous not in self._made:
-            found: Any = self._made.get(not contiguous, self._source)
-            if found is None:
-                found = with_zeros(cast(self._make(), self.dtype), self.shape)
-            self._made[contiguous] = found.contiguous() if contiguous or not _is_plain(found) else found
-        return self._made[contiguous]
+        key, other = (False, contiguous), (False, not contiguous)
+        if key not in self._made:
+            tensor: Any = self._made.get(other, self._whole)
+            if tensor is None:
+                tensor = with_zeros(cast(self._make(), self.dtype), self.shape)
+            self._made[key] = tensor.contiguous() if contiguous or not _is_plain(tensor) else tensor
+        return self._made[key]
 
 
 def _product(A: Matrix, B: Matrix) -> Any:

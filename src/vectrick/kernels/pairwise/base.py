@@ -2,11 +2,11 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 from sklearn.base import BaseEstimator
 
+from vectrick._cached import cached_property
 from vectrick.operators import LowRank, Term
 
 

@@ -1,0 +1,45 @@
+"""A property that is computed once, without a lock."""
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar, overload
+
+T = TypeVar("T")
+
+
+class cached_property(Generic[T]):  # noqa: N801 (it is used like functools' own)
+    """As functools.cached_property is from Python 3.12 on.
+
+    Before, it holds one lock for all instances of a class while it computes: a process that is forked meanwhile waits
+    for ever. Without it, two threads that ask at the same time may both compute.
+
+    >>> class Circle:
+    ...     @cached_property
+    ...     def area(self) -> float:
+    ...         print("computing")
+    ...         return 3.14
+    >>> circle = Circle()
+    >>> circle.area == circle.area
+    computing
+    True
+    """
+
+    def __init__(self, function: Callable[[Any], T]) -> None:
+        self.function = function
+        self.__doc__ = function.__doc__
+        self.name = getattr(function, "__name__", "")
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> "cached_property[T]": ...
+
+    @overload
+    def __get__(self, instance: object, owner: type) -> T: ...
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        if instance is None:
+            return self
+        value = self.function(instance)
+        instance.__dict__[self.name] = value  # which is found before this from now on
+        return value
