@@ -27,7 +27,7 @@ LAYERS = [
     ["backends"],
     ["datasets"],
     ["data"],
-    ["_arrays", "_devices", "_files", "_progress", "_version", "_warnings"],
+    ["_arrays", "_cached", "_devices", "_files", "_progress", "_version", "_warnings"],
 ]
 
 

@@ -200,7 +200,8 @@ class Edges:
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise TypeError(
             "Edges are no array: give them to vectrick's estimators as they are, or take X.start, X.end and the tables "
-            "X.start_table.features, X.end_table.features"
+            "X.start_table.features, X.end_table.features. To scale features, vt.Standardized(kernel) takes the place "
+            "of a StandardScaler in a pipeline"
         )
 
     def __repr__(self) -> str:

@@ -1,5 +1,6 @@
 """The base of all estimators: parameters, fit, predictions."""
 
+import types
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,7 +17,7 @@ from vectrick.estimators.edge_kernel import EdgeKernel, check_recipe, check_sign
 from vectrick.estimators.fitted import FittedModel
 from vectrick.estimators.form import Form, choose_form, pairwise_form
 from vectrick.estimators.inputs import Graph, Kept, as_edges, as_weights, labels_on
-from vectrick.estimators.monitor import FitStep, Monitor, Validation, Watch, why_ended
+from vectrick.estimators.monitor import FitStep, Monitor, Validation, Watch, check_watch, why_ended
 from vectrick.estimators.parameters import ATTRIBUTES, PARAMETERS, check_parameters
 from vectrick.estimators.product_predictor import PrimalPredictor
 from vectrick.estimators.recipe import read_recipe
@@ -46,6 +47,8 @@ class KronEstimator(FittedModel):
         super().__init_subclass__(**kwargs)
         doc = cls.__doc__ or ""
         cls.__doc__ = doc.replace("    <shared parameters>", PARAMETERS).replace("    <shared attributes>", ATTRIBUTES)
+        if "__init__" not in cls.__dict__:
+            cls.__init__ = _named_after(cls, cls.__init__)  # type: ignore[method-assign]
 
     def __init__(
         self,
@@ -175,6 +178,7 @@ class KronEstimator(FittedModel):
         -------
         self
         """
+        check_watch(callback, resume)
         before, training = dict(self.__dict__), None
         try:
             training = self._load(X, y, sample_weight, validation)
@@ -402,6 +406,14 @@ class KronEstimator(FittedModel):
     def _sees_products_only(self) -> bool:
         """Whether the features of a vertex count only in products with those of its partner."""
         return all(isinstance(kernel, Linear) or kernel == "linear" for kernel in (self.start_kernel, self.end_kernel))
+
+
+def _named_after(cls: type, function: Any) -> Any:
+    """Return a copy of a function that errors name as one of the class that the user knows."""
+    made = types.FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__)
+    made.__kwdefaults__, made.__annotations__ = function.__kwdefaults__, function.__annotations__
+    made.__qualname__, made.__doc__ = f"{cls.__name__}.{function.__name__}", function.__doc__
+    return made
 
 
 def _resumed(step: FitStep, form: Form) -> Array:

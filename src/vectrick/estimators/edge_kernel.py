@@ -52,6 +52,14 @@ class EdgeKernel:
             found.append(f"{component.pairwise.name}: {', '.join(words)}")
         return found
 
+    @property
+    def used_sides(self) -> list[Side]:
+        """The sides of the components whose weight is not zero, each once."""
+        pairs = zip(self.components, self.weights, strict=True)
+        sides = [side for component, weight in pairs if weight != 0
+                 for side in (self.starts[component.start], self.ends[component.end])]  # fmt: skip
+        return list({id(side): side for side in sides}.values())
+
     def terms(self, factors: Callable[[Side], VertexFactors]) -> list[Term]:
         """Return the weighted terms, with the matrices that a function gives for each side; each is asked for once."""
         used = [component for component, weight in zip(self.components, self.weights, strict=True) if weight != 0]

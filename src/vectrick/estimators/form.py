@@ -14,7 +14,7 @@ from vectrick.estimators.inputs import Graph
 from vectrick.estimators.pairwise_predictor import PairwisePredictor
 from vectrick.estimators.predictor import Predictor
 from vectrick.estimators.product_predictor import DualPredictor, PrimalPredictor
-from vectrick.estimators.side import Side, check_finite, check_memory
+from vectrick.estimators.side import Side, check_finite, check_matrices, check_memory
 from vectrick.kernels import FeatureMap
 from vectrick.kernels.pairwise import VertexFactors
 from vectrick.operators import LowRank, Plan, kron, kron_sum, plan_kron
@@ -125,25 +125,33 @@ def pairwise_form(
     kernel: EdgeKernel, graph: Graph, *, dtype: np.dtype[Any], tolerance: float, n_threads: int | None
 ) -> Form:
     """Return the dual form of a kernel of edges that is a sum of pairwise kernels."""
-    terms = kernel.terms(lambda side: _training_factors(side, dtype, tolerance, len(graph.start)))
+    sides = kernel.used_sides
+    maps = {id(side): _worth_factoring(side, tolerance, len(graph.start)) for side in sides}
+    check_matrices(side for side in sides if not _is_thin(maps[id(side)], side))
+    terms = kernel.terms(lambda side: _training_factors(maps[id(side)], side, dtype))
     pair, device = (graph.start, graph.end), kernel.starts[0].device
     A = kron_sum(terms, pair, pair, n_threads=n_threads, device=device)
     reason = "a sum of pairwise kernels has a coefficient for each edge"
     return Form("dual", Dual(A), A.plan, reason, graph, kernel.starts[0], kernel.ends[0], None, kernel)
 
 
-def _training_factors(side: Side, dtype: np.dtype[Any], tolerance: float, n_edges: int) -> VertexFactors:
-    """Return the matrices of the training vertices of a side, as thin as they come.
+def _worth_factoring(side: Side, tolerance: float, n_edges: int) -> FeatureMap | None:
+    """Return the thin factor of a side of a sum of pairwise kernels, where it is worth having.
 
     Where a vertex has few edges, looking for a thin factor takes longer than all the products that it would serve.
     """
     worth = n_edges >= WORTH_EDGES * side.vertices.shape[0]
-    found = _factor(side, "dual", tolerance if worth else 0.0)
+    return _factor(side, "dual", tolerance if worth else 0.0)
+
+
+def _training_factors(found: FeatureMap | None, side: Side, dtype: np.dtype[Any]) -> VertexFactors:
+    """Return the matrices of the training vertices of a side, as thin as they come."""
     return VertexFactors(_thin_factor(found, side, dtype), partial(identity, side.vertices.shape[0], dtype))
 
 
 def dual_form(graph: Graph, start: Side, end: Side, dtype: np.dtype[Any], n_threads: int | None) -> Form:
     """Return the dual form with whole kernel matrices, for solvers that need no products."""
+    check_matrices((start, end))
     K, G = (cast(side.matrix, dtype) for side in (start, end))
     A = kron(G, K, n_threads=n_threads, **_backend(start.device))[graph.pair, graph.pair]
     return Form("dual", Dual(A), A.plan, "the closed form of a complete graph", graph, start, end, None)
@@ -163,12 +171,17 @@ def _factor(side: Side, form: str, tolerance: float) -> FeatureMap | None:
 
 def _dual_factors(maps: Maps, start: Side, end: Side, dtype: np.dtype[Any]) -> tuple[Any, Any]:
     """Return G and K, as thin as they come."""
+    check_matrices(side for found, side in zip(maps, (start, end), strict=True) if not _is_thin(found, side))
     return _thin_factor(maps[1], end, dtype), _thin_factor(maps[0], start, dtype)
+
+
+def _is_thin(found: FeatureMap | None, side: Side) -> bool:
+    return found is not None and not issparse(found.train) and found.rank < side.vertices.shape[0]
 
 
 def _thin_factor(found: FeatureMap | None, side: Side, dtype: np.dtype[Any]) -> Any:
     """Return the kernel matrix of a side, by its features where they are few."""
-    if found is not None and not issparse(found.train) and found.rank < side.vertices.shape[0]:
+    if found is not None and _is_thin(found, side):
         return LowRank(_cast(found.train, dtype, side))
     return _cast(side.matrix, dtype, side)
 

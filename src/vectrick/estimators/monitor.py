@@ -76,6 +76,16 @@ class Watch:
     resume: FitStep | None = None
 
 
+def check_watch(callback: Any, resume: Any) -> None:
+    """Refuse what cannot look on, or be gone on from."""
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback is of type {type(callback).__name__}, but it must be a function of a FitStep")
+    if resume is not None and not isinstance(resume, FitStep):
+        raise TypeError(
+            f"resume is of type {type(resume).__name__}, but it must be a FitStep, as callback= of a fit got it"
+        )
+
+
 class Validation:
     """Held-out edges: a predictor, and a score of its predictions."""
 

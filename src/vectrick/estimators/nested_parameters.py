@@ -5,6 +5,9 @@ from typing import Any, Self
 
 from sklearn.base import BaseEstimator
 
+from vectrick.kernels import as_kernel
+from vectrick.kernels.pairwise import as_pairwise
+
 _LISTS = ("start_kernel", "end_kernel", "pairwise")
 _NAME = re.compile(rf"({'|'.join(_LISTS)})__(\d+)__(.+)")
 
@@ -24,17 +27,40 @@ class NestedParameters(BaseEstimator):
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, also of kernels: ``start_kernel__gamma``, or ``start_kernel__0__gamma`` in a list."""
+        plain = {name: value for name, value in params.items() if "__" not in name}
+        super().set_params(**plain)  # first, so that names of kernels are those that are meant
         within = {name: found for name in params if (found := _NAME.fullmatch(name))}
-        super().set_params(**{name: value for name, value in params.items() if name not in within})
+        for name in params:
+            parameter = name.partition("__")[0]
+            if name not in plain and name not in within and isinstance(getattr(self, parameter, None), str):
+                setattr(self, parameter, _as_object(getattr(self, parameter), parameter))
+        super().set_params(**{name: value for name, value in params.items() if name not in (*plain, *within)})
         for name, found in within.items():
             given, number = getattr(self, found[1]), int(found[2])
             if not isinstance(given, list | tuple) or number >= len(given):
                 raise ValueError(f"{name} is set, but {found[1]} is {given!r}, which has no kernel {number}")
             kernel = _kernel_of(given[number])
+            if isinstance(kernel, str):
+                kernel = _as_object(kernel, found[1])
+                setattr(self, found[1], _with_kernel(given, number, kernel))
             if not hasattr(kernel, "set_params"):
                 raise ValueError(f"{name} is set, but {found[1]}[{number}] is {kernel!r}; give a kernel object")
             kernel.set_params(**{found[3]: params[name]})
         return self
+
+
+def _as_object(name: str, parameter: str) -> Any:
+    """Return the kernel of a name, which has parameters to set; other words stay what they are."""
+    if parameter == "pairwise":
+        return as_pairwise(name)
+    return as_kernel(name, parameter) if parameter in _LISTS else name
+
+
+def _with_kernel(given: Any, number: int, kernel: Any) -> Any:
+    """Return a list of kernels with another one in its place, with the weight that it had."""
+    old = given[number]
+    new = (kernel, *old[1:]) if isinstance(old, list | tuple) else kernel
+    return type(given)([new if i == number else one for i, one in enumerate(given)])
 
 
 def _kernel_of(one: Any) -> Any:

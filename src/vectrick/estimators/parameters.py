@@ -17,9 +17,9 @@ PARAMETERS = """\
     start_kernel, end_kernel : str, Kernel, callable or list of these
         The vertex kernels k and g: "linear", "gaussian" ("rbf"), "polynomial" ("poly"), "cosine", "tanimoto",
         "constant", "precomputed", a kernel object such as ``vt.Gaussian(gamma=1.0)``, a sum or product of these, or a
-        function of two feature tables. For a grid search over ``start_kernel__gamma`` give an object, not a name. Of
-        lists, all pairs of a start and an end kernel are added up with ``kernel_weights``; a grid search reaches the
-        kernels in them by ``start_kernel__0__gamma``.
+        function of two feature tables. A grid search reaches ``start_kernel__gamma``. Of lists, all pairs of a start
+        and an end kernel are added up with ``kernel_weights``; a grid search reaches the kernels in them by
+        ``start_kernel__0__gamma``.
     alpha : float
         The weight λ of the regularizer.
     pairwise : str, PairwiseKernel or list of these
@@ -59,6 +59,10 @@ PARAMETERS = """\
         back to the best one. The held-out edges are those of ``validation=`` in `fit`, or else
         ``validation_fraction`` of the vertices of each side is held out, with the edges that touch them (about 44 % of
         the edges for a quarter of the vertices); they stay out of the model.
+    validation_fraction : float
+        The share of the vertices of each side that early stopping holds out.
+    n_iter_no_change : int
+        How many iterations without a better score early stopping waits for.
     scoring : str
         The score of early stopping: "auc", "average_precision", "concordance", "r2", or "auto" (AUC for two classes,
         R² for values, concordance for rankings).
@@ -99,6 +103,11 @@ ATTRIBUTES = """\
         The constant, 0.0 without ``fit_intercept``.
     form_, form_reason_ : str
         "dual" or "primal", and why.
+    plan_ : Plan
+        How a product with the kernel of edges is computed: the path that was chosen, its estimated time and memory, and
+        those of the others.
+    about_ : dict
+        Of a model from a file, what was said about it when it was saved.
     n_iter_ : int
         The iterations made, or the one that early stopping went back to.
     history_ : dict of lists

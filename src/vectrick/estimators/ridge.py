@@ -12,6 +12,7 @@ from vectrick._arrays import cast, to_host, unmasked, zeros
 from vectrick.estimators.form import Form, dual_form
 from vectrick.estimators.parameters import check_parameters
 from vectrick.estimators.recipe import read_recipe
+from vectrick.estimators.side import check_matrices
 from vectrick.estimators.soundness import check_not_zero
 from vectrick.estimators.training import Training, held_blas
 from vectrick.estimators.values import KronValues
@@ -137,6 +138,7 @@ class KronRidge(RegressorMixin, KronValues):
 
     def _closed_form(self, training: Training, alphas: Sequence[float]) -> list[tuple[Form, Solution]]:
         graph, start, end = training.graph, training.start, training.end
+        check_matrices((start, end))
         Y = zeros((len(graph.used_start), len(graph.used_end)), start.matrix)
         Y[graph.start, graph.end] = cast(training.loss.y, np.float64)
         form = dual_form(graph, start, end, training.dtype, self.n_threads)

@@ -2,6 +2,7 @@
 
 import itertools
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -323,6 +324,21 @@ def check_memory(what: str, n_rows: int, n_cols: int, device: Any = None) -> Non
         raise MemoryError(
             f"{what}, {n_rows} × {n_cols}, takes {format_bytes(n_bytes)}, but there are only {format_bytes(free)}; use "
             "fewer vertices at a time, or form='primal' for kernels of few features"
+        )
+
+
+def check_matrices(sides: Iterable[Side]) -> None:
+    """Refuse kernel matrices that do not fit into memory together, before the first of them is made."""
+    missing = {id(side): side for side in sides if side.device is None and "matrix" not in side.__dict__}.values()
+    if len(missing) < 2:  # one alone is checked when it is made
+        return
+    sizes = [side.vertices.shape[0] for side in missing]
+    n_bytes, free = sum(8 * m * m for m in sizes), available_memory()
+    if n_bytes > free:
+        each = " and ".join(f"{m} × {m} ({side.name})" for side, m in zip(missing, sizes, strict=True))
+        raise MemoryError(
+            f"the kernel matrices, {each}, take {format_bytes(n_bytes)} together, but there are only "
+            f"{format_bytes(free)}; use fewer vertices at a time, or form='primal' for kernels of few features"
         )
 
 

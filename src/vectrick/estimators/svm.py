@@ -13,7 +13,8 @@ class KronSVM(KronClassifier):
 
     It minimises ``½ Σ max(0, 1 - yᵢ pᵢ)² + ½ alpha ‖f‖²`` (the paper's L2-SVM, by truncated Newton), or with
     ``loss="hinge"`` ``Σ max(0, 1 - yᵢ pᵢ) + ½ alpha ‖f‖²`` (the L1-SVM, by a projected method on its dual, with a
-    duality gap); LIBSVM's C is 1 / alpha. Edges outside the margin have no coefficient, and products leave them out. An
+    duality gap). C is 1 / alpha for the hinge loss (LIBSVM, SVC) and 1 / (2 alpha) for the squared hinge
+    (LinearSVC). Edges outside the margin have no coefficient, and products leave them out. An
     iteration takes O(min(q s + m n, m s + q n)) for m start and q end vertices, n edges and s support edges.
 
     Parameters
