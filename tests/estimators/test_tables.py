@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
@@ -31,10 +31,22 @@ def test_tables_with_their_id_column_are_taken_everywhere():
     assert model.top_k(DRUGS, TARGETS, 2)[0].shape == (18, 2)
 
 
-def test_columns_in_another_order_are_refused():
-    model, _ = fitted()
-    with pytest.raises(ValueError, match="column 0 of end_features is 'z', but the model was trained with 'x' there"):
-        model.predict_grid(DRUGS, TARGETS[["z", "y", "x"]])
+def test_columns_are_taken_by_their_names():
+    model, edges = fitted()
+    turned = TARGETS[["z", "y", "x"]].assign(unknown=1.0)
+    expected = model.predict_grid(DRUGS, TARGETS)
+    assert_array_equal(model.predict_grid(DRUGS, turned), expected)
+    other = vt.Edges.from_frame(
+        EDGES, start="drug", end="target", start_table=DRUGS, end_table=turned.set_index(TARGETS.index)
+    )
+    assert_array_equal(model.predict(other), model.predict(edges))
+    with pytest.raises(ValueError, match="end_features lacks 1 of the 3 columns that the model was trained with: 'x'"):
+        model.predict_grid(DRUGS, TARGETS[["z", "y"]])
+    stopped = vt.KronRidge(max_iter=20).fit(edges, VALUES, validation=(other, VALUES))
+    assert (
+        stopped.history_["score"]
+        == vt.KronRidge(max_iter=20).fit(edges, VALUES, validation=(edges, VALUES)).history_["score"]
+    )
 
 
 def test_kernel_matrices_whose_columns_are_not_those_of_the_rows_are_refused():

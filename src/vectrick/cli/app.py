@@ -53,6 +53,9 @@ def _terminate(number: int, frame: Any) -> NoReturn:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; ``arguments`` are those of the process by default."""
     signal.signal(signal.SIGTERM, _terminate)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # somebody closed it
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 (it lasts as long as the process)
     # Threads of OpenMP (of the trees among the baselines) that wait by spinning crawl where anything else is running;
     # by sleeping, they take ten times as long for small data. With a short spin they do well in both cases.
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")

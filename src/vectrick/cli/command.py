@@ -12,7 +12,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from vectrick.cli.output import Output
+from vectrick.cli.output import Output, silence
 
 EXIT_CODES = {
     0: "done",
@@ -111,8 +111,11 @@ def _handled(work: Callable[[], None], out: Output, debug: bool) -> None:
         with out.collecting_warnings():
             work()
         out.finish()
-    except (typer.Exit, BrokenPipeError):
+    except typer.Exit:
         raise
+    except BrokenPipeError:  # nobody reads on
+        silence()
+        raise typer.Exit(2) from None
     except Interrupted as error:
         out.finish()
         out.note(str(error))
@@ -124,6 +127,11 @@ def _handled(work: Callable[[], None], out: Output, debug: bool) -> None:
         if debug:
             raise
         out.error(_message(error) + (f" ({out.what_was_written()})" if out.written else ""))
+        raise typer.Exit(2) from None
+    except RecursionError:
+        if debug:
+            raise
+        out.error("the input is nested too deeply")
         raise typer.Exit(2) from None
     except Exception as error:
         if debug:
@@ -149,6 +157,8 @@ def _read_config(context: typer.Context, path: Path | None) -> Path | None:
         return path
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except RecursionError:
+        raise typer.BadParameter(f"{path} cannot be read: it is nested too deeply") from None
     except (OSError, ValueError) as error:
         raise typer.BadParameter(f"{path} cannot be read: {error}") from None
     commands: dict[str, Any] = context.parent.command.commands if context.parent is not None else {}  # type: ignore[attr-defined]

@@ -300,6 +300,7 @@ class ModelOptions(KernelOptions):
         import vectrick as vt
         from vectrick.estimators.parameters import check_parameters
         from vectrick.kernels.pairwise import PAIRWISE
+        from vectrick.solvers import check_solver
 
         loss = self.settled_loss(data)
         if loss in (Loss.svm, Loss.hinge, Loss.logistic) and not data.is_binary:
@@ -331,6 +332,7 @@ class ModelOptions(KernelOptions):
         }  # fmt: skip
         estimator = kind(start, end, **special, **given, **changes)
         check_parameters(estimator, None)
+        check_solver(estimator.solver, estimator._loss_type)
         return estimator
 
     def settled_loss(self, data: "Dataset") -> Loss:

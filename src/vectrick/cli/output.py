@@ -2,12 +2,13 @@
 
 import json
 import math
+import os
 import re
 import sys
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -61,10 +62,14 @@ class Output:
             self.note(f"warning: {text}")
 
     def error(self, text: str) -> None:
-        """Say what went wrong."""
-        if self.as_json:
-            print(json.dumps({"error": text}), flush=True)
-        print(f"vectrick {self.command}: {text}", file=sys.stderr, flush=True)
+        """Say what went wrong, wherever it can still be said."""
+        try:
+            if self.as_json:
+                print(json.dumps({"error": text}), flush=True)
+        except OSError:  # such as a full disk, which may be what went wrong
+            silence()
+        with suppress(OSError):
+            print(f"vectrick {self.command}: {text}", file=sys.stderr, flush=True)
 
     def say(self, text: str = "") -> None:
         """Print a line of the result for people."""
@@ -161,6 +166,14 @@ class Bar:
             self._said = time.perf_counter()
             of = f" of {self.total}" if self.total else ""
             self.out.note(f"{self.what}: {done:g}{of}{', ' + text if text else ''}, {self.out.seconds:.1f} s")
+
+
+def silence() -> None:
+    """Send standard output nowhere, so that what could not be written is not tried again when the process ends."""
+    with suppress(OSError, ValueError, AttributeError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 def shown(value: Any) -> str:

@@ -115,6 +115,7 @@ def train(
 
         watch: dict[str, Any] = {"callback": told, "keep_interrupted": keep_interrupted, "resume": resume}
         model = estimator.fit(X[rows], y[rows], validation=validation, **watch)
+    model._known_edges = X.start, X.end  # also those that were held out
     made = Trained(model, data, y, holdout, score_name, history=model.history_)
     made.is_interrupted = str(model.solution_.reason).startswith("interrupted")
     made.seconds["training"] = time.perf_counter() - begin

@@ -50,7 +50,9 @@ def class_names(model: Any) -> tuple[str, str] | None:
     """Return the names of the two classes of a classifier as its data had them, the positive one last."""
     if not hasattr(model, "classes_"):
         return None
-    names = getattr(model, "about_", {}).get("classes") or [str(value) for value in model.classes_.tolist()]
+    names = getattr(model, "about_", {}).get("classes")
+    if not isinstance(names, list) or len(names) != 2:  # a file can say anything
+        names = model.classes_.tolist()
     return str(names[0]), str(names[1])
 
 

@@ -90,6 +90,10 @@ class Edges:
         made.start, made.end, made.start_table, made.end_table = start, end, start_table, end_table
         return made
 
+    def with_tables(self, start_table: VertexTable, end_table: VertexTable) -> "Edges":
+        """Return the same edges with other descriptions of the same vertices."""
+        return Edges._of(self.start, self.end, start_table, end_table)
+
     @classmethod
     def from_frame(
         cls,

@@ -43,11 +43,17 @@ class TableFile:
 
         if self.is_parquet:
             return list(parquet.read_schema(self.path).names)
-        with pa.input_stream(str(self.path)) as stream, io.TextIOWrapper(stream, "utf-8-sig", newline="") as text:
-            found = next(csv.reader(text), [])
-        if not "".join(found).strip():
+        with pa.input_stream(str(self.path)) as stream:
+            content = stream.read(_BLOCK)  # never more, however long the first line is
+        if len(content) == _BLOCK:
+            end = content.rfind(b"\n")
+            if end < 0:
+                raise ValueError(f"its first line is longer than {_BLOCK} bytes, but it must be a header")
+            content = content[: end + 1]
+        header = next(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline="")), [])
+        if not "".join(header).strip():
             raise ValueError("its first line is empty, but it must be a header with the names of the columns")
-        return found
+        return header
 
     def need(self, column: str, option: str) -> str:
         """Return the name of a column that must be there."""
@@ -71,6 +77,7 @@ class TableFile:
                 found = parquet.read_table(self.path, columns=columns, read_dictionary=list(ids))
             else:
                 found = arrow_csv.read_csv(self.path, **self._options(columns, text, ids))
+            _check_plain(found)
             found = _with_text(found, text, ids)
         if found.num_rows == 0:
             raise ValueError(f"{self.path} has a header, but no rows")
@@ -91,6 +98,7 @@ class TableFile:
                 source = arrow_csv.open_csv(self.path, **self._options(columns, (), ids))
             held: list[Any] = []
             for batch in source:
+                _check_plain(batch)
                 held.append(batch)
                 if sum(map(len, held)) >= n_rows:
                     yield _with_text(pa.Table.from_batches(held), (), ids)
@@ -201,9 +209,20 @@ class _told:  # noqa: N801 (a context manager reads like a verb)
         return None
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if isinstance(error, ValueError | KeyError | UnicodeDecodeError | EOFError) or type(error) is OSError:
+        known = (ValueError, KeyError, TypeError, NotImplementedError, EOFError, csv.Error)  # Arrow has all of them
+        if isinstance(error, known) or type(error) is OSError:
             why = " ".join(str(error).split())
             raise ValueError(f"{self.path} cannot be read: {why[:300]}") from None
+
+
+def _check_plain(table: Any) -> None:
+    """Refuse columns that hold lists or records in place of numbers and words."""
+    import pyarrow as pa
+
+    for field in table.schema:
+        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+        if pa.types.is_nested(kind):
+            raise ValueError(f"column {field.name!r} is of the type {kind}, but it must hold numbers or words")
 
 
 def _with_text(table: Any, text: Sequence[str], ids: Sequence[str]) -> Any:

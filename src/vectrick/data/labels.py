@@ -33,8 +33,9 @@ def read_labels(
             return y, None
         if pair[0] == pair[1]:
             raise ValueError(f"{source.path}: column {name!r} is {y[0]:g} in every row, so there is nothing to learn")
-        names = [f"{value:g}" for value in pair]
+        names = [_numeral(value) for value in pair]
         usual = names[1]
+        positive = None if positive is None else _matching(positive, names)
     else:
         names = sorted(set(words))
         usual = next((word for word in names if word.lower() in _YES), names[1])
@@ -81,6 +82,21 @@ def _words(source: TableFile, values: Any, name: str) -> list[str] | None:
         f"{source.path}: column {name!r} has the words {shown} ({len(distinct)} different ones), but labels must be "
         "numbers or two classes"
     )
+
+
+def _numeral(value: float) -> str:
+    """Return a number as people write it, with all its digits.
+
+    >>> _numeral(1.0), _numeral(0.1), _numeral(1700000001.0)
+    ('1', '0.1', '1700000001')
+    """
+    return str(int(value)) if value.is_integer() and abs(value) < 1e16 else repr(value)
+
+
+def _matching(positive: str, names: list[str]) -> str:
+    """Return the class that a word names, whether as "1" or as "1.0"."""
+    same = [name for name in names if _is_number(positive) and float(positive) == float(name)]
+    return same[0] if same else positive
 
 
 def _is_number(word: str) -> bool:

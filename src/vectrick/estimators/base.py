@@ -21,6 +21,7 @@ from vectrick.estimators.monitor import FitStep, Monitor, Validation, Watch, che
 from vectrick.estimators.parameters import ATTRIBUTES, PARAMETERS, check_parameters
 from vectrick.estimators.product_predictor import PrimalPredictor
 from vectrick.estimators.recipe import read_recipe
+from vectrick.estimators.side import aligned_edges
 from vectrick.estimators.soundness import check_finite_model, check_not_zero, check_range
 from vectrick.estimators.training import Training, gpu_order, held_blas, release
 from vectrick.estimators.weights import Alignment, aligned_weights, refined_weights
@@ -201,6 +202,7 @@ class KronEstimator(FittedModel):
         check_recipe(recipe, edges, self)
         tensors, device = edges.device is not None, settle_device(self.backend, self.device, edges.device)
         edges = edges.on(device)
+        known = edges.start, edges.end
         labels = placed(self._encode(labels_on(y, device), len(edges)), device)
         weight = as_weights(sample_weight, len(edges), device)
         if recipe.symmetry < 0:
@@ -224,9 +226,10 @@ class KronEstimator(FittedModel):
         if recipe.weights is None and kernel is not None:
             kernel = replace(kernel, weights=self._learned_weights(kernel, edges, graph, loss.y))
         if held is not None:
+            held = aligned_edges(held, start, end)
             start.check(held.start_table)
             end.check(held.end_table)
-        return Training(edges, graph, start, end, loss, held, held_labels, kept, kernel, tensors)
+        return Training(edges, graph, start, end, loss, held, held_labels, kept, known, kernel, tensors)
 
     def _set_apart(
         self, edges: Edges, labels: Array, weight: Array | None, validation: tuple[Any, Any] | None
@@ -359,6 +362,7 @@ class KronEstimator(FittedModel):
         for name in ("dual_coef_", "support_", "coef_", "components_", "kernel_weights_"):
             self.__dict__.pop(name, None)
         self._predictor = form.predictor(x, self.n_threads)
+        self._known_edges = training.known
         # Without the predictions, which are as long as the edges and easy to make again.
         in_order = training.kept.outward(x) if form.name == "dual" else x
         self.solution_ = replace(solution, x=given(in_order), predictions=None, dual=None, intercept=float(intercept))

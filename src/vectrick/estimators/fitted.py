@@ -21,6 +21,7 @@ class FittedModel(NestedParameters):
     """The methods of a fitted estimator that are the same for all losses."""
 
     _predictor: Predictor
+    _known_edges: tuple[Array, Array] | None = None  # positions in the tables, where the model keeps them
     intercept_: float
     backend: str
     device: Any
@@ -28,7 +29,7 @@ class FittedModel(NestedParameters):
     def _decide(self, X: Any) -> Array:
         """Return the real-valued predictions for edges."""
         check_is_fitted(self)
-        edges = as_edges(self, X, reset=False)
+        edges = self._predictor.aligned(as_edges(self, X, reset=False))
         predictor = self._placed(edges.device)
         found = predictor.predict(edges.on(predictor.device))
         return (found if edges.device is not None else to_host(found)) + self.intercept_
@@ -43,6 +44,8 @@ class FittedModel(NestedParameters):
     def __getstate__(self) -> Any:
         """Return what is pickled: the predictor as arrays, so that a machine without the device can read it."""
         state = super().__getstate__()
+        if state.get("_known_edges") is not None:
+            state = {**state, "_known_edges": tuple(to_host(vertices) for vertices in state["_known_edges"])}
         predictor = state.get("_predictor")
         return state if predictor is None else {**state, "_predictor": predictor.on(None)}
 
@@ -88,6 +91,48 @@ class FittedModel(NestedParameters):
             raise ValueError(f"k is {k!r}, but it must be an integer from 1 to the number of end vertices, {len(end)}")
         which, scores = predictor.top_k(start, end, int(k))
         return given(which), given(scores) + self.intercept_
+
+    def recommend(
+        self, start: Any, k: int = 10, exclude_known: bool = True, *, known: Any = None, end_features: Any = None
+    ) -> Any:
+        """Return a frame with the k best end vertices for each of some start vertices, known edges left out.
+
+        Parameters
+        ----------
+        start : list of ids, or table
+            Start vertices that the model knows, by their ids (positions, if they have none), or a table of new ones as
+            `predict_grid` takes it.
+        k : int
+            How many end vertices for each; there are fewer where the others are known.
+        exclude_known : bool
+            Whether to leave out the edges that were given to `fit`, or those of ``known``.
+        known : Edges or frame, optional
+            Edges to leave out in place of the model's own; of a frame the columns "start" and "end", else the first
+            two, hold the ids.
+        end_features : table, optional
+            The end vertices to choose from; by default all that the model knows.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each start vertex and partner, the best first: "start", "end", "rank", "score", and for logistic
+            regression "probability". The whole grid is never held.
+
+        Examples
+        --------
+        >>> import pandas as pd, vectrick as vt
+        >>> users = pd.DataFrame({"age": [0.2, 0.9]}, index=["ann", "bob"])
+        >>> items = pd.DataFrame({"size": [0.1, 0.5, 0.9]}, index=["pin", "cup", "box"])
+        >>> df = pd.DataFrame({"start": ["ann", "ann", "bob"], "end": ["pin", "box", "box"]})
+        >>> X = vt.Edges.from_frame(df, start_table=users, end_table=items)
+        >>> model = vt.KronRidge("gaussian", "gaussian").fit(X, [1.0, 0.0, 1.0])
+        >>> model.recommend(["ann"])["end"].tolist()
+        ['cup']
+        """
+        from vectrick.estimators.recommend import recommend
+
+        check_is_fitted(self)
+        return recommend(self, start, k, exclude_known, known, end_features)
 
     @property
     def start_table_(self) -> VertexTable:

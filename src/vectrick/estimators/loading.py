@@ -126,6 +126,11 @@ def made_again(header: dict[str, Any], tensors: Tensors) -> KronEstimator:
         model.coef_ = model._predictor.core
         if "support" in tensors:
             model.support_ = _tensor(tensors, "support", "i", (None,))
+    if "known" in tensors:
+        known = _tensor(tensors, "known", "i", (2, None))
+        for name, vertices in zip(("start", "end"), known, strict=True):
+            _check_range(vertices, len(tables[name]), f"the {name} vertices of known edges")
+        model._known_edges = known[0], known[1]
     told = header["solution"]
     model.solution_ = Solution(
         model._predictor.coefficients, None, _of(bool, told["converged"]), _of(str, told["reason"]),

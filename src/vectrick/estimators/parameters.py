@@ -11,6 +11,7 @@ from vectrick.estimators.form import FORMS
 from vectrick.estimators.monitor import SCORES
 from vectrick.estimators.recipe import read_recipe
 
+_LARGEST = float(np.finfo(np.float64).max)
 PRECISIONS = ("full", "mixed")
 
 PARAMETERS = """\
@@ -177,4 +178,6 @@ def _check_two_step(estimator: Any, kernel: Any, validation: Any) -> None:
 
 def _is_between(value: Any, low: float, high: float) -> bool:
     """Whether a value is a number in [low, high)."""
-    return isinstance(value, Real) and not isinstance(value, bool) and low <= float(value) < high
+    # Compared as it is: an integer may be too large for a float, and then it is no parameter either.
+    number: Any = value
+    return isinstance(value, Real) and not isinstance(value, bool) and low <= number <= _LARGEST and number < high

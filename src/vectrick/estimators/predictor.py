@@ -10,7 +10,7 @@ from vectrick._arrays import arange, is_tensor, namespace, to_host, zeros
 from vectrick.backends.memory import available_memory, format_bytes
 from vectrick.backends.torch.device import free_memory
 from vectrick.data import Edges, VertexTable
-from vectrick.estimators.side import Side
+from vectrick.estimators.side import Side, aligned_edges
 
 Array = Any  # of NumPy or torch
 
@@ -64,6 +64,10 @@ class Predictor(ABC):
         self.start.check(start)
         self.end.check(end)
 
+    def aligned(self, edges: Edges) -> Edges:
+        """Return edges whose tables have the columns that the model was trained with, in their order."""
+        return aligned_edges(edges, self.start, self.end)
+
     def grid(self, start: VertexTable, end: VertexTable) -> Array:
         """Return the predictions for all pairs, in blocks; the result has to fit into memory."""
         n_bytes, tensors = (
@@ -89,15 +93,7 @@ class Predictor(ABC):
         best = np.full((len(start), k), -np.inf)
         which = np.full((len(start), k), -1, np.int64)
         for rows, cols, block in self.blocks(start, end):
-            scores = np.hstack([best[rows], block])
-            names = np.hstack([which[rows], np.broadcast_to(np.arange(cols.start, cols.stop), block.shape)])
-            if scores.shape[1] > 4 * k:  # only the best need to be sorted; ties at the edge go to all of them
-                bound = np.partition(scores, -k, axis=1)[:, -k]
-                width = int((scores >= bound[:, None]).sum(axis=1).max())
-                order = np.argsort(scores < bound[:, None], axis=1, kind="stable")[:, :width]
-                scores, names = np.take_along_axis(scores, order, 1), np.take_along_axis(names, order, 1)
-            order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-            best[rows], which[rows] = np.take_along_axis(scores, order, 1), np.take_along_axis(names, order, 1)
+            which[rows], best[rows] = merge_best(which[rows], best[rows], cols, block)
         return which, best
 
     def _top_k_on_device(self, start: VertexTable, end: VertexTable, k: int) -> tuple[Any, Any]:
@@ -111,6 +107,20 @@ class Predictor(ABC):
             order = scores.argsort(dim=1, descending=True, stable=True)[:, :k]
             best[rows], which[rows] = scores.gather(1, order), names.gather(1, order)
         return which, best
+
+
+def merge_best(which: Array, best: Array, cols: slice, block: Array) -> tuple[Array, Array]:
+    """Return the best columns so far of each row and their scores, after a block with the scores of more columns."""
+    k = best.shape[1]
+    scores = np.hstack([best, block])
+    names = np.hstack([which, np.broadcast_to(np.arange(cols.start, cols.stop), block.shape)])
+    if scores.shape[1] > 4 * k:  # only the best need to be sorted; ties at the edge go to all of them
+        bound = np.partition(scores, -k, axis=1)[:, -k]
+        width = int((scores >= bound[:, None]).sum(axis=1).max())
+        order = np.argsort(scores < bound[:, None], axis=1, kind="stable")[:, :width]
+        scores, names = np.take_along_axis(scores, order, 1), np.take_along_axis(names, order, 1)
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    return np.take_along_axis(names, order, 1), np.take_along_axis(scores, order, 1)
 
 
 def block_slices(n_rows: int, n_cols: int, width: int, device: Any) -> Iterator[tuple[slice, list[slice]]]:

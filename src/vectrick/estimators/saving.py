@@ -20,6 +20,8 @@ from vectrick.estimators.side import Side, SpectralMap
 from vectrick.kernels import CholeskyMap, FeatureMap, Kernel, as_kernel
 from vectrick.kernels.pairwise import PAIRWISE, PairwiseKernel
 
+_KEPT_EDGES = 1_000_000  # training edges that go to the file, for recommendations to leave out
+
 
 def save_model(model: KronEstimator, path: Path | str, about: dict[str, Any] | None = None) -> None:
     """Write a fitted model to a file; see `KronEstimator.save`."""
@@ -49,6 +51,8 @@ def save_model(model: KronEstimator, path: Path | str, about: dict[str, Any] | N
     for name, side in (("start", predictor.start), ("end", predictor.end)):
         with_table = name == "start" or not header["one_set"]
         header[name] = _side_header(side, name, tensors, with_table)
+    if model._known_edges is not None and len(model._known_edges[0]) <= _KEPT_EDGES:
+        tensors["known"] = np.stack([np.asarray(to_host(vertices), np.int32) for vertices in model._known_edges])
     if hasattr(model, "support_"):
         tensors["support"] = np.asarray(to_host(model.support_), np.int64)
     if isinstance(predictor, PairwisePredictor):

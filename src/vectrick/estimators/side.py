@@ -1,5 +1,6 @@
 """One side of a model: the training vertices of the start or the end, their kernel, and its thin factor."""
 
+import copy
 import itertools
 from collections import Counter
 from collections.abc import Iterable
@@ -15,7 +16,7 @@ from vectrick._devices import load_torch
 from vectrick._warnings import warn
 from vectrick.backends.memory import available_memory, format_bytes
 from vectrick.backends.torch.device import free_memory
-from vectrick.data import VertexTable
+from vectrick.data import Edges, VertexTable
 from vectrick.kernels import (
     CholeskyMap,
     FeatureMap,
@@ -158,21 +159,33 @@ class Side:
             raise ValueError(
                 f"{self.name}_features has {table.n_features} columns, but the model was trained with {self.n_columns}"
             )
-        if self.columns is not None and table.columns is not None and self.columns != table.columns:
-            pairs = zip(table.columns, self.columns, strict=True)
-            at, (found, expected) = next((i, pair) for i, pair in enumerate(pairs) if pair[0] != pair[1])
+
+    def aligned(self, table: VertexTable) -> VertexTable:
+        """Return a table with the columns that the model was trained with, taken by their names where both have some.
+
+        Columns beyond these are left out, and their order does not matter.
+        """
+        if self.columns is None or table.columns is None or self.columns == table.columns:
+            return table
+        place = {name: column for column, name in enumerate(table.columns)}
+        missing = [name for name in self.columns if name not in place]
+        if missing:
+            shown = ", ".join(map(repr, missing[:_SHOWN])) + (", …" if len(missing) > _SHOWN else "")
             raise ValueError(
-                f"column {at} of {self.name}_features is {found!r}, but the model was trained with {expected!r} there; "
-                "give the columns in the order of the training table"
+                f"{self.name}_features lacks {len(missing)} of the {len(self.columns)} columns that the model was "
+                f"trained with: {shown} (a column there: {table.columns[0]!r})"
             )
+        moved = copy.copy(table)
+        moved.features, moved.columns = table.features[:, [place[name] for name in self.columns]], list(self.columns)
+        return moved
 
     def table(self, features: Any) -> VertexTable:
         """Return features of vertices as a table; it may have the id column that the training table had."""
         if isinstance(features, VertexTable):
-            return features
+            return self.aligned(features)
         known = getattr(features, "columns", ())
         id_column = self.id_column if self.id_column is not None and self.id_column in known else None
-        return VertexTable(features, f"{self.name}_features", id_column=id_column)
+        return self.aligned(VertexTable(features, f"{self.name}_features", id_column=id_column))
 
     def places(self, table: VertexTable, vertices: Array) -> Array:
         """Return which training vertex each of the vertices is, -1 for those that are new.
@@ -238,6 +251,15 @@ class Side:
         basis = vectors[:, kept]
         self._projection = basis @ basis.T
         return (basis * values[kept]) @ basis.T
+
+
+def aligned_edges(edges: Edges, start: Side, end: Side) -> Edges:
+    """Return edges whose tables have the columns of the sides, in their order; one vertex set stays one."""
+    tables = start.aligned(edges.start_table), end.aligned(edges.end_table)
+    if tables == (edges.start_table, edges.end_table):
+        return edges
+    one_set = edges.is_one_set and start.columns == end.columns
+    return edges.with_tables(tables[0], tables[0] if one_set else tables[1])
 
 
 class MatrixMap(CholeskyMap):

@@ -32,6 +32,7 @@ class Training:
     held: Edges | None
     held_labels: Array | None
     kept: Kept
+    known: tuple[Array, Array]  # the start and end vertices of all edges that were given, held-out ones included
     kernel: EdgeKernel | None = None  # of the edges, where it is more than one Kronecker product
     tensors: bool = False  # whether the user gave tensors, and gets tensors
     watch: Watch = Watch()  # noqa: RUF009 (it is frozen)

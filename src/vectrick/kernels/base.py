@@ -182,6 +182,6 @@ def settle_gamma(gamma: float | str, X: Any) -> float:
         if gamma == "scale":
             variance = _variance(X)
             return 1.0 / (n_features * variance) if variance > 0 else 1.0
-    elif isinstance(gamma, Real) and 0 < gamma < np.inf:
+    elif isinstance(gamma, Real) and 0 < gamma <= np.finfo(np.float64).max:
         return float(gamma)
     raise ValueError(f"gamma is {gamma!r}, but it must be a positive number, 'scale' or 'auto'")

@@ -25,6 +25,7 @@ _WORDS: dict[str, tuple[type[Kernel], tuple[str, ...]]] = {
     "precomputed": (Precomputed, ()),
     "standardized": (Standardized, ("kernel",)),
 }
+_LARGEST = 1e300  # numbers in a text
 _LONGEST = 1000  # characters; also a bound on how deep it can nest
 
 
@@ -94,6 +95,8 @@ def _kernel(node: ast.expr, text: str, argument: str) -> Kernel:
 def _constant(node: ast.expr, name: str, text: str, argument: str) -> int | float | str:
     sign, inner = (-1, node.operand) if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else (1, node)
     if isinstance(inner, ast.Constant) and type(inner.value) in (int, float):
+        if not abs(inner.value) < _LARGEST:  # type: ignore[arg-type]
+            raise ValueError(_refusal(text, argument, f"{name} is beyond {_LARGEST:.0e}"))
         return sign * inner.value  # type: ignore[operator, return-value]
     if isinstance(node, ast.Constant) and type(node.value) is str:
         return node.value

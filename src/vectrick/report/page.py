@@ -3,6 +3,7 @@
 import base64
 import gzip
 import json
+import re
 from dataclasses import dataclass, field
 from html import escape
 from importlib.resources import files
@@ -103,20 +104,18 @@ class Report:
             f'<section id="part{i}"><h2>{escape(one.title)}</h2>{"".join(one.parts)}</section>'
             for i, one in enumerate(self.sections)
         )
-        page = (assets / "page.html").read_text(encoding="utf-8")
-        page = page.replace("{{title}}", escape(self.title))
-        for name, value in {
-            "lead": escape(self.lead), "tiles": tiles, "links": links,
+        values = {
+            "title": escape(self.title), "lead": escape(self.lead), "tiles": tiles, "links": links,
             "version": escape(__version__),
             "style": (assets / "style.css").read_text(encoding="utf-8"),
             "script": (assets / "script.js").read_text(encoding="utf-8"),
             "library": _packed(get_plotlyjs()),
             "figures": _packed(json.dumps(self.figures, separators=(",", ":"))),
-            "body": body,  # last: what it holds is not looked through for other places
-        }.items():  # fmt: skip
-            before, _, after = page.partition(f"{{{{{name}}}}}")
-            page = before + value + after
-        return page
+            "body": body,
+        }  # fmt: skip
+        page = (assets / "page.html").read_text(encoding="utf-8")
+        # At one go: what is put in is not looked through for other places, whatever it says.
+        return re.sub(r"\{\{(\w+)\}\}", lambda place: values[place[1]], page)
 
     def write(self, path: Path | str) -> None:
         """Write the page, whole or not at all."""

@@ -1,0 +1,123 @@
+"""The best end vertices for start vertices, by ids, without the edges that are known."""
+
+from numbers import Integral
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from vectrick._arrays import to_host
+from vectrick.data import Edges, VertexTable
+from vectrick.estimators.predictor import merge_best
+from vectrick.estimators.recipe import read_recipe
+
+Array = NDArray[Any]
+
+
+def recommend(model: Any, start: Any, k: int, exclude_known: bool, known: Any, end_features: Any) -> Any:
+    """Return a pandas frame with the best end vertices of each start vertex; see `FittedModel.recommend`."""
+    import pandas as pd
+    from scipy.special import expit
+
+    if isinstance(k, bool) or not isinstance(k, Integral) or k < 1:
+        raise ValueError(f"k is {k!r}, but it must be a positive integer")
+    starts = _asked(model, start)
+    ends = model.end_table_ if end_features is None else model._predictor.end.table(end_features)
+    pairs = _known_pairs(model, starts, ends, known) if exclude_known else np.empty((2, 0), np.int64)
+    which, scores = _best(model, starts, ends, min(int(k), len(ends)), pairs)
+    rows, ranks = np.nonzero(which >= 0)
+    frame = {
+        "start": _names(starts)[rows],
+        "end": _names(ends)[which[rows, ranks]],
+        "rank": ranks + 1,
+        "score": scores[rows, ranks],
+    }
+    if hasattr(model, "predict_proba"):
+        frame["probability"] = expit(frame["score"])
+    return pd.DataFrame(frame)
+
+
+def _asked(model: Any, start: Any) -> VertexTable:
+    """Return the start vertices that are asked for: ids or positions of known ones, or a table of any."""
+    known: VertexTable = model.start_table_
+    if isinstance(start, VertexTable) or getattr(start, "ndim", 1) == 2 or _is_frame(start):
+        table: VertexTable = model._predictor.start.table(start)
+        return table
+    one = isinstance(start, str | Integral)
+    rows = known.positions(np.array([start], object if isinstance(start, str) else None) if one else start, "start")
+    return known.take(np.asarray(to_host(rows)))
+
+
+def _is_frame(value: Any) -> bool:
+    return isinstance(nw.from_native(value, eager_only=True, pass_through=True), nw.DataFrame)
+
+
+def _names(table: VertexTable) -> Array:
+    return np.arange(len(table)) if table.ids is None else np.asarray(table.ids)
+
+
+def _known_pairs(model: Any, starts: VertexTable, ends: VertexTable, known: Any) -> Array:
+    """Return known edges as positions among the start and end vertices, of both directions where there is none."""
+    start_table, end_table = model.start_table_, model.end_table_
+    if known is None:
+        edges = model._known_edges
+        if edges is None:
+            raise ValueError(
+                "exclude_known is True, but the model does not keep the edges that it was trained on (a file has them "
+                "up to a million): give them as known=, or say exclude_known=False"
+            )
+        first, second = (np.asarray(to_host(vertices)) for vertices in edges)
+    elif isinstance(known, Edges):
+        first, second = (np.asarray(to_host(vertices)) for vertices in (known.start, known.end))
+        start_table, end_table = known.start_table, known.end_table
+    else:
+        return _pairs_of_ids(model, *_id_columns(known), starts, ends)
+    return _pairs_of_ids(model, _names(start_table)[first], _names(end_table)[second], starts, ends)
+
+
+def _id_columns(known: Any) -> tuple[Array, Array]:
+    """Return the ids of known edges in a frame: its columns "start" and "end", else its first two."""
+    frame = nw.from_native(known, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame) or len(frame.columns) < 2:
+        raise TypeError(
+            f"known is of type {type(known).__name__}, but it must be Edges, or a frame whose first two columns (or "
+            "those called start and end) hold the ids of edges"
+        )
+    names = ("start", "end") if {"start", "end"} <= set(frame.columns) else frame.columns[:2]
+    first, second = (frame.get_column(name).to_numpy() for name in names)
+    return first, second
+
+
+def _pairs_of_ids(model: Any, first: Array, second: Array, starts: VertexTable, ends: VertexTable) -> Array:
+    """Return the places of pairs of ids, without those of other vertices; a vertex is no partner of itself."""
+    pairs = [(first, second)]
+    one_set = model._predictor.start.known is model._predictor.end.known
+    if one_set and read_recipe(model).symmetry:
+        pairs.append((second, first))
+    if one_set:
+        pairs.append((_names(starts), _names(starts)))
+    rows = np.concatenate([_rows_of(starts, one) for one, _ in pairs])
+    cols = np.concatenate([_rows_of(ends, other) for _, other in pairs])
+    both = (rows >= 0) & (cols >= 0)
+    return np.stack([rows[both], cols[both]])
+
+
+def _rows_of(table: VertexTable, ids: Array) -> Array:
+    row_of = {vertex: row for row, vertex in enumerate(_names(table).tolist())}
+    return np.array([row_of.get(vertex, -1) for vertex in np.asarray(ids).tolist()], np.int64)
+
+
+def _best(model: Any, starts: VertexTable, ends: VertexTable, k: int, pairs: Array) -> tuple[Array, Array]:
+    """Return the best columns of each row of the grid and their scores; -1 where all others are left out."""
+    which, best = np.full((len(starts), k), -1, np.int64), np.full((len(starts), k), -np.inf)
+    order = np.argsort(pairs[0], kind="stable")
+    rows_out, cols_out = pairs[:, order]
+    for rows, cols, block in model.iter_grid(starts, ends):
+        scores = np.array(to_host(block))
+        part = slice(*np.searchsorted(rows_out, [rows.start, rows.stop]))
+        inside = (cols_out[part] >= cols.start) & (cols_out[part] < cols.stop)
+        scores[rows_out[part][inside] - rows.start, cols_out[part][inside] - cols.start] = -np.inf
+        which[rows], best[rows] = merge_best(which[rows], best[rows], cols, scores)
+    which[np.isneginf(best)] = -1
+    return which, best
