@@ -258,7 +258,7 @@ def test_files_of_the_wrong_kind(tmp_path):
         with pytest.raises((ValueError, OSError), match=name.replace(".", r"\.")):
             read_dataset(tmp_path, edges=tmp_path / name)
     (tmp_path / "e.txt").write_text("x")
-    with pytest.raises(ValueError, match=r"e\.txt is no table: its name must end in \.parquet, \.csv or \.csv\.gz"):
+    with pytest.raises(ValueError, match=r"e\.txt is no table: its name must end in \.parquet, \.csv, .* or \.tsv\.gz"):
         read_dataset(tmp_path, edges=tmp_path / "e.txt")
     whole = gzip.compress(lines(pd.concat([EDGES] * 50)).encode())
     (tmp_path / "cut.csv.gz").write_bytes(whole[: len(whole) // 2])

@@ -169,6 +169,7 @@ def _about(trained: Any) -> dict[str, Any]:
         "files": {name: path.name for name, path in trained.data.files.items()},
         "label": trained.data.label,
         "classes": trained.data.classes,
+        "medians": trained.data.medians,
         "scoring": trained.scoring,
         "scores": trained.scores,
     }

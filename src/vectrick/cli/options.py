@@ -84,6 +84,13 @@ class DataOptions(ColumnOptions):
             return [*named, self.data]
         return [*named, *self.data.glob("edges*"), *self.data.glob("start_*"), *self.data.glob("end_*")]
 
+    skip_unlabeled: Annotated[
+        bool, _data("--skip-unlabeled", help="Leave out edges without a label, and say how many.")
+    ] = False
+    impute: Annotated[
+        str | None, _data("--impute", help="Fill gaps in tables: 'median' with the median of the column.")
+    ] = None
+
     def read(self, **more: Any) -> "Dataset":
         """Return the data."""
         from vectrick.data.folder import read_dataset

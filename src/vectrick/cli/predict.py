@@ -21,15 +21,18 @@ def run(
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write, .parquet or .csv.")] = Path(
         "predictions.parquet"
     ),
+    label_column: Annotated[
+        str, typer.Option("--label-column", help="A column of the edges to keep beside the prediction, if it is there.")
+    ] = "label",
     grid: Annotated[bool, typer.Option("--grid", help="Predict every pair of a start and an end vertex.")] = False,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace a file that exists.")] = False,
 ) -> None:
     """Predict edges with a trained model and write them to a file with the columns start, end and score.
 
     The larger the score, the more likely the edge is positive, or the larger its value. Logistic models add a
-    probability, and lists of edges get the predicted label. Vertices that the model knows need no features. With
-    --grid, the vertices are those of the files that are named, else those that the model knows. Results are written as
-    they are made, so that they may be larger than memory.
+    probability. Lists of edges get the predicted class as "prediction", and keep the true "label" if they have one.
+    Vertices that the model knows need no features. With --grid, the vertices are those of the files that are named,
+    else those that the model knows. Results are written as they are made, so that they may be larger than memory.
     """
     from vectrick._files import check_targets
     from vectrick.cli.writing import check_table_output
@@ -43,7 +46,8 @@ def run(
     if edges is None:
         n_pairs = _predict_grid(out, fitted, start, end, output)
     else:
-        n_pairs = _predict_edges(out, fitted, start, end, edges, output, (vertices.start_column, vertices.end_column))
+        columns = vertices.start_column, vertices.end_column
+        n_pairs = _predict_edges(out, fitted, start, end, edges, output, columns, label_column)
     out.wrote(f"{n_pairs} predictions", output)
     out.result = {"output": str(output), "edges": n_pairs, "seconds": out.seconds}
 
@@ -51,10 +55,10 @@ def run(
 def _predict_grid(out: Output, model: Any, start: Any, end: Any, output: Path) -> int:
     import numpy as np
 
-    from vectrick.cli.vertices import ids_of
+    from vectrick.cli.vertices import as_written, ids_of
     from vectrick.cli.writing import named, table_writer
 
-    ids, total = (ids_of(start), ids_of(end)), len(start) * len(end)
+    ids, total = (as_written(ids_of(start)), as_written(ids_of(end))), len(start) * len(end)
     done = 0
     with out.progress("predicting", total) as bar, table_writer(output) as write:
         for rows, cols, block in model.iter_grid(start, end):
@@ -68,27 +72,31 @@ def _predict_grid(out: Output, model: Any, start: Any, end: Any, output: Path) -
 
 
 def _predict_edges(
-    out: Output, model: Any, start: Any, end: Any, edges: Path, output: Path, columns: tuple[str, str]
+    out: Output, model: Any, start: Any, end: Any, edges: Path, output: Path, columns: tuple[str, str], label: str
 ) -> int:
-    from vectrick.cli.vertices import class_names, ids_of
+    from vectrick.cli.vertices import as_written, class_names, ids_of
     from vectrick.cli.writing import named, table_writer
     from vectrick.data import Edges
     from vectrick.data.folder import read_pairs
 
     source, names = read_pairs(edges, *columns), class_names(model)
     ids = ids_of(start), ids_of(end)
+    shown = [as_written(known, source.type_of(column)) for known, column in zip(ids, columns, strict=True)]
+    wanted = [*columns, *([label] if label in source.columns else [])]
     done = 0
     with out.progress("predicting", None) as bar, table_writer(output) as write:
-        for batch in source.batches(columns, columns, _BATCH):
+        for batch in source.batches(wanted, columns, _BATCH):
             rows = [
                 source.positions(batch, column, known, f"the {side} vertices of the model or of --{side}-features")
                 for column, known, side in zip(columns, ids, ("start", "end"), strict=True)
             ]
             X = Edges._of(rows[0], rows[1], start, end)
             scores = model._decide(X)
-            made = {"start": named(ids[0], rows[0]), "end": named(ids[1], rows[1]), **_columns(model, scores)}
+            made = {"start": named(shown[0], rows[0]), "end": named(shown[1], rows[1]), **_columns(model, scores)}
             if names is not None:
-                made["label"] = _labels(names, scores)
+                made["prediction"] = _labels(names, scores)
+            if len(wanted) > 2:
+                made["label"] = batch.column(label)
             write(made)
             done += len(X)
             bar.step(done)

@@ -10,6 +10,8 @@ from vectrick.cli.output import Output
 
 EXAMPLE = "vectrick rank gpcr.vt --start D00095 --top 20"
 
+_AT_A_TIME = 256  # vertices whose partners are scored together
+
 
 def run(
     out: Output,
@@ -33,13 +35,18 @@ def run(
 ) -> None:
     """Show the end vertices with the largest scores for start vertices, or the start vertices for end vertices.
 
-    Vertices are known to the model, or new ones of a file. Partners are all that the model knows, and those of a file.
+    Vertices are known to the model, or new ones of a file: without --start and --end, all those of --start-features (or
+    of --end-features). Partners are all that the model knows, and those of a file.
     """
     from vectrick._files import check_targets
     from vectrick.cli.writing import check_table_output
 
-    if bool(start) == bool(end):
-        raise ValueError("give --start ID for the best end vertices, or --end ID for the best start vertices")
+    files = vertices.start_features is not None, vertices.end_features is not None
+    if (start and end) or not (start or end or any(files)):
+        raise ValueError(
+            "give --start ID for the best end vertices, or --end ID for the best start vertices; or a file with "
+            "--start-features or --end-features to rank for all its rows"
+        )
     if top < 1:
         raise ValueError(f"--top is {top}, but it must be at least 1")
     if new and edges is None:
@@ -49,15 +56,18 @@ def run(
         check_table_output(output, force)
     fitted = vertices.load(model)
     tables = vertices.tables(fitted)
-    side, other = (0, 1) if start else (1, 0)
-    asked = start or end or []
+    side, other = (0, 1) if start or (not end and files[0]) else (1, 0)
+    asked = start or end or vertices.tables(fitted, only_new=True)[side].ids.astype(str).tolist()
     rows = _positions(tables[side], asked, ("start", "end")[side])
     known = None if edges is None else _known(edges, (vertices.start_column, vertices.end_column), label_column)
-    found = [
-        line
-        for name, row in zip(asked, rows, strict=True)
-        for line in _best(fitted, tables, side, row, name, top, known, new, lowest)
-    ]
+    found = []
+    with out.progress("ranking", len(rows)) as bar:
+        for low in range(0, len(rows), _AT_A_TIME):
+            some = rows[low : low + _AT_A_TIME]
+            for row, scores in zip(some, _scores(fitted, tables, side, some), strict=True):
+                found += _best(fitted, tables, side, row, scores, top, known, new, lowest)
+            bar.step(low + len(some))
+    found = _as_written(found, tables, side)
     columns = ["rank", ("start", "end")[side], ("start", "end")[other], "score"]
     columns += ["probability"] * hasattr(fitted, "predict_proba") + ["label"] * (known is not None)
     out.result["partners"] = [dict(zip(columns, line, strict=True)) for line in found]
@@ -92,12 +102,27 @@ def _known(path: Path, columns: tuple[str, str], label: str) -> dict[tuple[str, 
     return dict(zip(zip(words[0], words[1], strict=True), labels, strict=True))
 
 
+def _scores(model: Any, tables: Any, side: int, rows: list[int]) -> Any:
+    """Return a row of scores with all partners for each of some vertices."""
+    some = tables[side].take(rows)  # with their ids, by which a kernel may know them
+    return model.predict_grid(some, tables[1]) if side == 0 else model.predict_grid(tables[0], some).T
+
+
+def _as_written(lines: list[list[Any]], tables: Any, side: int) -> list[list[Any]]:
+    """Return lines whose ids are integers where all ids of their side are."""
+    from vectrick.cli.vertices import as_written, ids_of
+
+    texts = [ids_of(tables[one]) for one in (side, 1 - side)]
+    names = [dict(zip(ids.to_pylist(), as_written(ids).to_pylist(), strict=True)) for ids in texts]
+    return [[rank, names[0][one], names[1][other], *rest] for rank, one, other, *rest in lines]
+
+
 def _best(
     model: Any,
     tables: Any,
     side: int,
     row: int,
-    name: str,
+    scores: Any,
     top: int,
     known: dict[tuple[str, str], str] | None,
     new: bool,
@@ -109,15 +134,14 @@ def _best(
     from vectrick.cli.vertices import probabilities
     from vectrick.estimators.recipe import read_recipe
 
-    one = tables[side].take([row])  # with its id, by which a kernel may know it
-    grid = model.predict_grid(one, tables[1])[0] if side == 0 else model.predict_grid(tables[0], one)[:, 0]
-    chance, has_no_direction = probabilities(model, grid), read_recipe(model).symmetry > 0
+    name = str(tables[side].ids[row])
+    chance, has_no_direction = probabilities(model, scores), read_recipe(model).symmetry > 0
     lines: list[list[Any]] = []
-    for at in np.argsort(grid if lowest else -grid, kind="stable"):
+    for at in np.argsort(scores if lowest else -scores, kind="stable"):
         partner = str(tables[1 - side].ids[at])
         if has_no_direction and new and partner == name:
             continue
-        line: list[Any] = [len(lines) + 1, name, partner, float(grid[at])]
+        line: list[Any] = [len(lines) + 1, name, partner, float(scores[at])]
         if chance is not None:
             line.append(float(chance[at]))
         if known is not None:

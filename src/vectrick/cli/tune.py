@@ -174,6 +174,7 @@ def _about(data: Any, found: Any, score: Any) -> dict[str, Any]:
         "edges": len(data.X),
         "label": data.label,
         "classes": data.classes,
+        "medians": data.medians,
         "scoring": found.scoring,
         "nested": nested,
     }

@@ -23,7 +23,7 @@ def vertex_table(
         if known.ids is None:
             raise ValueError(f"the model knows its {side} vertices by position only; name them with --{side}-features")
         return known
-    new = read_vertices(path, side, "features", *columns, expected=known.columns)
+    new = read_vertices(path, side, "features", *columns, expected=known.columns, medians=_medians(model, side))
     if issparse(known.features) and not issparse(new.features):
         new.features = csr_array(new.features)
     if only_new or known.ids is None:
@@ -39,11 +39,37 @@ def vertex_table(
     return made
 
 
+def _medians(model: Any, side: str) -> dict[str, float]:
+    """Return what gaps in training columns were filled with, as far as the file says so in plain numbers."""
+    told = getattr(model, "about_", {}).get("medians")
+    values = told.get(side) if isinstance(told, dict) else None
+    return {str(name): float(value) for name, value in (values if isinstance(values, dict) else {}).items()
+            if isinstance(value, int | float)}  # fmt: skip
+
+
 def ids_of(table: VertexTable) -> Any:
     """Return the ids of a table as Arrow text."""
     import pyarrow as pa
 
     return pa.array(np.asarray(table.ids).astype(str).astype(object), pa.string())
+
+
+def as_written(ids: Any, like: Any = None) -> Any:
+    """Return ids (Arrow text) as they go to a file: integers where they are whole numbers, as people write them.
+
+    ``like`` is the type of the column that the ids were asked with, which decides where it is known.
+    """
+    import pyarrow as pa
+
+    if like is not None and not pa.types.is_integer(like):
+        return ids
+    numerals = ids.to_pylist()
+    try:
+        integers = [int(word) for word in numerals]
+        same = [str(number) for number in integers] == numerals
+        return pa.array(integers, pa.int64()) if same and integers else ids
+    except (ValueError, OverflowError, pa.ArrowException):
+        return ids
 
 
 def class_names(model: Any) -> tuple[str, str] | None:

@@ -7,13 +7,15 @@ from typing import Any
 
 from vectrick._files import check_output, replacing
 
-ENDINGS = (".parquet", ".csv")
+ENDINGS = (".parquet", ".csv", ".tsv")
 
 
 def check_table_output(path: Path, force: bool) -> None:
     """Refuse a path that no table can be written to."""
     if path.suffix not in ENDINGS:
-        raise ValueError(f"--output is {str(path)!r}, but its name must end in {' or '.join(ENDINGS)}")
+        raise ValueError(
+            f"--output is {str(path)!r}, but its name must end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
+        )
     check_output(path, force)
 
 
@@ -30,10 +32,11 @@ def table_writer(path: Path) -> Iterator[Any]:
             nonlocal writer
             table = pa.table(columns)
             coded = [name for name in table.column_names if pa.types.is_dictionary(table.schema.field(name).type)]
-            if path.suffix == ".csv":
-                table = pa.table({name: table[name].cast(pa.string()) if name in coded else table[name] for name in
-                                  table.column_names})  # fmt: skip
-                writer = writer or csv.CSVWriter(made, table.schema)
+            if path.suffix != ".parquet":
+                table = pa.table({name: table[name].cast(table.schema.field(name).type.value_type)
+                                  if name in coded else table[name] for name in table.column_names})  # fmt: skip
+                mark = csv.WriteOptions(delimiter="\t" if path.suffix == ".tsv" else ",")
+                writer = writer or csv.CSVWriter(made, table.schema, write_options=mark)
             else:
                 # Scores hardly repeat: a dictionary of them would only take time.
                 writer = writer or parquet.ParquetWriter(made, table.schema, use_dictionary=coded)

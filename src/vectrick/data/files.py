@@ -1,4 +1,4 @@
-"""Tables in CSV, gzipped CSV or Parquet files, read by Arrow; errors name the file, the row and the column."""
+"""Tables in CSV, TSV (also gzipped) or Parquet files, read by Arrow; errors name the file, the row and the column."""
 
 import csv
 import io
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
-ENDINGS = (".parquet", ".csv", ".csv.gz")
+ENDINGS = (".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz")
 
 _BLOCK = 1 << 24  # bytes of a CSV file at a time; a line must fit
 _SHOWN = 5  # ids or columns named in an error
@@ -31,6 +31,7 @@ class TableFile:
         if self.path.stat().st_size == 0:
             raise ValueError(f"{self.path} is empty")
         self.is_parquet = self.path.suffix == ".parquet"
+        self.delimiter = "\t" if self.path.name.endswith((".tsv", ".tsv.gz")) else ","
         with _told(self.path):
             self.columns = self._read_header()
         twice = sorted({name for name in self.columns if self.columns.count(name) > 1}) if self.columns else []
@@ -50,18 +51,28 @@ class TableFile:
             if end < 0:
                 raise ValueError(f"its first line is longer than {_BLOCK} bytes, but it must be a header")
             content = content[: end + 1]
-        header = next(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline="")), [])
+        header = next(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), delimiter=self.delimiter), [])
         if not "".join(header).strip():
             raise ValueError("its first line is empty, but it must be a header with the names of the columns")
         return header
+
+    def type_of(self, column: str) -> Any:
+        """Return the Arrow type of a column of a Parquet file; text files have none, so it is None."""
+        from pyarrow import parquet
+
+        return parquet.read_schema(self.path).field(column).type if self.is_parquet else None
 
     def need(self, column: str, option: str) -> str:
         """Return the name of a column that must be there."""
         if column in self.columns:
             return column
         shown = ", ".join(repr(name) for name in self.columns[:_SHOWN]) + (", …" if len(self.columns) > _SHOWN else "")
-        if len(self.columns) == 1 and (mark := next((mark for mark in ";\t|" if mark in self.columns[0]), None)):
-            raise ValueError(f"{self.path} seems to be separated by {mark!r}, but it must be by commas: {shown}")
+        if len(self.columns) == 1 and (mark := next((mark for mark in ";\t|," if mark in self.columns[0]), None)):
+            wanted = "commas" if self.delimiter == "," else "tabs"
+            hint = ", or its name end in .tsv" if mark == "\t" else ""
+            raise ValueError(
+                f"{self.path} seems to be separated by {mark!r}, but it must be by {wanted}{hint}: {shown}"
+            )
         raise ValueError(
             f"{self.path} has no column {column!r}, but {shown}; its first line must be a header with the names of the "
             f"columns{f', and {option} chooses another name' if option else ''}"
@@ -114,6 +125,7 @@ class TableFile:
         types = dict.fromkeys(text, pa.string()) | dict.fromkeys(ids, coded)
         return {
             "read_options": arrow_csv.ReadOptions(block_size=_BLOCK),
+            "parse_options": arrow_csv.ParseOptions(delimiter=self.delimiter),
             "convert_options": arrow_csv.ConvertOptions(
                 column_types=types, include_columns=columns, auto_dict_encode=False
             ),
@@ -169,6 +181,34 @@ class TableFile:
             out[:, j] = self.vector(table.column(name), name)
         return out
 
+    def is_words(self, table: Any, name: str) -> bool:
+        """Whether a column holds words, none of which is a number."""
+        import pyarrow as pa
+        from pyarrow import compute
+
+        values = table.column(name)
+        kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
+        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
+            return False
+        words = [word for word in compute.unique(values.cast(pa.string())).to_pylist() if word]
+        return bool(words) and not any(map(_is_number, words))
+
+    def words(self, table: Any, name: str) -> list[str | None]:
+        """Return a column of words, None where there is none."""
+        import pyarrow as pa
+
+        return [word or None for word in table.column(name).cast(pa.string()).to_pylist()]
+
+    def floats(self, table: Any, name: str) -> Array:
+        """Return a column as numbers, NaN where it is empty."""
+        import pyarrow as pa
+        from pyarrow import compute
+
+        values = table.column(name)
+        if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
+            values = self._as_numbers(values, name)
+        return np.asarray(compute.cast(values, pa.float64(), safe=False).to_numpy())
+
     def vector(self, values: Any, name: str) -> Array:
         """Return a column as finite numbers."""
         import pyarrow as pa
@@ -192,7 +232,7 @@ class TableFile:
             return values.cast(pa.float64() if not pa.types.is_boolean(values.type) else pa.int8())
         if pa.types.is_null(values.type):
             return compute.cast(values, pa.float64())
-        words = compute.cast(values, pa.string()).to_pylist()
+        words = [word or None for word in compute.cast(values, pa.string()).to_pylist()]
         for at, word in enumerate(words):
             if word is not None and not _is_number(word):
                 raise ValueError(f"{self.path}: row {at + 1}, column {name!r} is {word!r}, but it must be a number")

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from vectrick._warnings import warn
+from vectrick.data.columns import TableWarning, read_columns
 from vectrick.data.edges import Edges
 from vectrick.data.files import ENDINGS, TableFile
 from vectrick.data.labels import read_labels
@@ -37,6 +39,8 @@ class Dataset:
         The name of the label's column.
     dropped : list of str
         What was left out, and why, where that was allowed.
+    medians : dict
+        What gaps in the columns of "start" and "end" tables were filled with.
     """
 
     X: Edges
@@ -46,6 +50,7 @@ class Dataset:
     label: str = "label"
     classes: tuple[str, str] | None = None
     dropped: list[str] = field(default_factory=list)
+    medians: dict[str, dict[str, float]] = field(default_factory=dict)
 
     @property
     def is_binary(self) -> bool:
@@ -68,13 +73,16 @@ def read_dataset(
     end_id_column: str | None = None,
     positive: str | None = None,
     drop_unknown: bool = False,
+    skip_unlabeled: bool = False,
+    impute: str | None = None,
 ) -> Dataset:
     """Read a dataset folder, or files that are named one by one.
 
     A folder holds ``edges``, ``start_features`` or ``start_kernel``, and ``end_features`` or ``end_kernel`` (neither of
-    these where both ends come from one vertex set), each as CSV, gzipped CSV or Parquet. A table has ids in its column
-    "id" (or one of the name of the edges' column) and numbers in the others; a table of the columns id, feature and
-    value is sparse. A kernel matrix has the ids in its header as well, in the same order.
+    these where both ends come from one vertex set), each as CSV or TSV (also gzipped) or Parquet. A table has ids in
+    its column "id" (or one of the name of the edges' column) and numbers in the others, or words, which become columns
+    of 0 and 1; a table of the columns id, feature and value is sparse. A kernel matrix has the ids in its header as
+    well, in the same order.
 
     Parameters
     ----------
@@ -91,6 +99,10 @@ def read_dataset(
         the later one in the alphabet.
     drop_unknown : bool
         Whether to leave out edges whose ids have no features, in place of an error.
+    skip_unlabeled : bool
+        Whether to leave out edges without a label, in place of an error.
+    impute : "median", optional
+        What to fill gaps in tables with, in place of an error.
     """
     tables_given = {"start": (start_features, start_matrix), "end": (end_features, end_matrix)}
     files, kinds = _locate(None if folder is None else Path(folder), edges, tables_given)
@@ -98,12 +110,12 @@ def read_dataset(
     columns = [source.need(start_column, "--start-column"), source.need(end_column, "--end-column")]
     columns.append(source.need(label_column, "--label-column"))
     tables = {
-        side: read_vertices(files[side], side, kinds[side], given, usual)
+        side: read_vertices(files[side], side, kinds[side], given, usual, impute=impute)
         for side, given, usual in (("start", start_id_column, start_column), ("end", end_id_column, end_column))
         if side in files
     }
     tables.setdefault("end", tables["start"])
-    rows = source.read(columns, ids=columns[:2])
+    rows = _with_labels(source, source.read(columns, ids=columns[:2]), label_column, skip_unlabeled)
     y, classes = read_labels(source, rows.column(label_column), label_column, positive)
     dropped: list[str] = []
     names = {side: path.name for side, path in files.items()}
@@ -117,7 +129,8 @@ def read_dataset(
         known = (start >= 0) & (end >= 0)
         start, end, y = start[known], end[known], y[known]
     X = Edges._of(start, end, tables["start"], tables["end"])
-    return Dataset(X, y, kinds, files, label_column, classes, dropped)
+    medians = {side: table.medians for side, table in tables.items() if table.medians}
+    return Dataset(X, y, kinds, files, label_column, classes, dropped, medians)
 
 
 def read_vertices(
@@ -127,12 +140,14 @@ def read_vertices(
     id_column: str | None = None,
     usual: str = "id",
     expected: list[Any] | None = None,
+    impute: str | None = None,
+    medians: dict[str, float] | None = None,
 ) -> VertexTable:
-    """Read a table of features or a kernel matrix.
+    """Read a table of features or a kernel matrix; `read_columns` says what is made of words and gaps.
 
     Ids are in ``id_column``; if it is not named, in the one called "id" or ``usual``. ``expected`` are the columns that
     a model was trained with: they are taken by name, in that order. A sparse table may lack some of them, and what it
-    has beyond them is left out, since nothing was learned about it.
+    has beyond them is left out, since nothing was learned about it; vertices that have nothing else are refused.
     """
     source = TableFile(path)
     option = f"--{side}-id-column"
@@ -140,6 +155,7 @@ def read_vertices(
         column = source.need(id_column, option)
     else:
         column = usual if usual in source.columns else source.need("id", option)
+    filled: dict[str, float] = {}
     if set(source.columns) == {column, *_LONG}:
         features, ids, names = _read_long(source, column, expected)
     else:
@@ -148,13 +164,17 @@ def read_vertices(
         names = [name for name in source.columns if name != column]
         if not names:
             raise ValueError(f"{source.path} has ids only, but it must have columns with numbers beside them")
-        if expected is not None:
-            names = _as_expected(source, names, [str(name) for name in expected])
-        features = source.numbers(table, names)
+        wanted = None if expected is None else [str(name) for name in expected]
+        if kind == "kernel":
+            features = source.numbers(table, names)
+        else:
+            features, names, filled = read_columns(source, table, names, wanted, impute, medians)
+        if not features.shape[1]:
+            raise ValueError(f"{source.path} has no columns with numbers or categories beside its ids")
     if kind == "kernel" and expected is None:
         _check_matrix(source, ids.to_pylist(), names)
     made = VertexTable(features, f"{side}_features", np.array(ids.to_pylist(), object))
-    made.columns = names
+    made.columns, made.medians = names, filled
     return made
 
 
@@ -238,19 +258,44 @@ def _read_long(source: TableFile, id_column: str, expected: list[Any] | None) ->
         place = {str(name): number for number, name in enumerate(expected)}
         where = np.array([place.get(name, -1) for name in names])[columns]
         rows, columns, values, names = rows[where >= 0], where[where >= 0], values[where >= 0], list(expected)
+        _refuse_strangers(source, ids, rows)
     shape = (len(ids), len(names))
     return csr_array((values, (rows, columns)), shape), pa.array(ids.to_pylist(), pa.string()), names
 
 
-def _as_expected(source: TableFile, names: list[str], expected: list[str]) -> list[str]:
-    missing = [name for name in expected if name not in set(names)]
-    if missing:
-        shown = ", ".join(map(repr, missing[:_SHOWN])) + (", …" if len(missing) > _SHOWN else "")
+def _refuse_strangers(source: TableFile, ids: Any, rows: Array) -> None:
+    """Refuse vertices of which the model knows no feature: their predictions would be those of nothing."""
+    strangers = np.setdiff1d(np.arange(len(ids)), rows)
+    if len(strangers):
+        shown = ", ".join(repr(ids[int(row)].as_py()) for row in strangers[:_SHOWN])
         raise ValueError(
-            f"{source.path} lacks {len(missing)} of the {len(expected)} columns that the model was trained with: "
-            f"{shown}"
+            f"{source.path} has {len(strangers)} vertices without any feature that the model was trained with: {shown}"
+            f"{', …' if len(strangers) > _SHOWN else ''}; leave them out, or look at the names of the features"
         )
-    return expected
+
+
+def _with_labels(source: TableFile, rows: Any, name: str, skip: bool) -> Any:
+    """Return the rows that have a label; say how many have none, or refuse them."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    values = rows.column(name)
+    empty = compute.is_null(values, nan_is_null=True)
+    kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        empty = compute.or_(empty, compute.equal(compute.fill_null(values.cast(pa.string()), ""), ""))
+    without = np.flatnonzero(empty.to_numpy())
+    if not len(without):
+        return rows
+    if not skip:
+        raise ValueError(
+            f"{source.path}: row {without[0] + 1}, column {name!r} is empty, but each edge needs a label "
+            f"({len(without)} of {len(empty)} edges have none); --skip-unlabeled leaves these edges out"
+        )
+    if len(without) == len(empty):
+        raise ValueError(f"{source.path}: no edge has a label in column {name!r}")
+    warn(f"{len(without)} of {len(empty)} edges have no label, and were left out", TableWarning)
+    return rows.filter(compute.invert(empty))
 
 
 def _check_matrix(source: TableFile, ids: list[str], names: list[str]) -> None:

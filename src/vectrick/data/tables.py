@@ -41,6 +41,7 @@ class VertexTable:
     def __init__(self, features: Any, name: str = "features", ids: Any = None, id_column: str | None = None) -> None:
         self.name, self.id_column = name, id_column
         self.columns: list[Any] | None = None  # their names, where the table has names
+        self.medians: dict[str, float] = {}  # of columns of a file whose gaps were filled with them
         if hasattr(features, "collect") and not hasattr(features, "to_numpy"):
             raise TypeError(f"{name} is a {type(features).__name__}, which is not computed yet; give {name}.collect()")
         frame = nw.from_native(features, eager_only=True, pass_through=True)
