@@ -74,6 +74,8 @@ def run(
     out.note(f"{dataset.X}, read in {out.seconds:.1f} s")
     for warning in dataset_warnings(dataset, model.standardize):
         out.warn(warning)
+    if report is not None or compare_kernels:
+        dataset.need_numbers("--report" if report is not None else "--compare-kernels")
     some = model.pairwise_names() if compare_kernels and model.pairwise != "kronecker" else None
     estimator = (replace(model, pairwise="kronecker") if compare_kernels else model).estimator(dataset)
     division = folds, repeats, model.seed
@@ -82,7 +84,7 @@ def run(
         if compare_kernels:
             rows = cross_validate_kernels(out, estimator, dataset, asked, division, some, figure, finished)
         else:
-            others = limited(others, dataset.X, baseline_edges)
+            others = limited(others, dataset, baseline_edges)
             rows = cross_validate(out, estimator, dataset, asked, others, division, finished, done)
     except KeyboardInterrupt:
         if not done and keeping.checkpoint is None:
@@ -134,7 +136,7 @@ def evaluation_frame(rows: list[dict[str, Any]], data: Any) -> Any:
     """Return rows of settings, methods and folds as a pandas frame that names the score."""
     import pandas as pd
 
-    return pd.DataFrame(rows).assign(scoring="auc" if data.is_binary else "concordance")
+    return pd.DataFrame(rows).assign(scoring="auc" if data.has_classes else "concordance")
 
 
 def cross_validate_kernels(

@@ -54,6 +54,8 @@ def run(
     out.note(f"{dataset.X}, read in {reading:.1f} s")
     for warning in dataset_warnings(dataset, model.standardize):
         out.warn(warning)
+    if report is not None or state is not None:
+        dataset.need_numbers("--report" if report is not None else "--checkpoint")
     estimator = model.estimator(dataset)
     holdout = None if model.no_early_stopping else hold_out(dataset, model.validation_fraction, model.seed)
     trained = train(estimator, dataset, holdout, out, state, keep_interrupted=True)
@@ -110,7 +112,8 @@ def summarise(out: Output, trained: Any) -> None:
         },
         "edges": len(data.X),
         "trained_edges": len(data.X) if trained.is_refitted else trained.n_trained,
-        "positive": None if data.classes is None else data.classes[1],
+        "positive": data.classes[1] if data.is_binary else None,
+        "classes": data.classes,
         "iterations": model.n_iter_,
         "converged": model.solution_.converged,
         "reason": model.solution_.reason,
@@ -124,7 +127,10 @@ def summarise(out: Output, trained: Any) -> None:
         f"{type(model).__name__}: {kept}; it ended because: {model.solution_.reason.partition('; the best was')[0]}"
     )
     out.say(_kernels(model, data))
-    if data.classes is not None:
+    if data.has_classes and not data.is_binary:
+        shares = [f"{name} ({100 * float((trained.y == name).mean()):.3g} %)" for name in data.classes]
+        out.say(f"classes, each against the rest: {', '.join(shares)}")
+    elif data.is_binary:
         share = float((trained.y == trained.y.max()).mean())
         out.say(f"positive label: {data.classes[1]} ({100 * share:.3g} % of the edges), the other: {data.classes[0]}")
     if trained.scores:

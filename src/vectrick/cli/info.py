@@ -63,6 +63,8 @@ def describe(data: Any, ranks: bool = True) -> dict[str, Any]:
         n_positive = int((y == y.max()).sum())
         facts["labels"] = {data.classes[1]: n_positive, data.classes[0]: len(y) - n_positive}
         facts["positive_label"] = data.classes[1]
+    elif data.has_classes:
+        facts["labels"] = {name: int((y == name).sum()) for name in data.classes}
     else:
         low, middle, high = np.quantile(y, [0, 0.5, 1])
         facts["labels"] = {"lowest": float(low), "median": float(middle), "highest": float(high)}

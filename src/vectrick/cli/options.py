@@ -122,6 +122,9 @@ class VertexOptions(ColumnOptions):
         _data("--start-features", help="New start vertices: their features, or kernel values with the known ones."),
     ] = None
     end_features: Annotated[Path | None, _data("--end-features", help="New end vertices, in the same way.")] = None
+    of_class: Annotated[
+        str | None, _data("--class", help="Of a model of several classes, the one to score against the rest.")
+    ] = None
     backend: Annotated[str, _data("--backend", help=_BACKEND)] = "cpu"
     device: Annotated[str | None, _data("--device", help=_DEVICE, show_default="a GPU, if any")] = None
 
@@ -129,10 +132,17 @@ class VertexOptions(ColumnOptions):
         _check_backend(self.backend, self.device)
 
     def load(self, path: Path) -> Any:
-        """Return the model of a file, set to predict where the options say."""
+        """Return the model of a file, or that of one of its classes, set to predict where the options say."""
         import vectrick as vt
 
-        return vt.load(path).set_params(backend=self.backend, device=self.device)
+        model = vt.load(path).set_params(backend=self.backend, device=self.device)
+        if self.of_class is None:
+            return model
+        if not hasattr(model, "machines_"):
+            raise ValueError(f"--class is {self.of_class!r}, but {path} is no model of several classes")
+        machine = model.machine(self.of_class)
+        machine.about_ = {**model.about_, "classes": ["other", self.of_class]}
+        return machine
 
     def tables(self, model: Any, only_new: bool = False) -> tuple[Any, Any]:
         """Return the tables of both sides; ``only_new`` leaves out those known to the model where there is a file."""
@@ -310,9 +320,11 @@ class ModelOptions(KernelOptions):
         from vectrick.solvers import check_solver
 
         loss = self.settled_loss(data)
-        if loss in (Loss.svm, Loss.hinge, Loss.logistic) and not data.is_binary:
+        if loss not in (Loss.svm, Loss.hinge, Loss.logistic):
+            data.need_numbers(f"--loss {loss.value}")
+        elif not data.has_classes:
             raise ValueError(
-                f"--loss is {loss.value!r}, which needs two classes, but column {data.label!r} has numbers; use ridge "
+                f"--loss is {loss.value!r}, which needs classes, but column {data.label!r} has numbers; use ridge "
                 "or rank, or choose another --label-column"
             )
         kinds: dict[Loss, tuple[type[Any], dict[str, Any]]] = {
@@ -346,4 +358,4 @@ class ModelOptions(KernelOptions):
         """Return the loss, where it is chosen by the labels."""
         if self.loss is not Loss.auto:
             return self.loss
-        return Loss.svm if data.is_binary else Loss.ridge
+        return Loss.svm if data.has_classes else Loss.ridge

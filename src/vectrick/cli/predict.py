@@ -106,14 +106,21 @@ def _predict_edges(
 
 
 def _columns(model: Any, scores: Any) -> dict[str, Any]:
-    from vectrick.cli.vertices import probabilities
+    from vectrick.cli.vertices import class_names, probabilities
 
+    if scores.ndim == 2:  # a score for each of several classes
+        names = class_names(model) or []
+        return {"score": scores.max(axis=1), **{f"score_{name}": scores[:, j] for j, name in enumerate(names)}}
     chance = probabilities(model, scores)
     return {"score": scores} if chance is None else {"score": scores, "probability": chance}
 
 
-def _labels(names: tuple[str, str], scores: Any) -> Any:
-    """Return the predicted classes as an Arrow array."""
+def _labels(names: list[str], scores: Any) -> Any:
+    """Return the predicted classes as an Arrow array, integers where they are."""
     import pyarrow as pa
 
-    return pa.DictionaryArray.from_arrays(pa.array((scores > 0).astype("int32")), pa.array(names))
+    from vectrick.cli.vertices import as_written
+    from vectrick.cli.writing import named
+
+    which = scores.argmax(axis=1) if scores.ndim == 2 else scores > 0
+    return named(as_written(pa.array(names)), which.astype("int32"))

@@ -71,7 +71,7 @@ def run(
     columns = ["rank", ("start", "end")[side], ("start", "end")[other], "score"]
     columns += ["probability"] * hasattr(fitted, "predict_proba") + ["label"] * (known is not None)
     out.result["partners"] = [dict(zip(columns, line, strict=True)) for line in found]
-    out.table(columns, found)
+    out.table(columns, [[rank, str(one), str(other), *rest] for rank, one, other, *rest in found])
     if not found:
         out.say(f"nothing is left: {edges} knows every pair of these vertices")
     if output is not None and found:

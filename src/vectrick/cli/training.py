@@ -160,7 +160,8 @@ def _judge(made: Trained, holdout: Holdout) -> None:
             continue
         edges = made.data.X[rows]
         made.predictions[new] = predictions(made.model, edges)
-        made.scores[new] = scorer.score(made.y[rows], made.predictions[new], Pairs.of(edges))
+        classes = getattr(made.model, "classes_", None)
+        made.scores[new] = scorer.score(made.y[rows], made.predictions[new], Pairs.of(edges), classes)
     made.seconds["predicting"] = time.perf_counter() - begin
 
 

@@ -72,14 +72,14 @@ def as_written(ids: Any, like: Any = None) -> Any:
         return ids
 
 
-def class_names(model: Any) -> tuple[str, str] | None:
-    """Return the names of the two classes of a classifier as its data had them, the positive one last."""
+def class_names(model: Any) -> list[str] | None:
+    """Return the names of the classes of a classifier as its data had them; of two, the positive one last."""
     if not hasattr(model, "classes_"):
         return None
     names = getattr(model, "about_", {}).get("classes")
-    if not isinstance(names, list) or len(names) != 2:  # a file can say anything
-        names = model.classes_.tolist()
-    return str(names[0]), str(names[1])
+    if not isinstance(names, list) or len(names) != len(model.classes_) or hasattr(model, "machines_"):
+        names = model.classes_.tolist()  # a file can say anything
+    return [str(name) for name in names]
 
 
 def probabilities(model: Any, scores: Any) -> Any:

@@ -29,8 +29,8 @@ class Dataset:
     ----------
     X, y : Edges, array
         The edges, and their labels as numbers.
-    classes : (str, str), optional
-        Where there are two classes, their names, the positive one last.
+    classes : tuple of str, optional
+        Where there are classes, their names; of two, the positive one last. More than two are the labels themselves.
     kinds : dict
         "features" or "kernel" for "start" and "end".
     files : dict
@@ -48,14 +48,24 @@ class Dataset:
     kinds: dict[str, str]
     files: dict[str, Path] = field(default_factory=dict)
     label: str = "label"
-    classes: tuple[str, str] | None = None
+    classes: tuple[str, ...] | None = None
     dropped: list[str] = field(default_factory=list)
     medians: dict[str, dict[str, float]] = field(default_factory=dict)
 
     @property
     def is_binary(self) -> bool:
         """Whether the labels are two classes."""
+        return self.classes is not None and len(self.classes) == 2
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether the labels are classes, two or more."""
         return self.classes is not None
+
+    def need_numbers(self, what: str) -> None:
+        """Refuse more than two classes for something that has no answer for them yet."""
+        if self.classes is not None and len(self.classes) > 2:
+            raise ValueError(f"{what} is for values or two classes, but column {self.label!r} has {len(self.classes)}")
 
 
 def read_dataset(

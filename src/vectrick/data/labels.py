@@ -1,4 +1,4 @@
-"""Labels of edges as files have them: numbers, or two classes of any kind, of which one is the positive one."""
+"""Labels of edges as files have them: numbers, two classes of any kind, of which one is positive, or several words."""
 
 from typing import Any
 
@@ -11,15 +11,16 @@ Array = NDArray[Any]
 
 _YES = ("yes", "y", "true", "t", "active", "positive", "pos", "+", "binder", "binding", "hit", "interaction")
 _SHOWN = 5
+_MOST = 100  # classes
 
 
 def read_labels(
     source: TableFile, values: Any, name: str, positive: str | None = None
-) -> tuple[Array, tuple[str, str] | None]:
+) -> tuple[Array, tuple[str, ...] | None]:
     """Return the labels in a column as numbers, and where there are two classes their names, the positive one last.
 
     Numbers stay what they are. Classes that are words or truth values, or whose smaller number is to be the positive
-    one, become -1 and 1.
+    one, become -1 and 1. More than two words stay words.
     """
     if hasattr(values.type, "value_type"):  # a categorical column
         values = values.cast(values.type.value_type)
@@ -38,6 +39,10 @@ def read_labels(
         positive = None if positive is None else _matching(positive, names)
     else:
         names = sorted(set(words))
+        if len(names) > 2:
+            if positive is not None:
+                raise ValueError(f"--positive is {positive!r}, but column {name!r} has {len(names)} classes, not two")
+            return np.array(words, object), tuple(names)
         usual = next((word for word in names if word.lower() in _YES), names[1])
     chosen = usual if positive is None else positive
     if chosen not in names:
@@ -77,10 +82,12 @@ def _words(source: TableFile, values: Any, name: str) -> list[str] | None:
         return list(words)
     if any(_is_number(word) for word in distinct):
         return None  # and the reader of numbers says which one is none
+    if 2 < len(distinct) <= _MOST:
+        return list(words)
     shown = ", ".join(map(repr, distinct[:_SHOWN])) + (", …" if len(distinct) > _SHOWN else "")
     raise ValueError(
         f"{source.path}: column {name!r} has the words {shown} ({len(distinct)} different ones), but labels must be "
-        "numbers or two classes"
+        f"numbers or 2 to {_MOST} classes"
     )
 
 

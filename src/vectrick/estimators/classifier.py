@@ -1,21 +1,94 @@
-"""What the classifiers share: labels of any two values, and decisions."""
+"""What the classifiers share: labels of any values, and decisions."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
 
 from vectrick._arrays import cast, distinct, is_tensor, like, to_host, unmasked
 from vectrick.estimators.base import KronEstimator
 from vectrick.estimators.inputs import as_classes
+from vectrick.estimators.monitor import FitStep
+from vectrick.estimators.several import SeveralClassesError, fit_against_rest, side_by_side
 
 Array = Any  # of NumPy or torch
 
 
 class KronClassifier(ClassifierMixin, KronEstimator):
-    """A kernel machine for two classes; the second of ``classes_`` is the positive one."""
+    """A kernel machine for two classes, of which the second of ``classes_`` is the positive one; or for several."""
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        validation: tuple[Any, Any] | None = None,
+        callback: Callable[[FitStep], bool | None] | None = None,
+        keep_interrupted: bool = False,
+        resume: FitStep | None = None,
+    ) -> Self:
+        """Train on edges X with labels y; of several classes, a machine for each against the rest (``machines_``).
+
+        Parameters
+        ----------
+        X : Edges or array
+            One row for each edge; see ``n_start_features`` for plain arrays.
+        y : array
+            A label for each edge.
+        sample_weight : array, optional
+            A weight for each edge.
+        validation, callback, keep_interrupted, resume
+            As for `KronRidge.fit`.
+
+        Returns
+        -------
+        self
+        """
+        watch: dict[str, Any] = {"callback": callback, "keep_interrupted": keep_interrupted, "resume": resume}
+        try:
+            super().fit(X, y, sample_weight, validation=validation, **watch)
+        except SeveralClassesError as several:
+            fit_against_rest(self, several.classes, X, y, sample_weight, validation, **watch)
+            return self
+        self.__dict__.pop("machines_", None)
+        return self
+
+    @property
+    def _machines(self) -> list[Any]:
+        """The machines of several classes; none where there are two."""
+        machines: list[Any] = self.__dict__.get("machines_", [])
+        return machines
+
+    def _decide(self, X: Any) -> Array:
+        if self._machines:
+            return side_by_side([machine._decide(X) for machine in self._place_machines()])
+        return super()._decide(X)
+
+    def _place_machines(self) -> list[Any]:
+        """Return the machines, set to compute where the whole is."""
+        return [machine.set_params(backend=self.backend, device=self.device) for machine in self._machines]
+
+    def machine(self, label: Any) -> Any:
+        """Return the model of one of several classes against the rest, which has grids, rankings and the like."""
+        check_is_fitted(self)
+        for name, machine in zip(self.classes_.tolist(), self._place_machines(), strict=False):
+            if name == label or str(name) == str(label):
+                return machine
+        known = ", ".join(map(repr, self.classes_.tolist())) if self._machines else "none, since there are two classes"
+        raise ValueError(f"label is {label!r}, but the machines of this model are {known}")
+
+    def _tables(self, start_features: Any, end_features: Any) -> Any:
+        if self._machines:
+            raise ValueError(
+                f"the model has {len(self.classes_)} classes, and grids and rankings are of one of them: use "
+                f"model.machine({self.classes_.tolist()[0]!r}), on the command line --class"
+            )
+        return super()._tables(start_features, end_features)
 
     def _encode(self, y: Any, n_edges: int) -> Array:
         labels = as_classes(y, n_edges)
@@ -25,11 +98,7 @@ class KronClassifier(ClassifierMixin, KronEstimator):
         if len(classes) < 2:
             raise ValueError(f"y has one class only, {classes.tolist()[0]!r}, but a classifier needs two")
         if len(classes) > 2:
-            kind = type_of_target(to_host(labels))
-            raise ValueError(
-                f"Only binary classification is supported. The type of the target is {kind}: y has {len(classes)} "
-                "classes"
-            )
+            raise SeveralClassesError(classes)
         self.classes_ = classes
         return self._signs(labels)
 
@@ -55,12 +124,18 @@ class KronClassifier(ClassifierMixin, KronEstimator):
         return "auc"
 
     def decision_function(self, X: Any) -> Array:
-        """Return the real-valued predictions for edges; positive ones mean the second class."""
+        """Return the real-valued predictions for edges; positive ones mean the second class.
+
+        Of several classes there is a column for each.
+        """
         return self._decide(X)
 
     def predict(self, X: Any) -> Array:
         """Return the class of each edge."""
-        positive = self._decide(X) > 0
+        decisions = self._decide(X)
+        if self._machines:
+            return np.asarray(self.classes_[to_host(decisions).argmax(axis=1)])
+        positive = decisions > 0
         if is_tensor(positive) and self.classes_.dtype.kind in "biuf":
             return like(self.classes_, positive)[positive.long()]
         return np.asarray(self.classes_[to_host(positive).astype(int)])
@@ -71,6 +146,5 @@ class KronClassifier(ClassifierMixin, KronEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
         tags.classifier_tags.poor_score = self._sees_products_only
         return tags

@@ -27,6 +27,7 @@ from vectrick.estimators.product_predictor import DualPredictor, PrimalPredictor
 from vectrick.estimators.ranker import KronRanker
 from vectrick.estimators.recipe import Component, check_weights, read_recipe
 from vectrick.estimators.ridge import KronRidge
+from vectrick.estimators.several import set_machines
 from vectrick.estimators.side import MatrixMap, Side, SpectralMap
 from vectrick.estimators.svm import KronSVM
 from vectrick.kernels import (
@@ -104,6 +105,8 @@ def load(path: Path | str) -> Any:
 
 def made_again(header: dict[str, Any], tensors: Tensors) -> KronEstimator:
     """Return the model that a header and tensors describe; one of `LOADING_ERRORS` says what is wrong with them."""
+    if "machines" in header:
+        return _several(header, tensors)
     kind = ESTIMATORS[header["estimator"]]
     parameters = {name: _parameter(name, value, tensors) for name, value in header["parameters"].items()}
     model = kind(**parameters)
@@ -138,6 +141,25 @@ def made_again(header: dict[str, Any], tensors: Tensors) -> KronEstimator:
     )  # fmt: skip
     if header["plan"] is not None:
         model.plan_ = _plan(header["plan"])
+    model.about_ = _of(dict, header["about"])
+    return model
+
+
+def _several(header: dict[str, Any], tensors: Tensors) -> KronEstimator:
+    """Return a classifier of several classes, whose machines share the tensors that they do not have themselves."""
+    shared = {name: tensor for name, tensor in tensors.items() if not name.startswith("machine.")}
+    told, classes = _of(list, header["machines"]), _classes(header["classes"], None)
+    if len(told) != len(classes) or len(classes) < 3:
+        raise ValueError(f"there are {len(told)} machines for {len(classes)} classes")
+    machines = []
+    for number, one in enumerate(told):
+        prefix = f"machine.{number}."
+        own = {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+        if one["estimator"] != header["estimator"] or "machines" in one:
+            raise ValueError(f"machine {number} is of another kind than the model")
+        machines.append(made_again(one, {**shared, **own}))
+    model = ESTIMATORS[header["estimator"]](**machines[0].get_params(deep=False))
+    set_machines(model, classes, machines)
     model.about_ = _of(dict, header["about"])
     return model
 
@@ -352,11 +374,13 @@ def _plan(header: dict[str, Any]) -> Plan:
     return Plan(**{**header, "estimates": estimates})
 
 
-def _classes(header: dict[str, Any]) -> Array:
+def _classes(header: dict[str, Any], n_classes: int | None = 2) -> Array:
     kind, values = _of(str, header["dtype"]), header["values"]
     plain = re.fullmatch(r"[<>|=]?[biufUO]\d{0,5}", kind)  # NumPy would read much more than that
-    if plain is None or len(values) != 2 or {type(value) for value in values} - {bool, int, float, str}:
-        raise ValueError("the classes are not two labels")
+    if plain is None or {type(value) for value in values} - {bool, int, float, str}:
+        raise ValueError("the classes are no labels")
+    if n_classes is not None and len(values) != n_classes:
+        raise ValueError(f"there are {len(values)} classes in place of {n_classes}")
     return np.array(values, object if "O" in kind else kind)
 
 

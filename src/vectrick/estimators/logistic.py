@@ -25,7 +25,10 @@ class KronLogistic(KronClassifier):
     Attributes
     ----------
     classes_ : array
-        The two labels; the second is the positive class.
+        The labels; of two the second is the positive class.
+    machines_ : list
+        Of several classes, the model of each against the rest; what is told of the whole (``n_iter_``, ``history_``,
+        ``solution_``) is told of the one that had most to do.
     <shared attributes>
 
     Examples
@@ -42,14 +45,23 @@ class KronLogistic(KronClassifier):
         return Logistic
 
     def predict_proba(self, X: Any) -> Array:
-        """Return the probability of each class for each edge."""
+        """Return the probability of each class for each edge.
+
+        Of several classes these are the probabilities of the machines, scaled so that they add up to one.
+        """
         scores = self._decide(X)
+        if self._machines:
+            each = scores.sigmoid() if is_tensor(scores) else expit(scores)
+            return each / each.sum(-1)[:, None]
         positive = scores.sigmoid() if is_tensor(scores) else expit(scores)
         pair = [1 - positive, positive]
         return namespace(scores).stack(pair, -1) if is_tensor(scores) else np.column_stack(pair)
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithm of the probability of each class for each edge."""
+        if self._machines:
+            probabilities = self.predict_proba(X)
+            return namespace(probabilities).log(probabilities)
         scores = self._decide(X)
         if is_tensor(scores):
             log_sigmoid = namespace(scores).nn.functional.logsigmoid

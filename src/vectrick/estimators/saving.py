@@ -25,23 +25,43 @@ _KEPT_EDGES = 1_000_000  # training edges that go to the file, for recommendatio
 
 def save_model(model: KronEstimator, path: Path | str, about: dict[str, Any] | None = None) -> None:
     """Write a fitted model to a file; see `KronEstimator.save`."""
-    predictor: Predictor = model._predictor if model._predictor.device is None else model._predictor.on(None)
+    if type(model) not in ESTIMATORS.values():
+        raise TypeError(f"a model of type {type(model).__name__} is none of vectrick's, so it has no file format")
+    header, tensors = _described(model)
+    header["about"] = about or {}
+    machines = getattr(model, "machines_", None)
+    if machines is not None:
+        header["machines"] = []
+        for number, machine in enumerate(machines):
+            described, own = _described(machine)
+            header["machines"].append({**described, "about": {}})
+            # What all have, above all the tables, is there once.
+            tensors |= {f"machine.{number}.{name}": tensor for name, tensor in own.items()
+                        if not _is_same(tensor, tensors.get(name))}  # fmt: skip
+    write_container(path, "model", _readable(header, tensors), tensors)
+
+
+def _is_same(tensor: Array, other: Array | None) -> bool:
+    return other is not None and tensor.dtype == other.dtype and np.array_equal(tensor, other)
+
+
+def _described(model: KronEstimator) -> tuple[dict[str, Any], Tensors]:
+    """Return a fitted model as a header and tensors; of several classes, with what the first machine has."""
+    fitted: Any = model if not hasattr(model, "machines_") else model.machines_[0]
+    predictor: Predictor = fitted._predictor if fitted._predictor.device is None else fitted._predictor.on(None)
     tensors: Tensors = {}
     header: dict[str, Any] = {
         "estimator": type(model).__name__,
         "parameters": _parameters(model, tensors),
-        "fitted": {name: getattr(model, name) for name in FITTED},
-        "history": model.history_,
+        "fitted": {name: getattr(fitted, name) for name in FITTED},
+        "history": fitted.history_,
         "solution": {
-            name: getattr(model.solution_, name)
+            name: getattr(fitted.solution_, name)
             for name in ("converged", "reason", "n_iter", "n_products", "residuals")
         },
         "plan": asdict(model.plan_) if hasattr(model, "plan_") else None,
         "one_set": predictor.start.known is predictor.end.known,
-        "about": about or {},
     }
-    if type(model) not in ESTIMATORS.values():
-        raise TypeError(f"a model of type {type(model).__name__} is none of vectrick's, so it has no file format")
     if hasattr(model, "classes_"):
         header["classes"] = _classes_header(model.classes_)
     for name in ("n_features_in_", "feature_names_in_"):
@@ -53,19 +73,19 @@ def save_model(model: KronEstimator, path: Path | str, about: dict[str, Any] | N
         header[name] = _side_header(side, name, tensors, with_table)
     if model._known_edges is not None and len(model._known_edges[0]) <= _KEPT_EDGES:
         tensors["known"] = np.stack([np.asarray(to_host(vertices), np.int32) for vertices in model._known_edges])
-    if hasattr(model, "support_"):
-        tensors["support"] = np.asarray(to_host(model.support_), np.int64)
+    if hasattr(fitted, "support_"):
+        tensors["support"] = np.asarray(to_host(fitted.support_), np.int64)
     if isinstance(predictor, PairwisePredictor):
         header["edge_kernel"] = _edge_kernel_header(predictor.kernel, tensors)
     if isinstance(predictor, DualPredictor | PairwisePredictor):
-        header["n_edges"] = len(model.dual_coef_)
+        header["n_edges"] = len(fitted.dual_coef_)
         tensors["a"], tensors["edges"] = predictor.a, np.stack([predictor.graph.start, predictor.graph.end])
     else:
         assert isinstance(predictor, PrimalPredictor)
         tensors["w"] = predictor.w
         for name, found in (("start", predictor.start_map), ("end", predictor.end_map)):
             header[name]["map"] = _map_header(found, name, tensors)
-    write_container(path, "model", _readable(header, tensors), tensors)
+    return header, tensors
 
 
 def _readable(header: dict[str, Any], tensors: Tensors) -> dict[str, Any]:

@@ -26,7 +26,10 @@ class KronSVM(KronClassifier):
     Attributes
     ----------
     classes_ : array
-        The two labels; the second is the positive class.
+        The labels; of two the second is the positive class.
+    machines_ : list
+        Of several classes, the model of each against the rest; what is told of the whole (``n_iter_``, ``history_``,
+        ``solution_``) is told of the one that had most to do.
     <shared attributes>
 
     Examples

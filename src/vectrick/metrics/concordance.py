@@ -9,6 +9,7 @@ from vectrick._arrays import to_host, unmasked
 
 Array = NDArray[Any]
 
+_TINY, _SHORT = 10, 100_000  # up to the second, SciPy is used, for which nothing needs to be compiled
 AVERAGES = ("pairs", "groups")
 
 
@@ -42,6 +43,8 @@ def concordance_index(y_true: Any, y_score: Any, groups: Any = None, *, average:
         raise ValueError(f"groups has shape {np.shape(groups)}, but y_true has {y.shape}")
     if not len(y) or np.isnan(score).any():
         return float("nan")
+    if groups is None and len(y) <= _SHORT:
+        return share_in_order(np.array([_differences(y, score)]))
     from vectrick.backends.cpu.order import order_differences  # compiled code, loaded when it is needed
 
     group = np.zeros(len(y), np.int64) if groups is None else np.unique(groups, return_inverse=True)[1].ravel()
@@ -50,6 +53,23 @@ def concordance_index(y_true: Any, y_score: Any, groups: Any = None, *, average:
     counts = np.empty((len(bounds) - 1, 2), np.int64)
     order_differences(y[order], score[order], bounds, counts)
     return share_in_order(counts if average == "groups" else counts.sum(axis=0, keepdims=True))
+
+
+def _differences(y: Array, score: Array) -> tuple[float, float]:
+    """Return concordant minus discordant pairs, and pairs with different y, of one list: from Kendall's tau-b."""
+    if len(y) <= _TINY:  # where SciPy has no tau
+        signs = np.sign(y[:, None] - y) * np.sign(score[:, None] - score)
+        return float(signs.sum() / 2), float((y[:, None] != y).sum() / 2)
+    from scipy.stats import kendalltau
+
+    pairs = len(y) * (len(y) - 1) / 2
+    tied_y, tied_score = (float((n * (n - 1) // 2).sum()) for n in (_counts(y), _counts(score)))
+    tau = kendalltau(y, score, method="asymptotic").statistic if min(pairs - tied_y, pairs - tied_score) > 0 else 0.0
+    return float(np.rint(tau * np.sqrt(pairs - tied_y) * np.sqrt(pairs - tied_score))), pairs - tied_y
+
+
+def _counts(values: Array) -> Array:
+    return np.unique(values, return_counts=True)[1].astype(np.int64)
 
 
 def share_in_order(counts: Array) -> float:

@@ -48,7 +48,8 @@ def compare(
     cv : VertexKFold, optional
         The folds, by default ``VertexKFold(3, 3, random_state=0)``; with ``n_repeats`` the spread is over repeats.
     scoring : str
-        A name that `get_scorer` knows, or "auto": "auc" for two classes, "concordance" for values.
+        A name that `get_scorer` knows, or "auto": "auc" for classes (two, or several words; then the mean of
+        each against the rest), "concordance" for values.
     baselines : bool or dict
         Whether to compare with `baselines` as well, or which ones.
     per_fold : bool
@@ -85,7 +86,7 @@ def compare(
     methods = _methods(estimators, baselines)
     labels = np.asarray(unmasked(y, "y"))
     if scoring == "auto":
-        scoring = "auc" if len(np.unique(labels)) == 2 else "concordance"
+        scoring = "auc" if len(np.unique(labels)) == 2 or labels.dtype.kind not in "biuf" else "concordance"
     scorer = get_scorer(scoring)
     cv = VertexKFold(3, 3, random_state=0) if cv is None else cv
     folds = cv.folds(X, labels)
@@ -155,7 +156,7 @@ def _judged(method: Any, X: Edges, y: Array, fold: Any, scorer: EdgeScorer) -> d
     test = X[fold.test]
     score = predictions(model, test)
     predicted = time.perf_counter()
-    reached = scorer.score(y[fold.test], score, Pairs.of(test))
+    reached = scorer.score(y[fold.test], score, Pairs.of(test), getattr(model, "classes_", None))
     return {"score": reached, "fit": fitted - begin, "predict": predicted - fitted}
 
 

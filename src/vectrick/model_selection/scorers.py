@@ -44,10 +44,19 @@ class EdgeScorer:
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
         """Return the score of the predictions of a fitted estimator."""
-        return self.score(y, predictions(estimator, X), self._pairs(estimator, X))
+        classes = getattr(estimator, "classes_", None)
+        return self.score(y, predictions(estimator, X), self._pairs(estimator, X), classes)
 
-    def score(self, y: Any, score: Any, pairs: Pairs | None = None) -> float:
-        """Return the score of predictions; it is NaN where it is not defined, as with one class only."""
+    def score(self, y: Any, score: Any, pairs: Pairs | None = None, classes: Any = None) -> float:
+        """Return the score of predictions; it is NaN where it is not defined, as with one class only.
+
+        Predictions with a column for each of several ``classes`` get the mean score of those that are there and are not
+        alone, each against the rest.
+        """
+        if np.ndim(score) == 2 and classes is not None:
+            values, table = np.asarray(unmasked(y, "y")), np.asarray(score)
+            each = [self.score(values == label, table[:, column], pairs) for column, label in enumerate(classes)]
+            return float(np.nanmean(each)) if not np.isnan(each).all() else float("nan")
         labels = np.asarray(unmasked(y, "y"))
         values = np.unique(labels)
         if len(values) < 2:

@@ -1,0 +1,68 @@
+"""More than two classes: a machine for each of them against the rest."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from vectrick._arrays import namespace, to_host, unmasked
+
+Array = Any  # of NumPy or torch
+
+_SHARED = ("form_", "form_reason_", "plan_", "n_features_in_", "feature_names_in_", "components_", "kernel_weights_")
+
+
+class SeveralClassesError(ValueError):
+    """Labels have more than two classes, where a function trains one machine only."""
+
+    def __init__(self, classes: Array) -> None:
+        self.classes = classes
+        super().__init__(
+            f"y has {len(classes)} classes, but this is for two; an estimator itself trains a machine for each class "
+            "against the rest"
+        )
+
+
+def fit_against_rest(
+    model: Any, classes: Array, X: Any, y: Any, sample_weight: Any, validation: tuple[Any, Any] | None, **watch: Any
+) -> None:
+    """Train a copy of a classifier for each class against the rest, and set the fitted attributes of the whole."""
+    if watch.get("resume") is not None:
+        raise ValueError(f"resume is given, but y has {len(classes)} classes, each with a fit of its own; leave it out")
+    labels = np.asarray(unmasked(to_host(y), "y"))
+    if validation is not None:
+        unknown = np.setdiff1d(np.asarray(to_host(validation[1])), classes)
+        if len(unknown):
+            raise ValueError(f"validation has the class {unknown.tolist()[0]!r}, which the training labels do not have")
+    machines = []
+    for label in classes:
+        held = None if validation is None else (validation[0], np.asarray(to_host(validation[1])) == label)
+        machines.append(clone(model).fit(X, labels == label, sample_weight, validation=held, **watch))
+    set_machines(model, classes, machines)
+
+
+def set_machines(model: Any, classes: Array, machines: list[Any]) -> None:
+    """Make a fitted classifier of several classes from a machine for each."""
+    for name in ("dual_coef_", "support_", "coef_", *_SHARED):
+        model.__dict__.pop(name, None)
+    model.classes_, model.machines_ = classes, machines
+    first = machines[0]
+    model._predictor, model._known_edges = first._predictor, first._known_edges
+    for name in _SHARED:
+        if hasattr(first, name):
+            setattr(model, name, getattr(first, name))
+    # What is told of the whole is told of the machine that had most to do.
+    longest = max(machines, key=lambda machine: (not machine.solution_.converged, machine.n_iter_))
+    model.solution_, model.history_, model.n_iter_ = longest.solution_, longest.history_, longest.n_iter_
+    model.intercept_ = np.array([machine.intercept_ for machine in machines])
+    name = "dual_coef_" if all(hasattr(machine, "dual_coef_") for machine in machines) else "coef_"
+    parts = [getattr(machine, name, None) for machine in machines]
+    if len({None if part is None else part.shape for part in parts} | {None}) == 2:  # all there, and alike
+        setattr(model, name, namespace(parts[0]).stack(parts))
+    if all(hasattr(machine, "support_") for machine in machines):
+        model.support_ = np.unique(np.concatenate([to_host(machine.support_) for machine in machines]))
+
+
+def side_by_side(columns: list[Array]) -> Array:
+    """Return the predictions of the machines as columns of a matrix."""
+    return namespace(columns[0]).stack(columns, -1)

@@ -1,0 +1,40 @@
+"""Methods for two classes as methods for several, each class against the rest."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+
+from vectrick._arrays import unmasked
+from vectrick.data import Edges
+
+Array = NDArray[Any]
+
+
+class AgainstRest(BaseEstimator):
+    """A copy of a method for each class. scikit-learn's OneVsRestClassifier would ask X for its rows.
+
+    Parameters
+    ----------
+    method : estimator
+        One for two classes, with ``decision_function``.
+    """
+
+    def __init__(self, method: Any) -> None:
+        self.method = method
+
+    def fit(self, X: Edges, y: Any) -> Self:
+        """Train the copies."""
+        labels = np.asarray(unmasked(y, "y"))
+        self.classes_ = np.unique(labels)
+        self.methods_ = [clone(self.method).fit(X, np.where(labels == label, 1, -1)) for label in self.classes_]
+        return self
+
+    def decision_function(self, X: Edges) -> Array:
+        """Return a column of real-valued predictions for each class."""
+        return np.column_stack([method.decision_function(X) for method in self.methods_])
+
+    def predict(self, X: Edges) -> Array:
+        """Return the class of each edge."""
+        return np.asarray(self.classes_[self.decision_function(X).argmax(axis=1)])
