@@ -13,6 +13,9 @@ from vectrick.cli.info import dataset_warnings
 from vectrick.cli.options import DataOptions, ModelOptions, ResumeOptions
 from vectrick.cli.output import Output
 
+_NEWTON_STEPS = (
+    10  # of which the best is chosen for each kernel and alpha; more take minutes and are hardly ever chosen
+)
 EXAMPLE = "vectrick evaluate gpcr --report gpcr_evaluation.html"
 
 
@@ -157,6 +160,8 @@ def cross_validate_kernels(
 
     folds, repeats, seed = division
     plain = estimator.set_params(early_stopping=False)  # the iteration is chosen inside the folds
+    if plain.max_iter is None and not plain._loss_type.is_quadratic:
+        plain.set_params(max_iter=_NEWTON_STEPS)
     with out.library_progress("pairwise kernels"):
         found = vt.compare_kernels(
             data.X, data.y, plain, kernels=kernels, settings=settings, n_folds=folds, n_repeats=repeats,
