@@ -14,8 +14,8 @@ from vectrick.cli.command import EXIT_CODES, add_command
 
 _HELP = """Learn from labeled edges between two kinds of vertices, and predict edges between vertices never seen before.
 
-DATA is a folder with edges, start_features or start_kernel, and end_features or end_kernel, each as .csv, .csv.gz or
-.parquet. The edges have the columns start, end and label; a table has the column id and numbers beside it.
+DATA is a folder with edges, start_features or start_kernel, and end_features or end_kernel, each as .csv, .tsv (also
+.gz) or .parquet. The edges have the columns start, end and label; a table has the column id beside numbers or words.
 """
 _EPILOG = "Exit codes: " + "; ".join(f"{code} {meaning}" for code, meaning in EXIT_CODES.items()) + "."
 

@@ -68,6 +68,7 @@ def beside_baselines(trained: "Trained", others: dict[str, Any], out: Output) ->
     import numpy as np
     import pandas as pd
 
+    from vectrick.data.splits import NEW
     from vectrick.model_selection.pairs import Pairs
     from vectrick.model_selection.sampling import drawn
     from vectrick.model_selection.scorers import get_scorer, predictions
@@ -104,4 +105,5 @@ def beside_baselines(trained: "Trained", others: dict[str, Any], out: Output) ->
             except (ValueError, MemoryError) as error:
                 out.warn(f"the baseline {method!r} failed: {error}")
             bar.step(done, method)
-    return pd.DataFrame(rows).sort_values("setting", kind="stable").assign(scoring=scoring)
+    rows.sort(key=lambda row: NEW.index(str(row["setting"])))
+    return pd.DataFrame(rows).assign(scoring=scoring)

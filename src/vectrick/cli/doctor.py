@@ -41,9 +41,8 @@ def run(out: Output) -> None:
     checks = _checks()
     out.result |= {**facts, "checks": {name: passed for name, passed, _ in checks}}
     packages = ", ".join(f"{name} {version}" for name, version in facts["packages"].items())
-    lines = [[name.replace("_", " "), packages if name == "packages" else value] for name, value in facts.items()]
-    lines += [[name, f"{'passed' if passed else 'FAILED'}, {text}"] for name, passed, text in checks]
-    out.table(["", ""], lines)
+    tests = {name: f"{'passed' if passed else 'FAILED'}, {text}" for name, passed, text in checks}
+    out.facts({**facts, "packages": packages, **tests})
     if not all(passed for _, passed, _ in checks):
         raise RuntimeError("a self-test failed")
 

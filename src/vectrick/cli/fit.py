@@ -43,7 +43,7 @@ def run(
     A quarter of the vertices of each side is held out to stop training at the right iteration, and to tell how good the
     model is for vertices that it has never seen; --refit then trains on all edges. Ctrl-C keeps the best model so far.
     """
-    from vectrick.cli.info import dataset_warnings
+    from vectrick.cli.info import ONE_SET, dataset_warnings
     from vectrick.cli.training import Checkpoint, hold_out, train, train_on_all
 
     _check_files([*data.inputs, out.config], output, report, checkpoint, resume, force)
@@ -54,6 +54,8 @@ def run(
     out.note(f"{dataset.X}, read in {reading:.1f} s")
     for warning in dataset_warnings(dataset, model.standardize):
         out.warn(warning)
+    if dataset.X.is_one_set and model.pairwise == "kronecker":
+        out.note(ONE_SET)
     if report is not None or state is not None:
         dataset.need_numbers("--report" if report is not None else "--checkpoint")
     estimator = model.estimator(dataset)

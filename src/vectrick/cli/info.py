@@ -10,6 +10,8 @@ from vectrick.cli.output import Output, shown
 
 EXAMPLE = "vectrick info gpcr"
 
+ONE_SET = "both ends come from one vertex set: --pairwise symmetric is for edges without a direction"
+_LONGEST = 500  # characters of a value
 _UNEVEN = 100  # times that one column varies more than another
 _LARGEST_RANK = 3000  # vertices up to which the rank of a kernel is computed
 
@@ -39,8 +41,10 @@ def run(
     facts = describe(dataset, ranks)
     for warning in dataset_warnings(dataset):
         out.warn(warning)
+    if dataset.X.is_one_set:
+        out.note(ONE_SET)
     out.result |= facts
-    out.table(["", ""], [[name.replace("_", " "), _text(value)] for name, value in facts.items()])
+    out.facts({name: _text(value) for name, value in facts.items()})
 
 
 def describe(data: Any, ranks: bool = True) -> dict[str, Any]:
@@ -59,6 +63,12 @@ def describe(data: Any, ranks: bool = True) -> dict[str, Any]:
         "edges": len(X),
         "density": pairs / max(1, used[0] * used[1]),
     }
+    if X.is_one_set:
+        both = np.concatenate([X.start, X.end])
+        n_used, low, high = len(np.unique(both)), np.minimum(X.start, X.end), np.maximum(X.start, X.end)
+        pairs = len(np.unique(low.astype(np.int64) * len(X.end_table) + high))
+        facts = {"vertices": len(X.start_table), "one_vertex_set": True, "vertices_with_edges": n_used,
+                 "edges": len(X), "density": pairs / max(1, n_used * (n_used - 1) / 2)}  # fmt: skip
     if data.is_binary:
         n_positive = int((y == y.max()).sum())
         facts["labels"] = {data.classes[1]: n_positive, data.classes[0]: len(y) - n_positive}
@@ -68,16 +78,17 @@ def describe(data: Any, ranks: bool = True) -> dict[str, Any]:
     else:
         low, middle, high = np.quantile(y, [0, 0.5, 1])
         facts["labels"] = {"lowest": float(low), "median": float(middle), "highest": float(high)}
-    for side, vertices in (("start", X.start), ("end", X.end)):
+    sides = [("", both)] if X.is_one_set else [("start_", X.start), ("end_", X.end)]
+    for side, vertices in sides:
         degrees = np.bincount(vertices)
         degrees = degrees[degrees > 0]
-        facts[f"{side}_degrees"] = {
+        facts[f"{side}degrees"] = {
             "lowest": int(degrees.min()), "median": round(float(np.median(degrees))), "highest": int(degrees.max())
         }  # fmt: skip
-        table = X.start_table if side == "start" else X.end_table
-        facts[f"{side}_table"] = f"{data.kinds[side]}, {len(table)} × {table.n_features}"
+        table, kind = (X.end_table, data.kinds["end"]) if side == "end_" else (X.start_table, data.kinds["start"])
+        facts[f"{side}table"] = f"{kind}, {len(table)} × {table.n_features}"
         if ranks:
-            facts[f"{side}_rank"] = _rank(table, data.kinds[side])
+            facts[f"{side}rank"] = _rank(table, kind)
     facts["plan"] = plan_of(X)
     return facts
 
@@ -118,7 +129,7 @@ def dataset_warnings(data: Any, standardized: bool = False) -> list[str]:
         copies = _copies(table)
         if copies:
             found.append(
-                f"{copies} {side} vertices have the same features as another one: in a fold where one of them trains, "
+                f"{copies} {'' if X.is_one_set else side + ' '}vertices have the same features as another one: in a fold where one of them trains, "
                 "the other is not new (leakage)"
             )
         scale = None if standardized or data.kinds[side] == "kernel" else _scales(table)
@@ -210,18 +221,21 @@ def _model_info(out: Output, path: Path) -> None:
         "trained_start_vertices": len(predictor.start.used),
         "trained_end_vertices": len(predictor.end.used),
         "coefficients": len(predictor.coefficients),
-        "about": model.about_,
     }
     classes = class_names(model)
     if classes is not None:
-        facts["positive_label"] = classes[1]
-    out.result |= facts
-    out.table(["", ""], [[name.replace("_", " "), _text(value)] for name, value in facts.items()])
+        facts |= {"positive_label": classes[1]} if len(classes) == 2 else {"classes": classes}
+    out.result |= {**facts, "about": model.about_}
+    told = {name: value for name, value in model.about_.items() if name not in facts and value not in ({}, None)}
+    out.facts({name: _text(value) for name, value in (facts | told).items()})
 
 
 def _text(value: Any) -> str:
+    """Return a value on one line; what a file says can be long."""
     if isinstance(value, dict):
-        return ", ".join(f"{name}: {_text(inner)}" for name, inner in value.items())
-    if isinstance(value, list):
-        return ", ".join(map(str, value))
-    return shown(value)
+        text = ", ".join(f"{name}: {_text(inner)}" for name, inner in value.items())
+    elif isinstance(value, list | tuple):
+        text = ", ".join(map(str, value))
+    else:
+        text = shown(value)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

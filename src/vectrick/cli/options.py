@@ -67,10 +67,21 @@ class DataOptions(ColumnOptions):
 
     data: Annotated[Path | None, typer.Argument(help="The data set's folder.", show_default=False)] = None
     edges: Annotated[Path | None, _data("--edges", help="The file of edges, in place of the folder's.")] = None
-    start_features: Annotated[Path | None, _data("--start-features", help="The features of the start vertices.")] = None
-    end_features: Annotated[Path | None, _data("--end-features", help="The features of the end vertices.")] = None
-    start_matrix: Annotated[Path | None, _data("--start-matrix", help="A kernel matrix of the start vertices.")] = None
-    end_matrix: Annotated[Path | None, _data("--end-matrix", help="A kernel matrix of the end vertices.")] = None
+    start_features: Annotated[
+        Path | None, _data("--start-features", help="A file with features of the start vertices.")
+    ] = None
+    end_features: Annotated[Path | None, _data("--end-features", help="A file with features of the end vertices.")] = (
+        None
+    )
+    start_matrix: Annotated[
+        Path | None,
+        _data(
+            "--start-matrix",
+            help="A file with a kernel matrix of the start vertices, as start_kernel in the "
+            "folder; --start-kernel is a function, not a file.",
+        ),
+    ] = None
+    end_matrix: Annotated[Path | None, _data("--end-matrix", help="The same for the end vertices.")] = None
     label_column: Annotated[str, _data("--label-column", help="The column of edges with labels.")] = "label"
     positive: Annotated[
         str | None, _data("--positive", help="Which of two labels is the positive one.", show_default="the larger one")
@@ -187,8 +198,9 @@ class KernelOptions:
 
     start_kernel: Annotated[
         str,
-        _model("--start-kernel", help=f"The kernel of start vertices: {_KERNELS}; sums and products. On a kernel "
-               "matrix, 'precomputed' takes it as it is, and others take its rows as features."),
+        _model("--start-kernel", help=f"The kernel function of start vertices: {_KERNELS}; sums and products. On a "
+               "kernel matrix (--start-matrix, or the file start_kernel), 'precomputed' takes it as it is, and others "
+               "take its rows as features."),
     ] = DEFAULT_KERNEL  # fmt: skip
     end_kernel: Annotated[
         str, _model("--end-kernel", help="The kernel of end vertices; of one vertex set by default that of the start.")

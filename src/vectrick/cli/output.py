@@ -93,6 +93,21 @@ class Output:
             made.add_row(*(Text(shown(value)) for value in row))  # as text: an id may look like markup
         Console(width=None if sys.stdout.isatty() else _WIDE, highlight=False).print(made)
 
+    def facts(self, values: dict[str, Any]) -> None:
+        """Print names and values for people, two columns without a header."""
+        if self.as_json or self.quiet:
+            return
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+
+        made = Table(box=None, show_header=False, pad_edge=False)
+        made.add_column(style="dim", no_wrap=True)
+        made.add_column(overflow="fold")
+        for name, value in values.items():
+            made.add_row(name.replace("_", " "), Text(shown(value)))
+        Console(width=None if sys.stdout.isatty() else _WIDE, highlight=False).print(made)
+
     def wrote(self, what: str, path: Any) -> None:
         """Take in that a file was written, and say so."""
         self.written.append(str(path))

@@ -14,12 +14,14 @@ from vectrick.estimators.recipe import read_recipe
 from vectrick.kernels.text import format_kernel
 from vectrick.report import figures
 from vectrick.report.matrix import best_new, shown_part
-from vectrick.report.page import Report, Section
+from vectrick.report.page import Report, Seconds, Section
 from vectrick.report.split import split_picture
 
 NEW = {"both": "both new", "start": "start new", "end": "end new", "neither": "neither new"}
 
-_BEST = 500  # new edges in the table
+_BEST = 500  # new edges with the largest scores
+_PARTNERS, _MOST_ROWS = 5, 20_000  # the best partners of every vertex beside these, and how many rows there can be
+_STATIC = 100  # rows of the table that are there without a script, as on paper
 _SCORES = {
     "auc": "AUC", "average_precision": "average precision", "concordance": "concordance index", "r2": "R²",
 }  # fmt: skip
@@ -94,7 +96,9 @@ def _tiles(report: Report, trained: Any) -> None:
     X = trained.data.X
     report.tiles = [
         ("edges", f"{len(X):,}".replace(",", " ")),
-        ("start × end vertices", f"{len(X.start_table)} × {len(X.end_table)}"),
+        ("vertices", str(len(X.start_table)))
+        if X.is_one_set
+        else ("start × end vertices", f"{len(X.start_table)} × {len(X.end_table)}"),
     ]
     if trained.data.is_binary:
         share = float((trained.y == trained.y.max()).mean())
@@ -102,20 +106,24 @@ def _tiles(report: Report, trained: Any) -> None:
     report.tiles += [
         (f"{_score_name(trained.scoring)}, {NEW[new]}", f"{score:.3f}") for new, score in trained.scores.items()
     ]
-    report.tiles += [("iterations", str(trained.model.n_iter_)), ("training", f"{trained.seconds['training']:.2g} s")]
+    training = str(Seconds(trained.seconds["training"]))
+    report.tiles += [("iterations", str(trained.model.n_iter_)), ("training", training)]
 
 
 def _data_section(report: Report, trained: Any, warnings: list[str]) -> None:
     X, y = trained.data.X, trained.data.y
-    used = len(np.unique(X.start)), len(np.unique(X.end))
+    sides = _sides(X)
+    used = [len(np.unique(vertices)) for _, _, vertices in sides]
+    pairs = used[0] * (used[0] - 1) / 2 if X.is_one_set else used[0] * used[1]
     section = report.section("The data")
     facts = {
         "files": ", ".join(path.name for path in trained.data.files.values()) or "built in",
-        "edges": f"{len(X)}, {100 * len(X) / (used[0] * used[1]):.3g} % of the pairs of vertices that have edges",
+        "edges": f"{len(X)}, {100 * len(X) / max(1, pairs):.3g} % of the pairs of vertices that have edges",
     }
-    for side, table, n_used in (("start", X.start_table, used[0]), ("end", X.end_table, used[1])):
-        kind = "rows of a kernel matrix" if trained.data.kinds[side] == "kernel" else f"{table.n_features} features"
-        facts[f"{side} vertices"] = f"{len(table)}, {n_used} with edges; {kind}"
+    for (side, table, _), n_used in zip(sides, used, strict=True):
+        is_matrix = trained.data.kinds[side or "start"] == "kernel"
+        kind = "rows of a kernel matrix" if is_matrix else f"{table.n_features} features"
+        facts[f"{side} vertices".strip()] = f"{len(table)}, {n_used} with edges; {kind}"
     if trained.data.is_binary:
         positive = int((y == y.max()).sum())
         negative, name = trained.data.classes
@@ -125,28 +133,34 @@ def _data_section(report: Report, trained: Any, warnings: list[str]) -> None:
     else:
         low, middle, high = np.quantile(y, [0, 0.5, 1])
         facts[f"labels ({trained.data.label})"] = f"from {low:.4g} to {high:.4g}, median {middle:.4g}"
-    for side, vertices in (("start", X.start), ("end", X.end)):
+    for side, _, vertices in sides:
         degrees = np.bincount(vertices)
         low, middle, high = np.quantile(degrees[degrees > 0], [0, 0.5, 1])
-        facts[f"edges of {'a start' if side == 'start' else 'an end'} vertex"] = (
-            f"{low:.0f} to {high:.0f}, median {middle:.0f}"
-        )
+        which = {"start": "a start vertex", "end": "an end vertex", "": "a vertex"}[side]
+        facts[f"edges of {which}"] = f"{low:.0f} to {high:.0f}, median {middle:.0f}"
     section.facts(facts)
     for warning in warnings:
         section.html(f'<p class="warning">{escape(warning)}</p>')
 
 
+def _sides(X: Any) -> list[tuple[str, Any, Any]]:
+    """Return the name, the table and the vertices of the edges of each side; one vertex set is one, without a name."""
+    if X.is_one_set:
+        return [("", X.start_table, np.concatenate([X.start, X.end]))]
+    return [("start", X.start_table, X.start), ("end", X.end_table, X.end)]
+
+
 def _split_section(report: Report, trained: Any) -> None:
     section, holdout, X = report.section("How it was split"), trained.holdout, trained.data.X
     section.text(
-        "The vertices of each side were divided, not the edges: a held-out vertex has no training edge at all. The "
-        "model trains on edges between training vertices. Edges between held-out vertices chose the iteration and "
-        "are scored as “both new”; those that join a held-out to a training vertex are left out of both, and scored "
-        "as “start new” and “end new”."
+        f"The vertices {'' if X.is_one_set else 'of each side '}were divided, not the edges: a held-out vertex has no "
+        "training edge at all. The model trains on edges between training vertices. Edges between held-out vertices "
+        "chose the iteration and are scored as “both new”; those that join a held-out to a training vertex are left "
+        "out of both, and scored as “start new” and “end new”."
     )
-    used = [len(np.unique(vertices[holdout.train])) for vertices in (X.start, X.end)]
-    totals = [len(np.unique(vertices)) for vertices in (X.start, X.end)]
-    section.html(split_picture(used, totals, holdout))
+    used = [len(np.unique(vertices)) for _, _, vertices in _sides(X[holdout.train])]
+    totals = [len(np.unique(vertices)) for _, _, vertices in _sides(X)]
+    section.html(split_picture((2 * used)[:2], (2 * totals)[:2], holdout, X.is_one_set))
 
 
 def _training_section(report: Report, trained: Any) -> None:
@@ -163,11 +177,13 @@ def _training_section(report: Report, trained: Any) -> None:
     if len(trained.history.get("iteration", [])) > 1:
         scoring = _score_name(trained.scoring)
         report.figures["history"] = figures.history(trained.history, scoring, model.n_iter_)
+        scored = (
+            "; the score on held-out vertices is best at the dotted line, and that model is the one that was kept. "
+            "Where the score falls after it, more training would only fit the training edges."
+        )
+        chosen = ". The number of iterations was chosen before, with the kernels and alpha."
         section.figure(
-            "history",
-            "The risk falls in every iteration; the score on held-out vertices is best at the dotted line, and that "
-            "model is the one that was kept. Where the score falls after it, more training would only fit the "
-            "training edges.",
+            "history", "The risk falls in every iteration" + (scored if "score" in trained.history else chosen)
         )
     section.facts({
         "start kernel": format_kernel(model._predictor.start.kernel),
@@ -277,9 +293,9 @@ def _comparison_section(report: Report, rows: Any) -> None:
     for (setting, method), some in grouped:
         score, seconds = some["score"], float(some["fit"].sum() + some["predict"].sum())
         spread = [float(score.std()), len(some)] if folded else []
-        found.append([NEW[setting], method, float(score.mean()), *spread, seconds])
+        found.append([NEW[setting], method, float(score.mean()), *spread, Seconds(seconds)])
     spread_columns = ["standard deviation", "folds"] if folded else []
-    section.table(["test edges", "method", f"mean {scoring}" if folded else scoring, *spread_columns, "seconds"], found)
+    section.table(["test edges", "method", f"mean {scoring}" if folded else scoring, *spread_columns, "time"], found)
 
 
 def _tuning_section(report: Report, found: Any, score: Any) -> None:
@@ -344,13 +360,15 @@ def _states(trained: Any, part: Any) -> tuple[list[str], list[str]]:
 
 def _best_section(report: Report, trained: Any) -> None:
     section, X, model = report.section("The best new edges"), trained.data.X, trained.model
-    starts, ends, scores = best_new(model, X, _BEST)
-    intro = f"The {len(starts)} pairs with the largest scores that are no edges of the data."
+    per_vertex = min(_PARTNERS, _MOST_ROWS // (len(X.start_table) + len(X.end_table)))
+    partners = f", and the {per_vertex} best partners of every vertex" if per_vertex else ""
+    starts, ends, scores = best_new(model, X, _BEST, per_vertex)
+    intro = f"The {min(_BEST, len(starts))} pairs with the largest scores that are no edges of the data{partners}."
     if not len(starts) and trained.data.is_binary:
-        starts, ends, scores = best_new(model, X[trained.y == trained.y.max()], _BEST)
+        starts, ends, scores = best_new(model, X[trained.y == trained.y.max()], _BEST, per_vertex)
         intro = (
-            f"Every pair is an edge of the data. These are the {len(starts)} edges of label {trained.data.classes[0]} "
-            "with the largest scores: where that label means that nothing was recorded, they are what to look at next."
+            f"Every pair is an edge of the data. These are edges of label {trained.data.classes[0]} with the largest "
+            f"scores{partners}: where that label means that nothing was recorded, they are what to look at next."
         )
     if not len(starts):
         section.text("Every pair of vertices is a known edge, so that there are no new ones.")
@@ -359,19 +377,20 @@ def _best_section(report: Report, trained: Any) -> None:
                np.bincount(vertices, minlength=len(table))
                for vertices, table in ((X.start, X.start_table), (X.end, X.end_table))]  # fmt: skip
     kind = "positive edges" if trained.data.is_binary else "edges"
-    columns = ["rank", "start", "end", "score", f"{kind} of start", f"{kind} of end"]
+    columns = ["start", "end", "score", f"{kind} of start", f"{kind} of end"]
     names = [table.ids if table.ids is not None else np.arange(len(table)) for table in (X.start_table, X.end_table)]
     rows = [
-        [rank + 1, str(names[0][i]), str(names[1][j]), float(score), int(degrees[0][i]), int(degrees[1][j])]
-        for rank, (i, j, score) in enumerate(zip(starts, ends, scores, strict=True))
+        [str(names[0][i]), str(names[1][j]), float(f"{score:.6g}"), int(degrees[0][i]), int(degrees[1][j])]
+        for i, j, score in zip(starts, ends, scores, strict=True)
     ]
-    section.text(intro)
-    section.table(columns, rows, searchable="best")
+    section.text(intro + " Click on a header to sort.")
+    section.table(columns, rows[:_STATIC], searchable="best")
+    report.tables["best"] = rows
 
 
 def _cost_section(report: Report, trained: Any) -> None:
     section = report.section("Time, plan and memory")
-    facts = {name: f"{seconds:.2f} s" for name, seconds in trained.seconds.items()}
+    facts = {name: str(Seconds(seconds)) for name, seconds in trained.seconds.items()}
     facts["products with the kernel of edges"] = str(trained.model.solution_.n_products)
     peak = _peak_memory()
     if peak is not None:

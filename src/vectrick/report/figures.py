@@ -14,6 +14,9 @@ _DOTS = 4000  # of a scatter plot
 _FEW = 10  # edges, of which a share says something
 _DIVERGING = ((0.0, "#2166ac"), (0.25, "#92c5de"), (0.5, "#f7f7f7"), (0.75, "#f4a582"), (1.0, "#b2182b"))
 
+_SEQUENTIAL = ((0.0, "#440154"), (0.25, "#3b528b"), (0.5, "#21918c"), (0.75, "#5ec962"), (1.0, "#fde725"))
+_STRETCH = 0.5  # power by which distances from the middle are stretched: few cells are far away, and all have a colour
+
 Figure = dict[str, Any]
 
 
@@ -154,16 +157,28 @@ def calibration(y: Array, chance: Array, n_bins: int = 10) -> Figure:
                                      "yaxis": titled("share of positive edges", **square)}}  # fmt: skip
 
 
+def _stretched(colours: Any, middle: float) -> list[list[Any]]:
+    """Return a colour scale whose middle colour is at ``middle`` of the range, and which changes fastest there.
+
+    Most scores of a sparse graph are close together. A scale cut at some quantile would show all others as one colour.
+    """
+    scale = []
+    for at, colour in colours:
+        distance = abs(2 * at - 1) ** (1 / _STRETCH)
+        place = middle * (1 - distance) if at <= 0.5 else middle + (1 - middle) * distance
+        scale.append([min(1.0, max(0.0, place)), colour])
+    scale[0][0], scale[-1][0] = 0.0, 1.0
+    return scale
+
+
 def heat_map(
     grid: Array, starts: list[str], ends: list[str], states: list[str], words: list[str], signed: bool
 ) -> Figure:
     """Return the matrix of predictions; ``states`` has a character for each pair, which says what is known of it."""
-    low, high = (float(value) for value in np.quantile(grid, [0.001, 0.999]))
-    scale: Any = "Viridis"
-    if signed:  # white is zero, and both colours are used to their ends
-        low, high = min(low, -1e-6), max(high, 1e-6)
-        scale = [[-low * 2 * at / (high - low) if at <= 0.5 else 1 - high * 2 * (1 - at) / (high - low), colour]
-                 for at, colour in _DIVERGING]  # fmt: skip
+    low, high = float(grid.min()), float(grid.max())
+    low, high = min(low, high - 1e-6), max(high, low + 1e-6)
+    middle = float(np.median(grid)) if not signed else min(max(0.0, low), high)
+    scale = _stretched(_DIVERGING if signed else _SEQUENTIAL, (middle - low) / (high - low))
     trace = {
         "type": "heatmap", "z": [numbers(row, 3) for row in grid], "starts": starts, "ends": ends, "states": states,
         "words": words, "zmin": low, "zmax": high, "colorscale": scale,

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import leaves_list, linkage
 
 from vectrick.data import Edges
+from vectrick.estimators.predictor import merge_best
 from vectrick.estimators.recipe import read_recipe
 
 Array = NDArray[Any]
@@ -60,12 +61,13 @@ def _order(scores: Array) -> Array:
     return np.asarray(leaves_list(linkage(scores, "average")))
 
 
-def best_new(model: Any, X: Any, count: int) -> tuple[Array, Array, Array]:
+def best_new(model: Any, X: Any, count: int, per_vertex: int = 0) -> tuple[Array, Array, Array]:
     """Return the start vertices, end vertices and scores of the pairs with the largest scores that are no edges of X.
 
-    Of one vertex set, a vertex is not paired with itself; where edges have no direction or two opposite ones, there is
-    one of each pair only, and the reverse of an edge is none. Where there are too many pairs to look through, only the
-    vertices with most edges are.
+    With ``per_vertex``, also so many of the best partners of every start and of every end vertex. Of one vertex set, a
+    vertex is not paired with itself; where edges have no direction or two opposite ones, there is one of each pair
+    only, and the reverse of an edge is none. Where there are too many pairs to look through, only the vertices with
+    most edges are.
     """
     tables = X.start_table, X.end_table
     symmetry = read_recipe(model).symmetry
@@ -80,6 +82,7 @@ def best_new(model: Any, X: Any, count: int) -> tuple[Array, Array, Array]:
     order = np.argsort(start, kind="stable")
     start, end = start[order], end[order]
     best = np.empty((0, 3))
+    of_start, of_end = _Best(n_start, per_vertex), _Best(len(tables[1]), per_vertex)
     for rows, cols, block in model.iter_grid(tables[0].take(taken), tables[1]):
         part = slice(*np.searchsorted(start, [rows.start, rows.stop]))
         inside = (end[part] >= cols.start) & (end[part] < cols.stop)
@@ -89,10 +92,37 @@ def best_new(model: Any, X: Any, count: int) -> tuple[Array, Array, Array]:
             others = np.arange(cols.start, cols.stop)
             twice = (vertices > others) & np.isin(others, taken) if symmetry > 0 else False
             block[(vertices == others) | twice] = -np.inf
+        if per_vertex:
+            of_start.take_in(rows, cols, block)
+            of_end.take_in(cols, rows, block.T)
         flat = block.ravel()
         top = np.argpartition(flat, -count)[-count:] if len(flat) > count else np.arange(len(flat))
         i, j = np.divmod(top, block.shape[1])
         found = np.column_stack([taken[rows.start + i], cols.start + j, flat[top]])
         best = np.vstack([best, found[np.isfinite(found[:, 2])]])
         best = best[np.argsort(-best[:, 2], kind="stable")[:count]]
+    if per_vertex:
+        starts, ends = of_start.pairs(), of_end.pairs()[:, [1, 0, 2]]
+        both = np.vstack([starts, ends])
+        both[:, 0] = taken[both[:, 0].astype(int)]
+        best = np.vstack([best, both])
+        _, once = np.unique(best[:, 0] * len(tables[1]) + best[:, 1], return_index=True)
+        best = best[np.sort(once)]
+        best = best[np.argsort(-best[:, 2], kind="stable")]
     return best[:, 0].astype(int), best[:, 1].astype(int), best[:, 2]
+
+
+class _Best:
+    """The best columns of every row of a grid that comes in blocks."""
+
+    def __init__(self, n_rows: int, k: int) -> None:
+        self.which, self.scores = np.full((n_rows, k), -1, np.int64), np.full((n_rows, k), -np.inf)
+
+    def take_in(self, rows: slice, cols: slice, block: Array) -> None:
+        """Take in one more block."""
+        self.which[rows], self.scores[rows] = merge_best(self.which[rows], self.scores[rows], cols, block)
+
+    def pairs(self) -> Array:
+        """Return rows, columns and scores."""
+        rows, ranks = np.nonzero(np.isfinite(self.scores))
+        return np.column_stack([rows, self.which[rows, ranks], self.scores[rows, ranks]])

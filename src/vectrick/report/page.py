@@ -13,6 +13,7 @@ from typing import Any
 
 from vectrick._files import check_output, write_text
 from vectrick._version import __version__
+from vectrick.operators.plan import format_seconds
 
 
 def check_report(path: Path, force: bool) -> None:
@@ -49,8 +50,8 @@ class Section:
         self.parts.append(f'<div class="wide"><table class="facts">{rows}</table></div>')
 
     def table(self, columns: list[str], rows: list[list[Any]], searchable: str = "") -> None:
-        """Add a table; one that is searchable has a field to search in."""
-        head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+        """Add a table that can be sorted; one that is searchable has a field to search in all the rows of its data."""
+        head = "".join(f"<th{_number_class(rows, j)}>{escape(name)}</th>" for j, name in enumerate(columns))
         body = "".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows)
         if searchable:
             self.parts.append(
@@ -66,7 +67,8 @@ class Section:
         """Add the place of a figure, "low" or "tall" if it is not of the usual height, and what to see in it."""
         self.parts.append(
             f'<figure><div class="plot {size}" id="{name}" role="img" aria-label="{escape(caption, quote=True)}"></div>'
-            f"<figcaption>{escape(caption)}</figcaption></figure>"
+            f'<figcaption>{escape(caption)} <button class="tools" data-plot="{name}" aria-pressed="false">zoom and save'
+            "</button></figcaption></figure>"
         )
 
 
@@ -86,6 +88,7 @@ class Report:
         self.tiles: list[tuple[str, str]] = []
         self.sections: list[Section] = []
         self.figures: dict[str, Any] = {}
+        self.tables: dict[str, list[list[Any]]] = {}  # all rows of searchable tables, of which the page shows some
 
     def section(self, title: str) -> Section:
         """Add a section."""
@@ -111,6 +114,7 @@ class Report:
             "script": (assets / "script.js").read_text(encoding="utf-8"),
             "library": _packed(get_plotlyjs()),
             "figures": _packed(json.dumps(self.figures, separators=(",", ":"))),
+            "tables": _packed(json.dumps(self.tables, separators=(",", ":"))),
             "body": body,
         }  # fmt: skip
         page = (assets / "page.html").read_text(encoding="utf-8")
@@ -127,7 +131,24 @@ def _packed(text: str) -> str:
     return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
 
 
+class Seconds(float):
+    """A time, which is shown in the unit that suits it."""
+
+    def __str__(self) -> str:
+        return format_seconds(float(self))
+
+
+def _number_class(rows: list[list[Any]], column: int) -> str:
+    """Return the class of a header, which stands above its numbers."""
+    return ' class="number"' if rows and all(_is_number(row[column]) for row in rows) else ""
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def _cell(value: Any) -> str:
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if not _is_number(value):
         return f"<td>{escape(str(value))}</td>"
-    return f'<td class="number">{value:.4g}</td>' if isinstance(value, float) else f'<td class="number">{value}</td>'
+    text = f"{value:.4g}" if isinstance(value, float) and not isinstance(value, Seconds) else str(value)
+    return f'<td class="number" data-value="{float(value)!r}">{text}</td>'

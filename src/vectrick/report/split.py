@@ -5,23 +5,25 @@ from typing import Any
 _LEFT, _TOP, _WIDTH, _HEIGHT = 96, 46, 380, 260
 
 
-def split_picture(used: list[int], totals: list[int], holdout: Any) -> str:
-    """Return it as markup; ``used`` of ``totals`` start and end vertices train."""
+def split_picture(used: list[int], totals: list[int], holdout: Any, one_set: bool = False) -> str:
+    """Return it as markup; ``used`` of ``totals`` start and end vertices train, of one vertex set both are the same."""
+    names = ("vertices", "vertices") if one_set else ("start vertices", "end vertices")
+    sides = ("one new", "one new, left out of training") if one_set else ("end new", "start new, left out of training")
     x = max(60, min(_WIDTH - 60, _WIDTH * used[1] / totals[1]))
     y = max(44, min(_HEIGHT - 44, _HEIGHT * used[0] / totals[0]))
     rest_x, rest_y = _WIDTH - x, _HEIGHT - y
     blocks = [
         _block("train", (0, 0, x, y), f"train: {len(holdout.train)}"),
-        _block("left", (x, 0, rest_x, y), str(len(holdout.tests["end"])), "end new"),
-        _block("left", (0, y, x, rest_y), str(len(holdout.tests["start"])), "start new, left out of training"),
+        _block("left", (x, 0, rest_x, y), str(len(holdout.tests["end"])), sides[0]),
+        _block("left", (0, y, x, rest_y), str(len(holdout.tests["start"])), sides[1]),
         _block("test", (x, y, rest_x, rest_y), str(len(holdout.tests["both"])), "both new"),
     ]
     middle, half = _LEFT + _WIDTH / 2, _TOP + _HEIGHT / 2
     labels = [
-        _text(middle, 16, "end vertices"),
+        _text(middle, 16, names[1]),
         _text(_LEFT + x / 2, 36, f"{used[1]} train", "minor"),
         _text(_LEFT + x + rest_x / 2, 36, f"{totals[1] - used[1]} held out", "minor"),
-        _text(14, half, "start vertices", more=f'transform="rotate(-90 14 {half})"'),
+        _text(14, half, names[0], more=f'transform="rotate(-90 14 {half})"'),
         _text(_LEFT - 8, _TOP + y / 2, f"{used[0]} train", "minor", "end"),
         _text(_LEFT - 8, _TOP + y + rest_y / 2, f"{totals[0] - used[0]} held", "minor", "end"),
     ]

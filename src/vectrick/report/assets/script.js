@@ -39,7 +39,7 @@ function layout(given) {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", margin: { l: 56, r: 16, t: 28, b: 48 },
     font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: colour("ink") },
     hoverlabel: { bgcolor: colour("panel"), bordercolor: colour("line"), font: { color: colour("ink") } },
-    legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0 }, ...given,
+    legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0 }, modebar: { orientation: "v" }, ...given,
   };
   for (const key of Object.keys(made)) if (/^[xy]axis\d*$/.test(key)) made[key] = axis(made[key]);
   return made;
@@ -61,36 +61,89 @@ async function draw(figures) {
   for (const [id, figure] of order) {
     await new Promise((resume) => setTimeout(resume));
     const data = painted(figure.data).map((trace) => (trace.states ? heat(trace) : trace));
-    const config = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["lasso2d", "select2d"] };
+    const config = {
+      responsive: true, displaylogo: false, displayModeBar: withTools.has(id), modeBarButtonsToRemove: ["lasso2d", "select2d"],
+    };
     Plotly.react(id, data, layout(painted(figure.layout)), config);
   }
 }
 
-function search(input) {
-  const table = document.getElementById(input.dataset.table);
-  const rows = Array.from(table.tBodies[0].rows, (row) => [row, row.textContent.toLowerCase()]);
-  const count = input.parentElement.querySelector(".count");
-  const filter = () => {
-    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
-    let left = 0;
-    for (const [row, text] of rows) {
-      row.hidden = !words.every((word) => text.includes(word));
-      left += !row.hidden;
-    }
-    count.textContent = `${left} of ${rows.length}`;
+// Plotly's bar would cover the legend, above all on a phone: it comes when it is asked for.
+const withTools = new Set();
+
+function toggleTools(button, figures) {
+  const id = button.dataset.plot;
+  withTools.has(id) ? withTools.delete(id) : withTools.add(id);
+  button.setAttribute("aria-pressed", withTools.has(id));
+  draw({ [id]: figures[id] });
+}
+
+const shownRows = 200;
+
+// A table with data of its own shows some of its rows; any other has all of them in the page.
+function rowsOf(table, tables) {
+  const given = tables[table.id];
+  if (given) return given.map((cells) => ({ cells, text: cells.slice(0, 2).join(" ").toLowerCase() }));
+  return Array.from(table.tBodies[0].rows, (row) => ({
+    row, text: "", cells: Array.from(row.cells, (cell) => ("value" in cell.dataset ? Number(cell.dataset.value) : cell.textContent)),
+  }));
+}
+
+function madeRow(cells, numeric) {
+  const row = document.createElement("tr");
+  cells.forEach((value, j) => {
+    const cell = row.insertCell();
+    if (numeric[j]) cell.className = "number";
+    cell.textContent = typeof value === "number" && !Number.isInteger(value) ? Number(value.toPrecision(4)) : value;
+  });
+  return row;
+}
+
+function compared(a, b) {
+  return typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), undefined, { numeric: true });
+}
+
+// Sorting by a click on a header, and searching where there is a field for it.
+function enliven(table, tables) {
+  const all = rowsOf(table, tables), headers = Array.from(table.tHead.rows[0].cells);
+  const numeric = headers.map((header) => header.classList.contains("number"));
+  const input = document.querySelector(`input[data-table="${table.id}"]`);
+  let order = all;
+  const show = () => {
+    const words = input ? input.value.toLowerCase().split(/\s+/).filter(Boolean) : [];
+    const left = order.filter(({ text }) => words.every((word) => text.includes(word)));
+    const some = tables[table.id] ? left.slice(0, shownRows) : left;
+    table.tBodies[0].replaceChildren(...some.map(({ row, cells }) => row || madeRow(cells, numeric)));
+    if (!input) return;
+    const cut = some.length < left.length ? `, the first ${some.length} are shown` : "";
+    input.parentElement.querySelector(".count").textContent = `${left.length} of ${all.length}${cut}`;
   };
-  input.addEventListener("input", filter);
-  filter();
+  headers.forEach((header, j) => {
+    const button = document.createElement("button");
+    button.append(...header.childNodes);
+    header.append(button);
+    button.addEventListener("click", () => {
+      const up = header.ariaSort ? header.ariaSort === "descending" : !numeric[j];
+      headers.forEach((other) => other.removeAttribute("aria-sort"));
+      header.ariaSort = up ? "ascending" : "descending";
+      order = all.slice().sort((a, b) => (up ? 1 : -1) * compared(a.cells[j], b.cells[j]));
+      show();
+    });
+  });
+  if (input) input.addEventListener("input", show);
+  show();
 }
 
 (async () => {
-  document.querySelectorAll("input[type=search]").forEach(search);
-  const [library, text] = await Promise.all([unpack("library"), unpack("figures")]);
+  const [library, text, rows] = await Promise.all([unpack("library"), unpack("figures"), unpack("tables")]);
+  const tables = JSON.parse(rows);
+  document.querySelectorAll("table:has(thead)").forEach((table) => enliven(table, tables));
   const script = document.createElement("script");
   script.textContent = library;
   document.head.append(script);
   const figures = JSON.parse(text);
   await draw(figures);
+  document.querySelectorAll("button.tools").forEach((button) => button.addEventListener("click", () => toggleTools(button, figures)));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => draw(figures));
   // Paper is light, and narrower than the screen.
   const print = matchMedia("print");
