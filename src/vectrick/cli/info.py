@@ -129,8 +129,8 @@ def dataset_warnings(data: Any, standardized: bool = False) -> list[str]:
         copies = _copies(table)
         if copies:
             found.append(
-                f"{copies} {'' if X.is_one_set else side + ' '}vertices have the same features as another one: in a fold where one of them trains, "
-                "the other is not new (leakage)"
+                f"{copies} {'' if X.is_one_set else side + ' '}vertices have the same features as another one: in a "
+                "fold where one of them trains, the other is not new (leakage)"
             )
         scale = None if standardized or data.kinds[side] == "kernel" else _scales(table)
         if scale is not None:

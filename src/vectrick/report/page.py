@@ -150,5 +150,5 @@ def _is_number(value: Any) -> bool:
 def _cell(value: Any) -> str:
     if not _is_number(value):
         return f"<td>{escape(str(value))}</td>"
-    text = f"{value:.4g}" if isinstance(value, float) and not isinstance(value, Seconds) else str(value)
+    text = f"{value:#.4g}" if isinstance(value, float) and not isinstance(value, Seconds) else str(value)
     return f'<td class="number" data-value="{float(value)!r}">{text}</td>'

@@ -94,7 +94,7 @@ function madeRow(cells, numeric) {
   cells.forEach((value, j) => {
     const cell = row.insertCell();
     if (numeric[j]) cell.className = "number";
-    cell.textContent = typeof value === "number" && !Number.isInteger(value) ? Number(value.toPrecision(4)) : value;
+    cell.textContent = typeof value === "number" && !Number.isInteger(value) ? value.toPrecision(4) : value;
   });
   return row;
 }
