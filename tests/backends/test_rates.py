@@ -1,6 +1,7 @@
 """Rates: measured once, kept, read with suspicion."""
 
 import json
+import os
 from dataclasses import asdict
 
 import numpy as np
@@ -90,3 +91,18 @@ def test_a_real_measurement_makes_sense(dtype):
     assert found.pop("measured") is True
     assert all(np.isfinite(rate) and rate > 0 for rate in found.values())
     assert max(found["sparse_small"], found["sampled_small"]) <= 2 * found["gemm"]
+
+
+@pytest.mark.parametrize(
+    "content", ["[" * 100_000, '{"gemm": 1' + "0" * 400 + "}", '{"gemm": 1e999}', "{}", "null", "\x00", "1" * 200_000]
+)
+def test_a_cache_that_is_nonsense_is_no_cache(content, tmp_path):
+    path = tmp_path / "rates.json"
+    path.write_text(content)
+    assert rates._read(path) is None
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
+def test_a_pipe_as_cache_does_not_block(tmp_path):
+    os.mkfifo(tmp_path / "rates.json")
+    assert rates._read(tmp_path / "rates.json") is None

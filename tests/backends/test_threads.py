@@ -1,6 +1,7 @@
 """The number of threads, the pool, BLAS beside it, and what happens after a fork."""
 
 import os
+import signal
 import threading
 import warnings
 
@@ -174,3 +175,76 @@ def test_an_interrupt_leaves_the_operator_usable(graph, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             op @ v
     np.testing.assert_array_equal(op @ v, expected)
+
+
+def in_a_thread(work):
+    found = []
+    worker = threading.Thread(target=lambda: found.append(work()))
+    worker.start()
+    worker.join()
+    return found[0]
+
+
+def held():
+    with single_threaded_blas():
+        return set(blas_threads())
+
+
+def test_blas_obeys_from_every_thread():
+    before = blas_threads()
+    assert held() == {1}
+    assert in_a_thread(held) == {1}  # threadpoolctl listens to the first thread only
+    assert blas_threads() == before
+    with single_threaded_blas():
+        assert in_a_thread(held) == {1}
+        assert set(blas_threads()) == {1}
+    assert blas_threads() == before
+
+
+def test_blas_is_restored_after_overlapping_uses():
+    before = blas_threads()
+    inside, leave = threading.Event(), threading.Event()
+
+    def other():
+        with single_threaded_blas():
+            inside.set()
+            leave.wait()
+
+    worker = threading.Thread(target=other)
+    worker.start()
+    inside.wait()
+    context = single_threaded_blas()
+    context.__enter__()
+    leave.set()
+    worker.join()
+    assert set(blas_threads()) == {1}
+    context.__exit__(None, None, None)
+    assert blas_threads() == before
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_fork_while_another_thread_computes_a_kernel_matrix():
+    """functools.cached_property holds a lock for all instances in Python 3.11: the child would wait for ever."""
+    rng = np.random.default_rng(0)
+    X, y = vt.Edges.grid(rng.random((6, 2)), rng.random((5, 2))), rng.random(30)
+    begun, leave = threading.Event(), threading.Event()
+
+    def slow(A, B):
+        begun.set()
+        leave.wait(30)
+        return A @ B.T
+
+    worker = threading.Thread(target=lambda: vt.KronRidge(slow, "linear", form="dual").fit(X, y))
+    worker.start()
+    begun.wait()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        vt.KronRidge("gaussian", "gaussian", form="dual").fit(X, y)
+        os._exit(0)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    leave.set()
+    worker.join()
+    assert status == 0

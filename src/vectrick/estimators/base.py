@@ -182,8 +182,9 @@ class KronEstimator(FittedModel):
         check_watch(callback, resume)
         before, training = dict(self.__dict__), None
         try:
-            training = self._load(X, y, sample_weight, validation)
-            self._finish(replace(training, watch=Watch(callback, keep_interrupted, resume)))
+            with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is checked in the end
+                training = self._load(X, y, sample_weight, validation)
+                self._finish(replace(training, watch=Watch(callback, keep_interrupted, resume)))
         except BaseException as error:  # whatever stopped it, an old model stays whole
             self.__dict__ = before
             training = None

@@ -1,5 +1,6 @@
 """The base of vertex kernels, and their sums and products."""
 
+import sys
 from abc import abstractmethod
 from numbers import Real
 from typing import Any
@@ -182,6 +183,6 @@ def settle_gamma(gamma: float | str, X: Any) -> float:
         if gamma == "scale":
             variance = _variance(X)
             return 1.0 / (n_features * variance) if variance > 0 else 1.0
-    elif isinstance(gamma, Real) and 0 < gamma <= np.finfo(np.float64).max:
+    elif isinstance(gamma, Real) and 0 < gamma <= sys.float_info.max:
         return float(gamma)
     raise ValueError(f"gamma is {gamma!r}, but it must be a positive number, 'scale' or 'auto'")

@@ -120,6 +120,10 @@ def _take_in(digest: Any, value: Any) -> None:
             _take_in(digest, table.features)
         _take_in(digest, value.start)
         _take_in(digest, value.end)
+    elif hasattr(value, "get_params"):  # first of all, since an estimator has a dtype as well
+        # Neither threads nor words about progress change a result.
+        parameters = value.get_params(deep=False)
+        _take_in(digest, {name: one for name, one in parameters.items() if name not in ("n_threads", "verbose")})
     elif issparse(value):
         for part in (value.data, value.indices, value.indptr):
             _take_in(digest, part)
@@ -136,10 +140,6 @@ def _take_in(digest: Any, value: Any) -> None:
         digest.update(str(len(value)).encode())
         for one in value:
             _take_in(digest, one)
-    elif hasattr(value, "get_params"):
-        # Neither threads nor words about progress change a result.
-        parameters = value.get_params(deep=False)
-        _take_in(digest, {name: one for name, one in parameters.items() if name not in ("n_threads", "verbose")})
     elif isinstance(value, str | int | float | None):
         digest.update(repr(value).encode())
     elif callable(value):
