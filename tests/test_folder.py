@@ -200,8 +200,8 @@ BAD = {
     "ids only": ("start_features.csv", "id\na\nb\nc\n", "has ids only"),
     "words for labels": (
         "edges.csv",
-        lines(EDGES.assign(label=list("abcd"))),
-        "column 'label' has the words 'a', 'b', 'c', 'd' (4 different ones)",
+        "start,end,label\n" + "".join(f"a,x,w{i:03}\n" for i in range(101)),
+        "column 'label' has the words 'w000', 'w001', 'w002', 'w003', 'w004', … (101 different ones)",
     ),
     "a word among labels": (
         "edges.csv",

@@ -1,5 +1,6 @@
 """What goes wrong: bad input, full disks, Ctrl-C, killed processes. It gets one line, and nothing is lost."""
 
+import gzip
 import json
 import os
 import resource
@@ -23,6 +24,8 @@ def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("trouble")
     write_data(folder / "data")
     vectrick("fit", "data", "-o", "known.vt", cwd=folder)
+    (folder / "loop.vt").symlink_to(folder / "other loop")
+    (folder / "other loop").symlink_to(folder / "loop.vt")
     return folder
 
 
@@ -53,9 +56,40 @@ BAD = {
         replace("start_features.csv", "\nd7,", "\nseven,"),
         "1 ids in column 'start' are not in start_features.csv: 'd7'",
     ),
-    "text for a number": (put("start_features.csv", "id,f\nd0,heavy\n"), "row 1, column 'f' is 'heavy'"),
+    "text for a number": (put("start_features.csv", "id,f\nd0,1\nd1,heavy\n"), "row 2, column 'f' is 'heavy'"),
+    "names for features": (
+        put("start_features.csv", "id,f\n" + "".join(f"d{i},name {i}\n" for i in range(60))),
+        "has no columns with numbers or categories",
+    ),
+    "a gap": (replace("start_features.csv", "\nd0,", "\nd0,,1\nd00,"), "--impute median fills"),
+    "no label": (replace("edges.csv", "\nd", "\nd0,t0,\nd"), "--skip-unlabeled leaves these edges out"),
+    "a quote without end": (put("edges.csv", 'start,end,"label\n' + "d0,t0,1\n" * 30_000), "edges.csv cannot be read"),
+    "a line without end": (
+        lambda folder: (
+            remove("edges.csv")(folder),
+            (folder / "edges.csv.gz").write_bytes(gzip.compress(b"x" * 50_000_000)),
+        ),
+        "its first line is longer than",
+    ),
+    "lists in columns": (
+        lambda folder: (
+            remove("start_features.csv")(folder),
+            pd.DataFrame({"id": ["d0"], "f": [[1.0, 2.0]]}).to_parquet(folder / "start_features.parquet"),
+        ),
+        "column 'f' is of the type list",
+    ),
+    "records in columns": (
+        lambda folder: (
+            remove("edges.csv")(folder),
+            pd.DataFrame({"start": ["d0"], "end": ["t0"], "label": [{"a": 1}]}).to_parquet(folder / "edges.parquet"),
+        ),
+        "column 'label' is of the type struct",
+    ),
     "NaN": (put("start_features.csv", "id,f\nd0,NaN\nd1,1\n"), "row 1, column 'f' is empty"),
-    "labels": (put("edges.csv", "start,end,label\nd0,t0,a\nd1,t0,b\nd2,t0,c\n"), "must be numbers or two classes"),
+    "labels": (
+        put("edges.csv", "start,end,label\n" + "".join(f"d0,t0,word {i}\n" for i in range(101))),
+        "must be numbers or 2 to 100 classes",
+    ),
     "kernel ids": (
         lambda folder: (
             put("start_kernel.csv", "id,d1,d0\nd0,1,0\nd1,0,1\n")(folder),
@@ -94,8 +128,9 @@ def refused_files(place, tmp_path_factory):
 def test_bad_files(refused_files, case):
     folder, done = refused_files[case]
     assert BAD[case][1] in done.stderr
-    assert done.stderr.startswith("vectrick fit: ")
-    assert done.stderr.count("\n") == 1
+    lines = [line for line in done.stderr.splitlines() if not line.startswith("warning: ")]
+    assert lines[0].startswith("vectrick fit: ")
+    assert len(lines) == 1
     assert done.stdout == ""
     assert os.listdir(folder) == ["data"]
 
@@ -145,6 +180,20 @@ OPTIONS = {
         "--positive is 'yes', but column 'label' has the classes",
     ),
     "losses": (["tune", "data", "--losses", "hings"], "--losses has 'hings'"),
+    "a gamma of 400 digits": (
+        ["fit", "data", "-o", "x.vt", "--start-kernel", f"gaussian(1{'0' * 400})"],
+        "gamma is beyond 1e+300",
+    ),
+    "a solver for another loss": (
+        ["evaluate", "data", "--solver", "minres", "--loss", "svm"],
+        "needs a quadratic loss",
+    ),
+    "a loop of links": (["fit", "data", "-o", "loop.vt", "--force"], "it is a link that leads to itself"),
+    "a name too long": (["fit", "data", "-o", "a" * 256], "File name too long"),
+    "an id of no class": (["rank", "known.vt", "--start", "d0", "--class", "x"], "is no model of several classes"),
+    "impute": (["fit", "data", "-o", "x.vt", "--impute", "mean"], "--impute is 'mean', but it must be 'median'"),
+    "baseline edges": (["evaluate", "data", "--baseline-edges", "0"], "--baseline-edges is 0"),
+    "seed": (["fit", "data", "-o", "x.vt", "--seed", "-1"], "--seed is -1"),
 }
 
 
@@ -394,3 +443,72 @@ def test_a_reader_that_goes_away(place):
     command = f"{sys.executable} -m vectrick rank known.vt --start d0 --top 40 | head -1"
     done = subprocess.run(command, shell=True, cwd=place, capture_output=True, text=True, check=False)
     assert "Traceback" not in done.stderr
+
+
+def shell(command, cwd):
+    return subprocess.run(command, shell=True, cwd=cwd, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("ending", "code"),
+    [
+        (">&-", 0),
+        ("2>&-", 0),
+        ("--json >&- 2>&-", 0),
+        ("> /dev/full", 2),
+        ("--json > /dev/full", 2),
+        ("--json > /dev/full 2> /dev/full", 2),
+    ],
+)
+def test_nobody_to_talk_to(place, ending, code):
+    done = shell(f"{sys.executable} -m vectrick info data {ending}", place)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+
+
+def test_a_config_file_that_is_too_deep(place, tmp_path):
+    (tmp_path / "deep.toml").write_text("x = " + "[" * 5000 + "]" * 5000)
+    done = vectrick("fit", "data", "--config", tmp_path / "deep.toml", cwd=place, code=2)
+    assert "nested too deeply" in " ".join(done.stderr.split())
+
+
+def test_labels_that_differ_in_their_last_digit(place, tmp_path):
+    shutil.copytree(place / "data", tmp_path / "data")
+    edges = pd.read_csv(tmp_path / "data" / "edges.csv")
+    edges["label"] = edges["label"].map({1: 1700000001, -1: 1700000000})
+    edges.to_csv(tmp_path / "data" / "edges.csv", index=False)
+    told = as_json("fit", "data", "-o", "model.vt", cwd=tmp_path)
+    assert told["positive"] == "1700000001"
+    assert as_json("fit", "data", "-o", "x.vt", "--positive", "1700000000.0", cwd=tmp_path)["positive"] == "1700000000"
+
+
+def test_a_forged_model_and_a_forged_checkpoint(place, tmp_path):
+    from vectrick.estimators.container import read_container, write_container
+
+    model = vt.load(place / "known.vt")
+    model.save(tmp_path / "forged.vt", about={**model.about_, "classes": [], "medians": [1], "label": None})
+    shutil.copytree(place / "data", tmp_path / "data")
+    vectrick("predict", "forged.vt", "data/edges.csv", "-o", "out.csv", cwd=tmp_path)
+    assert "positive label" in vectrick("info", "forged.vt", cwd=tmp_path).stdout
+
+    fast = {**os.environ, "VECTRICK_CHECKPOINT_SECONDS": "0"}
+    options = ["fit", "data", "-o", "long.vt", "--checkpoint", "long.ckpt", "--patience", "100000000", *LONG]
+    process = subprocess.Popen([sys.executable, "-m", "vectrick", *options], cwd=tmp_path, env=fast, text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
+    wait_for(process, "training: 5 of")
+    process.kill()
+    process.communicate()
+    header, tensors = read_container(tmp_path / "long.ckpt", "checkpoint")
+    step = header["step"]
+    for forged in (
+        {**step, "history": {}},
+        {**step, "history": {**step["history"], "seconds": []}},
+        {**step, "history": {**step["history"], "score": ["x"] * step["iteration"]}},
+        {**step, "iteration": "5"},
+        {**step, "best_score": None},
+        {**step, "unknown": 1},
+        [],
+    ):
+        write_container(tmp_path / "long.ckpt", "checkpoint", {"key": header["key"], "step": forged}, tensors)
+        assert "is damaged" in vectrick(*options, "--resume", cwd=tmp_path, code=2, env=fast).stderr
