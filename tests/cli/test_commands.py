@@ -153,7 +153,7 @@ def test_predict_edges(place, ending):
     X = python_edges(place, edges_of(place))
     np.testing.assert_allclose(found["score"], model.decision_function(X), rtol=1e-12)
     assert found["start"].astype(str).tolist() == frame["drug"].tolist()
-    np.testing.assert_array_equal(found["label"].astype(float), model.predict(X))
+    np.testing.assert_array_equal(found["prediction"].astype(float), model.predict(X))
 
 
 def test_predict_new_vertices(place):

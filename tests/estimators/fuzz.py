@@ -62,10 +62,13 @@ def models():
         (vt.KronSVM("precomputed", g, form="primal"), clipped),
         (vt.KronSVM("precomputed", g, form="primal"), matrix),
         (vt.KronRidge(vt.Tanimoto(), "linear"), sparse),
+        (vt.KronLogistic(g, g), named),
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return [(model.fit(edges, y), edges) for model, edges in made]
+        fitted = [(model.fit(edges, y), edges) for model, edges in made[:-1]]
+        several, edges = made[-1]
+        return [*fitted, (several.fit(edges, np.arange(len(y)) % 3), edges)]
 
 
 def damage(rng, content):
@@ -178,7 +181,7 @@ def fuzz(count, seed=0, folder=None):
                 _watching = False
             assert is_forged, f"a damaged file was accepted: {mutant!r}"
             with contextlib.suppress(ValueError, MemoryError):  # such as a table with another number of columns
-                assert model._decide(edges).shape == (len(edges),)
+                assert model._decide(edges).shape[:1] == (len(edges),)  # and a column for each of several classes
             found["forged, a model"] += 1
     assert not _ran, f"loading ran something: {_ran[:3]}"
     return found

@@ -241,3 +241,86 @@ def test_mutated_files_do_no_harm():
     """Ten thousand of them; ``python -m tests.estimators.fuzz`` tries more."""
     found = fuzz(10_000, seed=1)
     assert min(found.values()) > 500
+
+
+def labeled(**given):
+    X, y = vt.datasets.make_checkerboard(12, 9, density=0.5, random_state=0)
+    return vt.Edges(X.start, X.end, X.start_table.features, X.end_table.features, **given), y
+
+
+def test_ids_of_64_bits(tmp_path):
+    ids = np.array([2**63 + 5, 2**64 - 1, *range(10)], np.uint64)
+    X, y = vt.datasets.make_checkerboard(12, 9, density=0.5, random_state=0)
+    edges = vt.Edges(ids[X.start], X.end, X.start_table.features, X.end_table.features, start_ids=ids)
+    vt.KronSVM().fit(edges, y).save(tmp_path / "model.vt")
+    same = vt.load(tmp_path / "model.vt")
+    assert same.start_table_.ids.tolist() == ids.tolist()
+    assert same.start_table_.positions(ids[:2], "start").tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("labels", "kind"),
+    [
+        (np.array(["no", "yes"], np.dtypes.StringDType()), "O"),
+        (np.array([0, 1], np.longdouble), "f"),
+        (np.array([0, 2**63 + 1], np.uint64), "u"),
+        (np.array([False, True]), "b"),
+    ],
+    ids=["StringDType", "longdouble", "uint64", "bool"],
+)
+def test_labels_of_every_kind(labels, kind, tmp_path):
+    X, y = labeled()
+    model = vt.KronSVM().fit(X, labels[(y > 0).astype(int)])
+    model.save(tmp_path / "model.vt")
+    same = vt.load(tmp_path / "model.vt")
+    assert same.classes_.dtype.kind == kind
+    assert same.classes_.tolist() == labels.tolist()
+
+
+def columns(names):
+    import pandas as pd
+
+    X, y = vt.datasets.make_checkerboard(12, 9, density=0.5, random_state=0)
+    table = pd.DataFrame(np.hstack([X.start_table.features] * 2), columns=names)
+    return vt.Edges(X.start, X.end, table, X.end_table.features), y
+
+
+def test_what_cannot_be_loaded_is_not_saved(tmp_path):
+    import pandas as pd
+
+    path = tmp_path / "model.vt"
+    path.write_text("what was there")
+    X, y = labeled()
+    cases = [
+        (vt.KronSVM().fit(*columns(pd.MultiIndex.from_tuples([("a", 1), ("b", 2)]))), {}, "has the column name"),
+        (vt.KronSVM().fit(*columns(pd.date_range("2020", periods=2))), {}, "of type Timestamp"),
+        (vt.KronSVM().fit(X, np.where(y > 0, b"yes", b"no")), {}, "is of type bytes"),
+        (vt.KronSVM().fit(X, y), {("a", 1): 2}, "keys must be str"),
+    ]
+    broken = vt.KronSVM().fit(X, y)
+    broken._predictor.a = broken._predictor.a * np.nan
+    cases.append((broken, {}, "some coefficients are no finite numbers"))
+    for model, about, message in cases:
+        with pytest.raises((ValueError, TypeError), match=message):
+            model.save(path, about=about)
+    assert os.listdir(tmp_path) == ["model.vt"]
+    assert path.read_text() == "what was there"
+    with pytest.raises(ValueError, match=r"kernel_weights add up to 1e\+101"):
+        vt.KronRidge(["linear", "gaussian"], kernel_weights=[1e101, 1.0]).fit(X, y)
+
+
+def test_a_forged_list_of_kernels_does_not_hang(tmp_path):
+    import time
+
+    X, y = labeled()
+    vt.KronRidge(["linear", "gaussian"], ["linear"]).fit(X, y).save(tmp_path / "model.vt")
+    header, tensors = container.read_container(tmp_path / "model.vt", "model")
+    for name in ("start_kernel", "end_kernel"):
+        header["parameters"][name] = ["linear"] * 3000
+    for name in ("sha256", "kind", "format", "version"):
+        header.pop(name)
+    container.write_container(tmp_path / "model.vt", "model", header, tensors)
+    begin = time.perf_counter()
+    with pytest.raises(vt.ModelFileError, match="there can be 10000 at most"):
+        vt.load(tmp_path / "model.vt")
+    assert time.perf_counter() - begin < 5

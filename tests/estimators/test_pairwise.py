@@ -447,3 +447,24 @@ def test_all_kernels_have_names_and_formulas():
         assert kind.formula
         assert kind.__doc__
     assert set(TWO_SETS) | set(ONE_SET) | {"two_step"} == set(PAIRWISE)
+
+
+def test_a_prediction_does_not_depend_on_what_else_is_asked():
+    rng = np.random.default_rng(0)
+    D, T = rng.standard_normal((12, 2)), rng.standard_normal((10, 2))
+    D[7] = D[3]
+    X = vt.Edges.grid(D, T)
+    y = np.where(X.start == 7, 3.0, np.where(X.start == 3, -3.0, 0.0))
+    model = vt.KronRidge(vt.Gaussian(1.0), vt.Gaussian(1.0), pairwise="cartesian", alpha=0.1).fit(X, y)
+    more = vt.Edges([3, 7], [0, 0], np.vstack([D, [[9.0, 9.0]]]), T)
+    expected = model.predict(X[[30, 70]])
+    assert expected[0] < -2 < 2 < expected[1]
+    assert_allclose(model.predict(more), expected)
+    assert_allclose(model.predict(more[1:]), expected[1:])
+    assert_allclose(model.predict_grid(more.start_table, T)[[3, 7], 0], expected)
+    with pytest.warns(vt.KernelWarning, match="1 of the start vertices have the features of several training vertices"):
+        model.predict_grid(D[[7]], T)
+    named = vt.Edges(X.start, X.end, D, T, start_ids=[f"v{i}" for i in range(12)])
+    model = vt.KronRidge(vt.Gaussian(1.0), vt.Gaussian(1.0), pairwise="cartesian", alpha=0.1).fit(named, y)
+    assert_allclose(model.predict_grid(named.start_table.take([7]), T)[0, 0], expected[1])
+    assert_allclose(model.predict_grid(named.start_table.take([7, 3]), T)[:, 0], expected[::-1])

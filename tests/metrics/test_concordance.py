@@ -59,3 +59,25 @@ def test_is_kendalls_tau_on_many_edges():
     y = rng.standard_normal(10**5)
     score = y + rng.standard_normal(10**5)
     assert vt.concordance_index(y, score) == pytest.approx(0.5 + 0.5 * kendalltau(y, score).statistic, abs=1e-12)
+
+
+def test_one_list_needs_no_compiler():
+    import subprocess
+    import sys
+
+    code = (
+        "import sys, numpy as np, vectrick as vt; rng = np.random.default_rng(0);"
+        "vt.concordance_index(rng.random(100), rng.random(100)); print('numba' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("n", [2, 3, 11, 500])
+@pytest.mark.parametrize("values", [2, 5, 10**9])
+def test_short_and_long_lists_are_counted_alike(n, values, monkeypatch):
+    rng = np.random.default_rng(n)
+    y, score = rng.integers(0, values, n).astype(float), rng.integers(0, values, n).astype(float)
+    short = vt.concordance_index(y, score)
+    monkeypatch.setattr("vectrick.metrics.concordance._SHORT", 0)
+    np.testing.assert_equal(vt.concordance_index(y, score), short)

@@ -103,15 +103,68 @@ def test_a_report_is_small(reports):
 
 def test_the_table_of_new_edges_can_be_searched(browser, reports):
     with Opened(browser, reports / "ki.html") as opened:
-        rows = opened.page.locator("#best tbody tr:visible")
-        assert rows.count() == 500
-        first = opened.page.locator("#best tbody tr td:nth-child(3)").first.text_content()
-        opened.page.fill("input[type=search]", first.lower())
-        assert 0 < rows.count() < 500
-        assert all(first.lower() in text.lower() for text in rows.all_text_contents())
-        assert opened.page.locator(".count").text_content() == f"{rows.count()} of 500"
+        rows, count = opened.page.locator("#best tbody tr:visible"), opened.page.locator(".count")
+        assert rows.count() == 200
+        total = int(count.text_content().split()[2].strip(","))
+        assert total > 5000  # the best partners of every one of 1421 + 156 vertices
+        assert count.text_content() == f"{total} of {total}, the first 200 are shown"
+        vertices = [
+            pd.read_csv(folder_of("ki") / f"{side}_kernel.csv.gz", usecols=["id"])["id"] for side in ("start", "end")
+        ]
+        for names in vertices:  # also those that are far from the best
+            opened.page.fill("input[type=search]", names.iloc[-1].lower())
+            assert rows.count() >= 5
+            assert all(names.iloc[-1].lower() in text.lower() for text in rows.all_text_contents())
         opened.page.fill("input[type=search]", "no such vertex")
         assert rows.count() == 0
+        assert count.text_content() == f"0 of {total}"
+
+
+def column(page, table, number):
+    return page.locator(f"{table} tbody td:nth-child({number})").all_text_contents()
+
+
+def test_tables_can_be_sorted(browser, reports):
+    with Opened(browser, reports / "ki.html") as opened:
+        page = opened.page
+        scores = [float(text) for text in column(page, "#best", 3)]
+        assert scores == sorted(scores, reverse=True)
+        page.locator("#best th button").nth(2).click()
+        assert page.locator("#best th").nth(2).get_attribute("aria-sort") == "descending"
+        page.locator("#best th button").nth(2).click()
+        lowest = [float(text) for text in column(page, "#best", 3)]
+        assert lowest == sorted(lowest)
+        assert lowest[0] < scores[-1]
+        page.locator("#best th button").first.click()
+        names = column(page, "#best", 1)
+        assert names == sorted(names)
+        numbers = page.evaluate("""() => Array.from(document.querySelectorAll("th.number, td.number"),
+            (cell) => [getComputedStyle(cell).textAlign, getComputedStyle(cell).whiteSpace])""")
+        assert numbers
+        assert {tuple(style) for style in numbers} == {("right", "nowrap")}
+        assert opened.complaints == []
+
+
+def test_plotly_s_bar_comes_when_it_is_asked_for(browser, reports):
+    with Opened(browser, reports / "demo.html", width=390) as opened:
+        bars = opened.page.locator("#history .modebar-btn")
+        assert bars.count() == 0
+        button = opened.page.locator("button.tools[data-plot=history]")
+        button.click()
+        opened.page.wait_for_timeout(500)
+        assert bars.count() > 0
+        assert button.get_attribute("aria-pressed") == "true"
+        button.click()
+        opened.page.wait_for_timeout(500)
+        assert bars.count() == 0
+
+
+def test_captions_speak_of_what_is_there(browser, reports):
+    with Opened(browser, reports / "tuned.html") as opened:
+        captions = " ".join(opened.page.locator("figcaption").all_text_contents())
+        assert "dotted line, and that model" not in captions
+    with Opened(browser, reports / "values.html") as opened:
+        assert "dotted line, and that model" in " ".join(opened.page.locator("figcaption").all_text_contents())
 
 
 def test_the_heat_map_tells_vertices_score_and_whether_the_edge_is_known(browser, reports):
@@ -136,7 +189,7 @@ def test_the_heat_map_tells_vertices_score_and_whether_the_edge_is_known(browser
 def test_names_from_the_data_are_shown_and_never_run(browser, reports):
     with Opened(browser, reports / "evil.html") as opened:
         assert opened.page.evaluate("window.hacked") is None
-        cells = opened.page.locator("#best tbody td:nth-child(2)").all_text_contents()
+        cells = column(opened.page, "#best", 1)
         assert set(EVIL) & set(cells)
         labels = opened.page.evaluate("document.getElementById('matrix').data[0].y")
         assert "&lt;script&gt;window.hacked=1&lt;/script&gt;" in labels

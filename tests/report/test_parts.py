@@ -112,3 +112,55 @@ def test_a_missing_plotly_is_said(monkeypatch, tmp_path):
         check_report(tmp_path / "page.html", force=False)
     with pytest.raises(ValueError, match=r"its name must end in \.html"):
         check_report(tmp_path / "page.txt", force=False)
+
+
+@pytest.mark.parametrize("block", [1 << 26, 2000])
+def test_the_best_partners_of_every_vertex(block, monkeypatch):
+    monkeypatch.setattr("vectrick.estimators.predictor._BLOCK_BYTES", block)
+    start, end, score = matrix.best_new(MODEL, X, 10, per_vertex=3)
+    pairs = set(zip(start.tolist(), end.tolist(), strict=True))
+    assert len(pairs) == len(start)
+    assert (np.diff(score) <= 0).all()
+    masked = GRID.copy()
+    masked[X.start, X.end] = -np.inf
+    for grid, turned in ((masked, False), (masked.T, True)):
+        for row, scores in enumerate(grid):
+            for other in np.argsort(-scores, kind="stable")[:3]:
+                assert ((other, row) if turned else (row, other)) in pairs
+    assert set(zip(*(part.tolist() for part in matrix.best_new(MODEL, X, 10)[:2]), strict=True)) <= pairs
+
+
+def test_every_score_of_the_heat_map_has_a_colour_of_its_own():
+    rng = np.random.default_rng(0)
+    grid = -1 + 0.01 * rng.random((100, 100))
+    grid[0, :5] = [0.1, 0.5, 1.0, 2.0, 3.0]  # as few positive edges as a sparse graph has
+    for signed in (False, True):
+        trace = figures.heat_map(grid, ["s"] * 100, ["e"] * 100, ["0" * 100] * 100, ["new"], signed)["data"][0]
+        assert trace["zmin"] <= grid.min()
+        assert trace["zmax"] >= grid.max()
+        places = [place for place, _ in trace["colorscale"]]
+        assert places == sorted(places)
+        assert (places[0], places[-1]) == (0.0, 1.0)
+    white = next(place for place, colour in trace["colorscale"] if colour == "#f7f7f7")
+    assert trace["zmin"] + white * (trace["zmax"] - trace["zmin"]) == pytest.approx(0, abs=1e-6)
+
+
+def test_a_title_that_looks_like_a_place_in_the_page():
+    for title in ("{{lead}}", "{{body}}", "{{figures}} {{nothing}}"):
+        report = Report(title, "the lead {{script}}")
+        report.section("{{title}}").text("{{style}}")
+        page = report.html()
+        assert f"<title>{title}</title>" in page
+        assert page.count("the lead {{script}}") == 1
+        assert "<p>{{style}}</p>" in page
+
+
+def test_times_in_units_that_suit_them():
+    from vectrick.report.page import Seconds, Section
+
+    section = Section("times")
+    section.table(["what", "time"], [["one", Seconds(0.0005236)], ["two", Seconds(12.0)]])
+    assert "524 µs" in section.parts[0]
+    assert "12 s" in section.parts[0]
+    assert '<th class="number">time</th>' in section.parts[0]
+    assert "0.0005236 s" not in section.parts[0]

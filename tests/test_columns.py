@@ -1,0 +1,106 @@
+"""Real tables: categories, gaps, edges without labels, several classes, and what a model asks of new vertices."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from vectrick.data.columns import TableWarning
+from vectrick.data.folder import read_dataset, read_vertices
+
+EDGES = pd.DataFrame({"start": [1, 2, 3, 3], "end": ["x", "x", "y", "y"], "label": [1, 0, 1, 0]})
+ENDS = pd.DataFrame({"id": ["x", "y"], "f": [1.0, 2.0]})
+USERS = pd.DataFrame({"id": [1, 2, 3], "age": [30.0, 40.0, 50.0], "job": ["cook", None, "nurse"]})
+
+
+def write(folder, users=USERS, edges=EDGES, ending="csv"):
+    for name, table in (("edges", edges), ("start_features", users), ("end_features", ENDS)):
+        if ending == "parquet":
+            table.to_parquet(folder / f"{name}.parquet", index=False)
+        else:
+            table.to_csv(folder / f"{name}.{ending}", index=False, sep="\t" if ending.startswith("tsv") else ",")
+    return folder
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "tsv.gz", "parquet"])
+def test_words_become_columns_of_zero_and_one(tmp_path, ending):
+    with pytest.warns(TableWarning, match="column 'job' became 2 columns of 0 and 1, as in 'job=cook'"):
+        data = read_dataset(write(tmp_path, ending=ending))
+    assert data.X.start_table.columns == ["age", "job=cook", "job=nurse"]
+    np.testing.assert_array_equal(data.X.start_table.features, [[30, 1, 0], [40, 0, 0], [50, 0, 1]])
+
+
+def test_categories_of_new_vertices(tmp_path):
+    expected = ["age", "job=cook", "job=nurse"]
+    pd.DataFrame({"job": ["nurse", "pilot"], "id": [7, 8], "age": [1.0, 2.0]}).to_csv(tmp_path / "new.csv", index=False)
+    with pytest.warns(TableWarning, match="column 'job' has 'pilot', which the model does not know"):
+        table = read_vertices(tmp_path / "new.csv", "start", "features", expected=expected)
+    np.testing.assert_array_equal(table.features, [[1, 0, 1], [2, 0, 0]])
+    pd.DataFrame({"id": [7], "age": [1.0]}).to_csv(tmp_path / "less.csv", index=False)
+    with pytest.raises(ValueError, match="lacks 2 of the 3 columns that the model was trained with: 'job=cook'"):
+        read_vertices(tmp_path / "less.csv", "start", "features", expected=expected)
+    coded = pd.DataFrame({"id": [7], "job=nurse": [1], "job=cook": [0], "age": [3]})
+    coded.to_csv(tmp_path / "coded.csv", index=False)
+    table = read_vertices(tmp_path / "coded.csv", "start", "features", expected=expected)
+    np.testing.assert_array_equal(table.features, [[3, 0, 1]])
+
+
+def test_columns_that_only_name_the_rows_are_left_out(tmp_path):
+    table = pd.DataFrame({"id": range(40), "title": [f"film {i}" for i in range(40)], "year": range(40)})
+    table.to_csv(tmp_path / "films.csv", index=False)
+    with pytest.warns(TableWarning, match="column 'title' has 40 different words in 40 rows"):
+        assert read_vertices(tmp_path / "films.csv", "end", "features").columns == ["year"]
+
+
+def test_gaps(tmp_path):
+    users = USERS.assign(job="cook", size=[1.0, np.nan, 9.0], age=[30.0, 40.0, np.nan])
+    write(tmp_path, users)
+    with (
+        pytest.warns(TableWarning, match="job"),
+        pytest.raises(
+            ValueError, match=r"row 3, column 'age' is empty.* 2 columns have gaps \('age', 'size'\).*--impute median"
+        ),
+    ):
+        read_dataset(tmp_path)
+    with pytest.warns(TableWarning, match="job|gaps in 'age', 'size' were filled with the median"):
+        data = read_dataset(tmp_path, impute="median")
+    assert data.medians == {"start": {"age": 35.0, "size": 5.0}}
+    np.testing.assert_array_equal(data.X.start_table.features[:, [0, 2]], [[30, 1], [40, 5], [35, 9]])
+    users.drop(columns="job").to_csv(tmp_path / "new.csv", index=False)
+    with pytest.warns(TableWarning, match="gaps"):
+        table = read_vertices(
+            tmp_path / "new.csv", "start", "features", expected=["age", "size"], medians={"age": -1.0, "size": -2.0}
+        )
+    np.testing.assert_array_equal(table.features, [[30, 1], [40, -2], [-1, 9]])
+
+
+@pytest.mark.parametrize("labels", [[1, None, 1, 0], ["yes", None, "yes", "no"], ["yes", "", "yes", "no"]])
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_edges_without_labels(tmp_path, labels, ending):
+    write(tmp_path, USERS.drop(columns="job"), EDGES.assign(label=labels), ending)
+    with pytest.raises(ValueError, match=r"row 2, column 'label' is empty.*1 of 4 edges.*--skip-unlabeled"):
+        read_dataset(tmp_path)
+    with pytest.warns(TableWarning, match="1 of 4 edges have no label, and were left out"):
+        data = read_dataset(tmp_path, skip_unlabeled=True)
+    assert data.X.start.tolist() == [0, 2, 2]
+    assert (data.y > 0).tolist() == [True, True, False]
+
+
+def test_several_classes(tmp_path):
+    write(tmp_path, USERS.drop(columns="job"), EDGES.assign(label=["up", "down", "same", "up"]))
+    data = read_dataset(tmp_path)
+    assert data.classes == ("down", "same", "up")
+    assert data.y.tolist() == ["up", "down", "same", "up"]
+    assert data.has_classes
+    assert not data.is_binary
+    with pytest.raises(ValueError, match="--positive is 'up', but column 'label' has 3 classes"):
+        read_dataset(tmp_path, positive="up")
+
+
+def test_sparse_vertices_of_which_nothing_is_known(tmp_path):
+    long = pd.DataFrame({"id": ["n1", "n1", "n2"], "feature": ["a", "zz", "zz"], "value": [1.0, 1.0, 1.0]})
+    long.to_csv(tmp_path / "new.csv", index=False)
+    with pytest.raises(ValueError, match="has 1 vertices without any feature that the model was trained with: 'n2'"):
+        read_vertices(tmp_path / "new.csv", "start", "features", expected=["a", "b"])
+    long[:2].to_csv(tmp_path / "new.csv", index=False)
+    table = read_vertices(tmp_path / "new.csv", "start", "features", expected=["a", "b"])
+    np.testing.assert_array_equal(table.features.toarray(), [[1, 0]])
