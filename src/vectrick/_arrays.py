@@ -51,6 +51,16 @@ def unmasked(values: Any, name: str) -> Any:
     return np.asarray(values)
 
 
+def as_floats(values: Any, name: str) -> Array:
+    """Return values as an array of doubles, or say what cannot be one."""
+    try:
+        return np.asarray(unmasked(to_host(values), name), np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        if isinstance(values, np.ma.MaskedArray):
+            raise
+        raise ValueError(f"{name} is of type {type(values).__name__}, but must hold real numbers: {error}") from None
+
+
 def like(values: Any, other: Array, dtype: Any = None) -> Array:
     """Return values as an array where another one lives; ``dtype`` is one of NumPy, by default they keep theirs."""
     if is_tensor(other):

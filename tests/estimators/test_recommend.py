@@ -39,8 +39,9 @@ def test_are_the_best_of_the_grid(k, block, monkeypatch):
 
 
 def test_ids_keep_their_type():
-    found = MODEL.recommend([101, 100], k=2)
-    assert found["start"].tolist() == [101, 101, 100, 100]
+    found = MODEL.recommend([101, 100, 101], k=2)
+    assert found["start"].tolist() == [101, 101, 100, 100, 101, 101]
+    assert found["end"].tolist()[:2] == found["end"].tolist()[4:]
     assert found["start"].dtype.kind == "i"
     assert MODEL.recommend(101, k=1)["end"].tolist() == found["end"][:1].tolist()
 

@@ -41,6 +41,7 @@ class VertexTable:
     def __init__(self, features: Any, name: str = "features", ids: Any = None, id_column: str | None = None) -> None:
         self.name, self.id_column = name, id_column
         self.columns: list[Any] | None = None  # their names, where the table has names
+        self.origin: tuple[VertexTable, Array] | None = None  # the table that it was taken from, and the rows there
         self.medians: dict[str, float] = {}  # of columns of a file whose gaps were filled with them
         if hasattr(features, "collect") and not hasattr(features, "to_numpy"):
             raise TypeError(f"{name} is a {type(features).__name__}, which is not computed yet; give {name}.collect()")
@@ -152,10 +153,11 @@ class VertexTable:
         return np.array(rows, np.int32)[inverse]
 
     def take(self, rows: Any) -> "VertexTable":
-        """Return some of the vertices, with their ids."""
-        taken = copy.copy(self)
+        """Return some of the vertices, with their ids; they remember where they come from."""
+        taken, places = copy.copy(self), np.asarray(to_host(rows))
         taken.features = self.features[rows]
-        taken.ids = None if self.ids is None else self.ids[to_host(rows)]
+        taken.ids = None if self.ids is None else self.ids[places]
+        taken.origin = (self, places) if self.origin is None else (self.origin[0], self.origin[1][places])
         return taken
 
     def __repr__(self) -> str:

@@ -9,6 +9,7 @@ from sklearn.utils.validation import validate_data
 
 from vectrick._arrays import (
     arange,
+    as_floats,
     as_tensor,
     is_tensor,
     like,
@@ -71,7 +72,7 @@ def as_weights(sample_weight: Any, n_edges: int, device: Any = None) -> Array | 
     if sample_weight is None:
         return None
     check_device(sample_weight, "sample_weight", device)
-    weight = np.asarray(unmasked(to_host(sample_weight), "sample_weight"), np.float64)
+    weight = as_floats(sample_weight, "sample_weight")
     if weight.ndim == 0:
         weight = np.full(n_edges, float(weight))
     if weight.shape != (n_edges,):
@@ -96,7 +97,7 @@ def as_real_labels(y: Any, n_edges: int) -> Array:
         return labels
     try:
         labels = labels.astype(np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"y has dtype {labels.dtype}, but it must hold real numbers") from None
     wrong = np.flatnonzero(~np.isfinite(labels))
     if wrong.size:

@@ -255,6 +255,7 @@ def _table(header: dict[str, Any], name: str, tensors: Tensors) -> VertexTable:
         features = _sparse(header["shape"], name, tensors)
     table = VertexTable.__new__(VertexTable)
     table.name, table.features, table.medians = _of(str, header["name"]), features, {}
+    table.origin = None
     table.id_column = None if header["id_column"] is None else _of(str, header["id_column"])
     table.columns = None if header["columns"] is None else [_checked(word) for word in header["columns"]]
     if table.columns is not None and len(table.columns) != table.n_features:

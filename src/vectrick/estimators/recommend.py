@@ -1,5 +1,6 @@
 """The best end vertices for start vertices, by ids, without the edges that are known."""
 
+import copy
 from numbers import Integral
 from typing import Any
 
@@ -22,13 +23,13 @@ def recommend(model: Any, start: Any, k: int, exclude_known: bool, known: Any, e
 
     if isinstance(k, bool) or not isinstance(k, Integral) or k < 1:
         raise ValueError(f"k is {k!r}, but it must be a positive integer")
-    starts = _asked(model, start)
+    starts, asked = _asked(model, start)
     ends = model.end_table_ if end_features is None else model._predictor.end.table(end_features)
     pairs = _known_pairs(model, starts, ends, known) if exclude_known else np.empty((2, 0), np.int64)
-    which, scores = _best(model, starts, ends, min(int(k), len(ends)), pairs)
+    which, scores = (part[asked] for part in _best(model, starts, ends, min(int(k), len(ends)), pairs))
     rows, ranks = np.nonzero(which >= 0)
     frame = {
-        "start": _names(starts)[rows],
+        "start": _names(starts)[asked[rows]],
         "end": _names(ends)[which[rows, ranks]],
         "rank": ranks + 1,
         "score": scores[rows, ranks],
@@ -38,15 +39,28 @@ def recommend(model: Any, start: Any, k: int, exclude_known: bool, known: Any, e
     return pd.DataFrame(frame)
 
 
-def _asked(model: Any, start: Any) -> VertexTable:
-    """Return the start vertices that are asked for: ids or positions of known ones, or a table of any."""
+def _asked(model: Any, start: Any) -> tuple[VertexTable, Array]:
+    """Return the start vertices that are asked for, each once, and which of them each is.
+
+    They are ids or positions of known ones, or a table of any.
+    """
     known: VertexTable = model.start_table_
     if isinstance(start, VertexTable) or getattr(start, "ndim", 1) == 2 or _is_frame(start):
         table: VertexTable = model._predictor.start.table(start)
-        return table
+        return table, np.arange(len(table))
     one = isinstance(start, str | Integral)
     rows = known.positions(np.array([start], object if isinstance(start, str) else None) if one else start, "start")
-    return known.take(np.asarray(to_host(rows)))
+    distinct, asked = np.unique(np.asarray(to_host(rows)), return_inverse=True)
+    return _with_names(known).take(distinct), asked.ravel()
+
+
+def _with_names(table: VertexTable) -> VertexTable:
+    """Return a table whose vertices are called by their positions where they have no ids."""
+    if table.ids is not None:
+        return table
+    named = copy.copy(table)
+    named.ids = np.arange(len(table))
+    return named
 
 
 def _is_frame(value: Any) -> bool:

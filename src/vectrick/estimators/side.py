@@ -190,16 +190,18 @@ class Side:
     def places(self, table: VertexTable, vertices: Array) -> Array:
         """Return which training vertex each of the vertices is, -1 for those that are new.
 
-        The same vertex is one at the same place of the same table; else one with the same features, and with the same
-        id where both tables have ids that are more than positions. Without such ids, the second vertex of a table that
-        has the features of an earlier one is the second of those in the training table: what a vertex is depends on
-        its table, never on the other vertices that are asked for.
+        The same vertex is one at the same place of the same table (or taken from there); else one with the same
+        features, and with the same id where both tables have ids that are more than positions. Without such ids, the
+        second vertex of a table that has the features of an earlier one is the second of those in the training table:
+        what a vertex is depends on its table, never on the other vertices that are asked for.
         """
         vertices, used = np.asarray(to_host(vertices)), np.asarray(to_host(self.used))
         number = np.full(len(self.known) + 1, -1)  # the last one is for new vertices
         number[used] = np.arange(len(used))
         if table.is_same(self.known):
             return number[vertices]
+        if table.origin is not None and table.origin[0].is_same(self.known):
+            return number[table.origin[1][vertices]]
         with_ids = table.has_names and self.known.has_names
         known, others = _identities(self.known, with_ids), _identities(table, with_ids)
         if not with_ids:

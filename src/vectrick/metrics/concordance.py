@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vectrick._arrays import to_host, unmasked
+from vectrick._arrays import as_floats
 
 Array = NDArray[Any]
 
@@ -80,10 +80,7 @@ def share_in_order(counts: Array) -> float:
 
 def checked_scores(y_true: Any, y_score: Any) -> tuple[Array, Array]:
     """Return labels and predictions as two vectors of doubles."""
-    y, score = (
-        np.asarray(unmasked(to_host(values), name), np.float64)
-        for name, values in (("y_true", y_true), ("y_score", y_score))
-    )
+    y, score = as_floats(y_true, "y_true"), as_floats(y_score, "y_score")
     if y.shape != score.shape or y.ndim != 1:
         raise ValueError(
             f"y_true has shape {y.shape} and y_score {score.shape}, but both must be vectors of one length"
