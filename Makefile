@@ -3,12 +3,13 @@ PYTHON ?= python3
 BIN := .venv/bin
 UV := $(shell command -v uv 2>/dev/null)
 
-.PHONY: install demo test lint bench reproduce reproduce-quick clean help
+.PHONY: install demo test test-slow lint bench reproduce reproduce-quick clean help
 
 help:
 	@echo "make install   set up .venv with the package and everything the tests need"
 	@echo "make demo      vectrick demo: train, validate and report on built-in data; under a minute"
-	@echo "make test      lint, types, tests; reports are opened in Chromium where there is one"
+	@echo "make test      lint, types, and the tests that are fast: a few minutes"
+	@echo "make test-slow the others: reports in Chromium where there is one, experiments, kills; and a minute of the soak"
 	@echo "make lint      ruff and mypy"
 	@echo "make bench     products, training, model selection, pairwise kernels and commands beside their baselines; tables, and JSON in benchmarks/results"
 	@echo "python -m benchmarks.gpu      the same on a GPU, with torch: checks, times, benchmarks/results/gpu-CARD.json"
@@ -36,7 +37,11 @@ lint: install
 	$(BIN)/mypy
 
 test: lint
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
+
+test-slow: install
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m slow
+	$(BIN)/python -m tests.soak --minutes 1
 
 bench: install
 	$(BIN)/python -m benchmarks.products

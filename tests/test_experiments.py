@@ -12,6 +12,8 @@ from experiments.__main__ import EXPERIMENTS, main, run, write_readme
 from experiments.experiment import Results, Scale
 from tests.data import folder_of
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 QUICK = Scale(quick=True)
 # The tasks that stand for all of them: each kind of method, on a small data set.

@@ -76,6 +76,7 @@ def test_every_file_says_its_subject_and_stays_short():
         assert len(file.read_text().splitlines()) <= 450, f"{file.name} has grown a second subject"
 
 
+@pytest.mark.slow
 def test_the_examples_of_the_readme_run(capsys):
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert len(blocks) == 3
@@ -86,3 +87,10 @@ def test_the_examples_of_the_readme_run(capsys):
     assert first["ends"].shape == (1000, 5)
     for block in blocks[1:]:
         exec(block, {})
+
+
+def test_the_examples_of_the_pages_run(capsys):
+    for page in sorted((ROOT / "docs").glob("*.md")):
+        for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL):
+            exec(block, {})
+    assert "movie" not in capsys.readouterr().out  # a frame of ids, without the names of the columns that they had

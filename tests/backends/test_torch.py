@@ -142,6 +142,7 @@ print("done")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("triton") is None, reason="Triton is not installed: its kernels were left out")
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU: benchmarks/gpu.py checks the kernels on it")
 def test_triton_kernels_in_the_interpreter():
@@ -151,6 +152,7 @@ def test_triton_kernels_in_the_interpreter():
     assert done.stdout.strip() == "done", done.stderr
 
 
+@pytest.mark.slow
 def test_the_benchmark_runs_at_small_size(tmp_path):
     root = Path(__file__).parent.parent.parent
     command = [sys.executable, "-m", "benchmarks.gpu", "--device", "cpu", "--quick", "--output", tmp_path / "gpu.json"]

@@ -60,6 +60,7 @@ def test_fit_writes_the_model_that_python_fits(place):
     assert model.n_iter_ == told["iterations"]
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bits(place):
     for name in ("a.vt", "b.vt"):
         vectrick("fit", "data", "-o", name, "-q", cwd=place)
@@ -68,6 +69,7 @@ def test_the_same_seed_gives_the_same_bits(place):
     assert first.history_["risk"] == second.history_["risk"]
 
 
+@pytest.mark.slow
 def test_quiet_says_nothing_and_verbose_says_more(place):
     quiet = vectrick("fit", "data", "-o", "q.vt", "-q", cwd=place)
     assert quiet.stdout == quiet.stderr == ""
@@ -78,6 +80,7 @@ def test_quiet_says_nothing_and_verbose_says_more(place):
     assert "both vertices new" in loud.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("loss", "kind"), [("svm", "KronSVM"), ("hinge", "KronSVM"), ("logistic", "KronLogistic"), ("ridge", "KronRidge"),
                        ("rank", "KronRanker"), ("rank-start", "KronRanker")],
@@ -113,6 +116,7 @@ def test_options_reach_the_estimator(place):
     assert not model.early_stopping
 
 
+@pytest.mark.slow
 def test_a_config_file_has_the_same_options(place):
     (place / "run.toml").write_text('data = "data"\nalpha = 0.25\nfolds = 2\n[fit]\noutput = "toml.vt"\nmax-iter = 7\n')
     vectrick("fit", "--config", "run.toml", cwd=place)
@@ -208,6 +212,7 @@ def test_rank_both_ways(place):
     assert f"t{order[0]}" in table
 
 
+@pytest.mark.slow
 def test_words_for_classes(tmp_path):
     folder = write_data(tmp_path / "data")
     edges = pd.read_csv(folder / "edges.csv")
@@ -275,6 +280,7 @@ def write_proteins(folder, m=60, seed=0):
     pd.DataFrame({"id": names, "f": features[:, 0], "g": features[:, 1]}).to_csv(folder / "proteins.csv", index=False)
 
 
+@pytest.mark.slow
 def test_from_interactions_to_a_validated_symmetric_model(tmp_path):
     write_proteins(tmp_path)
     files = "--edges", "ppi.csv", "--start-features", "proteins.csv"
@@ -305,6 +311,7 @@ def test_from_interactions_to_a_validated_symmetric_model(tmp_path):
     assert len(pd.read_csv(tmp_path / "new_scores.csv")) == 2  # one table of new vertices serves both ends
 
 
+@pytest.mark.slow
 def test_pairwise_kernels_of_the_command_line(place):
     vectrick("fit", "data", "--pairwise", "kronecker=0.7, linear=0.3", "-o", "sum.vt", cwd=place)
     model = vt.load(place / "sum.vt")
@@ -321,6 +328,7 @@ def test_pairwise_kernels_of_the_command_line(place):
         assert not (place / "no.vt").exists()
 
 
+@pytest.mark.slow
 def test_matches_have_no_intercept(tmp_path):
     rng = np.random.default_rng(0)
     strength = rng.standard_normal(30)
@@ -334,6 +342,7 @@ def test_matches_have_no_intercept(tmp_path):
         assert text.partition("=")[0] in as_json("info", "m.vt", cwd=tmp_path)["pairwise"]
 
 
+@pytest.mark.slow
 def test_evaluate_compares_kernels(place):
     told = as_json(
         "evaluate", "data", "--compare-kernels", "--folds", "2", "--settings", "start", "--loss", "ridge",
@@ -355,6 +364,7 @@ def test_evaluate_compares_kernels(place):
     assert "its ending must be .png" in done.stderr
 
 
+@pytest.mark.slow
 def test_tune(place):
     told = as_json(
         "tune", "data", "--folds", "2", "--kernel", "gaussian(0.5) + constant(0.3)", "--kernel", "linear", "--alphas",
@@ -369,6 +379,7 @@ def test_tune(place):
     assert model.n_iter_ <= best["iteration"]
 
 
+@pytest.mark.slow
 def test_tune_chooses_a_pairwise_kernel(tmp_path):
     write_proteins(tmp_path)
     told = as_json(
@@ -413,6 +424,7 @@ def test_doctor(tmp_path):
     assert told["packages"]["numpy"] == np.__version__
 
 
+@pytest.mark.slow
 def test_from_three_files_to_a_report_and_a_ranked_list(tmp_path):
     """The way of a new user: three commands on the real data of GPCRs."""
     data = folder_of("gpcr")

@@ -8,6 +8,8 @@ import pytest
 
 from tests.cli.commands import as_json, vectrick, write_data
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):

@@ -259,6 +259,7 @@ def limited(n_bytes):
     return limit
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -299,6 +300,7 @@ def small_disk(tmp_path):
     subprocess.run(["umount", folder], check=True)
 
 
+@pytest.mark.slow
 def test_a_full_disk(place, small_disk):
     (small_disk / "old.vt").write_bytes((place / "known.vt").read_bytes())
     for arguments in (
@@ -339,6 +341,7 @@ def wait_for(process, word):
 LONG = ["--loss", "hinge", "--alpha", "1e-4", "--max-iter", "100000000", "--tol", "0", "-v"]  # it would take days
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_the_best_model(place):
     process = start(["fit", "data", "-o", "kept.vt", "--patience", "100000000", *LONG], place)
     wait_for(process, "training: 5 of")
@@ -361,6 +364,7 @@ def test_ctrl_c_before_there_is_a_model(place):
     assert err.splitlines()[-1] == "vectrick evaluate: interrupted; nothing was written"
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_from_its_checkpoint(place, monkeypatch):
     fast = {**os.environ, "VECTRICK_CHECKPOINT_SECONDS": "0"}
     monkeypatch.setenv("VECTRICK_CHECKPOINT_SECONDS", "0")
@@ -431,6 +435,7 @@ def test_every_held_out_edge_has_its_setting():
                 assert (i not in known[0], j not in known[1]) == (new != "end", new != "start")
 
 
+@pytest.mark.slow
 def test_a_finished_run_removes_its_checkpoint_and_a_damaged_one_is_refused(place):
     (place / "bad.ckpt").write_bytes(b"nonsense" * 40)
     options = ["fit", "data", "-o", "ck.vt", "--checkpoint", "bad.ckpt"]
@@ -449,6 +454,7 @@ def shell(command, cwd):
     return subprocess.run(command, shell=True, cwd=cwd, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ending", "code"),
     [
@@ -483,6 +489,7 @@ def test_labels_that_differ_in_their_last_digit(place, tmp_path):
     assert as_json("fit", "data", "-o", "x.vt", "--positive", "1700000000.0", cwd=tmp_path)["positive"] == "1700000000"
 
 
+@pytest.mark.slow
 def test_a_forged_model_and_a_forged_checkpoint(place, tmp_path):
     from vectrick.estimators.container import read_container, write_container
 

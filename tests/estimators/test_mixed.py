@@ -55,6 +55,7 @@ def test_mixed_precision_has_results_of_float64_for_tables_of_float32():
     assert model.predict(single).dtype == np.float64
 
 
+@pytest.mark.slow
 def test_mixed_precision_says_where_it_cannot_go_on():
     X, y = some_data(80)
     kernels = vt.Gaussian(1e-3), vt.Gaussian(1e-3)  # smooth: far too ill-conditioned for float32

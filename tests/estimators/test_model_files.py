@@ -237,6 +237,7 @@ def test_an_unfitted_model_has_no_file(tmp_path):
         vt.KronRidge().save(tmp_path / "x.vt")
 
 
+@pytest.mark.slow
 def test_mutated_files_do_no_harm():
     """Ten thousand of them; ``python -m tests.estimators.fuzz`` tries more."""
     found = fuzz(10_000, seed=1)

@@ -47,6 +47,7 @@ def test_labels_of_the_test_folds_do_not_change_what_is_chosen():
     assert first.chosen[0]["score"] == pytest.approx(1 - second.chosen[0]["score"])
 
 
+@pytest.mark.slow
 def test_processes_do_not_change_the_scores():
     X, y = problem()
     estimators = [vt.KronRidge(max_iter=5), vt.KronSVM(max_iter=2, inner_iter=5)]

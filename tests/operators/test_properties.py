@@ -1,6 +1,7 @@
 """Every path equals ``np.kron`` and the literal Algorithm 1, for all shapes, kinds, orders and dtypes."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,6 +27,7 @@ def products(draw):
     return rng, M, N, rows, cols
 
 
+@pytest.mark.slow
 @given(products(), st.sampled_from([1, 3]))
 @settings(max_examples=800)
 def test_every_path_equals_kron(product, n_vectors):

@@ -8,6 +8,8 @@ import pytest
 from tests.cli.commands import vectrick, write_data
 from tests.data import folder_of
 
+pytestmark = pytest.mark.slow
+
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 EVIL = ["<script>window.hacked=1</script>", "</script><script>window.hacked=1</script>",
         '"><img src=x onerror=window.hacked=1>', "<b>bold</b>&amp;{{body}}", "--one"]  # fmt: skip
