@@ -13,10 +13,10 @@ from vectrick.cli.info import ONE_SET, dataset_warnings
 from vectrick.cli.options import DataOptions, ModelOptions, ResumeOptions
 from vectrick.cli.output import Output
 
-_NEWTON_STEPS = (
-    10  # of which the best is chosen for each kernel and alpha; more take minutes and are hardly ever chosen
-)
 EXAMPLE = "vectrick evaluate gpcr --report gpcr_evaluation.html"
+
+# Of a pairwise kernel and alpha, of which the best is chosen; more take minutes, and are hardly ever chosen.
+_NEWTON_STEPS = 10
 
 
 def run(

@@ -103,7 +103,10 @@ def plan_of(X: Any) -> str:
 
     G, K = (np.broadcast_to(1.0, (len(table), len(table))) for table in (X.end_table, X.start_table))
     edges = X.end, X.start
-    plan = plan_kron(G, K, edges, edges)
+    try:
+        plan = plan_kron(G, K, edges, edges)
+    except MemoryError as error:
+        return f"none with whole kernel matrices fits: {str(error).partition('. What helps')[0]}; thin factors may"
     return f"{plan.path}: {format_seconds(plan.seconds)} and {format_bytes(plan.memory)} for a product with all edges"
 
 
