@@ -52,6 +52,7 @@ def main() -> int:
     begin, said, counts = time.monotonic(), 0.0, collections.Counter()
     with tempfile.TemporaryDirectory(prefix="vectrick-soak-") as place:
         os.environ.setdefault("VECTRICK_CACHE_DIR", place)
+        os.chdir(place)  # where nothing can be lost
         number = 0 if options.case is None else options.case
         while options.case is not None or time.monotonic() < begin + 60 * options.minutes:
             try:
@@ -66,6 +67,7 @@ def main() -> int:
             if time.monotonic() > said + 30:
                 said = time.monotonic()
                 print(f"{said - begin:.0f} s: {dict(counts)}", flush=True)
+        os.chdir(os.path.dirname(place))
     print(f"{sum(counts.values())} cases in {time.monotonic() - begin:.0f} s, nothing found: {dict(counts)}")
     return 0
 
