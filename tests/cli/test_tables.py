@@ -1,11 +1,17 @@
 """Commands on the tables that people have: categories, gaps, integers as ids, several classes, whole files to rank."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import vectrick as vt
-from tests.cli.commands import as_json, vectrick, write_data
+from tests.cli import commands
+from tests.cli.commands import inside as vectrick
+from tests.cli.commands import write_data
+
+as_json = partial(commands.as_json, run=vectrick)
 
 
 @pytest.fixture(scope="module")

@@ -8,14 +8,13 @@ import shutil
 import signal
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import vectrick as vt
-from tests.cli.commands import as_json, vectrick, write_data
+from tests.cli.commands import as_json, inside, vectrick, write_data
 from vectrick._files import check_output
 
 
@@ -105,12 +104,6 @@ BAD = {
 }
 
 
-def all_at_once(work, cases):
-    """Do the work for each case, two at a time; return what came out by case."""
-    with ThreadPoolExecutor(2) as pool:
-        return dict(zip(cases, pool.map(work, cases), strict=True))
-
-
 @pytest.fixture(scope="module")
 def refused_files(place, tmp_path_factory):
     """For each case the folder that a command was run in, and what it said."""
@@ -119,9 +112,9 @@ def refused_files(place, tmp_path_factory):
         folder = tmp_path_factory.mktemp("bad")
         shutil.copytree(place / "data", folder / "data")
         BAD[case][0](folder / "data")
-        return folder, vectrick("fit", "data", "-o", "model.vt", "--report", "report.html", cwd=folder, code=2)
+        return folder, inside("fit", "data", "-o", "model.vt", "--report", "report.html", cwd=folder, code=2)
 
-    return all_at_once(run, BAD)
+    return {case: run(case) for case in BAD}
 
 
 @pytest.mark.parametrize("case", BAD)
@@ -201,7 +194,7 @@ OPTIONS = {
 def refused_options(place):
     """For each case what the command said; none of them may write anything."""
     before = sorted(os.listdir(place))
-    found = all_at_once(lambda case: vectrick(*OPTIONS[case][0], cwd=place, code=2), OPTIONS)
+    found = {case: inside(*OPTIONS[case][0], cwd=place, code=2) for case in OPTIONS}
     assert sorted(os.listdir(place)) == before
     return found
 
