@@ -10,6 +10,7 @@ from vectrick.data.folder import read_dataset, read_vertices
 EDGES = pd.DataFrame({"start": [1, 2, 3, 3], "end": ["x", "x", "y", "y"], "label": [1, 0, 1, 0]})
 ENDS = pd.DataFrame({"id": ["x", "y"], "f": [1.0, 2.0]})
 USERS = pd.DataFrame({"id": [1, 2, 3], "age": [30.0, 40.0, 50.0], "job": ["cook", None, "nurse"]})
+SAID = r"column 'job' became 2 columns of 0 and 1, as in 'job=cook'|column 'job' is empty in 1 rows, which have 0"
 
 
 def write(folder, users=USERS, edges=EDGES, ending="csv"):
@@ -23,8 +24,9 @@ def write(folder, users=USERS, edges=EDGES, ending="csv"):
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "tsv.gz", "parquet"])
 def test_words_become_columns_of_zero_and_one(tmp_path, ending):
-    with pytest.warns(TableWarning, match="column 'job' became 2 columns of 0 and 1, as in 'job=cook'"):
+    with pytest.warns(TableWarning, match=SAID) as said:
         data = read_dataset(write(tmp_path, ending=ending))
+    assert len(said) == 2
     assert data.X.start_table.columns == ["age", "job=cook", "job=nurse"]
     np.testing.assert_array_equal(data.X.start_table.features, [[30, 1, 0], [40, 0, 0], [50, 0, 1]])
 
@@ -63,7 +65,7 @@ def test_gaps(tmp_path):
         read_dataset(tmp_path)
     with pytest.warns(TableWarning, match="job|gaps in 'age', 'size' were filled with the median"):
         data = read_dataset(tmp_path, impute="median")
-    assert data.medians == {"start": {"age": 35.0, "size": 5.0}}
+    assert data.medians == {"start": {"age": 35.0, "size": 5.0}, "end": {"f": 1.5}}
     np.testing.assert_array_equal(data.X.start_table.features[:, [0, 2]], [[30, 1], [40, 5], [35, 9]])
     users.drop(columns="job").to_csv(tmp_path / "new.csv", index=False)
     with pytest.warns(TableWarning, match="gaps"):
@@ -104,3 +106,35 @@ def test_sparse_vertices_of_which_nothing_is_known(tmp_path):
     long[:2].to_csv(tmp_path / "new.csv", index=False)
     table = read_vertices(tmp_path / "new.csv", "start", "features", expected=["a", "b"])
     np.testing.assert_array_equal(table.features.toarray(), [[1, 0]])
+
+
+def test_medians_of_all_columns_are_kept(tmp_path):
+    write(tmp_path, USERS.drop(columns="job").assign(size=[1.0, np.nan, 9.0]))
+    with pytest.warns(TableWarning, match="gaps in 'size'"):
+        data = read_dataset(tmp_path, impute="median")
+    assert data.medians["start"] == {"age": 40.0, "size": 5.0}
+
+
+def test_what_cannot_be_filled(tmp_path):
+    write(tmp_path, USERS.drop(columns="job").assign(size=np.nan))
+    for impute in (None, "median"):
+        with pytest.raises(ValueError, match="column 'size' has no value at all; leave it out"):
+            read_dataset(tmp_path, impute=impute)
+    pd.DataFrame({"id": [7], "age": [None], "size": [1.0]}).to_csv(tmp_path / "new.csv", index=False)
+    with pytest.raises(ValueError, match="has no value at all"):
+        read_vertices(tmp_path / "new.csv", "start", "features", expected=["age", "size"])
+
+
+def test_two_features_of_one_name(tmp_path):
+    write(tmp_path, USERS.assign(**{"job=cook": [1, 0, 0]}))
+    with pytest.warns(TableWarning), pytest.raises(ValueError, match="makes the feature 'job=cook' twice"):
+        read_dataset(tmp_path)
+
+
+def test_a_quote_that_does_not_end_in_the_header(tmp_path):
+    write(tmp_path, USERS.drop(columns="job"))
+    content = (tmp_path / "edges.csv").read_text()
+    (tmp_path / "edges.csv").write_text(content.replace("start,end", 'start,"end', 1))
+    with pytest.raises(ValueError, match="its header has a quote that does not end") as caught:
+        read_dataset(tmp_path)
+    assert len(str(caught.value)) < 300

@@ -1,5 +1,7 @@
 """Which vertex is meant: ids of every type, tables that could be joined by accident, and values that are hidden."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -32,7 +34,9 @@ def test_integers_are_ids_whatever_their_column_is(ids, kind):
 def test_integers_are_positions_where_ids_are_words():
     for ids in (["a", "b", "c"], ["x", "1", "2"], ["10", "20", "30"]):
         assert_array_equal(vt.Edges(IDS, [0, 0, 0], np.eye(3), np.eye(1), start_ids=ids).start, IDS)
-    with pytest.raises(ValueError, match=r"start has 1 ids that are not in start_features: '0' \(an id there: '3'\)"):
+    for ids in (["002", "000", "001"], ["2.0", "0.0", "1.0"], [Decimal(2), Decimal(0), Decimal(1)]):
+        assert_array_equal(vt.Edges(IDS, [0, 0, 0], np.eye(3), np.eye(1), start_ids=np.array(ids)).start, [0, 1, 2])
+    with pytest.raises(ValueError, match=r"start has 1 ids that are not in start_features: 0 \(an id there: '3'\)"):
         vt.Edges([0, 1, 2], [0, 0, 0], np.eye(3), np.eye(1), start_ids=["3", "2", "1"])
 
 
@@ -55,6 +59,23 @@ def test_a_table_is_not_joined_by_its_row_numbers(movies, library):
     X = vt.Edges.from_frame(edges, **given, end_id="movie_id")
     assert_array_equal(table["movie_id"].to_numpy()[X.end], edges["movie"].to_numpy())
     assert X.end_table.n_features == 1
+
+
+@pytest.mark.parametrize("change", ["filtered", "shuffled", "float", "in part"])
+def test_row_numbers_of_a_frame_that_was_worked_on_are_no_ids_either(movies, change):
+    edges, users, table = movies
+    table = {
+        "filtered": table[table["length"] > 0],
+        "shuffled": table.sample(frac=1, random_state=0),
+        "float": table.astype({"movie_id": float}),
+        "in part": table[table["movie_id"] != edges["movie"][0]],
+    }[change]
+    given = {"start": "user", "end": "movie", "start_table": users, "end_table": table}
+    with pytest.raises(ValueError, match="say end_id='movie_id'"):
+        vt.Edges.from_frame(edges, **given)
+    if change != "in part":
+        X = vt.Edges.from_frame(edges, **given, end_id="movie_id")
+        assert_array_equal(table["movie_id"].to_numpy()[X.end], edges["movie"].to_numpy())
 
 
 def test_row_numbers_are_ids_where_they_are_meant(movies):
@@ -100,6 +121,18 @@ HIDDEN = {
     "y_true": lambda: vt.concordance_index(np.ma.array([1.0, 2.0], mask=[0, 1]), [1.0, 2.0]),
     "y_score": lambda: vt.concordance_index([1.0, 2.0], np.ma.array([1.0, 2.0], mask=[0, 1])),
     "y ": lambda: vt.compare(vt.KronRidge(), X, np.ma.array(Y, mask=Y == 3), baselines=False),
+    "kernel_weights": lambda: vt.KronRidge(
+        ["linear", "gaussian"], kernel_weights=np.ma.array([1.0, 2.0], mask=[0, 1])
+    ).fit(X, Y),
+    "mean of Standardized": lambda: vt.KronRidge(
+        vt.Standardized(vt.Linear(), mean=np.ma.array([1.0, 2.0], mask=[0, 1]))
+    ).fit(X, Y),
+    "start_features ": lambda: vt.Edges([0], [0], [np.ma.array(row, mask=row == 3) for row in D], T),
+    "the labels of validation": lambda: vt.KronSVM().fit(
+        X, np.arange(12) % 3, validation=(X, np.ma.array(np.arange(12) % 3, mask=Y == 3))
+    ),
+    "sample_weight ": lambda: vt.KronRidge().fit(X, Y).score(X, Y, np.ma.array(np.ones(12), mask=Y == 3)),
+    "Y": lambda: vt.Gaussian(1.0)(D, np.ma.array(D, mask=D == 3)),
     "y  ": lambda: vt.KronRidge().fit(X, Y).score(X, np.ma.array(Y, mask=Y == 3)),
 }
 

@@ -40,6 +40,8 @@ def unmasked(values: Any, name: str) -> Any:
     >>> unmasked(np.ma.array([1.0, 2.0], mask=[False, False]), "y")
     array([1., 2.])
     """
+    if isinstance(values, list | tuple) and any(isinstance(one, np.ma.MaskedArray) for one in values):
+        values = np.ma.stack(values)
     if not isinstance(values, np.ma.MaskedArray):
         return values
     hidden = np.ma.getmaskarray(values)

@@ -100,8 +100,12 @@ def _clean(folder: Path) -> None:
 
 
 def _machine() -> str:
-    """Return eight digits for this machine: another one that shares a folder has processes of its own."""
-    return hashlib.sha256(platform.node().encode()).hexdigest()[:8]
+    """Return eight digits for this machine, or container: another one that shares a folder has its own processes."""
+    try:
+        processes = os.stat("/proc/self/ns/pid").st_ino
+    except OSError:
+        processes = 0
+    return hashlib.sha256(f"{platform.node()} {processes}".encode()).hexdigest()[:8]
 
 
 def _is_running(process: int) -> bool:

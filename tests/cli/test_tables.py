@@ -84,7 +84,9 @@ def test_several_classes(place):
     vectrick("predict", "classes.vt", "data/edges.csv", "-o", "classes.csv", cwd=place)
     found = pd.read_csv(place / "classes.csv")
     names = ["down", "same", "up"]
-    assert list(found.columns) == ["start", "end", "score", *(f"score_{name}" for name in names), "prediction", "label"]
+    scores = [f"score_{name}" for name in names]
+    assert list(found.columns) == ["start", "end", "score", *scores, "probability", "prediction", "label"]
+    assert found["probability"].between(1 / 3, 1).all()
     columns = found[[f"score_{name}" for name in names]].to_numpy()
     assert found["prediction"].tolist() == [names[j] for j in columns.argmax(axis=1)]
     assert (found["prediction"] == found["label"]).mean() > 0.6

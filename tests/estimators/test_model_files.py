@@ -295,6 +295,7 @@ def test_what_cannot_be_loaded_is_not_saved(tmp_path):
     cases = [
         (vt.KronSVM().fit(*columns(pd.MultiIndex.from_tuples([("a", 1), ("b", 2)]))), {}, "has the column name"),
         (vt.KronSVM().fit(*columns(pd.date_range("2020", periods=2))), {}, "of type Timestamp"),
+        (vt.KronSVM().fit(*columns([float("nan"), "a"])), {}, "has the column name nan"),
         (vt.KronSVM().fit(X, np.where(y > 0, b"yes", b"no")), {}, "is of type bytes"),
         (vt.KronSVM().fit(X, y), {("a", 1): 2}, "keys must be str"),
     ]

@@ -56,6 +56,24 @@ def test_tables_of_new_vertices_and_other_partners():
     assert set(some["end"]) <= set(ITEMS["item"][:4])
 
 
+def test_vertices_without_ids_have_no_known_edges():
+    new = pd.DataFrame({"a": [0.3] * 120, "b": [0.4] * 120})  # whose row numbers are ids of others
+    found = MODEL.recommend(new, k=20)
+    assert len(found) == 120 * 20
+    assert found["end"].tolist() == found["end"].tolist()[:20] * 120
+    plain = vt.KronRidge().fit(vt.Edges([0, 1, 2], [0, 1, 2], np.eye(3), np.eye(3)), [1.0, 2.0, 3.0])
+    assert len(plain.recommend(np.eye(3), k=3)) == 9
+    assert len(plain.recommend([0], k=3, end_features=np.eye(3))) == 3
+    assert len(plain.recommend([0, 1, 2], k=3)) == 6
+
+
+def test_known_edges_of_no_vertex_are_refused():
+    for known in (EDGES.astype({"user": str}), EDGES[["item", "user"]]):
+        with pytest.raises(ValueError, match="as ids of start vertices, but none of them is one"):
+            MODEL.recommend([100], known=known)
+    assert len(MODEL.recommend([100], 20, known=EDGES[:0])) == 20
+
+
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, "edges"])
 def test_known_edges_that_are_given(kind):
     known = X[:5] if kind == "edges" else kind(EDGES[:5].to_dict("list"))

@@ -82,3 +82,62 @@ def test_scores_are_means_over_classes():
     frame = vt.compare(model, X, Y, cv=vt.VertexKFold(2, 2, random_state=0), baselines=False)
     assert frame.columns.name == "auc"
     assert frame["mean"].item() > 0.6
+
+
+def test_an_interrupt_ends_all_machines():
+    def interrupt(step):
+        raise KeyboardInterrupt
+
+    model = vt.KronSVM(G, G)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, Y, callback=interrupt)
+    calls = []
+
+    def once(step):
+        calls.append(step.iteration)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        vt.KronSVM(G, G, tol=1e-12).fit(X, Y, callback=once, keep_interrupted=True)
+    assert len(calls) == 2
+    assert not hasattr(model, "classes_")
+
+
+def test_a_callback_stops_all_machines():
+    calls = []
+
+    def stop(step):
+        calls.append(step.iteration)
+        return True
+
+    model = vt.KronSVM(G, G, tol=1e-12).fit(X, Y, callback=stop)
+    assert calls == [1]
+    assert [machine.n_iter_ for machine in model.machines_] == [1, 1, 1]
+
+
+def test_labels_that_are_missing_or_too_many():
+    import pandas as pd
+
+    words = np.where(np.arange(len(X)) % 2, "a", "b").tolist()
+    for missing in (None, float("nan"), pd.NA):
+        for y in ([*words[:-1], missing], pd.Series([*words[:-1], missing], dtype=object)):
+            with pytest.raises(ValueError, match=rf"y\[{len(X) - 1}\] is missing"):
+                vt.KronSVM().fit(X, y)
+    with pytest.raises(ValueError, match="is missing"):
+        vt.KronSVM().fit(X, pd.Series([*words[:-1], None], dtype="string"))
+    with pytest.raises(ValueError, match="different labels, but there can be 100 classes; for values use KronRidge"):
+        vt.KronSVM().fit(X, np.arange(len(X)) % 120)
+
+
+def test_strings_of_any_length():
+    model = vt.KronSVM(G, G).fit(X, Y.astype(np.dtypes.StringDType()))
+    assert model.classes_.tolist() == ["high", "low", "mid"]
+
+
+def test_baselines_beside_several_classes():
+    for labels in (Y, np.unique(Y, return_inverse=True)[1]):
+        options = {"cv": vt.VertexKFold(2, 2, random_state=0), "baselines": {"mean": vt.baselines()["vertex mean"]}}
+        frame = vt.compare(vt.KronSVM(G, G), X, labels, **options)
+        assert frame.columns.name == "auc"
+        assert frame["mean"].notna().all()

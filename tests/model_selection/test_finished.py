@@ -124,3 +124,34 @@ def test_the_error_of_a_fold_is_told():
     with pytest.warns(UserWarning, match="failed in"):
         rows = vt.compare(vt.KronRidge(alpha=-1), X, Y, cv=CV, baselines=False, per_fold=True)
     assert rows["error"].str.startswith("ValueError: alpha is -1").all()
+
+
+def test_functions_are_told_apart_by_what_they_do():
+    from functools import partial
+
+    def scaled(factor):
+        return lambda A, B: factor * A @ B.T
+
+    functions = [
+        lambda A, B: A @ B.T,
+        lambda A, B: A @ B.T + 1,
+        scaled(2),
+        scaled(3),
+        partial(np.dot, 1),
+        partial(np.dot, 2),
+    ]
+    assert len({fingerprint(vt.KronRidge(function)) for function in functions}) == 6
+    assert fingerprint(scaled(2)) == fingerprint(scaled(2))
+
+
+def test_a_fold_that_failed_is_tried_again(tmp_path, monkeypatch):
+    path = tmp_path / "kept.json"
+
+    def fail(*arguments):
+        raise MemoryError("today")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(comparison, "_judged", fail)
+        with pytest.warns(UserWarning, match="today"):
+            vt.compare(RIDGE, X, Y, cv=CV, baselines=False, checkpoint=path)
+    assert vt.compare(RIDGE, X, Y, cv=CV, baselines=False, checkpoint=path)["mean"].notna().all()

@@ -1,9 +1,11 @@
 """The application: all commands by name, and how it ends when something goes wrong."""
 
+import atexit
 import os
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -11,6 +13,7 @@ import typer
 from vectrick._version import __version__
 from vectrick.cli import demo, doctor, evaluate, fit, info, predict, rank, tune
 from vectrick.cli.command import EXIT_CODES, add_command
+from vectrick.cli.output import silence
 
 _HELP = """Learn from labeled edges between two kinds of vertices, and predict edges between vertices never seen before.
 
@@ -55,8 +58,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     signal.signal(signal.SIGTERM, _terminate)
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # somebody closed it
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 (it lasts as long as the process)
+            nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (it lasts as long as the process)
+            atexit.register(nowhere.close)
+            setattr(sys, name, nowhere)
     # Threads of OpenMP (of the trees among the baselines) that wait by spinning crawl where anything else is running;
     # by sleeping, they take ten times as long for small data. With a short spin they do well in both cases.
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
-    app(list(arguments) if arguments is not None else sys.argv[1:], prog_name="vectrick")
+    try:
+        app(list(arguments) if arguments is not None else sys.argv[1:], prog_name="vectrick")
+    except OSError as error:  # of the help, which nobody handles
+        silence()
+        with suppress(OSError):
+            print(f"vectrick: {error.strerror or error}", file=sys.stderr, flush=True)
+        raise SystemExit(2) from None

@@ -28,14 +28,10 @@ def named_baselines(text: str) -> dict[str, Any]:
     return {name: known[name] for name in some_of(text, "--baselines", list(known))}
 
 
-def limited(others: dict[str, Any], data: Any, n_edges: int | None = None) -> dict[str, Any]:
+def limited(others: dict[str, Any], X: Any, n_edges: int | None = None) -> dict[str, Any]:
     """Return baselines that train on no more edges than was asked for, or than take seconds; their names say so."""
     from vectrick.model_selection.sampling import OnSomeEdges
-    from vectrick.model_selection.several import AgainstRest
 
-    X = data.X
-    if data.has_classes and not data.is_binary:
-        others = {name: AgainstRest(method) for name, method in others.items()}
     if n_edges is not None and n_edges < 1:
         raise ValueError(f"--baseline-edges is {n_edges}, but it must be at least 1")
     n_features = X.start_table.n_features + X.end_table.n_features

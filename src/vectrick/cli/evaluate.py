@@ -90,7 +90,7 @@ def run(
         if compare_kernels:
             rows = cross_validate_kernels(out, estimator, dataset, asked, division, some, figure, finished)
         else:
-            others = limited(others, dataset, baseline_edges)
+            others = limited(others, dataset.X, baseline_edges)
             rows = cross_validate(out, estimator, dataset, asked, others, division, finished, done)
     except KeyboardInterrupt:
         if not done and keeping.checkpoint is None:

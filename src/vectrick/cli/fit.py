@@ -136,9 +136,10 @@ def summarise(out: Output, trained: Any) -> None:
         share = float((trained.y == trained.y.max()).mean())
         out.say(f"positive label: {data.classes[1]} ({100 * share:.3g} % of the edges), the other: {data.classes[0]}")
     if trained.scores:
+        words = {**NEW, "start": "one new vertex"} if data.X.is_one_set else NEW
         out.table(
             ["held-out edges", "edges", trained.scoring],
-            [[NEW[new], len(trained.holdout.tests[new]), score] for new, score in trained.scores.items()],
+            [[words[new], len(trained.holdout.tests[new]), score] for new, score in trained.scores.items()],
         )
     if trained.is_refitted:
         out.say(f"the model was trained again on all {len(data.X)} edges")

@@ -110,7 +110,9 @@ def _columns(model: Any, scores: Any) -> dict[str, Any]:
 
     if scores.ndim == 2:  # a score for each of several classes
         names = class_names(model) or []
-        return {"score": scores.max(axis=1), **{f"score_{name}": scores[:, j] for j, name in enumerate(names)}}
+        chance = probabilities(model, scores)
+        found = {"score": scores.max(axis=1), **{f"score_{name}": scores[:, j] for j, name in enumerate(names)}}
+        return found if chance is None else {**found, "probability": (chance / chance.sum(axis=1)[:, None]).max(axis=1)}
     chance = probabilities(model, scores)
     return {"score": scores} if chance is None else {"score": scores, "probability": chance}
 

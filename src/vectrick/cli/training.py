@@ -28,7 +28,7 @@ class Holdout:
     """Which edges train, and which are held out, by what is new about them."""
 
     train: Array
-    tests: dict[str, Array]  # "both", "start", "end": positions of edges that do not train
+    tests: dict[str, Array]  # "both", "start", "end": positions of edges that do not train; of one vertex set no "end"
 
     @property
     def n_left_out(self) -> int:
@@ -65,14 +65,16 @@ def hold_out(data: "Dataset", fraction: float, seed: int) -> Holdout:
     if not 0 < fraction < 1:
         raise ValueError(f"--validation-fraction is {fraction}, but it must be between 0 and 1")
     X, y = data.X, data.y
+    needed = max(2, len(data.classes or ()))
     for attempt in range(_TRIES):
         train, both = hold_out_vertices(X, fraction, np.random.default_rng([seed, attempt]))
-        if min(len(np.unique(y[train])), len(np.unique(y[both]))) > 1:
+        if min(len(np.unique(y[train])), len(np.unique(y[both]))) >= needed:
             break
     else:
+        lack = "with one label only" if needed == 2 else f"without one of the {needed} classes"
         raise ValueError(
-            f"--validation-fraction is {fraction}, but {_TRIES} divisions of the vertices all left a part with one "
-            "label only; choose another fraction, or --no-early-stopping"
+            f"--validation-fraction is {fraction}, but {_TRIES} divisions of the vertices all left a part {lack}; "
+            "choose another fraction, or --no-early-stopping"
         )
     known_start, known_end = (
         np.isin(np.arange(len(table)), vertices[train])
@@ -82,6 +84,8 @@ def hold_out(data: "Dataset", fraction: float, seed: int) -> Holdout:
         known_start = known_end = known_start | known_end
     old_start, old_end, rest = known_start[X.start], known_end[X.end], ~train & ~both
     tests = {"both": both, "start": rest & ~old_start & old_end, "end": rest & old_start & ~old_end}
+    if X.is_one_set:  # whose edges have one new vertex or the other: one setting
+        tests = {"both": both, "start": tests["start"] | tests["end"]}
     return Holdout(np.flatnonzero(train), {new: np.flatnonzero(mask) for new, mask in tests.items()})
 
 

@@ -1,5 +1,6 @@
 """The columns of a vertex table as numbers: categories become columns of 0 and 1, gaps are filled if so asked."""
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ def read_columns(
     impute: str | None = None,
     medians: dict[str, float] | None = None,
 ) -> tuple[Array, list[str], dict[str, float]]:
-    """Return the features in the columns of a table, their names, and the medians that gaps were filled with.
+    """Return the features in the columns of a table, their names, and the medians that gaps are filled with.
 
     A column of words becomes a column of 0 and 1 for each word, ``colour=red``. ``expected`` are the features that a
     model was trained with: they are taken by name, and words that it does not know are left out. Gaps are an error, or
@@ -37,7 +38,8 @@ def read_columns(
     wanted = None if expected is None else set(expected)
     parts: list[Array] = []
     names: list[str] = []
-    filled: dict[str, float] = {}
+    learned: dict[str, float] = {}
+    filled: list[str] = []
     gaps: dict[str, int] = {}
     for column in columns:
         if source.is_words(table, column) and (wanted is None or column not in wanted):
@@ -47,25 +49,30 @@ def read_columns(
         elif wanted is None or column in wanted:
             values = source.floats(table, column)
             empty = np.isnan(values)
-            if empty.any():
-                known = (medians or {}).get(column)
-                if known is None and impute == "median" and not empty.all():
-                    known = float(np.median(values[~empty]))
-                if known is None:
-                    gaps[column] = int(np.flatnonzero(empty)[0]) + 1
-                else:
-                    values, filled[column] = np.where(empty, known, values), known
+            known = (medians or {}).get(column)
+            if empty.all() and known is None:
+                raise ValueError(f"{source.path}: column {column!r} has no value at all; leave it out")
+            if impute == "median":
+                known = learned[column] = float(np.median(values[~empty]))
+            if empty.any() and known is None:
+                gaps[column] = int(np.flatnonzero(empty)[0]) + 1
+            elif empty.any():
+                values = np.where(empty, float(known or 0.0), values)
+                filled.append(column)
             _check_finite(source, values, column)
             parts.append(values[:, None])
             names.append(column)
     if gaps:
-        _refuse_gaps(source, gaps)
+        _refuse_gaps(source, gaps, expected is not None)
     if filled:
-        warn(f"{source.path.name}: gaps in {_listed(list(filled))} were filled with the median", TableWarning)
+        warn(f"{source.path.name}: gaps in {_listed(filled)} were filled with the median", TableWarning)
+    often = [name for name, count in Counter(names).items() if count > 1]
+    if often:
+        raise ValueError(f"{source.path} makes the feature {often[0]!r} twice, of words and of a column of that name")
     features = np.hstack(parts) if parts else np.empty((table.num_rows, 0))
     if expected is not None:
         features, names = _in_order(source, features, names, expected), list(expected)
-    return features, names, filled
+    return features, names, learned
 
 
 def _categories(source: TableFile, table: Any, column: str, expected: list[str] | None) -> tuple[Array, list[str]]:
@@ -91,6 +98,11 @@ def _categories(source: TableFile, table: Any, column: str, expected: list[str] 
                 "these vertices have 0 in its columns",
                 TableWarning,
             )
+    if known and None in words:
+        warn(
+            f"{source.path.name}: column {column!r} is empty in {words.count(None)} rows, which have 0 in its columns",
+            TableWarning,
+        )
     place = {word: number for number, word in enumerate(known)}
     block = np.zeros((len(words), len(known)))
     for row, word in enumerate(words):
@@ -107,11 +119,12 @@ def _check_finite(source: TableFile, values: Array, column: str) -> None:
         )
 
 
-def _refuse_gaps(source: TableFile, gaps: dict[str, int]) -> None:
+def _refuse_gaps(source: TableFile, gaps: dict[str, int], are_new: bool) -> None:
     first = next(iter(gaps))
+    way_out = "a model that was trained with " if are_new else ""
     raise ValueError(
         f"{source.path}: row {gaps[first]}, column {first!r} is empty, but it must be a finite number; {len(gaps)} "
-        f"columns have gaps ({_listed(list(gaps))}), which --impute median fills with the median of the column"
+        f"columns have gaps ({_listed(list(gaps))}), which {way_out}--impute median fills with the column's median"
     )
 
 

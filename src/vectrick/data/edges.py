@@ -1,5 +1,6 @@
 """``Edges``: pairs of start and end vertices beside the two tables that describe the vertices."""
 
+import re
 from typing import Any
 
 import narwhals as nw
@@ -10,6 +11,8 @@ from vectrick._devices import as_device
 from vectrick.data.tables import VertexTable
 
 Array = Any  # of NumPy or torch
+
+_ID = re.compile(r"(?i:(^|[_\s-])id)$|[a-z]I[dD]$")  # how columns of ids are called: movie_id, movieId, "movie id"
 
 
 class Edges:
@@ -127,8 +130,11 @@ class Edges:
                 known = ", ".join(map(str, edges.columns))
                 raise ValueError(f"{argument} is {column!r}, but the frame has the columns {known}")
         one_set = end_table is None or end_table is start_table
-        if one_set and end_id is not None and end_id != start_id:
-            raise ValueError(f"end_id is {end_id!r}, but both ends share the start table, whose ids start_id names")
+        if one_set and None not in (start_id, end_id) and end_id != start_id:
+            raise ValueError(
+                f"end_id is {end_id!r}, but both ends share the start table, whose ids are in {start_id!r}"
+            )
+        start_id = end_id if one_set and start_id is None else start_id
         ids = [edges.get_column(column).to_numpy() for column in (start, end)]
         of_first = np.concatenate([np.asarray(part, object) for part in ids]) if one_set else ids[0]
         first = _named_table(start_table, "start_table", start, start_id, of_first)
@@ -240,6 +246,8 @@ def _eager(frame: Any, name: str) -> Any:
 
 def _named_table(table: Any, name: str, column: str, id_column: str | None, ids: Any) -> VertexTable:
     """Return a vertex table whose ids are in the column that was named, or that has the name of the edges' column."""
+    if isinstance(table, VertexTable) and id_column is None:
+        return table
     frame = nw.from_native(table, eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
         if id_column is not None:
@@ -257,24 +265,22 @@ def _named_table(table: Any, name: str, column: str, id_column: str | None, ids:
 
 
 def _has_no_index(table: Any) -> bool:
-    """Whether a frame has no index that somebody chose: none at all, or the one that pandas counts."""
-    import pandas as pd
-
+    """Whether a frame has no index that somebody chose: none at all, or row numbers, perhaps of a larger frame."""
     index = getattr(table, "index", None)
-    return index is None or (isinstance(index, pd.RangeIndex) and index.name is None)
+    return index is None or (getattr(index, "name", None) is None and index.dtype.kind in "iu")
 
 
 def _refuse_accidents(frame: Any, name: str, column: Any, ids: Any) -> None:
     """Refuse to take row numbers for ids where a column of the table could hold the ids."""
     wanted = set(np.asarray(ids).tolist())
-    usual = {f"{column}{ending}".lower() for ending in ("_id", "id", " id", "-id")}
     candidates = []
     for other in frame.columns:
         values = frame.get_column(other)
-        if values.dtype.is_float() or values.dtype == nw.Boolean:
+        if values.dtype == nw.Boolean:
             continue
         known = set(values.to_list())
-        if str(other).lower() in usual or (len(known) == len(values) and wanted <= known):
+        is_called_id = str(other).lower() == f"{column}id".lower() or _ID.search(str(other)) is not None
+        if is_called_id or (len(known) == len(values) and wanted <= known):
             candidates.append(other)
     if candidates:
         side, shown = name.partition("_")[0], ", ".join(map(repr, candidates[:5]))

@@ -52,6 +52,8 @@ class TableFile:
                 raise ValueError(f"its first line is longer than {_BLOCK} bytes, but it must be a header")
             content = content[: end + 1]
         header = next(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), delimiter=self.delimiter), [])
+        if any("\n" in name for name in header):
+            raise ValueError("its header has a quote that does not end in the first line")
         if not "".join(header).strip():
             raise ValueError("its first line is empty, but it must be a header with the names of the columns")
         return header
@@ -201,22 +203,19 @@ class TableFile:
 
     def floats(self, table: Any, name: str) -> Array:
         """Return a column as numbers, NaN where it is empty."""
+        return self._floats(table.column(name), name)
+
+    def _floats(self, values: Any, name: str) -> Array:
         import pyarrow as pa
         from pyarrow import compute
 
-        values = table.column(name)
         if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
             values = self._as_numbers(values, name)
         return np.asarray(compute.cast(values, pa.float64(), safe=False).to_numpy())
 
     def vector(self, values: Any, name: str) -> Array:
         """Return a column as finite numbers."""
-        import pyarrow as pa
-        from pyarrow import compute
-
-        if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
-            values = self._as_numbers(values, name)
-        found = compute.cast(values, pa.float64(), safe=False).to_numpy()
+        found = self._floats(values, name)
         if not np.isfinite(found).all():
             at = int(np.flatnonzero(~np.isfinite(found))[0])
             shown = values[at].as_py()

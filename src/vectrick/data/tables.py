@@ -1,6 +1,8 @@
 """A vertex table: one row of features (or of a precomputed kernel) for each vertex, with ids if there are any."""
 
 import copy
+import re
+from decimal import Decimal
 from numbers import Integral
 from typing import Any
 
@@ -14,6 +16,7 @@ from vectrick._arrays import as_tensor, cast, is_tensor, numpy_dtype, plain_tens
 Array = NDArray[Any]
 
 _SHOWN = 5  # ids named in an error
+_NUMERAL = re.compile(r"-?\d{1,15}(\.0*)?")
 
 
 class VertexTable:
@@ -45,9 +48,12 @@ class VertexTable:
         self.medians: dict[str, float] = {}  # of columns of a file whose gaps were filled with them
         if hasattr(features, "collect") and not hasattr(features, "to_numpy"):
             raise TypeError(f"{name} is a {type(features).__name__}, which is not computed yet; give {name}.collect()")
+        self.is_named = ids is not None  # whether somebody gave the ids, and not pandas, which counts rows
         frame = nw.from_native(features, eager_only=True, pass_through=True)
         if isinstance(frame, nw.DataFrame):
+            native = features
             features, found, self.columns = _split_frame(frame, features, name, id_column)
+            self.is_named = self.is_named or "id" in frame.columns or id_column is not None or not counts_rows(native)
             ids = found if ids is None else ids
         self.features: Any = _as_matrix(features, name)
         self.ids = None if ids is None else _as_ids(ids, len(self), name)
@@ -63,7 +69,7 @@ class VertexTable:
     @property
     def has_names(self) -> bool:
         """Whether it has ids that say more than positions do, as the default index of a pandas frame does not."""
-        return self.ids is not None and not np.array_equal(self.ids, np.arange(len(self)))
+        return self.ids is not None and self.is_named
 
     def is_same(self, other: "VertexTable") -> bool:
         """Whether another table has the same vertices in the same order."""
@@ -96,8 +102,9 @@ class VertexTable:
             values = _as_integers(values)
             if only_ids or values.dtype.kind not in "iu" or self.ids.dtype.kind in "iuf":
                 return self._look_up(values, argument)
-            if self._has_numerals_of(values):
-                return self._look_up(values.astype(str).astype(object), argument)
+            numerals = self._numerals()
+            if numerals is not None and any(value in numerals for value in np.unique(values).tolist()):
+                return self._look_up(values, argument, numerals)
         if values.dtype.kind not in "iu" and values.size:
             raise TypeError(
                 f"{argument} has dtype {values.dtype}, but {self.name} has no ids, so it must hold integer positions"
@@ -108,12 +115,14 @@ class VertexTable:
             raise ValueError(f"{argument}[{at}] is {values[at]}, but {self.name} has {len(self)} vertices")
         return values.astype(np.int32)
 
-    def _has_numerals_of(self, integers: Array) -> bool:
-        """Whether all ids are whole numbers written as text, and some of them are among these integers."""
-        known = set(np.asarray(self.ids).tolist())
-        if not all(isinstance(word, str) and word.lstrip("-").isdecimal() for word in known):
-            return False
-        return any(str(value) in known for value in np.unique(integers).tolist())
+    def _numerals(self) -> dict[int, int] | None:
+        """Return the rows by number where all ids are whole numbers written as text, as "7" or "007"; else None."""
+        row_of: dict[int, int] = {}
+        for row, word in enumerate(np.asarray(self.ids).tolist()):
+            if not isinstance(word, str) or _NUMERAL.fullmatch(word) is None or int(float(word)) in row_of:
+                return None
+            row_of[int(float(word))] = row
+        return row_of
 
     def _positions_on_device(self, values: Any, argument: str) -> Any:
         """Return positions that are a tensor, checked where it lives."""
@@ -139,9 +148,10 @@ class VertexTable:
         moved.features = to_host(self.features) if device is None else as_tensor(self.features, device)
         return moved
 
-    def _look_up(self, values: Array, argument: str) -> Array:
+    def _look_up(self, values: Array, argument: str, row_of: dict[Any, int] | None = None) -> Array:
         distinct, inverse = _distinct(values, argument)
-        row_of = {vertex: row for row, vertex in enumerate(np.asarray(self.ids).tolist())}
+        if row_of is None:
+            row_of = {vertex: row for row, vertex in enumerate(np.asarray(self.ids).tolist())}
         rows = [row_of.get(vertex, -1) for vertex in distinct.tolist()]
         unknown = [vertex for vertex, row in zip(distinct.tolist(), rows, strict=True) if row < 0]
         if unknown:
@@ -218,14 +228,29 @@ def _as_integers(values: Array) -> Array:
     if values.dtype.kind == "f":
         whole = np.isfinite(values) & (values == np.floor(values)) & (np.abs(values) < 2**53)
         return values.astype(np.int64) if whole.all() else values
-    if not isinstance(values[0], Integral) or any(
-        isinstance(value, bool | np.bool_) or not isinstance(value, Integral) for value in values.tolist()
-    ):
+    if not _is_whole(values[0]) or not all(map(_is_whole, values.tolist())):
         return values
+    values = np.array([int(value) for value in values.tolist()], object)
     least, most = min(values.tolist()), max(values.tolist())
     if least < -(2**63) or most >= 2**64 or (least < 0 and most >= 2**63):
         return values
     return values.astype(np.uint64 if most >= 2**63 else np.int64)
+
+
+def _is_whole(value: Any) -> bool:
+    """Whether an object is a whole number of any kind, truth values excepted."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral | Decimal | float):
+        return False
+    number: Any = value
+    return bool(number == number) and abs(number) < 2**64 and number == int(number)
+
+
+def counts_rows(table: Any) -> bool:
+    """Whether the index of a frame is none, or the one that pandas gives every frame: 0, 1, 2, … without a name."""
+    index = getattr(table, "index", None)
+    if index is None or not hasattr(index, "to_numpy"):
+        return True
+    return getattr(index, "name", None) is None and np.array_equal(index.to_numpy(), np.arange(len(index)))
 
 
 def _is_missing(value: Any) -> bool:

@@ -272,8 +272,9 @@ class KronEstimator(FittedModel):
     def _finish(self, training: Training) -> None:
         """Choose the form, minimise, and keep the result."""
         with held_blas(training):
-            solution = self._minimise(training)
-            check_not_zero(training, solution, self.intercept_)
+            form = self._form(training)
+            solution = self._minimise(training, form)
+            check_not_zero(training, form.space, solution, self.intercept_)
 
     def _minimise(
         self,

@@ -142,7 +142,13 @@ class KronClassifier(ClassifierMixin, KronEstimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of edges whose class is predicted rightly."""
-        return float(accuracy_score(unmasked(to_host(y), "y"), to_host(self.predict(X)), sample_weight=sample_weight))
+        return float(
+            accuracy_score(
+                unmasked(to_host(y), "y"),
+                to_host(self.predict(X)),
+                sample_weight=unmasked(sample_weight, "sample_weight"),
+            )
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

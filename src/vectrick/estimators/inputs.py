@@ -1,6 +1,7 @@
 """What users give: edges or plain arrays, labels, weights; checked, and in one form."""
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -110,12 +111,14 @@ def as_classes(y: Any, n_edges: int) -> Array:
     labels = _as_vector(y, n_edges)
     if numpy_dtype(labels).kind == "f":
         as_real_labels(labels, n_edges)
-    return labels
+    # NumPy's strings of any length are unknown to much that sorts labels.
+    return labels.astype(object) if numpy_dtype(labels).kind == "T" else labels
 
 
 def labels_on(y: Any, device: Any) -> Any:
     """Return labels where the edges are: numbers as a tensor on a device, words and everything else on the host."""
     y = unmasked(y, "y")
+    _check_missing(y)
     if device is None:
         check_device(y, "y", device)
         return to_host(y)
@@ -123,6 +126,19 @@ def labels_on(y: Any, device: Any) -> Any:
         check_device(y, "y", device)
         return as_tensor(y, device)
     return as_tensor(y, device) if isinstance(y, np.ndarray) and y.dtype.kind in "biuf" and y.ndim == 1 else y
+
+
+def _check_missing(y: Any) -> None:
+    """Refuse labels that are missing: None, NaN among words, pandas' NA. NaN among numbers is found later."""
+    is_frame = hasattr(y, "isna") or hasattr(y, "is_null")  # a column of pandas or polars
+    if not (is_frame or isinstance(y, list | tuple) or (isinstance(y, np.ndarray) and y.dtype.kind == "O")):
+        return
+    import pandas as pd
+
+    values = np.asarray(y, object)
+    missing: Array = np.flatnonzero(pd.isna(values)) if values.ndim == 1 else np.empty(0, int)
+    if len(missing) and not all(isinstance(value, Real) for value in values):
+        raise ValueError(f"y[{missing[0]}] is missing ({len(missing)} of {len(y)} labels are)")
 
 
 def check_device(x: Any, name: str, device: Any) -> None:

@@ -261,6 +261,9 @@ def _table(header: dict[str, Any], name: str, tensors: Tensors) -> VertexTable:
     if table.columns is not None and len(table.columns) != table.n_features:
         raise ValueError(f"the {name} table has {table.n_features} columns, but {len(table.columns)} names")
     table.ids = _ids(header["ids"], name, len(table), tensors)
+    # Files of earlier versions do not say whether somebody gave the ids.
+    counted = table.ids is not None and np.array_equal(table.ids, np.arange(len(table)))
+    table.is_named = _of(bool, header.get("named", table.ids is not None and not counted))
     return table
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vectrick._arrays import unmasked
 from vectrick.kernels import Kernel, as_kernel
 from vectrick.kernels.pairwise import Gaussian, Kronecker, PairwiseKernel, TwoStep, as_pairwise
 
@@ -176,8 +177,10 @@ def _places(kind: PairwiseKernel, given: list[Kernel], known: list[Kernel], argu
 def _given_weights(given: Any, n_wanted: int, shape: tuple[int, int] | None) -> Array:
     """Return a weight for each component, which may be given as a matrix of this shape."""
     try:
-        array = np.asarray(given, np.float64)
-    except (TypeError, ValueError):
+        array = np.asarray(unmasked(given, "kernel_weights"), np.float64)
+    except (TypeError, ValueError) as error:
+        if isinstance(given, np.ma.MaskedArray):
+            raise error from None
         raise ValueError(f"kernel_weights is {given!r}, but it must hold numbers") from None
     matrix = array.shape == shape and array.size == n_wanted
     return check_weights(array.ravel() if matrix else array, n_wanted, "kernel_weights")

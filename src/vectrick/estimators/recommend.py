@@ -86,8 +86,22 @@ def _known_pairs(model: Any, starts: VertexTable, ends: VertexTable, known: Any)
         first, second = (np.asarray(to_host(vertices)) for vertices in (known.start, known.end))
         start_table, end_table = known.start_table, known.end_table
     else:
-        return _pairs_of_ids(model, *_id_columns(known), starts, ends)
+        ids = _id_columns(known)
+        _check_known(ids, (starts, start_table), (ends, end_table))
+        return _pairs_of_ids(model, *ids, starts, ends)
     return _pairs_of_ids(model, _names(start_table)[first], _names(end_table)[second], starts, ends)
+
+
+def _check_known(ids: tuple[Array, Array], *sides: tuple[VertexTable, VertexTable]) -> None:
+    """Refuse known edges of which no id is one of any vertex: ids of another type, or columns in another order."""
+    for name, column, tables in zip(("start", "end"), ids, sides, strict=True):
+        vertices = {vertex for table in tables for vertex in _names(table).tolist()}
+        if len(column) and not vertices & set(np.asarray(column).tolist()):
+            raise ValueError(
+                f"known has {column[:1].tolist()[0]!r} and others as ids of {name} vertices, but none of them is one "
+                f"(an id there: {_names(tables[1])[:1].tolist()[0]!r}); call its columns start and end, or put them "
+                "first"
+            )
 
 
 def _id_columns(known: Any) -> tuple[Array, Array]:
@@ -105,19 +119,24 @@ def _id_columns(known: Any) -> tuple[Array, Array]:
 
 def _pairs_of_ids(model: Any, first: Array, second: Array, starts: VertexTable, ends: VertexTable) -> Array:
     """Return the places of pairs of ids, without those of other vertices; a vertex is no partner of itself."""
+    own = [table.origin is not None or table is known
+           for table, known in ((starts, model.start_table_), (ends, model.end_table_))]  # fmt: skip
     pairs = [(first, second)]
-    one_set = model._predictor.start.known is model._predictor.end.known
+    one_set = model.start_table_ is model.end_table_
     if one_set and read_recipe(model).symmetry:
         pairs.append((second, first))
     if one_set:
         pairs.append((_names(starts), _names(starts)))
-    rows = np.concatenate([_rows_of(starts, one) for one, _ in pairs])
-    cols = np.concatenate([_rows_of(ends, other) for _, other in pairs])
+    rows = np.concatenate([_rows_of(starts, one, own[0]) for one, _ in pairs])
+    cols = np.concatenate([_rows_of(ends, other, own[1]) for _, other in pairs])
     both = (rows >= 0) & (cols >= 0)
     return np.stack([rows[both], cols[both]])
 
 
-def _rows_of(table: VertexTable, ids: Array) -> Array:
+def _rows_of(table: VertexTable, ids: Array, is_own: bool) -> Array:
+    """Return the rows of ids, -1 for others; vertices that nobody gave ids are none of those that are known."""
+    if not table.has_names and not is_own:
+        return np.full(len(ids), -1)
     row_of = {vertex: row for row, vertex in enumerate(_names(table).tolist())}
     return np.array([row_of.get(vertex, -1) for vertex in np.asarray(ids).tolist()], np.int64)
 

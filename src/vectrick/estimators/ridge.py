@@ -63,7 +63,13 @@ class KronRidge(RegressorMixin, KronValues):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the coefficient of determination R² of the predictions."""
-        return float(r2_score(unmasked(to_host(y), "y"), to_host(self.predict(X)), sample_weight=sample_weight))
+        return float(
+            r2_score(
+                unmasked(to_host(y), "y"),
+                to_host(self.predict(X)),
+                sample_weight=unmasked(sample_weight, "sample_weight"),
+            )
+        )
 
     def fit_path(self, X: Any, y: Any, alphas: Sequence[float]) -> list["KronRidge"]:
         """Return an estimator for every alpha, for about the price of the smallest one.
@@ -116,7 +122,7 @@ class KronRidge(RegressorMixin, KronValues):
             risk += 0.5 * float((training.loss.y - f) @ f)
         history: dict[str, list[Any]] = {"iteration": [1], "risk": [risk], "seconds": [time.perf_counter() - begin]}
         self._keep(form, training, solution, solution.intercept, 1, history)
-        check_not_zero(training, solution, solution.intercept)
+        check_not_zero(training, form.space, solution, solution.intercept)
 
     def _wants_closed_form(self, training: Training) -> bool:
         """Whether the graph is complete, nothing stands against the closed form, and it was asked for or is cheap."""

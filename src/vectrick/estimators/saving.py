@@ -205,12 +205,14 @@ def _side_header(side: Side, name: str, tensors: Tensors, with_table: bool) -> d
     if not with_table:
         return header
     for column in table.columns or ():
-        if not isinstance(column, str | int | float | np.integer | np.floating):
+        if not isinstance(column, str | int | float | np.integer | np.floating) or column != column:
             raise ValueError(
                 f"{table.name} has the column name {column!r} of type {type(column).__name__}, but a model file holds "
                 "names that are text or numbers; rename the columns"
             )
     header |= {"name": table.name, "columns": table.columns, "id_column": table.id_column, "ids": None}
+    header["named"] = table.is_named
+    header["named"] = table.is_named
     # As it was when the model was trained, whatever has become of the user's array since.
     features: Any = side.vertices
     if len(side.used) < len(table):

@@ -6,9 +6,11 @@ import numpy as np
 from sklearn.base import clone
 
 from vectrick._arrays import namespace, to_host, unmasked
+from vectrick.solvers.solution import INTERRUPTED
 
 Array = Any  # of NumPy or torch
 
+_MOST = 100  # classes
 _SHARED = ("form_", "form_reason_", "plan_", "n_features_in_", "feature_names_in_", "components_", "kernel_weights_")
 
 
@@ -17,6 +19,10 @@ class SeveralClassesError(ValueError):
 
     def __init__(self, classes: Array) -> None:
         self.classes = classes
+        if len(classes) > _MOST:
+            raise ValueError(
+                f"y has {len(classes)} different labels, but there can be {_MOST} classes; for values use KronRidge"
+            )
         super().__init__(
             f"y has {len(classes)} classes, but this is for two; an estimator itself trains a machine for each class "
             "against the rest"
@@ -31,14 +37,33 @@ def fit_against_rest(
         raise ValueError(f"resume is given, but y has {len(classes)} classes, each with a fit of its own; leave it out")
     labels = np.asarray(unmasked(to_host(y), "y"))
     if validation is not None:
-        unknown = np.setdiff1d(np.asarray(to_host(validation[1])), classes)
+        validation = validation[0], np.asarray(unmasked(to_host(validation[1]), "the labels of validation"))
+        unknown = np.setdiff1d(validation[1], classes)
         if len(unknown):
             raise ValueError(f"validation has the class {unknown.tolist()[0]!r}, which the training labels do not have")
+    watch["callback"] = _stopping_all(watch.get("callback"))
     machines = []
     for label in classes:
-        held = None if validation is None else (validation[0], np.asarray(to_host(validation[1])) == label)
-        machines.append(clone(model).fit(X, labels == label, sample_weight, validation=held, **watch))
+        held = None if validation is None else (validation[0], validation[1] == label)
+        machine = clone(model).fit(X, labels == label, sample_weight, validation=held, **watch)
+        if machine.solution_.reason.startswith(INTERRUPTED):
+            raise KeyboardInterrupt  # a model that lacks some of its classes is none
+        machines.append(machine)
     set_machines(model, classes, machines)
+
+
+def _stopping_all(callback: Any) -> Any:
+    """Return a callback that, once it has said to stop, stops all machines that come after."""
+    if callback is None:
+        return None
+    stopped = False
+
+    def told(step: Any) -> bool:
+        nonlocal stopped
+        stopped = stopped or bool(callback(step))
+        return stopped
+
+    return told
 
 
 def set_machines(model: Any, classes: Array, machines: list[Any]) -> None:

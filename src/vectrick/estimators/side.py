@@ -205,19 +205,18 @@ class Side:
         with_ids = table.has_names and self.known.has_names
         known, others = _identities(self.known, with_ids), _identities(table, with_ids)
         if not with_ids:
-            self._warn_of_copies(known, others, vertices)
+            self._warn_of_copies(known, [others[row] for row in vertices.tolist()])
         row_of = {key: row for row, key in enumerate(known)}
         return number[np.array([row_of.get(others[row], -1) for row in vertices.tolist()], np.int64)]
 
-    def _warn_of_copies(self, known: list[Any], others: list[Any], vertices: Array) -> None:
+    def _warn_of_copies(self, known: list[Any], asked: list[Any]) -> None:
         """Say that vertices could be any of several training vertices, which only ids could tell apart."""
-        n_known, n_others = (Counter(features for features, _ in identities) for identities in (known, others))
-        asked = {others[row][0] for row in vertices.tolist()}
-        unclear = [features for features in asked if n_known[features] > 1 and n_known[features] != n_others[features]]
+        n_known = Counter(features for features, _ in known)
+        unclear = {features for features, _ in asked if n_known[features] > 1}
         if unclear:
             warn(
                 f"{len(unclear)} of the {self.name} vertices have the features of several training vertices, and no "
-                "ids that tell which of them they are; the first of these is taken. Give both tables ids",
+                "ids that tell which of them they are; their order in the table decides. Give both tables ids",
                 KernelWarning,
             )
 

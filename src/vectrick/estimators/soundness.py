@@ -9,8 +9,12 @@ from vectrick._arrays import namespace, numpy_dtype
 from vectrick.estimators.training import Training
 from vectrick.operators.factors import is_finite
 from vectrick.solvers import Solution
+from vectrick.solvers.space import Space
 
 Array = Any  # of NumPy or torch
+
+_ROUNDING = 1e-10  # of kernel values that cancel
+_SMALLEST = 1e-150  # kernel values whose squares are still numbers
 
 
 def check_range(labels: Array, dtype: np.dtype[Any]) -> None:
@@ -36,17 +40,33 @@ def check_finite_model(solution: Solution, intercept: float) -> None:
         )
 
 
-def check_not_zero(training: Training, solution: Solution, intercept: float) -> None:
-    """Refuse a model that predicts zero for every edge because something was too small or too large."""
+def check_not_zero(training: Training, space: Space, solution: Solution, intercept: float) -> None:
+    """Refuse a model that predicts zero for every edge because something was too small or too large.
+
+    Zero may also be right: where there are no features, nothing to learn, or labels that the kernel cannot explain.
+    """
     f, dtype = solution.predictions, numpy_dtype(solution.x)
     if bool((f != 0).any()) or _has_no_features(training):
         return
     gradient = training.loss.gradient(f + intercept)
-    if bool((gradient != 0).any()):
-        raise ValueError(
-            "training ended in a model that predicts zero for every edge: kernel values, alpha or labels are too small "
-            f"or too large for {dtype}. {_advice(dtype)}"
-        )
+    largest = float(abs(gradient).max())
+    if largest == 0:
+        return
+    change = space.predict(space.lift(gradient / largest))  # what the first step would change
+    values = _kernel_values(training)
+    if is_finite(change) and values > _SMALLEST and float(abs(change).max()) <= _ROUNDING * values * len(f):
+        return
+    raise ValueError(
+        "training ended in a model that predicts zero for every edge: kernel values, alpha or labels are too small or "
+        f"too large for {dtype}. {_advice(dtype)}"
+    )
+
+
+def _kernel_values(training: Training) -> float:
+    """Return how large the kernel values of edges are, by those of the vertices with themselves."""
+    sides = training.start, training.end
+    start, end = (float(abs(side.kernel.diagonal(side.vertices)).max()) for side in sides)
+    return start * end if training.kernel is None else max(start, end, start * end)
 
 
 def _advice(dtype: np.dtype[Any]) -> str:

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, hstack, issparse
 from sklearn.base import BaseEstimator
 from sklearn.preprocessing import normalize
 
-from vectrick._arrays import is_tensor, like, namespace, to_host
+from vectrick._arrays import is_tensor, like, namespace, to_host, unmasked
 
 Array = Any  # of NumPy or torch
 
@@ -31,7 +31,8 @@ class Kernel(BaseEstimator):
 
     def __call__(self, X: Any, Y: Any = None) -> Array:
         """Return the matrix of kernel values between the rows of X and of Y, by default X again."""
-        return self._matrix(*_same_kind(X, X if Y is None else Y))
+        X, Y = unmasked(X, "X"), unmasked(X if Y is None else Y, "Y")
+        return self._matrix(*_same_kind(X, Y))
 
     @abstractmethod
     def _matrix(self, X: Any, Y: Any) -> Array:

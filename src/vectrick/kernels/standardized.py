@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csc_array, csr_array, diags_array, issparse
 
-from vectrick._arrays import like, to_host
+from vectrick._arrays import as_floats, like, to_host
 from vectrick.kernels.base import Kernel
 
 Array = Any  # of NumPy or torch
@@ -78,7 +78,7 @@ class Standardized(Kernel):
 
 def _given(values: Any, name: str, n_features: int) -> Array:
     """Return what the user gave for each feature, or say that it is not."""
-    array = np.asarray(to_host(values), np.float64)
+    array = as_floats(values, f"{name} of Standardized")
     if array.shape != (n_features,) or not np.isfinite(array).all() or (name == "scale" and (array == 0).any()):
         raise ValueError(
             f"{name} of Standardized has shape {array.shape}, but there must be a finite number for each of the "

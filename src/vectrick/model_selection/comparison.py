@@ -6,16 +6,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 
 from vectrick._arrays import unmasked
 from vectrick._progress import Progress
 from vectrick._warnings import warn
 from vectrick.data import Edges
+from vectrick.model_selection.baselines import Baseline
 from vectrick.model_selection.baselines import baselines as all_baselines
 from vectrick.model_selection.finished import Finished
 from vectrick.model_selection.pairs import Pairs
+from vectrick.model_selection.sampling import OnSomeEdges
 from vectrick.model_selection.scorers import EdgeScorer, get_scorer, predictions
+from vectrick.model_selection.several import AgainstRest
 from vectrick.model_selection.splitters import VertexKFold, check_splitter
 
 Array = NDArray[Any]
@@ -85,20 +88,25 @@ def compare(
     check_splitter(cv, "cv")
     methods = _methods(estimators, baselines)
     labels = np.asarray(unmasked(y, "y"))
+    several = _has_several_classes(methods, labels)
+    if several:  # for which the baselines are not made
+        methods = {name: AgainstRest(one) if isinstance(one, Baseline | OnSomeEdges) else one
+                   for name, one in methods.items()}  # fmt: skip
     if scoring == "auto":
-        scoring = "auc" if len(np.unique(labels)) == 2 or labels.dtype.kind not in "biuf" else "concordance"
+        scoring = "auc" if several or len(np.unique(labels)) == 2 else "concordance"
     scorer = get_scorer(scoring)
     cv = VertexKFold(3, 3, random_state=0) if cv is None else cv
     folds = cv.folds(X, labels)
     progress = Progress("compare", len(methods) * len(folds), verbose)
     rows, finished = [], Finished.of(checkpoint)
     for name, method in methods.items():
-        with finished.work("compare", method, X, labels, scoring, [fold.test for fold in folds]) as work:
+        with finished.work("compare", method, X, labels, scoring, [[fold.train, fold.test] for fold in folds]) as work:
             for number, fold in enumerate(folds):
                 row = work.get(fold.name, dict)
                 if row is None:
                     row = _run(name, method, X, labels, fold, scorer)
-                    work.put(fold.name, row)
+                    if row["error"] is None:  # another time it may not fail
+                        work.put(fold.name, row)
                 repeat = number // (len(folds) // cv.n_repeats)
                 rows.append({"method": name, "repeat": repeat, "fold": fold.name, **row})
                 if callback is not None:
@@ -106,6 +114,13 @@ def compare(
                 progress.step(f"{name}, {fold.name}: {scoring} {row['score']:.3f}")
     found = pd.DataFrame(rows)
     return found if per_fold else _summary(found).rename_axis(columns=scoring)
+
+
+def _has_several_classes(methods: dict[str, Any], labels: Array) -> bool:
+    """Whether labels are more than two classes: words, or numbers that a classifier is to learn."""
+    if len(np.unique(labels)) <= 2:
+        return False
+    return labels.dtype.kind not in "biuf" or any(is_classifier(method) for method in methods.values())
 
 
 def _methods(estimators: Any, baselines: Any) -> dict[str, Any]:

@@ -1,8 +1,10 @@
 """What is finished of long work, kept in a file, so that work that was interrupted goes on where it ended."""
 
+import functools
 import hashlib
 import json
 import time
+import types
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +55,8 @@ class Finished:
         key = fingerprint(*what)
         if self._is_unknown and key not in self.results:
             raise ValueError(
-                f"{self.path} is the checkpoint of a run with other data or options; remove it, or choose another name"
+                f"{self.path} is the checkpoint of a run with other data or options: start anew without it, or choose "
+                "another name"
             )
         self._is_unknown = False
         return Work(self, self.results.setdefault(key, {}))
@@ -117,7 +120,7 @@ def _take_in(digest: Any, value: Any) -> None:
     digest.update(type(value).__name__.encode())
     if isinstance(value, Edges):
         for table in (value.start_table, value.end_table):
-            _take_in(digest, table.features)
+            _take_in(digest, [table.features, table.ids])
         _take_in(digest, value.start)
         _take_in(digest, value.end)
     elif hasattr(value, "get_params"):  # first of all, since an estimator has a dtype as well
@@ -142,10 +145,26 @@ def _take_in(digest: Any, value: Any) -> None:
             _take_in(digest, one)
     elif isinstance(value, str | int | float | None):
         digest.update(repr(value).encode())
-    elif callable(value):
-        digest.update(f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', '')}".encode())
+    elif isinstance(value, functools.partial):
+        _take_in(digest, [value.func, list(value.args), value.keywords])
+    elif isinstance(value, types.FunctionType):
+        _take_in_code(digest, value.__code__)
+        _take_in(digest, [value.__defaults__, value.__kwdefaults__])
+        _take_in(digest, [cell.cell_contents for cell in value.__closure__ or ()])
+    elif callable(value) and hasattr(value, "__name__") and getattr(value, "__self__", None) is None:
+        digest.update(f"{getattr(value, '__module__', '')}.{value.__name__}".encode())  # of a library, or a class
     else:
         raise TypeError(f"{value!r} cannot be told from others, so that no checkpoint can be kept of it")
+
+
+def _take_in_code(digest: Any, code: types.CodeType) -> None:
+    """Take in what a function does, that of functions inside included."""
+    digest.update(code.co_code + repr(code.co_names).encode())
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            _take_in_code(digest, constant)
+        else:
+            digest.update(repr(constant).encode())
 
 
 def _read(path: Path) -> dict[str, dict[str, Any]]:

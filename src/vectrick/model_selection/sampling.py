@@ -60,5 +60,6 @@ def drawn(labels: Array, n_edges: int, rng: np.random.Generator) -> Array:
     if len(classes) > 2:
         return np.sort(order[:n_edges])
     parts = [order[labels[order] == value] for value in classes]
-    sizes = [max(1, round(n_edges * len(part) / len(labels))) for part in parts]
+    rare = min(n_edges - 1, max(1, round(n_edges * min(map(len, parts)) / len(labels))))
+    sizes = [rare if len(part) == min(map(len, parts)) else n_edges - rare for part in parts]
     return np.sort(np.concatenate([part[:size] for part, size in zip(parts, sizes, strict=True)]))

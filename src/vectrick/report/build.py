@@ -18,6 +18,7 @@ from vectrick.report.page import Report, Seconds, Section
 from vectrick.report.split import split_picture
 
 NEW = {"both": "both new", "start": "start new", "end": "end new", "neither": "neither new"}
+ONE_SET = {**NEW, "start": "one new"}  # where both ends come from one vertex set
 
 _BEST = 500  # new edges with the largest scores
 _PARTNERS, _MOST_ROWS = 5, 20_000  # the best partners of every vertex beside these, and how many rows there can be
@@ -43,7 +44,7 @@ def fit_report(
         _quality_section(report, trained)
         _settings_section(report, trained)
     if evaluation is not None:
-        _comparison_section(report, evaluation)
+        _comparison_section(report, evaluation, _words(trained))
     if tuning is not None:
         _tuning_section(report, *tuning)
     _matrix_section(report, trained)
@@ -51,6 +52,11 @@ def fit_report(
     _cost_section(report, trained)
     _again_section(report, trained, command)
     return report
+
+
+def _words(trained: Any) -> dict[str, str]:
+    """Return what the settings are called."""
+    return ONE_SET if trained.data.X.is_one_set else NEW
 
 
 def _name(data: Any) -> str:
@@ -75,7 +81,7 @@ def _lead(trained: Any, evaluation: Any, tuning: tuple[Any, Any] | None) -> str:
     if "both" in trained.scores:
         return (
             f"{_score_name(trained.scoring)} {trained.scores['both']:.3f} for {len(trained.holdout.tests['both'])} "
-            "edges whose start and end vertices the model has never seen."
+            "edges both of whose vertices the model has never seen."
         )
     return f"Trained on {len(trained.data.X)} edges; no edges were held out, so that nothing is said about its quality."
 
@@ -104,7 +110,8 @@ def _tiles(report: Report, trained: Any) -> None:
         share = float((trained.y == trained.y.max()).mean())
         report.tiles.append(("positive edges", f"{100 * share:.3g} %"))
     report.tiles += [
-        (f"{_score_name(trained.scoring)}, {NEW[new]}", f"{score:.3f}") for new, score in trained.scores.items()
+        (f"{_score_name(trained.scoring)}, {_words(trained)[new]}", f"{score:.3f}")
+        for new, score in trained.scores.items()
     ]
     training = str(Seconds(trained.seconds["training"]))
     report.tiles += [("iterations", str(trained.model.n_iter_)), ("training", training)]
@@ -156,7 +163,7 @@ def _split_section(report: Report, trained: Any) -> None:
         f"The vertices {'' if X.is_one_set else 'of each side '}were divided, not the edges: a held-out vertex has no "
         "training edge at all. The model trains on edges between training vertices. Edges between held-out vertices "
         "chose the iteration and are scored as “both new”; those that join a held-out to a training vertex are left "
-        "out of both, and scored as “start new” and “end new”."
+        f"out of both, and scored as {'“one new”' if X.is_one_set else '“start new” and “end new”'}."
     )
     used = [len(np.unique(vertices)) for _, _, vertices in _sides(X[holdout.train])]
     totals = [len(np.unique(vertices)) for _, _, vertices in _sides(X)]
@@ -213,7 +220,8 @@ def _kept(trained: Any) -> str:
 def _parts(trained: Any) -> dict[str, Any]:
     """Return labels and predictions of the held-out edges by setting."""
     return {
-        NEW[new]: (trained.y[trained.holdout.tests[new]], predicted) for new, predicted in trained.predictions.items()
+        _words(trained)[new]: (trained.y[trained.holdout.tests[new]], predicted)
+        for new, predicted in trained.predictions.items()
     }
 
 
@@ -257,7 +265,7 @@ def _quality_section(report: Report, trained: Any) -> None:
 
 def _settings_section(report: Report, trained: Any) -> None:
     section, scoring = report.section("Score by setting"), _score_name(trained.scoring)
-    scores = {NEW[new]: score for new, score in trained.scores.items()}
+    scores = {_words(trained)[new]: score for new, score in trained.scores.items()}
     report.figures["settings"] = figures.settings(scores, scoring)
     chose = (
         " Those with both vertices new chose the iteration, so that their score is a little too good: vectrick "
@@ -271,12 +279,12 @@ def _settings_section(report: Report, trained: Any) -> None:
     )
 
 
-def _comparison_section(report: Report, rows: Any) -> None:
+def _comparison_section(report: Report, rows: Any, words: dict[str, str]) -> None:
     section, scoring = report.section("Comparison with baselines"), _score_name(rows["scoring"].iloc[0])
     grouped = rows.groupby(["setting", "method"], sort=False)
     folded = bool((grouped.size() > 1).any())
     axis = f"{scoring} of a fold" if folded else scoring
-    report.figures["comparison"] = figures.comparison(rows, NEW, axis)
+    report.figures["comparison"] = figures.comparison(rows, words, axis)
     how = (
         "Cross-validation: a dot is a fold, the line in a box is the median. The methods of a setting are compared on "
         "the same folds. "
@@ -293,7 +301,7 @@ def _comparison_section(report: Report, rows: Any) -> None:
     for (setting, method), some in grouped:
         score, seconds = some["score"], float(some["fit"].sum() + some["predict"].sum())
         spread = [float(score.std()), len(some)] if folded else []
-        found.append([NEW[setting], method, float(score.mean()), *spread, Seconds(seconds)])
+        found.append([words[setting], method, float(score.mean()), *spread, Seconds(seconds)])
     spread_columns = ["standard deviation", "folds"] if folded else []
     section.table(["test edges", "method", f"mean {scoring}" if folded else scoring, *spread_columns, "time"], found)
 
@@ -333,8 +341,8 @@ def _matrix_section(report: Report, trained: Any) -> None:
     )
     section.figure(
         "matrix",
-        f"{which}, those with like predictions side by side: blocks of one colour are groups of start vertices that "
-        "go with groups of end vertices. Point at a cell for its vertices, its score, and whether the edge is known "
+        f"{which}, those with like predictions side by side: blocks of one colour are groups of vertices that go with "
+        "groups of others. Point at a cell for its vertices, its score, and whether the edge is known "
         "or new; drag to zoom.",
         size="tall",
     )
@@ -373,11 +381,12 @@ def _best_section(report: Report, trained: Any) -> None:
     if not len(starts):
         section.text("Every pair of vertices is a known edge, so that there are no new ones.")
         return
-    degrees = [np.bincount(vertices[trained.y == trained.y.max()], minlength=len(table)) if trained.data.is_binary else
-               np.bincount(vertices, minlength=len(table))
-               for vertices, table in ((X.start, X.start_table), (X.end, X.end_table))]  # fmt: skip
+    counted = X[trained.y == trained.y.max()] if trained.data.is_binary else X
+    degrees = [np.bincount(vertices, minlength=len(table)) for _, table, vertices in _sides(counted)]
+    degrees = (2 * degrees)[:2] if X.is_one_set else degrees
     kind = "positive edges" if trained.data.is_binary else "edges"
-    columns = ["start", "end", "score", f"{kind} of start", f"{kind} of end"]
+    two = ("one", "other") if X.is_one_set else ("start", "end")
+    columns = [*two, "score", *(f"{kind} of {name}" for name in two)]
     names = [table.ids if table.ids is not None else np.arange(len(table)) for table in (X.start_table, X.end_table)]
     rows = [
         [str(names[0][i]), str(names[1][j]), float(f"{score:.6g}"), int(degrees[0][i]), int(degrees[1][j])]

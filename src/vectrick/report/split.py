@@ -8,14 +8,15 @@ _LEFT, _TOP, _WIDTH, _HEIGHT = 96, 46, 380, 260
 def split_picture(used: list[int], totals: list[int], holdout: Any, one_set: bool = False) -> str:
     """Return it as markup; ``used`` of ``totals`` start and end vertices train, of one vertex set both are the same."""
     names = ("vertices", "vertices") if one_set else ("start vertices", "end vertices")
-    sides = ("one new", "one new, left out of training") if one_set else ("end new", "start new, left out of training")
+    right = ("", "") if one_set else (str(len(holdout.tests["end"])), "end new")
+    below = f"{'one' if one_set else 'start'} new, left out of training"
     x = max(60, min(_WIDTH - 60, _WIDTH * used[1] / totals[1]))
     y = max(44, min(_HEIGHT - 44, _HEIGHT * used[0] / totals[0]))
     rest_x, rest_y = _WIDTH - x, _HEIGHT - y
     blocks = [
         _block("train", (0, 0, x, y), f"train: {len(holdout.train)}"),
-        _block("left", (x, 0, rest_x, y), str(len(holdout.tests["end"])), sides[0]),
-        _block("left", (0, y, x, rest_y), str(len(holdout.tests["start"])), sides[1]),
+        _block("left", (x, 0, rest_x, y), *right),
+        _block("left", (0, y, x, rest_y), str(len(holdout.tests["start"])), below),
         _block("test", (x, y, rest_x, rest_y), str(len(holdout.tests["both"])), "both new"),
     ]
     middle, half = _LEFT + _WIDTH / 2, _TOP + _HEIGHT / 2
