@@ -87,6 +87,13 @@ class DataOptions(ColumnOptions):
         str | None, _data("--positive", help="Which of two labels is the positive one.", show_default="the larger one")
     ] = None
 
+    skip_unlabeled: Annotated[
+        bool, _data("--skip-unlabeled", help="Leave out edges without a label, and say how many.")
+    ] = False
+    impute: Annotated[
+        str | None, _data("--impute", help="Fill gaps in tables: 'median' with the median of the column.")
+    ] = None
+
     @property
     def inputs(self) -> list[Path | None]:
         """The files that are read, which no command may write to."""
@@ -94,13 +101,6 @@ class DataOptions(ColumnOptions):
         if self.data is None or not self.data.is_dir():
             return [*named, self.data]
         return [*named, *self.data.glob("edges*"), *self.data.glob("start_*"), *self.data.glob("end_*")]
-
-    skip_unlabeled: Annotated[
-        bool, _data("--skip-unlabeled", help="Leave out edges without a label, and say how many.")
-    ] = False
-    impute: Annotated[
-        str | None, _data("--impute", help="Fill gaps in tables: 'median' with the median of the column.")
-    ] = None
 
     def read(self, **more: Any) -> "Dataset":
         """Return the data."""
