@@ -192,9 +192,12 @@ def _training_section(report: Report, trained: Any) -> None:
         section.figure(
             "history", "The risk falls in every iteration" + (scored if "score" in trained.history else chosen)
         )
+    kernels = {f"{side.name} kernel": format_kernel(side.kernel)
+               for side in (model._predictor.start, model._predictor.end)}  # fmt: skip
+    if trained.data.X.is_one_set and len(set(kernels.values())) == 1:
+        kernels = {"kernel": next(iter(kernels.values()))}
     section.facts({
-        "start kernel": format_kernel(model._predictor.start.kernel),
-        "end kernel": format_kernel(model._predictor.end.kernel),
+        **kernels,
         "pairwise": weighted_components(model),
         "alpha": f"{model.alpha:g}",
         "form": f"{model.form_}: {model.form_reason_}",
@@ -333,11 +336,16 @@ def _matrix_section(report: Report, trained: Any) -> None:
         for table, rows in ((X.start_table, part.starts), (X.end_table, part.ends))
     ]
     signed = hasattr(model, "classes_")
-    report.figures["matrix"] = figures.heat_map(part.scores, names[0], names[1], states, words, signed)
+    figure = figures.heat_map(part.scores, names[0], names[1], states, words, signed)
+    if X.is_one_set:
+        for axis in ("xaxis", "yaxis"):
+            figure["layout"][axis]["title"]["text"] = "vertices"
+    report.figures["matrix"] = figure
     which = (
         "All vertices"
         if part.is_all
-        else f"The {len(part.starts)} start and {len(part.ends)} end vertices with most edges"
+        else f"The {len(part.starts)} {'' if X.is_one_set else 'start '}and {len(part.ends)} "
+        f"{'' if X.is_one_set else 'end '}vertices with most edges"
     )
     section.figure(
         "matrix",
