@@ -470,6 +470,13 @@ def test_nobody_to_talk_to(place, ending, code):
     assert "Exception ignored" not in done.stderr
 
 
+@pytest.mark.parametrize("arguments", ["--help", "--version", "fit --help"])
+def test_help_that_finds_no_room(place, arguments):
+    done = shell(f"{sys.executable} -m vectrick {arguments} > /dev/full", place)
+    assert done.returncode == 2
+    assert done.stderr == "vectrick: No space left on device\n"
+
+
 def test_a_config_file_that_is_too_deep(place, tmp_path):
     (tmp_path / "deep.toml").write_text("x = " + "[" * 5000 + "]" * 5000)
     done = vectrick("fit", "data", "--config", tmp_path / "deep.toml", cwd=place, code=2)

@@ -1,6 +1,7 @@
 """The application: all commands by name, and how it ends when something goes wrong."""
 
 import atexit
+import errno
 import os
 import signal
 import sys
@@ -66,8 +67,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
     try:
         app(list(arguments) if arguments is not None else sys.argv[1:], prog_name="vectrick")
-    except OSError as error:  # of the help, which nobody handles
-        silence()
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EPIPE):
+            raise
+        silence()  # the help or the version found no room
         with suppress(OSError):
             print(f"vectrick: {error.strerror or error}", file=sys.stderr, flush=True)
         raise SystemExit(2) from None
