@@ -9,7 +9,7 @@ import typer
 from vectrick.cli.baselines import HELP, QUICK, limited, named_baselines, some_of
 from vectrick.cli.command import Interrupted, command_line
 from vectrick.cli.fit import NEW
-from vectrick.cli.info import ONE_SET, dataset_warnings
+from vectrick.cli.info import read_told
 from vectrick.cli.options import DataOptions, ModelOptions, ResumeOptions
 from vectrick.cli.output import Output
 
@@ -74,14 +74,9 @@ def run(
     named = some_of(settings, "--settings", list(NEW))
     asked = [new for new in NEW if new in named]  # in the order in which they are everywhere
     others = named_baselines(baselines)
-    dataset = data.read()
-    out.note(f"{dataset.X}, read in {out.seconds:.1f} s")
-    for warning in dataset_warnings(dataset, model.standardize):
-        out.warn(warning)
-    if dataset.X.is_one_set and model.pairwise == "kronecker" and not compare_kernels:
-        out.note(ONE_SET)
+    dataset = read_told(out, data, model.standardize, "all" if compare_kernels else model.pairwise)
     if report is not None or compare_kernels:
-        dataset.need_numbers("--report" if report is not None else "--compare-kernels")
+        dataset.refuse_several_classes("--report" if report is not None else "--compare-kernels")
     some = model.pairwise_names() if compare_kernels and model.pairwise != "kronecker" else None
     estimator = (replace(model, pairwise="kronecker") if compare_kernels else model).estimator(dataset)
     division = folds, repeats, model.seed

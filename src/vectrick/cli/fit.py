@@ -43,21 +43,16 @@ def run(
     A quarter of the vertices of each side is held out to stop training at the right iteration, and to tell how good the
     model is for vertices that it has never seen; --refit then trains on all edges. Ctrl-C keeps the best model so far.
     """
-    from vectrick.cli.info import ONE_SET, dataset_warnings
+    from vectrick.cli.info import read_told
     from vectrick.cli.training import Checkpoint, hold_out, train, train_on_all
 
     _check_files([*data.inputs, out.config], output, report, checkpoint, resume, force)
     state = None if checkpoint is None else Checkpoint(checkpoint, resume, force)
     others = {} if report is None else named_baselines(baselines)
-    dataset = data.read()
+    dataset = read_told(out, data, model.standardize, model.pairwise)
     reading = out.seconds
-    out.note(f"{dataset.X}, read in {reading:.1f} s")
-    for warning in dataset_warnings(dataset, model.standardize):
-        out.warn(warning)
-    if dataset.X.is_one_set and model.pairwise == "kronecker":
-        out.note(ONE_SET)
     if report is not None or state is not None:
-        dataset.need_numbers("--report" if report is not None else "--checkpoint")
+        dataset.refuse_several_classes("--report" if report is not None else "--checkpoint")
     estimator = model.estimator(dataset)
     holdout = None if model.no_early_stopping else hold_out(dataset, model.validation_fraction, model.seed)
     trained = train(estimator, dataset, holdout, out, state, keep_interrupted=True)

@@ -47,6 +47,17 @@ def run(
     out.facts({name: _text(value) for name, value in facts.items()})
 
 
+def read_told(out: Output, data: DataOptions, standardized: bool, pairwise: str) -> Any:
+    """Read a data set, and say what is in it and what to beware of before a model of these kernels is trained."""
+    dataset = data.read()
+    out.note(f"{dataset.X}, read in {out.seconds:.1f} s")
+    for warning in dataset_warnings(dataset, standardized):
+        out.warn(warning)
+    if dataset.X.is_one_set and pairwise == "kronecker":
+        out.note(ONE_SET)
+    return dataset
+
+
 def describe(data: Any, ranks: bool = True) -> dict[str, Any]:
     """Return facts about a data set."""
     import numpy as np

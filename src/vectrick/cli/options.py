@@ -333,7 +333,7 @@ class ModelOptions(KernelOptions):
 
         loss = self.settled_loss(data)
         if loss not in (Loss.svm, Loss.hinge, Loss.logistic):
-            data.need_numbers(f"--loss {loss.value}")
+            data.refuse_several_classes(f"--loss {loss.value}")
         elif not data.has_classes:
             raise ValueError(
                 f"--loss is {loss.value!r}, which needs classes, but column {data.label!r} has numbers; use ridge "

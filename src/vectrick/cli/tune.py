@@ -66,7 +66,7 @@ def run(
     kinds = some_of(pairwise, "--pairwise", [name for name in PAIRWISE if name != "two_step"])
     dataset = data.read()
     out.note(f"{dataset.X}, read in {out.seconds:.1f} s")
-    dataset.need_numbers("vectrick tune")
+    dataset.refuse_several_classes("vectrick tune")
     estimators = _estimators(losses, dataset, max_iter)
     pairs = _kernels(kernel, standardize, dataset)
     estimators, grids = _grids(estimators, pairs, kinds, weights)

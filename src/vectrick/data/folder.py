@@ -62,7 +62,7 @@ class Dataset:
         """Whether the labels are classes, two or more."""
         return self.classes is not None
 
-    def need_numbers(self, what: str) -> None:
+    def refuse_several_classes(self, what: str) -> None:
         """Refuse more than two classes for something that has no answer for them yet."""
         if self.classes is not None and len(self.classes) > 2:
             raise ValueError(f"{what} is for values or two classes, but column {self.label!r} has {len(self.classes)}")
