@@ -22,8 +22,8 @@ import torch
 from sklearn.exceptions import ConvergenceWarning
 
 import vectrick as vt
-from vectrick.backends.torch.device import float32_products
-from vectrick.backends.torch.layout import Blocks
+from vectrick.backends.torch.devices import float32_products
+from vectrick.backends.torch.layout import EdgeBlocks
 from vectrick.backends.torch.products import sampled_product, sparse_product
 from vectrick.kernels import feature_map
 from vectrick.metrics import auc
@@ -171,7 +171,7 @@ def checker_products(card: Card, m: int) -> list[Row]:
 def sampled(card: Card, m: int, n: int) -> list[Row]:
     """Time the sampled and the sparse product alone."""
     start, end = random_pairs(n, m, m, card.device)
-    blocks = Blocks.of(start, end, m, m)
+    blocks = EdgeBlocks.of(start, end, m, m)
     rows = []
     for dtype, goal in ((torch.float64, 0.1), (torch.float32, 0.05)):
         A, B = (torch.randn(m, m, device=card.device, dtype=dtype) for _ in range(2))

@@ -20,14 +20,15 @@ LAYERS = [
     ["testing"],
     ["model_selection"],
     ["estimators"],
+    ["models"],
     ["solvers"],  # uses the losses beside it
     ["losses", "metrics"],
     ["kernels"],
     ["operators"],
-    ["backends"],
     ["datasets"],
     ["data"],
-    ["_arrays", "_cached", "_devices", "_files", "_progress", "_version", "_warnings"],
+    ["backends"],
+    ["_cached", "_files", "_progress", "_registry", "_typing", "_version", "_warnings"],
 ]
 
 

@@ -1,13 +1,9 @@
 """Simulated data."""
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from vectrick._typing import Array
 from vectrick.data import Edges
-
-Array = NDArray[Any]
 
 
 def make_checkerboard(

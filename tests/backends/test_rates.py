@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from vectrick.backends import rates
-from vectrick.backends.rates import cache_folder, default_rates, known_rates, machine_rates
+from vectrick.backends.cpu import rates as cpu_rates
+from vectrick.backends.cpu.rates import default_rates, known_rates, machine_rates
+from vectrick.backends.rates import cache_folder
 
 FLOAT64 = np.dtype(np.float64)
 
@@ -29,7 +31,7 @@ def counted(monkeypatch):
         calls.append((dtype, n_threads))
         return rates.Rates(**{**asdict(default_rates(dtype, n_threads)), "gemm": 1e9, "measured": True})
 
-    monkeypatch.setattr(rates, "measure", measure)
+    monkeypatch.setattr(cpu_rates, "measure", measure)
     return calls
 
 
@@ -87,7 +89,7 @@ def test_the_folder_follows_the_environment(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_a_real_measurement_makes_sense(dtype):
-    found = asdict(rates.measure(dtype, 1))
+    found = asdict(cpu_rates.measure(dtype, 1))
     assert found.pop("measured") is True
     assert all(np.isfinite(rate) and rate > 0 for rate in found.values())
     assert max(found["sparse_small"], found["sampled_small"]) <= 2 * found["gemm"]

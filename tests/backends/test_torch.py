@@ -12,11 +12,13 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: the torch backend was left out")
 
-from vectrick._devices import as_device  # noqa: E402
+from vectrick.backends import HOST, settle_backend  # noqa: E402
 from vectrick.backends.torch import products  # noqa: E402
-from vectrick.backends.torch.device import TensorSpace, free_memory, settle_device  # noqa: E402
-from vectrick.backends.torch.layout import Blocks, Cells, Scattering  # noqa: E402
+from vectrick.backends.torch.backend import backend_on  # noqa: E402
+from vectrick.backends.torch.devices import as_device  # noqa: E402
+from vectrick.backends.torch.layout import Cells, EdgeBlocks, Scattering  # noqa: E402
 from vectrick.backends.torch.rates import device_rates, measure  # noqa: E402
+from vectrick.backends.torch.workspace import TensorSpace  # noqa: E402
 
 
 def edges(rng, n, n_rows, n_cols):
@@ -49,7 +51,7 @@ def test_blocks_cover_every_edge_once_and_stay_in_a_row():
     rng = np.random.default_rng(0)
     row, column = edges(rng, 5000, 7, 11)
     row[:3000] = 4  # a row that needs several blocks
-    blocks = Blocks.of(row, column, 9, 11)
+    blocks = EdgeBlocks.of(row, column, 9, 11)
     assert blocks.some_empty
     assert blocks.shared is not None
     sizes = blocks.start.diff()
@@ -62,7 +64,7 @@ def test_blocks_cover_every_edge_once_and_stay_in_a_row():
 def test_sparse_and_sampled_product():
     rng = np.random.default_rng(0)
     row, column = edges(rng, 500, 9, 30)
-    blocks = Blocks.of(row, column, 12, 30)
+    blocks = EdgeBlocks.of(row, column, 12, 30)
     E, A = torch.as_tensor(rng.standard_normal((30, 17))), torch.as_tensor(rng.standard_normal((12, 17)))
     values = torch.as_tensor(rng.standard_normal(500))
     out, found = (
@@ -87,14 +89,15 @@ def test_a_buffer_of_zeros_begins_with_zeros_and_is_kept():
 
 def test_devices():
     assert as_device("cpu") == torch.device("cpu")
-    assert settle_device("cpu", None) is None
-    assert settle_device("torch", "cpu") == torch.device("cpu")
-    assert settle_device("torch", None, torch.device("cpu")) == torch.device("cpu")
+    cpu, meta = backend_on(torch.device("cpu")), backend_on(torch.device("meta"))
+    assert settle_backend("cpu", None) is HOST
+    assert settle_backend("torch", "cpu") is cpu
+    assert settle_backend("torch", None, cpu) is cpu
     with pytest.raises(ValueError, match="the data are tensors on meta; use backend='torch'"):
-        settle_device("cpu", None, torch.device("meta"))
+        settle_backend("cpu", None, meta)
     with pytest.raises(ValueError, match=r"device is 'cpu', but the data are tensors on meta; move them with .to\(\)"):
-        settle_device("torch", "cpu", torch.device("meta"))
-    assert free_memory(torch.device("cpu")) > 2**20
+        settle_backend("torch", "cpu", meta)
+    assert cpu.free_memory() > 2**20
 
 
 def test_rates_are_measured_and_remembered(tmp_path, monkeypatch):
@@ -115,10 +118,11 @@ _INTERPRETED = """
 import numpy as np, torch
 import vectrick as vt
 from vectrick.backends.torch import kernels, products
-from vectrick.backends.torch.layout import Blocks, Cells, Scattering
+from vectrick.backends.torch.layout import EdgeBlocks, Cells, Scattering
 from vectrick.kernels import factor
 
-products.uses_triton = factor.uses_triton = lambda x: True
+from vectrick.backends.torch import backend
+products.uses_triton = backend.uses_triton = lambda x: True
 products._here = lambda x: __import__("contextlib").nullcontext()
 torch.cuda.device = lambda device: __import__("contextlib").nullcontext()
 rng = np.random.default_rng(0)

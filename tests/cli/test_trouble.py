@@ -495,7 +495,7 @@ def test_labels_that_differ_in_their_last_digit(place, tmp_path):
 
 @pytest.mark.slow
 def test_a_forged_model_and_a_forged_checkpoint(place, tmp_path):
-    from vectrick.estimators.container import read_container, write_container
+    from vectrick.models.files.container import read_container, write_container
 
     model = vt.load(place / "known.vt")
     model.save(tmp_path / "forged.vt", about={**model.about_, "classes": [], "medians": [1], "label": None})

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 import vectrick as vt
-from vectrick.estimators import container
+from vectrick.models.files import container
 
 FORBIDDEN = (
     "exec",

@@ -1,12 +1,15 @@
 """Graphs large enough for thin factors, the choice of form, and predictions in blocks."""
 
+import sys
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
 import vectrick as vt
-from vectrick.estimators import predictor, product_predictor
+from vectrick.backends import NumpyBackend
+from vectrick.models import product
 
 G = vt.Gaussian(gamma=1.0)
 
@@ -51,7 +54,7 @@ def test_grids_in_blocks(form, monkeypatch):
     ends[40:60] = ends[:20]  # ties
     whole, top = model.predict_grid(starts, ends), model.top_k(starts, ends, 7)
     assert_array_equal(top[0], np.argsort(-whole, axis=1, kind="stable")[:, :7])
-    monkeypatch.setattr(predictor, "_BLOCK_BYTES", 8 * 60 * 11)
+    monkeypatch.setattr(NumpyBackend, "grid_bytes", 8 * 60 * 11)
     assert_allclose(model.predict_grid(starts, ends), whole, rtol=1e-9, atol=1e-12)
     which, scores = model.top_k(starts, ends, 7)
     assert_allclose(scores, top[1], rtol=1e-9)
@@ -61,7 +64,7 @@ def test_grids_in_blocks(form, monkeypatch):
 def test_grid_that_does_not_fit(monkeypatch):
     X, y = vt.datasets.make_checkerboard(20, random_state=0)
     model = vt.KronRidge().fit(X, y)
-    monkeypatch.setattr(predictor, "available_memory", lambda: 1000)
+    monkeypatch.setattr(NumpyBackend, "free_memory", lambda self: 1000)
     with pytest.raises(MemoryError, match="the grid of 50 × 60 predictions takes 24 KB"):
         model.predict_grid(np.ones((50, 1)), np.ones((60, 1)))
 
@@ -71,14 +74,14 @@ def test_small_and_large_predictions_agree(monkeypatch):
     for form in ("dual", "primal"):
         model = vt.KronRidge(G, G, form=form).fit(X, y)
         small = model.predict(X)
-        monkeypatch.setattr(product_predictor, "_SMALL_GRID", 0)
+        monkeypatch.setattr(product, "_SMALL_GRID", 0)
         assert_allclose(model.predict(X), small, atol=1e-12)
         monkeypatch.undo()
 
 
 def test_more_edges_than_memory(monkeypatch):
     X, y = vt.datasets.make_checkerboard(60, random_state=0)
-    monkeypatch.setattr("vectrick.operators.plan.available_memory", lambda: 5000)
+    monkeypatch.setattr(sys.modules["vectrick.operators.kron"], "memory_limit", lambda *_: 5000)
     with pytest.raises(MemoryError, match=r"needs .* largest array"):
         vt.KronRidge(G, G).fit(X, y)
 

@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 
 import vectrick as vt
 from tests.estimators.fuzz import fuzz, models
-from vectrick.estimators import container
+from vectrick.models.files import container
 
 FITTED = models()
 

@@ -13,8 +13,8 @@ from sklearn.svm import SVC
 
 import vectrick as vt
 from tests.kernels.formulas import ONE_SET, SIGNS, SUMS, TWO_SETS, edge_kernel, edges_of_one_set, gaussian
-from vectrick.estimators import container
 from vectrick.kernels.pairwise import PAIRWISE
+from vectrick.models.files import container
 
 M, Q = 14, 11
 

@@ -30,7 +30,7 @@ def by_force(model, k, without):
 @pytest.mark.parametrize("k", [1, 5, 50])
 @pytest.mark.parametrize("block", [1 << 26, 1000])
 def test_are_the_best_of_the_grid(k, block, monkeypatch):
-    monkeypatch.setattr("vectrick.estimators.predictor._BLOCK_BYTES", block)
+    monkeypatch.setattr("vectrick.backends.NumpyBackend.grid_bytes", block)
     for exclude in (True, False):
         found = MODEL.recommend(USERS["user"].tolist(), k, exclude)
         expected = by_force(MODEL, k, KNOWN if exclude else set())
@@ -85,7 +85,7 @@ def test_a_model_file_keeps_known_edges(tmp_path, monkeypatch):
     MODEL.save(tmp_path / "m.vt")
     expected = MODEL.recommend([100, 101], 4)
     pd.testing.assert_frame_equal(vt.load(tmp_path / "m.vt").recommend([100, 101], 4), expected)
-    monkeypatch.setattr("vectrick.estimators.saving._KEPT_EDGES", 3)
+    monkeypatch.setattr("vectrick.estimators.files._KEPT_EDGES", 3)
     MODEL.save(tmp_path / "m.vt")
     with pytest.raises(ValueError, match=r"does not keep the edges .* give them as known="):
         vt.load(tmp_path / "m.vt").recommend([100])

@@ -125,7 +125,7 @@ def test_what_was_given_to_standardized_must_fit():
 
 
 def test_kernel_matrices_are_weighed_together(monkeypatch):
-    monkeypatch.setattr("vectrick.estimators.side.available_memory", lambda: 8 * 60 * 60 + 100)
+    monkeypatch.setattr("vectrick.backends.NumpyBackend.free_memory", lambda self: 8 * 60 * 60 + 100)
     message = r"the kernel matrices, 60 × 60 \(start\) and 50 × 50 \(end\), take .* together"
     made = []
     monkeypatch.setattr(vt.Gaussian, "_matrix", lambda self, X, Y: made.append(1))

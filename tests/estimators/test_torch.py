@@ -14,6 +14,7 @@ from tests.estimators import test_contract as contract
 from tests.estimators import test_pairwise as pairwise
 from tests.estimators import test_weights as weights
 from tests.kernels.formulas import ONE_SET, SIGNS, SUMS
+from vectrick.backends.torch.backend import TorchBackend
 
 torch = pytest.importorskip("torch", reason="torch is not installed: the torch backend was left out")
 
@@ -148,7 +149,7 @@ def test_tensors_in_tensors_out(form):
 
 
 def test_top_k_keeps_the_order_of_ties_across_blocks(monkeypatch):
-    monkeypatch.setattr("vectrick.estimators.predictor._DEVICE_BLOCK_BYTES", 8 * 64)
+    monkeypatch.setattr(TorchBackend, "grid_bytes", 8 * 64)
     X = vt.Edges.grid(np.eye(3), np.eye(30))
     y = np.tile(np.repeat([1.0, 0.0, 1.0], 10), 3)
     model = vt.KronRidge(alpha=1e-3, backend="torch", device="cpu").fit(X, y)
@@ -326,8 +327,8 @@ def test_a_failed_fit_leaves_the_old_model():
 def test_kernel_matrices_that_do_not_fit_on_the_device_stay_on_the_host(monkeypatch):
     X, y = some_data(90)
     expected = vt.KronRidge("gaussian", "gaussian", form="dual", solver="cg").fit(X, y).predict(X)
-    monkeypatch.setattr("vectrick.estimators.side.free_memory", lambda device: 100_000)
-    monkeypatch.setattr("vectrick.backends.torch.device.free_memory", lambda device: 300_000)
+    monkeypatch.setattr(TorchBackend, "has_room", lambda self, n_bytes, share: n_bytes <= 100_000 // share)
+    monkeypatch.setattr(TorchBackend, "free_memory", lambda self: 300_000)
     model = vt.KronRidge("gaussian", "gaussian", form="dual", solver="cg", backend="torch", device="cpu").fit(X, y)
     assert "blocks of rows" in model.plan_.reason
     monkeypatch.undo()
@@ -417,7 +418,7 @@ def test_what_does_not_fit_on_the_device_predicts_too(monkeypatch, solver):
         X = X[rng.permutation(3000)[:1000]]
     y = rng.standard_normal(len(X))
     expected = vt.KronRidge("gaussian", "gaussian", form="dual", tol=1e-10, solver="cg").fit(X, y).predict(X)
-    monkeypatch.setattr("vectrick.estimators.side.free_memory", lambda device: 40_000)
+    monkeypatch.setattr(TorchBackend, "has_room", lambda self, n_bytes, share: n_bytes <= 40_000 // share)
     model = vt.KronRidge(
         "gaussian", "gaussian", form="auto" if solver == "auto" else "dual", tol=1e-10,
         solver="cg" if solver == "eigen" else solver, backend="torch", device="cpu",

@@ -10,10 +10,11 @@ from sklearn.model_selection import GridSearchCV
 
 import vectrick as vt
 from tests.kernels.formulas import edges_of_one_set, gaussian
-from vectrick.estimators.edge_kernel import settle_kernels
-from vectrick.estimators.inputs import Graph
-from vectrick.estimators.recipe import read_recipe
+from vectrick.backends import HOST
+from vectrick.data import Graph
 from vectrick.estimators.weights import Alignment, aligned_weights, nonnegative_minimum, normalised
+from vectrick.models.edge_kernel import EdgeKernel
+from vectrick.models.kernel_spec import KernelSpec
 
 STARTS = [vt.Gaussian(0.3), "linear"]
 ENDS = ["linear", vt.Gaussian(0.1), vt.Gaussian(1.0)]
@@ -27,9 +28,9 @@ def problem(n=90, seed=0):
 
 
 def settled(model, X):
-    recipe = read_recipe(model)
-    graph = Graph.of(X, recipe.one_set)
-    return settle_kernels(recipe, X, graph)[2], graph
+    spec = KernelSpec.of(model)
+    graph = Graph.of(X, spec.one_set)
+    return EdgeKernel.settled(spec, X, graph, HOST), graph
 
 
 def explicit(alignment):
@@ -169,8 +170,9 @@ def test_a_damaged_weight_in_a_file_is_refused(tmp_path, monkeypatch):
     model._predictor.kernel.weights[0] = -1.0
     with pytest.raises(ValueError, match="weights must be finite numbers that are not negative"):
         model.save(tmp_path / "model.vt")
-    monkeypatch.setattr("vectrick.estimators.saving.made_again", lambda *_: None)
-    model.save(tmp_path / "model.vt")
+    with monkeypatch.context() as patch:
+        patch.setattr("vectrick.estimators.files.made_again", lambda *_: None)
+        model.save(tmp_path / "model.vt")
     with pytest.raises(vt.ModelFileError, match="weights must be finite numbers that are not negative"):
         vt.load(tmp_path / "model.vt")
 

@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize_scalar
 
+from vectrick.backends import HOST
 from vectrick.losses import Hinge, Logistic, RankRLS, Squared, SquaredHinge, WithIntercept
-from vectrick.losses.base import PIECE
 from vectrick.testing import LossContract
 
 GROUPS = np.arange(40) % 7
@@ -113,7 +113,7 @@ def test_intercept_does_not_run_away():
 
 def test_long_arrays_are_taken_in_pieces():
     rng = np.random.default_rng(0)
-    n = 2 * PIECE + 17
+    n = 2 * HOST.piece + 17
     y, p, w, d = np.where(rng.random(n) < 0.5, 1.0, -1.0), *rng.standard_normal((2, n)), rng.random(n)
     loss = Logistic(y, w)
     assert_allclose(loss.value(p), (w * np.logaddexp(0, -y * p)).sum())

@@ -173,7 +173,7 @@ def test_refuses_and_reports(capsys):
 
 def test_memory_is_checked_first(monkeypatch):
     X, y = main_effects()
-    monkeypatch.setattr("vectrick.estimators.side.available_memory", lambda: 1000)
+    monkeypatch.setattr("vectrick.backends.NumpyBackend.free_memory", lambda self: 1000)
     with pytest.raises(MemoryError, match="the table of concatenated features, 400 × 5"):
         Neighbours().fit(X, y)
 

@@ -232,7 +232,7 @@ def test_knows_vertices_by_id_and_in_plain_arrays_by_features():
 
 def test_memory_is_checked_first(monkeypatch):
     train, validation = problem()
-    monkeypatch.setattr("vectrick.estimators.side.available_memory", lambda: 400_000)
+    monkeypatch.setattr("vectrick.backends.NumpyBackend.free_memory", lambda self: 400_000)
     with pytest.raises(MemoryError, match="the Krylov basis, with the models, 100009 × "):
         vt.alpha_path(vt.KronRidge(max_iter=100_000), *train, ALPHAS, validation)
 

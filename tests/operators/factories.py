@@ -6,7 +6,6 @@ import numpy as np
 import scipy.sparse as sp
 
 import vectrick as vt
-from vectrick.operators.paths import all_paths
 from vectrick.operators.problem import Problem
 
 KINDS = ("C", "F", "strided", "sparse", "low-rank")
@@ -48,7 +47,7 @@ def make_edges(rng: np.random.Generator, n_edges: int, n_first: int, n_second: i
 def path_names(M: Any, N: Any, rows: Any, cols: Any) -> list[str]:
     """Every path that can be forced for this product."""
     problem = Problem.of(M, N, rows, cols, np.result_type(M.dtype, N.dtype), 1)
-    return [] if problem.is_zero else [path.name for path in all_paths(problem)]
+    return [] if problem.is_zero else [path.name for path in problem.backend.product_paths(problem)]
 
 
 def index(pair: Any) -> Any:

@@ -5,17 +5,16 @@ import pytest
 
 import vectrick as vt
 from tests.operators.factories import make_edges
-from vectrick.backends.rates import default_rates
-from vectrick.operators import plan as planner
-from vectrick.operators.paths import PATHS, is_path_name, mirrored
+from vectrick.backends.cpu.rates import default_rates
+from vectrick.backends.product_path import PATHS, is_path_name, mirrored
 from vectrick.operators.plan import format_seconds, format_table
 
 
 @pytest.fixture(autouse=True)
 def typical_rates(monkeypatch):
     """The choice is judged at typical rates, so that it does not depend on the machine."""
-    monkeypatch.setattr(planner, "machine_rates", default_rates)
-    monkeypatch.setattr(planner, "known_rates", default_rates)
+    monkeypatch.setattr("vectrick.backends.cpu.backend.machine_rates", default_rates)
+    monkeypatch.setattr("vectrick.backends.cpu.backend.known_rates", default_rates)
 
 
 def plan_of(m, q, n_edges, **options):
@@ -68,7 +67,8 @@ def test_the_table_says_what_and_why():
 
 def test_measured_rates_are_named(monkeypatch):
     measured = []
-    monkeypatch.setattr(planner, "machine_rates", lambda *key: measured.append(key) or default_rates(*key))
+    measure = "vectrick.backends.cpu.backend.machine_rates"
+    monkeypatch.setattr(measure, lambda *key: measured.append(key) or default_rates(*key))
     plan_of(20, 20, 30)  # short
     plan_of(1500, 1500, 10_000)  # clear
     assert not measured

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import vectrick as vt
 from tests.operators.factories import KINDS, index, kron_matrix, make_edges, make_factor, path_names
-from vectrick.backends.reference import generalized_vec_trick
+from vectrick.backends.reference.algorithm import generalized_vec_trick
 from vectrick.testing import assert_close, dot_test
 
 sizes = st.integers(1, 40) | st.sampled_from([63, 64, 65, 129])

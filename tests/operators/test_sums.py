@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 import vectrick as vt
 from tests.kernels.formulas import ONE_SET, SIGNS, SUMS, edge_kernel, edges_of_one_set, kernel_matrix, terms_of
 from vectrick.kernels.pairwise import PAIRWISE
-from vectrick.operators.terms import share
+from vectrick.operators.kron_terms import share
 from vectrick.testing import OperatorContract
 from vectrick.testing.operators import assert_close
 

@@ -148,7 +148,9 @@ def test_sums_of_operators_on_different_devices_are_refused():
 
 
 def test_factors_on_different_devices_are_refused():
-    with pytest.raises(ValueError, match="M is on cpu and N is on meta, but both factors must be on one device"):
+    with pytest.raises(
+        ValueError, match="the factors are on different devices: M on cpu, N on meta, but both must be on one"
+    ):
         vt.kron(torch.eye(2), torch.eye(2, device="meta"))
 
 
@@ -183,7 +185,7 @@ def test_a_path_that_a_device_does_not_have_is_named():
 
 
 def test_tf32_is_never_used_silently():
-    from vectrick.backends.torch.device import float32_products
+    from vectrick.backends.torch.devices import float32_products
 
     settings = torch.backends.cuda.matmul
     before = settings.fp32_precision
@@ -258,7 +260,7 @@ def test_no_rows_of_a_factor_on_the_host():
 def test_settings_of_float32_survive_threads():
     from concurrent.futures import ThreadPoolExecutor
 
-    from vectrick.backends.torch.device import float32_products
+    from vectrick.backends.torch.devices import float32_products
 
     before = torch.backends.cuda.matmul.fp32_precision
 

@@ -27,7 +27,7 @@ def brute_force(grid, X, count):
 @pytest.mark.parametrize("count", [1, 20, 5000])
 @pytest.mark.parametrize("block", [1 << 26, 2000])
 def test_the_best_new_edges(count, block, monkeypatch):
-    monkeypatch.setattr("vectrick.estimators.predictor._BLOCK_BYTES", block)
+    monkeypatch.setattr("vectrick.backends.NumpyBackend.grid_bytes", block)
     start, end, score = matrix.best_new(MODEL, X, count)
     expected = brute_force(GRID, X, count)
     np.testing.assert_allclose(score, expected[2], rtol=1e-9)
@@ -116,7 +116,7 @@ def test_a_missing_plotly_is_said(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("block", [1 << 26, 2000])
 def test_the_best_partners_of_every_vertex(block, monkeypatch):
-    monkeypatch.setattr("vectrick.estimators.predictor._BLOCK_BYTES", block)
+    monkeypatch.setattr("vectrick.backends.NumpyBackend.grid_bytes", block)
     start, end, score = matrix.best_new(MODEL, X, 10, per_vertex=3)
     pairs = set(zip(start.tolist(), end.tolist(), strict=True))
     assert len(pairs) == len(start)

@@ -12,8 +12,8 @@ ALPHAS = np.array([1e-3, 0.1, 10.0])
 
 
 def basis_of(model, X, y, max_iter):
-    training = model._load(X, y, None, None)
-    form = model._form(training)
+    training = model._prepare(X, y, None, None)
+    form = model._choose_form(training)
     zero = form.space.zero(training.loss.y)
     rhs = form.space.lift(-training.loss.gradient(zero.f))
     curvature = training.loss.curvature(zero.f)

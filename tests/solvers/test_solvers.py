@@ -63,7 +63,7 @@ def suits(solver, name):
 def test_all_solvers_find_the_same_minimum(name, form):
     loss, alpha = LOSSES[name], 0.5
     risks = {}
-    for solver in SOLVERS:
+    for solver in ("auto", *SOLVERS):
         if suits(solver, name):
             space = spaces()[form]
             found = minimise(space, loss, alpha, solver=solver, max_iter=5000, tol=1e-8)

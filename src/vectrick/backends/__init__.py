@@ -1,1 +1,26 @@
-"""The few array primitives that the operators are made of: reference and CPU."""
+"""Where arrays live and products are made: the protocol, a folder for each backend, and what they share."""
+
+from vectrick.backends.base import Backend
+from vectrick.backends.cpu.backend import HOST, NumpyBackend
+from vectrick.backends.registry import (
+    as_backend,
+    backend_names,
+    backend_of,
+    common_backend,
+    register_backend,
+    release,
+    settle_backend,
+)
+
+__all__ = [
+    "HOST",
+    "Backend",
+    "NumpyBackend",
+    "as_backend",
+    "backend_names",
+    "backend_of",
+    "common_backend",
+    "register_backend",
+    "release",
+    "settle_backend",
+]

@@ -142,15 +142,14 @@ def summarise(out: Output, trained: Any) -> None:
         hint = "; --refit then trains on all of them" if out.command == "fit" else ""  # which the demo does not have
         out.say(f"trained on {trained.n_trained} of {len(data.X)} edges{hint}")
     out.detail(f"form: {model.form_}, {model.form_reason_}")
-    device = model._predictor.device
-    out.result["computed_on"] = "cpu" if device is None else f"torch on {device}"
+    out.result["computed_on"] = model._predictor.backend.place
     out.detail(f"computed on: {out.result['computed_on']}, precision {model.precision}")
 
 
 def _kernels(model: Any, data: Any) -> str:
     """Return which kernels the model has, and of what."""
-    from vectrick.estimators.recipe import read_recipe
     from vectrick.kernels.text import format_kernel
+    from vectrick.models.kernel_spec import KernelSpec
 
     found = []
     for side, kernel in (("start", model.start_kernel), ("end", model.end_kernel)):
@@ -158,7 +157,7 @@ def _kernels(model: Any, data: Any) -> str:
         of_rows = data.kinds[side] == "kernel" and text != "precomputed"
         found.append(text + " of the rows of the kernel matrix" * of_rows)
     text = f"kernels: {found[0]}" if found[0] == found[1] else f"start kernel: {found[0]}; end kernel: {found[1]}"
-    names = list(dict.fromkeys(one.pairwise.name for one in read_recipe(model).components))
+    names = list(dict.fromkeys(one.pairwise.name for one in KernelSpec.of(model).components))
     return text + (f"; pairwise: {', '.join(names)}" if names != ["kronecker"] else "")
 
 

@@ -115,9 +115,9 @@ class DataOptions(ColumnOptions):
 def _check_backend(backend: str, device: str | None) -> None:
     """Say what is missing before anything is read."""
     if backend != "cpu" or device is not None:
-        from vectrick.backends.torch.device import settle_device
+        from vectrick.backends import settle_backend
 
-        settle_device(backend, device)
+        settle_backend(backend, device)
 
 
 _BACKEND = "Where to compute: cpu, torch, or auto for torch where there is a GPU."
@@ -327,7 +327,7 @@ class ModelOptions(KernelOptions):
     def estimator(self, data: "Dataset", **changes: Any) -> Any:
         """Return the estimator that the options describe; it is not fitted."""
         import vectrick as vt
-        from vectrick.estimators.parameters import check_parameters
+        from vectrick.estimators import check_parameters
         from vectrick.kernels.pairwise import PAIRWISE
         from vectrick.solvers import check_solver
 

@@ -132,10 +132,9 @@ def _best(
     import numpy as np
 
     from vectrick.cli.vertices import probabilities
-    from vectrick.estimators.recipe import read_recipe
 
     name = str(tables[side].ids[row])
-    chance, has_no_direction = probabilities(model, scores), read_recipe(model).symmetry > 0
+    chance, has_no_direction = probabilities(model, scores), model._predictor.kernel.symmetry > 0
     lines: list[list[Any]] = []
     for at in np.argsort(scores if lowest else -scores, kind="stable"):
         partner = str(tables[1 - side].ids[at])

@@ -8,16 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vectrick._files import check_output
+from vectrick._typing import Array
 from vectrick.cli.output import Output
 
 if TYPE_CHECKING:
     from vectrick.data.folder import Dataset
-    from vectrick.estimators.monitor import FitStep
+    from vectrick.estimators import FitStep
 
-Array = NDArray[Any]
 
 _TRIES = 20  # divisions of the vertices to try, where one leaves a part with one label only
 _PAUSE = "60"  # seconds between checkpoints, unless VECTRICK_CHECKPOINT_SECONDS says otherwise
@@ -191,8 +190,8 @@ class Checkpoint:
 
     def read(self, estimator: Any, X: Any, y: Array, validation: Any) -> "FitStep | None":
         """Return the step to go on from, if there is one; a file of other data or options is refused."""
-        from vectrick.estimators.container import ModelFileError, read_container
         from vectrick.model_selection.finished import fingerprint
+        from vectrick.models.files.container import ModelFileError, read_container
 
         self._key = fingerprint("fit", type(estimator).__name__, estimator, X, y, list(validation or ()))
         if not self.resume:
@@ -217,7 +216,7 @@ class Checkpoint:
             self._last = replace(step, x=np.array(step.x))
 
     def _write(self, step: "FitStep") -> None:
-        from vectrick.estimators.container import write_container
+        from vectrick.models.files.container import write_container
 
         state = asdict(step)
         tensors = {"x": state.pop("x")}
@@ -237,7 +236,7 @@ class Checkpoint:
 
 def _checked_step(state: dict[str, Any], tensors: dict[str, Array]) -> "FitStep":
     """Return the state that a checkpoint holds, or say what is no part of one: the file may be anybody's."""
-    from vectrick.estimators.monitor import FitStep
+    from vectrick.estimators import FitStep
 
     step = FitStep(**state, x=tensors["x"], best=tensors.get("best"))
     for name in ("iteration", "max_iter", "best_iteration"):

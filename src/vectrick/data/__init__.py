@@ -1,7 +1,8 @@
-"""Labeled bipartite graphs: edges, vertex tables, and which edges a split of the vertices keeps."""
+"""Labeled bipartite graphs: edges, vertex tables, graphs of numbered vertices, and which edges a vertex split keeps."""
 
 from vectrick.data.edges import Edges
+from vectrick.data.graph import Graph, Kept
 from vectrick.data.splits import hold_out_vertices
 from vectrick.data.tables import VertexTable
 
-__all__ = ["Edges", "VertexTable", "hold_out_vertices"]
+__all__ = ["Edges", "Graph", "Kept", "VertexTable", "hold_out_vertices"]

@@ -4,12 +4,10 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from vectrick._typing import Array
 from vectrick._warnings import warn
 from vectrick.data.files import TableFile
-
-Array = NDArray[Any]
 
 _SHOWN = 5
 _FEW_ROWS = 20  # up to which a column of words that are all different may still be categories

@@ -5,12 +5,12 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+from scipy.sparse import issparse
 
-from vectrick._arrays import as_tensor, is_tensor, like, numpy_dtype, to_host, unmasked
-from vectrick._devices import as_device
+from vectrick._typing import Array
+from vectrick.backends import Backend, as_backend, backend_of, common_backend
+from vectrick.backends.arrays import placed, unmasked
 from vectrick.data.tables import VertexTable
-
-Array = Any  # of NumPy or torch
 
 _ID = re.compile(r"(?i:(^|[_\s-])id)$|[a-z]I[dD]$")  # how columns of ids are called: movie_id, movieId, "movie id"
 
@@ -79,12 +79,8 @@ class Edges:
             "start_features": self.start_table.features,
             "end_features": self.end_table.features,
         }
-        devices = {name: str(array.device) for name, array in named.items() if is_tensor(array)}
-        if len(set(devices.values())) > 1:
-            where = ", ".join(f"{name} on {device}" for name, device in devices.items())
-            raise ValueError(f"the tensors are on different devices: {where}; move them to one of them with .to()")
-        if devices:
-            self.__dict__ = self.on(devices.popitem()[1]).__dict__
+        advice = "the tensors are on different devices: {}; move them to one of them with .to()"
+        self.__dict__ = self.on(common_backend(named, advice)).__dict__
 
     @classmethod
     def _of(cls, start: Any, end: Array, start_table: VertexTable, end_table: VertexTable) -> "Edges":
@@ -180,8 +176,7 @@ class Edges:
                 raise IndexError(f"edges were indexed with {key!r}, but only rows can be taken, as in X[mask]")
             key = key[0]
         key = unmasked(key, "the index of edges")
-        if is_tensor(self.start):
-            key = _tensor_key(key, self.start)
+        key = self.backend.index(key, len(self))
         start, end = self.start[key], self.end[key]
         if start.ndim == 0:
             start, end = start.reshape(1), end.reshape(1)
@@ -190,22 +185,25 @@ class Edges:
     @property
     def device(self) -> Any:
         """The device of torch on which the positions are a tensor; None where they are arrays of NumPy."""
-        return self.start.device if is_tensor(self.start) else None
+        return self.backend.device
+
+    @property
+    def backend(self) -> Backend:
+        """The backend that the positions are an array of."""
+        return backend_of(self.start)
 
     def on(self, device: Any) -> "Edges":
         """Return the edges as tensors on a device of torch, or for None as arrays of NumPy; O(n) to copy them.
 
         Estimators with ``backend="torch"`` do this themselves; it pays to do it once for edges that are used often.
         """
-        device = None if device is None else as_device(device)
-        arrays = (self.start, self.end, self.start_table.features, self.end_table.features)
-        if all(str(device) == str(array.device) if is_tensor(array) else device is None for array in arrays):
+        backend = as_backend(device)
+        tables = [table for table in (self.start_table, self.end_table) if not issparse(table.features)]
+        if all(backend.owns(array) for array in (self.start, self.end, *(table.features for table in tables))):
             return self
-        first = self.start_table.on(device)
-        second = first if self.is_one_set else self.end_table.on(device)
-        if device is None:
-            return Edges._of(to_host(self.start), to_host(self.end), first, second)
-        return Edges._of(as_tensor(self.start, device), as_tensor(self.end, device), first, second)
+        first = self.start_table.on(backend)
+        second = first if self.is_one_set else self.end_table.on(backend)
+        return Edges._of(placed(self.start, backend), placed(self.end, backend), first, second)
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise TypeError(
@@ -218,18 +216,6 @@ class Edges:
         n_start, n_end = len(self.start_table), len(self.end_table)
         between = f"{n_start} vertices of one set" if self.is_one_set else f"{n_start} start and {n_end} end vertices"
         return f"<{len(self)} edges between {between}>"
-
-
-def _tensor_key(key: Any, start: Any) -> Any:
-    """Return what NumPy would take as an index as one that torch takes in the same way."""
-    if isinstance(key, slice) and (key.step is None or key.step > 0):
-        return key
-    if isinstance(key, slice) or key is Ellipsis:
-        key = np.arange(len(start))[key]
-    found = key if is_tensor(key) else np.asarray(key)
-    if numpy_dtype(found).kind == "b":
-        return like(found, start)
-    return like(found, start, np.int64)  # where torch would take bytes for a mask
 
 
 def _eager(frame: Any, name: str) -> Any:

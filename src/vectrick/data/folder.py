@@ -5,17 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from vectrick._typing import Array
 from vectrick._warnings import warn
 from vectrick.data.columns import TableWarning, read_columns
 from vectrick.data.edges import Edges
 from vectrick.data.files import ENDINGS, TableFile
 from vectrick.data.labels import read_labels
 from vectrick.data.tables import VertexTable
-
-Array = NDArray[Any]
 
 _LONG = ("feature", "value")  # the columns of sparse features beside the ids
 _SHOWN = 5

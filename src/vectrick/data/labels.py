@@ -3,11 +3,9 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from vectrick._typing import Array
 from vectrick.data.files import TableFile
-
-Array = NDArray[Any]
 
 _YES = ("yes", "y", "true", "t", "active", "positive", "pos", "+", "binder", "binding", "hit", "interaction")
 _SHOWN = 5

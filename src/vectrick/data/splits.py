@@ -1,13 +1,10 @@
 """Which edges a split of the vertices keeps, in the four settings of pairwise learning."""
 
-from typing import Any
-
 import numpy as np
 
-from vectrick._arrays import like, namespace, to_host, zeros
+from vectrick._typing import Array
+from vectrick.backends.arrays import like, namespace, to_host, zeros
 from vectrick.data.edges import Edges
-
-Array = Any  # of NumPy or torch
 
 NEW = ("both", "start", "end", "neither")  # which vertices of a test edge no training edge has
 
@@ -78,7 +75,7 @@ def divide_vertices(
 
 
 def _draw(vertices: Array, size: int, fraction: float, rng: np.random.Generator) -> Array:
-    occurs = zeros(size, vertices, namespace(vertices).bool)
+    occurs = zeros(size, vertices, bool)
     occurs[vertices] = True
     used = np.flatnonzero(to_host(occurs))
     held = np.zeros(size, bool)

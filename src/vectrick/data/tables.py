@@ -8,12 +8,11 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from vectrick._arrays import as_tensor, cast, is_tensor, numpy_dtype, plain_tensor, to_host, unmasked
-
-Array = NDArray[Any]
+from vectrick._typing import Array
+from vectrick.backends import HOST, Backend, backend_of
+from vectrick.backends.arrays import cast, given_array, numpy_dtype, placed, to_host, unmasked
 
 _SHOWN = 5  # ids named in an error
 _NUMERAL = re.compile(r"-?\d{1,15}(\.0*)?")
@@ -91,8 +90,8 @@ class VertexTable:
         Integers are ids where the ids are numbers, or all of them numerals and some of them these integers, as "7" is
         7; else they are positions. ``only_ids`` says that integers are always meant as ids.
         """
-        if is_tensor(vertices) and self.ids is None:
-            return self._positions_on_device(vertices, argument)
+        if backend_of(vertices) != HOST and self.ids is None:  # which stay where they are
+            return self._positions_elsewhere(vertices, argument)
         values = np.asarray(unmasked(to_host(vertices), argument))
         if values.ndim != 1:
             raise ValueError(f"{argument} has shape {values.shape}, but it must be one-dimensional")
@@ -124,7 +123,7 @@ class VertexTable:
             row_of[int(float(word))] = row
         return row_of
 
-    def _positions_on_device(self, values: Any, argument: str) -> Any:
+    def _positions_elsewhere(self, values: Any, argument: str) -> Any:
         """Return positions that are a tensor, checked where it lives."""
         if values.ndim != 1 or numpy_dtype(values).kind not in "iu":
             raise TypeError(
@@ -135,17 +134,14 @@ class VertexTable:
             at, value = int(worst), int(values[worst])
             if not 0 <= value < len(self):
                 raise ValueError(f"{argument}[{at}] is {value}, but {self.name} has {len(self)} vertices")
-        return values.int()
+        return cast(values, np.int32)
 
-    def on(self, device: Any) -> "VertexTable":
-        """Return the table with its features as a tensor on a device of torch, or for None as an array of NumPy.
-
-        A sparse table stays as it is.
-        """
+    def on(self, backend: Backend) -> "VertexTable":
+        """Return the table with its features as an array of a backend; a sparse table stays as it is."""
         if issparse(self.features):
             return self
         moved = copy.copy(self)
-        moved.features = to_host(self.features) if device is None else as_tensor(self.features, device)
+        moved.features = placed(self.features, backend)
         return moved
 
     def _look_up(self, values: Array, argument: str, row_of: dict[Any, int] | None = None) -> Array:
@@ -268,7 +264,7 @@ def _as_matrix(features: Any, name: str) -> Any:
             matrix = matrix.copy()
             matrix.sum_duplicates()
     else:
-        matrix = plain_tensor(features, name) if is_tensor(features) else np.asarray(unmasked(features, name))
+        matrix = given_array(features, name)
         if matrix.ndim == 1:
             raise ValueError(
                 f"{name} has shape {matrix.shape}, but it must have a row for each vertex: x[None, :] is one vertex, "

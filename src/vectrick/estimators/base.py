@@ -10,31 +10,30 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from vectrick._arrays import cast, distinct, like, numpy_dtype, placed, to_host, true_places, zeros
-from vectrick.backends.torch.device import settle_device
-from vectrick.data import Edges, hold_out_vertices
-from vectrick.estimators.edge_kernel import EdgeKernel, check_recipe, check_signs, settle_kernels
+from vectrick._typing import Array
+from vectrick.backends import HOST, Backend, release, settle_backend
+from vectrick.backends.arrays import cast, distinct, like, numpy_dtype, placed, to_host, true_places, zeros
+from vectrick.data import Edges, Graph, Kept, hold_out_vertices
+from vectrick.data.signs import check_signs
+from vectrick.estimators.callbacks import FitStep, Monitor, Validation, Watch, check_watch, why_ended
 from vectrick.estimators.fitted import FittedModel
-from vectrick.estimators.form import Form, choose_form, pairwise_form
-from vectrick.estimators.inputs import Graph, Kept, as_edges, as_weights, labels_on
-from vectrick.estimators.monitor import FitStep, Monitor, Validation, Watch, check_watch, why_ended
 from vectrick.estimators.parameters import ATTRIBUTES, PARAMETERS, check_parameters
-from vectrick.estimators.product_predictor import PrimalPredictor
-from vectrick.estimators.recipe import read_recipe
-from vectrick.estimators.side import aligned_edges
 from vectrick.estimators.soundness import check_finite_model, check_not_zero, check_range
-from vectrick.estimators.training import Training, gpu_order, held_blas, release
+from vectrick.estimators.training import Given, Training
+from vectrick.estimators.validate import as_edges, as_weights, labels_on
 from vectrick.estimators.weights import Alignment, aligned_weights, refined_weights
 from vectrick.kernels import Linear
 from vectrick.losses import Loss, Pointwise, WithIntercept
-from vectrick.solvers import Solution, check_solver, minimise
+from vectrick.models.edge_kernel import EdgeKernel
+from vectrick.models.forms import Form, choose_form
+from vectrick.models.kernel_spec import PairwiseKernels, VertexKernels
+from vectrick.models.product import PrimalPredictor
+from vectrick.models.vertex_kernel import aligned_edges
+from vectrick.solvers import Solution, Solver, as_solver, check_solver, minimise
 from vectrick.solvers.minimise import check_precision, choose_solver
 from vectrick.solvers.solution import LIMIT
 
-Array = Any  # of NumPy or torch
-
 _TRIES = 20  # divisions of the vertices to try, where one leaves a part with one label only
-_MAX_ITER = {"newton": 100, "newton-qmr": 100, "newton-direct": 100, "box": 20000}  # 1000 for the others
 
 
 class KronEstimator(FittedModel):
@@ -53,14 +52,14 @@ class KronEstimator(FittedModel):
 
     def __init__(
         self,
-        start_kernel: Any = "linear",
-        end_kernel: Any = "linear",
+        start_kernel: VertexKernels = "linear",
+        end_kernel: VertexKernels = "linear",
         *,
         alpha: float = 1.0,
-        pairwise: Any = "kronecker",
+        pairwise: PairwiseKernels = "kronecker",
         kernel_weights: Any = None,
         form: str = "auto",
-        solver: str = "auto",
+        solver: str | Solver = "auto",
         max_iter: int | None = None,
         inner_iter: int = 100,
         step: float | None = None,
@@ -71,7 +70,7 @@ class KronEstimator(FittedModel):
         n_iter_no_change: int = 5,
         scoring: str = "auto",
         factor_tol: float = 1e-12,
-        backend: str = "cpu",
+        backend: str | Backend = "cpu",
         device: str | None = None,
         precision: str = "full",
         dtype: str | None = None,
@@ -180,118 +179,115 @@ class KronEstimator(FittedModel):
         self
         """
         check_watch(callback, resume)
-        before, training = dict(self.__dict__), None
+        before = dict(self.__dict__)
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is checked in the end
-                training = self._load(X, y, sample_weight, validation)
+                training = self._prepare(X, y, sample_weight, validation)
                 self._finish(replace(training, watch=Watch(callback, keep_interrupted, resume)))
         except BaseException as error:  # whatever stopped it, an old model stays whole
             self.__dict__ = before
             training = None
-            if self.backend != "cpu":
-                release(error)
+            release(self.backend, error)
             raise
         return self
 
-    def _load(self, X: Any, y: Any, sample_weight: Any, validation: tuple[Any, Any] | None) -> Training:
-        """Check everything, set validation edges apart, and settle the kernels."""
-        check_parameters(self, validation)
+    def _prepare(self, X: Any, y: Any, sample_weight: Any, validation: tuple[Any, Any] | None) -> Training:
+        """Validate what was given, hold out edges, and build the kernel."""
+        given = self._validate(X, y, sample_weight, validation)
+        given = self._hold_out_some(given, validation).ordered()
+        return self._build_kernel(given)
+
+    def _validate(self, X: Any, y: Any, sample_weight: Any, validation: tuple[Any, Any] | None) -> Given:
+        """Check the parameters and what was given, and bring it to where it is computed."""
+        spec = check_parameters(self, validation)
         check_solver(self.solver, self._loss_type)
         check_precision(self.precision, self.solver, self._loss_type, self.early_stopping or validation is not None)
-        recipe = read_recipe(self)
         edges = as_edges(self, X, reset=True)
-        check_recipe(recipe, edges, self)
-        tensors, device = edges.device is not None, settle_device(self.backend, self.device, edges.device)
-        edges = edges.on(device)
-        known = edges.start, edges.end
-        labels = placed(self._encode(labels_on(y, device), len(edges)), device)
-        weight = as_weights(sample_weight, len(edges), device)
-        if recipe.symmetry < 0:
-            check_signs(recipe, edges, labels if self._labels_have_signs else None, weight)
-        rows, held, held_labels = self._set_apart(edges, labels, weight, validation)
-        kept = Kept(len(edges))
-        if rows is not None:
-            self._check_labels(labels[rows])
-            kept, edges, labels = kept.only(rows), edges[rows], labels[rows]
-            weight = None if weight is None else weight[rows]
-        order = gpu_order(edges)
-        if order is not None:
-            kept, edges, labels = replace(kept, order=order), edges[order], labels[order]
-            weight = None if weight is None else weight[order]
-        dtype = self._compute_dtype(edges)
-        check_range(labels, dtype)
-        weight = None if weight is None else cast(weight, dtype)
-        loss = self._make_loss(cast(labels, dtype), weight, edges)
-        graph = Graph.of(edges, recipe.one_set)
-        start, end, kernel = settle_kernels(recipe, edges, graph)
-        if recipe.weights is None and kernel is not None:
-            kernel = replace(kernel, weights=self._learned_weights(kernel, edges, graph, loss.y))
-        if held is not None:
-            held = aligned_edges(held, start, end)
-            start.check(held.start_table)
-            end.check(held.end_table)
-        return Training(edges, graph, start, end, loss, held, held_labels, kept, known, kernel, tensors)
+        spec.check(edges, form=self.form, fit_intercept=self.fit_intercept)
+        home, backend = edges.backend, settle_backend(self.backend, self.device, edges.backend)
+        edges = edges.on(backend)
+        labels = placed(self._encode(labels_on(y, backend), len(edges)), backend)
+        weight = as_weights(sample_weight, len(edges), backend)
+        if spec.symmetry < 0:
+            signs = labels if self._labels_have_signs else None
+            check_signs(edges, signs, weight, spec.components[0].pairwise.name)
+        return Given(spec, backend, home, edges, labels, weight, Kept(len(edges)), (edges.start, edges.end))
 
-    def _set_apart(
-        self, edges: Edges, labels: Array, weight: Array | None, validation: tuple[Any, Any] | None
-    ) -> tuple[Array | None, Edges | None, Array | None]:
-        """Return a mask of the edges to train on, None for all, and the edges to validate with and their labels."""
-        rows = None if weight is None else weight > 0  # an edge without weight is no edge
+    def _hold_out_some(self, given: Given, validation: tuple[Any, Any] | None) -> Given:
+        """Return the edges to train on, beside those to validate with: given ones, or held-out ones, or none."""
+        rows = None if given.weight is None else given.weight > 0  # an edge without weight is no edge
         if validation is not None:
             held = as_edges(self, validation[0], reset=False)
-            held_labels = self._encode_validation(labels_on(validation[1], None), len(held))
-            return rows, held.on(edges.device), placed(held_labels, edges.device)
-        if not self.early_stopping:
-            return rows, None, None
-        rows, test = self._hold_out(edges, labels, rows)
-        return rows, edges[test], labels[test]
+            labels = self._encode_validation(labels_on(validation[1], HOST), len(held))
+            given = replace(given, held=held.on(given.backend), held_labels=placed(labels, given.backend))
+        elif self.early_stopping:
+            rows, test = self._hold_out(given.edges, given.labels, rows)
+            given = replace(given, held=given.edges[test], held_labels=given.labels[test])
+        if rows is not None:
+            self._check_labels(given.labels[rows])
+        return given.only(rows)
+
+    def _build_kernel(self, given: Given) -> Training:
+        """Return the loss of the training edges and the kernel, settled on their vertices."""
+        edges, dtype = given.edges, self._compute_dtype(given.edges)
+        check_range(given.labels, dtype)
+        weight = None if given.weight is None else cast(given.weight, dtype)
+        loss = self._make_loss(cast(given.labels, dtype), weight, edges)
+        graph = Graph.of(edges, given.spec.one_set)
+        kernel = EdgeKernel.settled(given.spec, edges, graph, given.backend)
+        if given.spec.weights is None:
+            kernel = replace(kernel, weights=self._learned_weights(kernel, edges, graph, loss.y))
+        if given.held is not None:
+            held = aligned_edges(given.held, kernel.start, kernel.end)
+            kernel.start.check(held.start_table)
+            kernel.end.check(held.end_table)
+            given = replace(given, held=held)
+        return Training(given, graph, loss, kernel)
 
     def _learned_weights(self, kernel: EdgeKernel, edges: Edges, graph: Graph, y: Array) -> Array:
         """Return the weights of the kernels, by alignment, and then by the risk of held-out vertices if so asked."""
         if self.kernel_weights == "alignment":
             return aligned_weights(kernel, graph, y, self.n_threads)
         train, test = self._hold_out(edges, y, None)
-        some, others = edges[train], edges[test]
+        inside, others = edges[train], edges[test]
         model = clone(self).set_params(early_stopping=False, kernel_weights="alignment", verbose=0)
         loss = self._make_loss(y[test], None, others)
 
         def risk(weights: Array) -> float:
-            model.set_params(kernel_weights=weights).fit(some, y[train])
+            model.set_params(kernel_weights=weights).fit(inside, y[train])
             return loss.value(like(model._decide(others), y))
 
-        aligned = model.fit(some, y[train]).kernel_weights_
+        aligned = model.fit(inside, y[train]).kernel_weights_
         return refined_weights(aligned, Alignment(kernel, graph, y).mean_diagonals(), risk)
 
-    def _form(self, training: Training) -> Form:
+    def _choose_form(self, training: Training) -> Form:
         """Choose dual or primal form and make its operator."""
         limits: dict[str, Any] = {"tolerance": self.factor_tol, "n_threads": self.n_threads, "dtype": training.dtype}
-        if training.kernel is not None:
-            return pairwise_form(training.kernel, training.graph, **limits)
-        return choose_form(self.form, training.graph, training.start, training.end, **limits)
+        return choose_form(self.form, training.kernel, training.graph, **limits)
 
     def _finish(self, training: Training) -> None:
         """Choose the form, minimise, and keep the result."""
-        with held_blas(training):
-            form = self._form(training)
+        with training.backend.own_threads():
+            form = self._choose_form(training)
             solution = self._minimise(training, form)
             check_not_zero(training, form.space, solution, self.intercept_)
 
     def _minimise(
         self,
         training: Training,
-        form: Form | None = None,
+        form: Form,
         validation: Validation | None = None,
         start: Array | None = None,
     ) -> Solution:
-        """Minimise, keep and return the result; with a form, validation and a start that are there already, if any."""
-        form, loss = form or self._form(training), self._with_intercept(training.loss)
+        """Minimise, keep and return the result; with a validation and a start that are there already, if any."""
+        loss, watch = self._with_intercept(training.loss), training.watch
         intercept = loss.intercept if isinstance(loss, WithIntercept) else None
         validation = validation or self._validation(form, training)
-        solver = choose_solver(form.space, loss, validation is not None) if self.solver == "auto" else self.solver
-        max_iter, watch = _MAX_ITER.get(solver, 1000) if self.max_iter is None else self.max_iter, training.watch
-        patience = self.n_iter_no_change
-        outward = training.kept.outward if form.name == "dual" else None
-        monitor = Monitor(type(self).__name__, self.verbose, validation, patience, intercept, watch, max_iter, outward)
+        solver = as_solver(self.solver) or choose_solver(form.space, loss, validation is not None)
+        max_iter = solver.max_iter if self.max_iter is None else self.max_iter
+        outward = training.given.kept.outward if form.name == "dual" else None
+        name, patience = type(self).__name__, self.n_iter_no_change
+        monitor = Monitor(name, self.verbose, validation, patience, intercept, watch, max_iter, outward)
         if watch.resume is not None:
             start, max_iter = _resumed(watch.resume, form), max_iter - watch.resume.iteration
         if start is not None:
@@ -316,13 +312,13 @@ class KronEstimator(FittedModel):
         if form.name == "primal" and training.loss.may_be_flat:
             dual = solution.dual
             inside = training.loss.gradient(solution.predictions + constant) != 0 if dual is None else dual != 0
-            self.support_ = training.given(training.kept.named(inside))
+            self.support_ = training.outward(training.given.kept.named(inside))
         return solution
 
     def _solve(
-        self, form: Form, loss: Loss, solver: str, max_iter: int, start: Array | None, monitor: Monitor
+        self, form: Form, loss: Loss, solver: Solver, max_iter: int, start: Array | None, monitor: Monitor
     ) -> Solution:
-        """Return what the solver finds."""
+        """Return what the solver reaches."""
         if max_iter < 1 and start is not None:  # it goes on from its last iteration
             return Solution(start, form.space.predict(start), False, LIMIT, 0, form.space.n_products)
         return minimise(
@@ -342,12 +338,12 @@ class KronEstimator(FittedModel):
 
     def _validation(self, form: Form, training: Training) -> Validation | None:
         """Return what scores the held-out edges, if there are any."""
-        if training.held is None or training.held_labels is None:
+        held, labels = training.given.held, training.given.held_labels
+        if held is None or labels is None:
             return None
-        scoring = self._auto_scoring(training.held_labels) if self.scoring == "auto" else self.scoring
+        scoring = self._auto_scoring(labels) if self.scoring == "auto" else self.scoring
         everything = form.predictor(zeros(form.space.size, training.loss.y) + 1, self.n_threads)
-        groups = self._groups_of(training.held)
-        return Validation(everything, training.held, training.held_labels, scoring, groups)
+        return Validation(everything, held, labels, scoring, self._groups_of(held))
 
     def _keep(
         self,
@@ -360,31 +356,31 @@ class KronEstimator(FittedModel):
     ) -> None:
         """Set the fitted attributes."""
         check_finite_model(solution, intercept)
-        x, given = solution.x, training.given
+        x, kept, outward = solution.x, training.given.kept, training.outward
         for name in ("dual_coef_", "support_", "coef_", "components_", "kernel_weights_"):
             self.__dict__.pop(name, None)
         self._predictor = form.predictor(x, self.n_threads)
-        self._known_edges = training.known
+        self._known_edges = training.given.known
         # Without the predictions, which are as long as the edges and easy to make again.
-        in_order = training.kept.outward(x) if form.name == "dual" else x
-        self.solution_ = replace(solution, x=given(in_order), predictions=None, dual=None, intercept=float(intercept))
+        in_order = kept.outward(x) if form.name == "dual" else x
+        self.solution_ = replace(solution, x=outward(in_order), predictions=None, dual=None, intercept=float(intercept))
         self.intercept_ = float(intercept)
         self.n_iter_, self.history_ = n_iter, history
         self.form_, self.form_reason_, self.plan_ = form.name, form.reason, form.plan
-        if form.kernel is not None:
+        if not form.kernel.is_product:
             self.components_, self.kernel_weights_ = form.kernel.labels, form.kernel.weights
         if isinstance(self._predictor, PrimalPredictor):
-            self.coef_ = given(self._predictor.core)
+            self.coef_ = outward(self._predictor.core)
             return
-        self.dual_coef_ = given(training.kept.spread(x))  # edges that were left out have no coefficient
+        self.dual_coef_ = outward(kept.spread(x))  # edges that were left out have no coefficient
         self.support_ = true_places(self.dual_coef_ != 0)
 
     def _hold_out(self, edges: Edges, labels: Array, rows: Array | None) -> tuple[Array, Array]:
         """Return masks of the edges to train on and of those to validate with, among those in a mask, if any."""
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-        some = edges if rows is None else edges[rows]
+        usable = edges if rows is None else edges[rows]
         for _ in range(_TRIES):
-            parts = hold_out_vertices(some, self.validation_fraction, rng)
+            parts = hold_out_vertices(usable, self.validation_fraction, rng)
             if rows is not None:
                 places, masks = true_places(rows), parts
                 parts = zeros(len(edges), rows), zeros(len(edges), rows)
@@ -416,10 +412,10 @@ class KronEstimator(FittedModel):
 
 def _named_after(cls: type, function: Any) -> Any:
     """Return a copy of a function that errors name as one of the class that the user knows."""
-    made = types.FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__)
-    made.__kwdefaults__, made.__annotations__ = function.__kwdefaults__, function.__annotations__
-    made.__qualname__, made.__doc__ = f"{cls.__name__}.{function.__name__}", function.__doc__
-    return made
+    named = types.FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__)
+    named.__kwdefaults__, named.__annotations__ = function.__kwdefaults__, function.__annotations__
+    named.__qualname__, named.__doc__ = f"{cls.__name__}.{function.__name__}", function.__doc__
+    return named
 
 
 def _resumed(step: FitStep, form: Form) -> Array:

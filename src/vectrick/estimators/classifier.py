@@ -9,13 +9,12 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from vectrick._arrays import cast, distinct, is_tensor, like, to_host, unmasked
+from vectrick._typing import Array
+from vectrick.backends.arrays import cast, distinct, like, to_host, unmasked
 from vectrick.estimators.base import KronEstimator
-from vectrick.estimators.inputs import as_classes
-from vectrick.estimators.monitor import FitStep
+from vectrick.estimators.callbacks import FitStep
 from vectrick.estimators.several import SeveralClassesError, fit_against_rest, side_by_side
-
-Array = Any  # of NumPy or torch
+from vectrick.estimators.validate import as_classes
 
 
 class KronClassifier(ClassifierMixin, KronEstimator):
@@ -104,11 +103,11 @@ class KronClassifier(ClassifierMixin, KronEstimator):
 
     def _encode_validation(self, y: Any, n_edges: int) -> Array:
         labels = as_classes(y, n_edges)
-        found = distinct(labels)
-        unknown = np.setdiff1d(found, self.classes_)
+        classes = distinct(labels)
+        unknown = np.setdiff1d(classes, self.classes_)
         if len(unknown):
             raise ValueError(f"validation has the class {unknown.tolist()[0]!r}, which the training labels do not have")
-        if len(found) < 2:
+        if len(classes) < 2:
             raise ValueError("validation has one class only, but a score needs two")
         return self._signs(labels)
 
@@ -117,8 +116,7 @@ class KronClassifier(ClassifierMixin, KronEstimator):
             raise ValueError("sample_weight is zero for all edges of one class, but a classifier needs two")
 
     def _signs(self, labels: Array) -> Array:
-        is_positive = labels == (self.classes_[1].item() if is_tensor(labels) else self.classes_[1])
-        return 2.0 * cast(is_positive, np.float64) - 1.0
+        return 2.0 * cast(labels == like(self.classes_[1:2], labels), np.float64) - 1.0
 
     def _auto_scoring(self, y: Array) -> str:
         return "auc"
@@ -135,10 +133,8 @@ class KronClassifier(ClassifierMixin, KronEstimator):
         decisions = self._decide(X)
         if self._machines:
             return np.asarray(self.classes_[to_host(decisions).argmax(axis=1)])
-        positive = decisions > 0
-        if is_tensor(positive) and self.classes_.dtype.kind in "biuf":
-            return like(self.classes_, positive)[positive.long()]
-        return np.asarray(self.classes_[to_host(positive).astype(int)])
+        positive = decisions > 0 if self.classes_.dtype.kind in "biuf" else to_host(decisions > 0)  # words are there
+        return like(self.classes_, positive)[cast(positive, np.int64)]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of edges whose class is predicted rightly."""

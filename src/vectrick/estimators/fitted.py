@@ -1,20 +1,22 @@
 """What a fitted model can do: predict edges, grids and the best of them, and go to a file."""
 
 from collections.abc import Iterator
+from functools import partial
 from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from vectrick._arrays import is_tensor, to_host
-from vectrick.backends.torch.device import settle_device
+from vectrick._typing import Array
+from vectrick.backends import HOST, Backend, backend_of, settle_backend
+from vectrick.backends.arrays import to_host
 from vectrick.data import VertexTable
-from vectrick.estimators.inputs import as_edges
+from vectrick.estimators.files import save_model
 from vectrick.estimators.nested_parameters import NestedParameters
-from vectrick.estimators.predictor import Predictor
-
-Array = Any  # of NumPy or torch
+from vectrick.estimators.recommend import recommend
+from vectrick.estimators.validate import as_edges, as_given
+from vectrick.models.predictor import Predictor
 
 
 class FittedModel(NestedParameters):
@@ -23,22 +25,21 @@ class FittedModel(NestedParameters):
     _predictor: Predictor
     _known_edges: tuple[Array, Array] | None = None  # positions in the tables, where the model keeps them
     intercept_: float
-    backend: str
+    backend: str | Backend
     device: Any
 
     def _decide(self, X: Any) -> Array:
         """Return the real-valued predictions for edges."""
         check_is_fitted(self)
         edges = self._predictor.aligned(as_edges(self, X, reset=False))
-        predictor = self._placed(edges.device)
-        found = predictor.predict(edges.on(predictor.device))
-        return (found if edges.device is not None else to_host(found)) + self.intercept_
+        predictor = self._placed(edges.backend)
+        return as_given(predictor.predict(edges.on(predictor.backend)), edges.backend) + self.intercept_
 
-    def _placed(self, found: Any) -> Predictor:
-        """Return the predictor where ``backend`` and ``device`` want it; ``found`` is the device of tensors, if any."""
-        device = settle_device(self.backend, self.device, found)
-        if device != self._predictor.device:
-            self._predictor = self._predictor.on(device)
+    def _placed(self, home: Backend) -> Predictor:
+        """Return the predictor where ``backend`` and ``device`` want it; ``home`` is where the user's arrays are."""
+        backend = settle_backend(self.backend, self.device, home)
+        if backend != self._predictor.backend:
+            self._predictor = self._predictor.on(backend)
         return self._predictor
 
     def __getstate__(self) -> Any:
@@ -47,7 +48,7 @@ class FittedModel(NestedParameters):
         if state.get("_known_edges") is not None:
             state = {**state, "_known_edges": tuple(to_host(vertices) for vertices in state["_known_edges"])}
         predictor = state.get("_predictor")
-        return state if predictor is None else {**state, "_predictor": predictor.on(None)}
+        return state if predictor is None else {**state, "_predictor": predictor.on(HOST)}
 
     def _tables(self, start_features: Any, end_features: Any) -> tuple[Predictor, VertexTable, VertexTable, Any]:
         """Return the predictor, tables of vertices, and what brings results into the kind that was given."""
@@ -57,8 +58,9 @@ class FittedModel(NestedParameters):
         if end_features is None and predictor.start.known is not predictor.end.known:
             raise ValueError("end_features is None, but the model was trained with two vertex sets; give both tables")
         end = start if end_features is None else predictor.end.table(end_features)
-        devices = [table.features.device for table in (start, end) if is_tensor(table.features)]
-        return self._placed(devices[0] if devices else None), start, end, (lambda x: x) if devices else to_host
+        homes = [backend_of(table.features) for table in (start, end)]
+        home = next((backend for backend in homes if backend != HOST), HOST)
+        return self._placed(home), start, end, partial(as_given, home=home)
 
     def iter_grid(self, start_features: Any, end_features: Any = None) -> Iterator[tuple[slice, slice, Array]]:
         """Yield the predictions for every pair of vertices block by block, where all of them would not fit into memory.
@@ -129,8 +131,6 @@ class FittedModel(NestedParameters):
         >>> model.recommend(["ann"])["end"].tolist()
         ['cup']
         """
-        from vectrick.estimators.recommend import recommend
-
         check_is_fitted(self)
         return recommend(self, start, k, exclude_known, known, end_features)
 
@@ -160,7 +160,5 @@ class FittedModel(NestedParameters):
         about : dict, optional
             Anything that JSON can hold, to find again as ``about_`` of the loaded model.
         """
-        from vectrick.estimators.saving import save_model  # which knows all estimators
-
         check_is_fitted(self)
         save_model(self, path, about)

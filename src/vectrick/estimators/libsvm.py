@@ -9,11 +9,13 @@ from scipy.sparse import issparse
 from sklearn.svm import SVC
 from sklearn.utils.validation import check_is_fitted
 
-from vectrick.estimators.inputs import Graph, split_columns
-from vectrick.estimators.product_predictor import DualPredictor
-from vectrick.estimators.side import Side
+from vectrick.data import Graph
 from vectrick.estimators.svm import KronSVM
+from vectrick.estimators.validate import split_columns
 from vectrick.kernels import Gaussian
+from vectrick.models.edge_kernel import EdgeKernel
+from vectrick.models.product import DualPredictor
+from vectrick.models.vertex_kernel import VertexKernel
 from vectrick.solvers import Solution
 
 
@@ -53,8 +55,8 @@ def from_svc(svc: SVC, n_start_features: int, *, n_threads: int | None = None) -
     kernel = Gaussian(gamma=float(svc._gamma))  # the number that gamma="scale" became
     edges = split_columns(_dense(svc.support_vectors_), n_start_features)
     graph = Graph.of(edges)
-    start = Side(kernel, "start", edges.start_table, graph.used_start)
-    end = Side(kernel, "end", edges.end_table, graph.used_end)
+    start = VertexKernel(kernel, "start", edges.start_table, graph.used_start)
+    end = VertexKernel(kernel, "end", edges.end_table, graph.used_end)
     coefficients = _dense(svc.dual_coef_).ravel()
     model = KronSVM(
         kernel, kernel, loss="hinge", alpha=1.0 / svc.C, fit_intercept=True,
@@ -71,7 +73,7 @@ def from_svc(svc: SVC, n_start_features: int, *, n_threads: int | None = None) -
     converged, reason = svc.fit_status_ == 0, "LIBSVM's own"
     model.solution_ = Solution(model.dual_coef_, None, converged, reason, model.n_iter_, 0, [], model.intercept_)
     model.form_, model.form_reason_ = "dual", "taken from LIBSVM"
-    model._predictor = DualPredictor(start, end, graph, coefficients, n_threads)
+    model._predictor = DualPredictor(EdgeKernel.product(start, end), graph, coefficients, n_threads)
     return model
 
 

@@ -2,14 +2,11 @@
 
 from typing import Any
 
-import numpy as np
-from scipy.special import expit, log_expit
-
-from vectrick._arrays import is_tensor, namespace
+from vectrick._typing import Array
+from vectrick.backends import backend_of
+from vectrick.backends.arrays import namespace
 from vectrick.estimators.classifier import KronClassifier
 from vectrick.losses import Logistic, Loss
-
-Array = Any  # of NumPy or torch
 
 
 class KronLogistic(KronClassifier):
@@ -50,12 +47,10 @@ class KronLogistic(KronClassifier):
         Of several classes these are the probabilities of the machines, scaled so that they add up to one.
         """
         scores = self._decide(X)
+        positive = backend_of(scores).sigmoid(scores)
         if self._machines:
-            each = scores.sigmoid() if is_tensor(scores) else expit(scores)
-            return each / each.sum(-1)[:, None]
-        positive = scores.sigmoid() if is_tensor(scores) else expit(scores)
-        pair = [1 - positive, positive]
-        return namespace(scores).stack(pair, -1) if is_tensor(scores) else np.column_stack(pair)
+            return positive / positive.sum(-1)[:, None]
+        return namespace(scores).stack([1 - positive, positive], -1)
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithm of the probability of each class for each edge."""
@@ -63,7 +58,5 @@ class KronLogistic(KronClassifier):
             probabilities = self.predict_proba(X)
             return namespace(probabilities).log(probabilities)
         scores = self._decide(X)
-        if is_tensor(scores):
-            log_sigmoid = namespace(scores).nn.functional.logsigmoid
-            return namespace(scores).stack([log_sigmoid(-scores), log_sigmoid(scores)], -1)
-        return np.column_stack([log_expit(-scores), log_expit(scores)])
+        log_sigmoid = backend_of(scores).log_sigmoid
+        return namespace(scores).stack([log_sigmoid(-scores), log_sigmoid(scores)], -1)

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from vectrick.backends import Backend, backend_names
 from vectrick.backends.threads import count_threads
-from vectrick.backends.torch.device import BACKENDS
-from vectrick.estimators.form import FORMS
-from vectrick.estimators.monitor import SCORES
-from vectrick.estimators.recipe import read_recipe
+from vectrick.metrics.scores import SCORES
+from vectrick.models.forms import FORMS
+from vectrick.models.kernel_spec import KernelSpec
 
 _LARGEST = float(np.finfo(np.float64).max)
 PRECISIONS = ("full", "mixed")
@@ -117,13 +117,13 @@ ATTRIBUTES = """\
         Whether the solver converged, and why it stopped."""
 
 
-def check_parameters(estimator: Any, validation: Any) -> None:
-    """Refuse parameters that cannot be meant, before any work is done."""
+def check_parameters(estimator: Any, validation: Any) -> KernelSpec:
+    """Refuse parameters that cannot be meant, before any work is done; return the kernel that they ask for."""
     if not _is_between(estimator.alpha, 0, np.inf) or estimator.alpha == 0:
         raise ValueError(f"alpha is {estimator.alpha!r}, but it must be a positive number")
     choices = (
         ("form", FORMS),
-        ("backend", BACKENDS),
+        ("backend", backend_names() if not isinstance(estimator.backend, Backend) else (estimator.backend,)),
         ("precision", PRECISIONS),
         ("dtype", (None, "float32", "float64", np.float32, np.float64)),
         ("scoring", ("auto", *SCORES)),
@@ -157,10 +157,11 @@ def check_parameters(estimator: Any, validation: Any) -> None:
         raise ValueError(
             "precision is 'mixed', which corrects products of float32 to float64, but dtype is 'float32'; leave it out"
         )
-    recipe = read_recipe(estimator)
-    if recipe.two_step is not None:
-        _check_two_step(estimator, recipe.two_step, validation)
+    spec = KernelSpec.of(estimator)
+    if spec.two_step is not None:
+        _check_two_step(estimator, spec.two_step, validation)
     count_threads(estimator.n_threads)
+    return spec
 
 
 def _check_two_step(estimator: Any, kernel: Any, validation: Any) -> None:

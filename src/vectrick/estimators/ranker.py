@@ -2,19 +2,21 @@
 
 from typing import Any
 
-from vectrick._arrays import to_host
+from vectrick._typing import Array
+from vectrick.backends import Backend
+from vectrick.backends.arrays import to_host
 from vectrick.data import Edges
-from vectrick.estimators.inputs import as_edges
-from vectrick.estimators.values import KronValues
+from vectrick.estimators.regressor import KronRegressor
+from vectrick.estimators.validate import as_edges
 from vectrick.losses import Loss, RankRLS
 from vectrick.metrics import concordance_index
-
-Array = Any  # of NumPy or torch
+from vectrick.models.kernel_spec import PairwiseKernels, VertexKernels
+from vectrick.solvers import Solver
 
 _GROUPS = (None, "start", "end")
 
 
-class KronRanker(KronValues):
+class KronRanker(KronRegressor):
     """Ranking of labeled edges by the squared loss of differences (RankRLS).
 
     It minimises ``¼ Σᵢ Σⱼ (yᵢ - pᵢ - yⱼ + pⱼ)² + ½ alpha ‖f‖²``, over all pairs of edges, or over those that share
@@ -43,15 +45,15 @@ class KronRanker(KronValues):
 
     def __init__(
         self,
-        start_kernel: Any = "linear",
-        end_kernel: Any = "linear",
+        start_kernel: VertexKernels = "linear",
+        end_kernel: VertexKernels = "linear",
         *,
         groups: str | None = None,
         alpha: float = 1.0,
-        pairwise: Any = "kronecker",
+        pairwise: PairwiseKernels = "kronecker",
         kernel_weights: Any = None,
         form: str = "auto",
-        solver: str = "auto",
+        solver: str | Solver = "auto",
         max_iter: int | None = None,
         inner_iter: int = 100,
         step: float | None = None,
@@ -62,7 +64,7 @@ class KronRanker(KronValues):
         n_iter_no_change: int = 5,
         scoring: str = "auto",
         factor_tol: float = 1e-12,
-        backend: str = "cpu",
+        backend: str | Backend = "cpu",
         device: str | None = None,
         precision: str = "full",
         dtype: str | None = None,

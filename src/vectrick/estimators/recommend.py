@@ -6,14 +6,11 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
-from vectrick._arrays import to_host
+from vectrick._typing import Array
+from vectrick.backends import HOST
+from vectrick.backends.arrays import to_host
 from vectrick.data import Edges, VertexTable
-from vectrick.estimators.predictor import merge_best
-from vectrick.estimators.recipe import read_recipe
-
-Array = NDArray[Any]
 
 
 def recommend(model: Any, start: Any, k: int, exclude_known: bool, known: Any, end_features: Any) -> Any:
@@ -123,7 +120,7 @@ def _pairs_of_ids(model: Any, first: Array, second: Array, starts: VertexTable, 
            for table, known in ((starts, model.start_table_), (ends, model.end_table_))]  # fmt: skip
     pairs = [(first, second)]
     one_set = model.start_table_ is model.end_table_
-    if one_set and read_recipe(model).symmetry:
+    if one_set and model._predictor.kernel.symmetry:
         pairs.append((second, first))
     if one_set:
         pairs.append((_names(starts), _names(starts)))
@@ -151,6 +148,6 @@ def _best(model: Any, starts: VertexTable, ends: VertexTable, k: int, pairs: Arr
         part = slice(*np.searchsorted(rows_out, [rows.start, rows.stop]))
         inside = (cols_out[part] >= cols.start) & (cols_out[part] < cols.stop)
         scores[rows_out[part][inside] - rows.start, cols_out[part][inside] - cols.start] = -np.inf
-        which[rows], best[rows] = merge_best(which[rows], best[rows], cols, scores)
+        which[rows], best[rows] = HOST.best_of(which[rows], best[rows], cols, scores)
     which[np.isneginf(best)] = -1
     return which, best

@@ -8,23 +8,22 @@ import numpy as np
 from sklearn.base import RegressorMixin, clone
 from sklearn.metrics import r2_score
 
-from vectrick._arrays import cast, to_host, unmasked, zeros
-from vectrick.estimators.form import Form, dual_form
+from vectrick.backends import Backend
+from vectrick.backends.arrays import cast, to_host, unmasked, zeros
 from vectrick.estimators.parameters import check_parameters
-from vectrick.estimators.recipe import read_recipe
-from vectrick.estimators.side import check_matrices
+from vectrick.estimators.regressor import KronRegressor
 from vectrick.estimators.soundness import check_not_zero
-from vectrick.estimators.training import Training, held_blas
-from vectrick.estimators.values import KronValues
-from vectrick.losses import Loss, Squared, WithIntercept
-from vectrick.solvers import Solution, minimise_path, solve_complete, solve_two_step
+from vectrick.estimators.training import Training
+from vectrick.losses import Loss, Squared, WithIntercept, as_loss
+from vectrick.models.forms import Form, dual_form
+from vectrick.models.kernel_spec import PairwiseKernels, VertexKernels
+from vectrick.models.vertex_kernel import check_matrices
+from vectrick.solvers import Solution, Solver, minimise_path, solve_complete, solve_two_step
 from vectrick.solvers.minimise import check_path_precision
 from vectrick.solvers.solution import EXACT
 
-Array = Any  # of NumPy or torch
 
-
-class KronRidge(RegressorMixin, KronValues):
+class KronRidge(RegressorMixin, KronRegressor):
     """Ridge regression for labeled edges.
 
     It minimises ``½ Σ (pᵢ - yᵢ)² + ½ alpha ‖f‖²``: in dual form it solves ``(A + alpha I) a = y`` with the edge kernel
@@ -34,6 +33,9 @@ class KronRidge(RegressorMixin, KronValues):
 
     Parameters
     ----------
+    loss : str or Loss class
+        "squared"; or the name of a loss that was registered, or its class, to train with another loss of real-valued
+        labels in its place. Closed forms, "cg" and the like are for quadratic losses.
     <shared parameters>
 
     Attributes
@@ -52,9 +54,43 @@ class KronRidge(RegressorMixin, KronValues):
 
     _has_two_step = True
 
+    def __init__(
+        self,
+        start_kernel: VertexKernels = "linear",
+        end_kernel: VertexKernels = "linear",
+        *,
+        loss: str | type[Loss] = "squared",
+        alpha: float = 1.0,
+        pairwise: PairwiseKernels = "kronecker",
+        kernel_weights: Any = None,
+        form: str = "auto",
+        solver: str | Solver = "auto",
+        max_iter: int | None = None,
+        inner_iter: int = 100,
+        step: float | None = None,
+        tol: float = 1e-6,
+        fit_intercept: bool = False,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.25,
+        n_iter_no_change: int = 5,
+        scoring: str = "auto",
+        factor_tol: float = 1e-12,
+        backend: str | Backend = "cpu",
+        device: str | None = None,
+        precision: str = "full",
+        dtype: str | None = None,
+        n_threads: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+        n_start_features: int | None = None,
+    ) -> None:
+        given = {name: value for name, value in locals().items() if name not in ("self", "loss", "__class__")}
+        super().__init__(**given)
+        self.loss = loss
+
     @property
     def _loss_type(self) -> type[Loss]:
-        return Squared
+        return as_loss(self.loss, of_classes=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -89,17 +125,17 @@ class KronRidge(RegressorMixin, KronValues):
         check_path_precision(self.precision)
         for model in models:
             check_parameters(model, None)
-        training = models[-1]._load(X, y, None, None)
+        training = models[-1]._prepare(X, y, None, None)
         if self._wants_closed_form(training):
-            found = self._closed_form(training, alphas)
+            fitted = self._closed_form(training, alphas)
         else:
             max_iter = 1000 if self.max_iter is None else self.max_iter
-            with held_blas(training):
-                form, loss = self._form(training), self._with_intercept(training.loss)
+            with training.backend.own_threads():
+                form, loss = self._choose_form(training), self._with_intercept(training.loss)
                 solutions = minimise_path(form.space, loss, alphas, solver=self.solver, max_iter=max_iter, tol=self.tol)
-            found = [(form, solution) for solution in solutions]
+            fitted = [(form, solution) for solution in solutions]
         last = models[-1]
-        for model, (form, solution) in zip(models, found, strict=True):
+        for model, (form, solution) in zip(models, fitted, strict=True):
             loss = self._with_intercept(training.loss)
             constant = loss.intercept(solution.predictions) if isinstance(loss, WithIntercept) else 0.0
             for name in ("n_features_in_", "feature_names_in_"):
@@ -116,7 +152,7 @@ class KronRidge(RegressorMixin, KronValues):
         ((form, solution),) = self._closed_form(training, [self.alpha])
         f = solution.predictions
         risk = training.loss.value(f + solution.intercept)
-        if read_recipe(self).two_step is None:
+        if training.given.spec.two_step is None:
             risk += 0.5 * self.alpha * float(solution.x @ f)
         else:  # ridge regression with alpha 1 and coefficients y - f of another kernel
             risk += 0.5 * float((training.loss.y - f) @ f)
@@ -127,29 +163,29 @@ class KronRidge(RegressorMixin, KronValues):
     def _wants_closed_form(self, training: Training) -> bool:
         """Whether the graph is complete, nothing stands against the closed form, and it was asked for or is cheap."""
         m, q = len(training.graph.used_start), len(training.graph.used_end)
-        two_step = read_recipe(self).two_step is not None
+        two_step = training.given.spec.two_step is not None
         if two_step and (training.loss.weight is not None or not training.graph.is_complete):
             raise ValueError(
                 f"pairwise is 'two_step', which is for complete graphs without weights, but X has "
-                f"{len(training.edges)} edges between {m} start and {q} end vertices, which have {m * q} pairs; use "
-                "pairwise='kronecker'"
+                f"{len(training.given.edges)} edges between {m} start and {q} end vertices, which have {m * q} pairs; "
+                "use pairwise='kronecker'"
             )
-        if training.kernel is not None:
+        if not training.kernel.is_product or not isinstance(training.loss, Squared):
             return False
         cheap = 10 * (m**3 + q**3) <= 200 * m * q * (m + q)
         wanted = self.solver == "eigen" or (self.solver == "auto" and self.form == "auto" and cheap)
-        possible = self.form != "primal" and training.held is None and training.loss.weight is None
-        possible = possible and training.start.fits and training.end.fits
+        possible = self.form != "primal" and training.given.held is None and training.loss.weight is None
+        possible = possible and training.kernel.start.fits and training.kernel.end.fits
         return two_step or (wanted and possible and training.graph.is_complete)
 
     def _closed_form(self, training: Training, alphas: Sequence[float]) -> list[tuple[Form, Solution]]:
-        graph, start, end = training.graph, training.start, training.end
+        graph, start, end = training.graph, training.kernel.start, training.kernel.end
         check_matrices((start, end))
         Y = zeros((len(graph.used_start), len(graph.used_end)), start.matrix)
         Y[graph.start, graph.end] = cast(training.loss.y, np.float64)
-        form = dual_form(graph, start, end, training.dtype, self.n_threads)
-        found = []
-        two_step = read_recipe(self).two_step
+        form = dual_form(training.kernel, graph, training.dtype, self.n_threads)
+        fitted = []
+        two_step = training.given.spec.two_step
         if two_step is None:
             solved = solve_complete(start.matrix, end.matrix, Y, alphas, self.fit_intercept)
         else:
@@ -157,5 +193,5 @@ class KronRidge(RegressorMixin, KronValues):
         for A, b in solved:
             x = cast(A[graph.start, graph.end], training.dtype)
             predictions = cast((start.matrix @ A @ end.matrix)[graph.start, graph.end], training.dtype)
-            found.append((form, Solution(x, predictions, True, EXACT, 1, 0, [0.0], b)))
-        return found
+            fitted.append((form, Solution(x, predictions, True, EXACT, 1, 0, [0.0], b)))
+        return fitted

@@ -5,10 +5,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from vectrick._arrays import namespace, to_host, unmasked
+from vectrick._typing import Array
+from vectrick.backends.arrays import namespace, to_host, unmasked
 from vectrick.solvers.solution import INTERRUPTED
-
-Array = Any  # of NumPy or torch
 
 _MOST = 100  # classes
 _SHARED = ("form_", "form_reason_", "plan_", "n_features_in_", "feature_names_in_", "components_", "kernel_weights_")

@@ -5,13 +5,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from vectrick._arrays import namespace, numpy_dtype
+from vectrick._typing import Array
+from vectrick.backends.arrays import namespace, numpy_dtype
 from vectrick.estimators.training import Training
 from vectrick.operators.factors import is_finite
 from vectrick.solvers import Solution
 from vectrick.solvers.space import Space
-
-Array = Any  # of NumPy or torch
 
 _ROUNDING = 1e-10  # of kernel values that cancel
 _SMALLEST = 1e-150  # kernel values whose squares are still numbers
@@ -64,9 +63,9 @@ def check_not_zero(training: Training, space: Space, solution: Solution, interce
 
 def _kernel_values(training: Training) -> float:
     """Return how large the kernel values of edges are, by those of the vertices with themselves."""
-    sides = training.start, training.end
-    start, end = (float(abs(side.kernel.diagonal(side.vertices)).max()) for side in sides)
-    return start * end if training.kernel is None else max(start, end, start * end)
+    both = training.kernel.start, training.kernel.end
+    start, end = (float(abs(one.kernel.diagonal(one.vertices)).max()) for one in both)
+    return start * end if training.kernel.is_product else max(start, end, start * end)
 
 
 def _advice(dtype: np.dtype[Any]) -> str:
@@ -76,6 +75,6 @@ def _advice(dtype: np.dtype[Any]) -> str:
 
 def _has_no_features(training: Training) -> bool:
     """Whether all features of one side are zero, so that there is nothing to predict from."""
-    tables = training.start.vertices, training.end.vertices
+    tables = training.kernel.start.vertices, training.kernel.end.vertices
     return any(not table.count_nonzero() if issparse(table) else not bool(namespace(table).any(table != 0))
                for table in tables)  # fmt: skip

@@ -2,10 +2,11 @@
 
 from typing import Any
 
+from vectrick.backends import Backend
 from vectrick.estimators.classifier import KronClassifier
-from vectrick.losses import Hinge, Loss, SquaredHinge
-
-_LOSSES: dict[str, type[Loss]] = {"squared_hinge": SquaredHinge, "hinge": Hinge}
+from vectrick.losses import Loss, as_loss
+from vectrick.models.kernel_spec import PairwiseKernels, VertexKernels
+from vectrick.solvers import Solver
 
 
 class KronSVM(KronClassifier):
@@ -19,8 +20,8 @@ class KronSVM(KronClassifier):
 
     Parameters
     ----------
-    loss : str
-        "squared_hinge" or "hinge".
+    loss : str or Loss class
+        "squared_hinge" or "hinge"; or the name of a loss of labels -1 and +1 that was registered, or its class.
     <shared parameters>
 
     Attributes
@@ -44,15 +45,15 @@ class KronSVM(KronClassifier):
 
     def __init__(
         self,
-        start_kernel: Any = "linear",
-        end_kernel: Any = "linear",
+        start_kernel: VertexKernels = "linear",
+        end_kernel: VertexKernels = "linear",
         *,
-        loss: str = "squared_hinge",
+        loss: str | type[Loss] = "squared_hinge",
         alpha: float = 1.0,
-        pairwise: Any = "kronecker",
+        pairwise: PairwiseKernels = "kronecker",
         kernel_weights: Any = None,
         form: str = "auto",
-        solver: str = "auto",
+        solver: str | Solver = "auto",
         max_iter: int | None = None,
         inner_iter: int = 100,
         step: float | None = None,
@@ -63,7 +64,7 @@ class KronSVM(KronClassifier):
         n_iter_no_change: int = 5,
         scoring: str = "auto",
         factor_tol: float = 1e-12,
-        backend: str = "cpu",
+        backend: str | Backend = "cpu",
         device: str | None = None,
         precision: str = "full",
         dtype: str | None = None,
@@ -78,6 +79,4 @@ class KronSVM(KronClassifier):
 
     @property
     def _loss_type(self) -> type[Loss]:
-        if self.loss not in _LOSSES:
-            raise ValueError(f"loss is {self.loss!r}, but it must be one of {', '.join(map(repr, _LOSSES))}")
-        return _LOSSES[self.loss]
+        return as_loss(self.loss, of_classes=True)

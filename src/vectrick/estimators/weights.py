@@ -6,19 +6,17 @@ from functools import partial, reduce
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import nnls
 from scipy.sparse import csr_array, diags_array, issparse
 
-from vectrick._arrays import to_host
+from vectrick._typing import Array
 from vectrick._warnings import warn
-from vectrick.estimators.edge_kernel import EdgeKernel, identity
-from vectrick.estimators.inputs import Graph
+from vectrick.backends.arrays import to_host
+from vectrick.data import Graph
 from vectrick.kernels import KernelWarning
 from vectrick.kernels.pairwise import Antisymmetric, Symmetric, VertexFactors
+from vectrick.models.edge_kernel import EdgeKernel, identity
 from vectrick.operators import ONES, Term, kron_sum
-
-Array = NDArray[Any]
 
 _RIDGE = 0.25
 _STEPS = (0.0, 0.25, 4.0)  # that a weight is multiplied by to see whether the risk falls

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from vectrick.kernels.base import Kernel, KernelWarning, Product, Sum
+from vectrick.kernels.base import KERNELS, Kernel, KernelWarning, Product, Sum
 from vectrick.kernels.constant import Constant
 from vectrick.kernels.cosine import Cosine
 from vectrick.kernels.factor import CholeskyMap, FeatureMap, feature_map, pivoted_cholesky
@@ -14,17 +14,10 @@ from vectrick.kernels.precomputed import Precomputed
 from vectrick.kernels.standardized import Standardized
 from vectrick.kernels.tanimoto import Tanimoto
 
-NAMES: dict[str, type[Kernel]] = {
-    "linear": Linear,
-    "constant": Constant,
-    "gaussian": Gaussian,
-    "rbf": Gaussian,
-    "polynomial": Polynomial,
-    "poly": Polynomial,
-    "cosine": Cosine,
-    "tanimoto": Tanimoto,
-    "precomputed": Precomputed,
-}
+for _kind in (
+    Linear, Gaussian, Polynomial, Cosine, Tanimoto, Constant, Precomputed, Standardized, Sum, Product,
+):  # fmt: skip
+    KERNELS.register(_kind)
 
 
 def as_kernel(value: Any, argument: str) -> Kernel:
@@ -35,23 +28,24 @@ def as_kernel(value: Any, argument: str) -> Kernel:
     """
     if isinstance(value, Kernel):
         return value
-    if isinstance(value, str) and value in NAMES:
-        return NAMES[value]()
+    names = KERNELS.plain_names()
+    if isinstance(value, str) and value in names:
+        return KERNELS[value]()
     if callable(value) and not isinstance(value, type):
         return Function(value)
-    names = ", ".join(map(repr, NAMES))
     if hasattr(value, "shape"):
         raise ValueError(
             f"{argument} is a matrix of shape {value.shape}, but it must be a kernel; give a kernel matrix as the "
             f"vertex table, and {argument}='precomputed'"
         )
     raise ValueError(
-        f"{argument} is {value!r}, but it must be one of {names}, a kernel such as vt.Gaussian(), or a function"
+        f"{argument} is {value!r}, but it must be one of {', '.join(map(repr, names))}, a kernel such as "
+        "vt.Gaussian(), or a function"
     )
 
 
 __all__ = [
-    "NAMES",
+    "KERNELS",
     "CholeskyMap",
     "Constant",
     "Cosine",

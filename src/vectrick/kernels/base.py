@@ -10,9 +10,10 @@ from scipy.sparse import csr_array, hstack, issparse
 from sklearn.base import BaseEstimator
 from sklearn.preprocessing import normalize
 
-from vectrick._arrays import is_tensor, like, namespace, to_host, unmasked
-
-Array = Any  # of NumPy or torch
+from vectrick._registry import Registry
+from vectrick._typing import Array
+from vectrick.backends import backend_of
+from vectrick.backends.arrays import namespace, placed, to_host, unmasked
 
 
 class KernelWarning(UserWarning):
@@ -24,9 +25,13 @@ class Kernel(BaseEstimator):
 
     A subclass writes `_matrix` and `diagonal`; it may write `resolve` (parameters that depend on the data) and
     `features` (where the kernel has finitely many). Its parameters are those of ``__init__``, so that a grid search
-    reaches them: ``start_kernel__gamma``. Kernels can be added and multiplied.
+    reaches them: ``start_kernel__gamma``. Kernels can be added and multiplied. One of your own works in `fit` as it is;
+    with a ``name`` and ``vt.register`` it has that name everywhere, and models with it can be saved and loaded.
     """
 
+    name = ""  # what ``start_kernel`` and text call it, once it is registered
+    aliases: tuple[str, ...] = ()
+    learned: tuple[str, ...] = ()  # parameters that a fit settles, so that text does not give them
     is_psd = True  # positive semi-definite whatever the data; otherwise the matrix is checked
 
     def __call__(self, X: Any, Y: Any = None) -> Array:
@@ -64,6 +69,9 @@ class Kernel(BaseEstimator):
         return Product(self, other) if isinstance(other, Kernel) else NotImplemented
 
 
+KERNELS: Registry[Kernel] = Registry("kernel", Kernel)
+
+
 class _Pair(Kernel):
     def __init__(self, first: Kernel, second: Kernel) -> None:
         self.first = first
@@ -86,6 +94,8 @@ class Sum(_Pair):
     >>> (vt.Linear() + vt.Gaussian(gamma=1.0))(np.ones((1, 1)), np.ones((1, 1)))
     array([[2.]])
     """
+
+    name = "sum"
 
     def _matrix(self, X: Any, Y: Any) -> Array:
         return self.first(X, Y) + self.second(X, Y)
@@ -116,6 +126,8 @@ class Product(_Pair):
     array([[36.]])
     """
 
+    name = "product"
+
     def _matrix(self, X: Any, Y: Any) -> Array:
         return self.first(X, Y) * self.second(X, Y)
 
@@ -129,19 +141,16 @@ class Product(_Pair):
 
 
 def _same_kind(X: Any, Y: Any) -> tuple[Any, Any]:
-    """Return two tables of which none is a tensor where the other is sparse."""
-    if is_tensor(X) and issparse(Y):
-        return csr_array(to_host(X)), Y
-    if is_tensor(Y) and issparse(X):
-        return like(X.toarray(), Y), Y
-    return X, Y
+    """Return two tables of one backend; where one is sparse and the other is not at home, they meet where Y is."""
+    home = backend_of(Y)
+    if backend_of(X) == home:
+        return X, Y
+    return (csr_array(to_host(X)), Y) if issparse(Y) else (placed(X.toarray() if issparse(X) else X, home), Y)
 
 
 def squared_norms(X: Any) -> Array:
     """Return the squared length of every row."""
-    if is_tensor(X):
-        return (X * X).sum(1)
-    return np.asarray(X.multiply(X).sum(axis=1)).ravel() if issparse(X) else np.asarray(np.einsum("ij,ij->i", X, X))
+    return np.asarray(X.multiply(X).sum(axis=1)).ravel() if issparse(X) else backend_of(X).squared_norms(X)
 
 
 def ones(X: Any) -> Any:
@@ -158,18 +167,13 @@ def dense_products(X: Any, Y: Any) -> Any:
 
 def unit_rows(X: Any) -> Any:
     """Return the rows, scaled to length one; rows of zeros stay."""
-    if not is_tensor(X):
-        return normalize(X)
-    lengths = squared_norms(X)[:, None] ** 0.5
-    return X / lengths.where(lengths > 0, lengths.new_ones(()))
+    return normalize(X) if issparse(X) else backend_of(X).unit_rows(X)
 
 
 def _variance(X: Any) -> float:
     """Return the variance of all entries, those that a sparse table does not hold included."""
-    if is_tensor(X):
-        return float(X.var(correction=0))
     if not issparse(X):
-        return float(X.var())
+        return backend_of(X).variance(X)
     size, mean = int(X.shape[0] * X.shape[1]), float(X.mean())
     squares = float(((X.data - mean) ** 2).sum())
     return (squares + (size - len(X.data)) * mean * mean) / size

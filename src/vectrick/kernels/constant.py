@@ -26,6 +26,8 @@ class Constant(Kernel):
     array([[0.5, 0.5]])
     """
 
+    name = "constant"
+
     def __init__(self, value: float = 1.0) -> None:
         self.value = value
 

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from vectrick._arrays import cast, numpy_dtype
+from vectrick._typing import Array
+from vectrick.backends.arrays import cast, numpy_dtype
 from vectrick.kernels.base import Kernel, dense_products, squared_norms, unit_rows
-
-Array = Any  # of NumPy or torch
 
 
 class Cosine(Kernel):
@@ -15,6 +14,8 @@ class Cosine(Kernel):
     >>> vt.Cosine()(np.array([[3.0, 4.0]]), np.array([[1.0, 0.0]]))
     array([[0.6]])
     """
+
+    name = "cosine"
 
     def _matrix(self, X: Any, Y: Any) -> Any:
         return dense_products(unit_rows(X), unit_rows(Y))

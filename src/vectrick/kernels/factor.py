@@ -5,19 +5,15 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
 from scipy.sparse import issparse
 
-from vectrick._arrays import cast, empty, is_tensor, like, namespace, to_host
-from vectrick.backends.torch.device import free_memory
-from vectrick.backends.torch.products import uses_triton
+from vectrick._typing import Array
+from vectrick.backends import HOST, backend_of
+from vectrick.backends.arrays import cast, contiguous, empty, like, namespace, placed, to_host
 from vectrick.kernels.base import Kernel
 
-Array = Any  # of NumPy or torch
-
 _FLOOR = 1e-13  # a smaller rest of the diagonal is rounding
-_WHOLE = 1 << 14  # vertices whose kernel matrix is made at once
-_STEPS = 64  # of pivoted Cholesky between two looks at what a GPU has found, and rows to begin with
+_ROWS = 64  # of the factor to begin with
 
 
 class FeatureMap(ABC):
@@ -66,9 +62,7 @@ class CholeskyMap(FeatureMap):
     def transform(self, X: Any) -> Any:
         """Return the features of other vertices."""
         values = like(self._values(X), self.corner)
-        if is_tensor(values):
-            return namespace(values).linalg.solve_triangular(self.corner, values.T, upper=False).T
-        return np.asarray(solve_triangular(self.corner, values.T, lower=True).T)
+        return backend_of(values).solve_triangular(self.corner, values.T).T
 
     def _values(self, X: Any) -> Array:
         """Return the kernel values with the pivots."""
@@ -88,16 +82,14 @@ def feature_map(kernel: Kernel, X: Any, tolerance: float, max_rank: int | None =
     exact = kernel.features(X)
     if exact is not None:
         return ExactMap(kernel, exact)
-    m = X.shape[0]  # a GPU makes the whole matrix faster than single columns
-    at_once = is_tensor(X) and m <= _WHOLE and 32 * m * m <= free_memory(X.device)
-    at = np.empty(0) if issparse(X) else X
+    backend = HOST if issparse(X) else backend_of(X)
 
     def column(i: Any) -> Any:
-        return like(kernel.columns(X, X, i), at, np.float64)
+        return placed(kernel.columns(X, X, i), backend, np.float64)
 
-    columns = like(kernel(X, X), at, np.float64) if at_once else column
-    found = pivoted_cholesky(columns, like(kernel.diagonal(X), at, np.float64), tolerance, max_rank)
-    return None if found is None else CholeskyMap(kernel, X, *found, tolerance)
+    columns = placed(kernel(X, X), backend, np.float64) if backend.makes_at_once(X.shape[0]) else column
+    factor = pivoted_cholesky(columns, placed(kernel.diagonal(X), backend, np.float64), tolerance, max_rank)
+    return None if factor is None else CholeskyMap(kernel, X, *factor, tolerance)
 
 
 def pivoted_cholesky(
@@ -122,14 +114,14 @@ def pivoted_cholesky(
     if m == 0:
         return empty((0, 0), rest), np.empty(0, int)
     limit = max(tolerance, _FLOOR) * float(rest.max())
-    steps = _Steps.of(column, rest, max_rank)
+    steps = _CholeskySteps(column, rest, max_rank)
     # The factor transposed, so that a new column of L is contiguous; it grows, since most kernels need few columns.
     rows = empty((0, m), rest)
-    at_once = _STEPS if is_tensor(rest) else 1  # to ask a GPU what it has found takes longer than some steps too many
+    ahead = backend_of(rest).ahead
     for k in range(max_rank + 1):
         if k == len(rows) and k < max_rank:
-            rows = xp.concatenate([rows, empty((min(max(_STEPS, k), max_rank - k), m), rest)])
-        if k % at_once == 0 or k == max_rank:
+            rows = xp.concatenate([rows, empty((min(max(_ROWS, k), max_rank - k), m), rest)])
+        if k % ahead == 0 or k == max_rank:
             rank = _first_below(steps.rests_before(k), limit)
             if rank <= k:
                 return _lower(rows[:rank], steps.pivots[:rank])
@@ -138,22 +130,14 @@ def pivoted_cholesky(
     return None
 
 
-class _Steps:
+class _CholeskySteps:
     """The steps of pivoted Cholesky: each writes one row of the transposed factor."""
 
-    def __init__(self, column: Callable[[Any], Any], rest: Any, max_rank: int) -> None:
-        self.column, self.rest = column, rest
-        self.pivots = empty(max_rank, rest, namespace(rest).int64)
+    def __init__(self, column: Any, rest: Any, max_rank: int) -> None:
+        self.column, self.rest = column if callable(column) else lambda i: column[i], rest
+        self.pivots = empty(max_rank, rest, np.int64)
         self.rests = empty(max_rank, rest)  # the largest rest before each step
-
-    @staticmethod
-    def of(column: Any, rest: Any, max_rank: int) -> "_Steps":
-        """Return the steps that suit where the matrix lives."""
-        if callable(column):
-            return _Steps(column, rest, max_rank)
-        if is_tensor(rest) and uses_triton(rest):
-            return _FusedSteps(column, rest, max_rank)
-        return _Steps(lambda i: column[i], rest, max_rank)
+        self._fused = backend_of(rest).fused_cholesky(column, rest, self.pivots, self.rests)
 
     def rests_before(self, k: int) -> Array:
         """Return the largest rest before each of the first k steps, and now."""
@@ -161,6 +145,9 @@ class _Steps:
 
     def step(self, rows: Any, k: int) -> None:
         """Write row k."""
+        if self._fused is not None:
+            self._fused(rows, k)
+            return
         pivot = namespace(rows).argmax(self.rest).reshape(1)  # an array: to have it as a number, a GPU has to be asked
         largest = self.rest[pivot]
         self.pivots[k : k + 1], self.rests[k : k + 1] = pivot, largest
@@ -173,21 +160,6 @@ class _Steps:
         rows[k] = row
 
 
-class _FusedSteps(_Steps):
-    """The same on a GPU, where a step is one launch in place of fifteen."""
-
-    def __init__(self, K: Any, rest: Any, max_rank: int) -> None:
-        from vectrick.backends.torch.kernels import CholeskySteps
-
-        super().__init__(lambda i: K[i], rest, max_rank)
-        self._steps = CholeskySteps(K.contiguous(), self.rest, self.pivots, self.rests)
-
-    def step(self, rows: Any, k: int) -> None:
-        """Write row k."""
-        with namespace(rows).cuda.device(rows.device):
-            self._steps.step(rows, k)
-
-
 def _first_below(rests: Array, limit: float) -> int:
     """Return how many steps were needed until no rest was over the limit; more than there are if one still is."""
     over = rests > limit
@@ -197,5 +169,4 @@ def _first_below(rests: Array, limit: float) -> int:
 def _lower(rows: Any, pivots: Any) -> tuple[Any, Array]:
     """Return the factor and its pivots, with exact zeros above the diagonal of its corner, where rounding left some."""
     rows[:, pivots] = namespace(rows).triu(rows[:, pivots])
-    L = rows.T.contiguous() if is_tensor(rows) else np.ascontiguousarray(rows.T)
-    return L, np.asarray(to_host(pivots))
+    return contiguous(rows.T), np.asarray(to_host(pivots))

@@ -5,10 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from vectrick._arrays import like, to_host
+from vectrick._typing import Array
+from vectrick.backends.arrays import like, to_host
 from vectrick.kernels.base import Kernel
-
-Array = Any  # of NumPy or torch
 
 
 class Function(Kernel):

@@ -13,6 +13,8 @@ class Linear(Kernel):
     array([[11.]])
     """
 
+    name = "linear"
+
     def _matrix(self, X: Any, Y: Any) -> Any:
         return dense_products(X, Y)
 

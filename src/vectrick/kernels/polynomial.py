@@ -2,13 +2,8 @@
 
 from typing import Any
 
-import numpy as np
-from sklearn.metrics.pairwise import polynomial_kernel
-
-from vectrick._arrays import is_tensor
-from vectrick.kernels.base import Kernel, settle_gamma, squared_norms
-
-Array = Any  # of NumPy or torch
+from vectrick._typing import Array
+from vectrick.kernels.base import Kernel, dense_products, settle_gamma, squared_norms
 
 
 class Polynomial(Kernel):
@@ -30,6 +25,9 @@ class Polynomial(Kernel):
     array([[9.]])
     """
 
+    name = "polynomial"
+    aliases = ("poly",)
+
     def __init__(self, degree: int = 3, gamma: float | str = "scale", coef0: float = 1.0) -> None:
         self.degree = degree
         self.gamma = gamma
@@ -45,9 +43,7 @@ class Polynomial(Kernel):
 
     def _matrix(self, X: Any, Y: Any) -> Any:
         gamma = settle_gamma(self.gamma, X)
-        if is_tensor(X):
-            return (gamma * (X @ Y.T) + self.coef0) ** self.degree
-        return np.asarray(polynomial_kernel(X, Y, degree=self.degree, gamma=gamma, coef0=self.coef0))
+        return (gamma * dense_products(X, Y) + self.coef0) ** self.degree
 
     def diagonal(self, X: Any) -> Any:
         """Return the kernel values of the rows of X with themselves."""

@@ -5,10 +5,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from vectrick._arrays import like, to_host
+from vectrick._typing import Array
+from vectrick.backends.arrays import like, to_host
 from vectrick.kernels.base import Kernel
-
-Array = Any  # of NumPy or torch
 
 
 class Precomputed(Kernel):
@@ -22,6 +21,9 @@ class Precomputed(Kernel):
     >>> vt.Precomputed().resolve(K, np.array([0, 1]))(K[:1])
     array([[2., 1.]])
     """
+
+    name = "precomputed"
+    learned = ("used",)
 
     is_psd = False  # as good as the numbers that were given
 

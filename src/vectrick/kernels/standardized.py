@@ -5,10 +5,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csc_array, csr_array, diags_array, issparse
 
-from vectrick._arrays import as_floats, like, to_host
+from vectrick._typing import Array
+from vectrick.backends.arrays import as_floats, like, to_host
 from vectrick.kernels.base import Kernel
-
-Array = Any  # of NumPy or torch
 
 
 class Standardized(Kernel):
@@ -33,6 +32,9 @@ class Standardized(Kernel):
     array([[ 1., -1.],
            [-1.,  1.]])
     """
+
+    name = "standardized"
+    learned = ("mean", "scale")
 
     def __init__(self, kernel: Kernel, mean: Any = None, scale: Any = None) -> None:
         self.kernel = kernel

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from vectrick._arrays import namespace
+from vectrick._typing import Array
+from vectrick.backends.arrays import namespace
 from vectrick.kernels.base import Kernel, dense_products, ones, squared_norms
-
-Array = Any  # of NumPy or torch
 
 
 class Tanimoto(Kernel):
@@ -17,6 +16,8 @@ class Tanimoto(Kernel):
     >>> vt.Tanimoto()(np.array([[1.0, 1.0, 0.0]]), np.array([[1.0, 1.0, 1.0], [0.0, 0.0, 1.0]])).round(3)
     array([[0.667, 0.   ]])
     """
+
+    name = "tanimoto"
 
     def resolve(self, X: Any, positions: Array) -> "Tanimoto":
         """Return the kernel, or say that there are negative features."""

@@ -1,32 +1,33 @@
 """Kernels as text, such as ``gaussian(gamma=0.1) + constant(0.3)``: read without running anything, and written."""
 
 import ast
+import inspect
 from typing import Any
 
-from vectrick.kernels.base import Kernel, Product, Sum
-from vectrick.kernels.constant import Constant
-from vectrick.kernels.cosine import Cosine
-from vectrick.kernels.gaussian import Gaussian
-from vectrick.kernels.linear import Linear
-from vectrick.kernels.polynomial import Polynomial
-from vectrick.kernels.precomputed import Precomputed
-from vectrick.kernels.standardized import Standardized
-from vectrick.kernels.tanimoto import Tanimoto
+from vectrick.kernels.base import KERNELS, Kernel, Product, Sum
 
-# With the parameters that text may give, in the order in which they may stand without a name.
-_WORDS: dict[str, tuple[type[Kernel], tuple[str, ...]]] = {
-    "linear": (Linear, ()),
-    "gaussian": (Gaussian, ("gamma",)),
-    "rbf": (Gaussian, ("gamma",)),
-    "polynomial": (Polynomial, ("degree", "gamma", "coef0")),
-    "cosine": (Cosine, ()),
-    "tanimoto": (Tanimoto, ()),
-    "constant": (Constant, ("value",)),
-    "precomputed": (Precomputed, ()),
-    "standardized": (Standardized, ("kernel",)),
-}
 _LARGEST = 1e300  # numbers in a text
 _LONGEST = 1000  # characters; also a bound on how deep it can nest
+
+
+def words() -> dict[str, tuple[str, ...]]:
+    """Return the names that text may use, with the parameters that it may give in the order of their places.
+
+    >>> words()["polynomial"]
+    ('degree', 'gamma', 'coef0')
+    """
+    return {
+        name: tuple(parameter for parameter in inspect.signature(kind).parameters if parameter not in kind.learned)
+        for name, kind in KERNELS.items()
+        if kind not in (Sum, Product)  # which have signs of their own
+    }
+
+
+def describe_kernels() -> str:
+    """Return all kernels with their parameters in one line, for help texts; another name of the same is left out."""
+    shown = [f"{name}({', '.join(names)})" if names else name
+             for name, names in words().items() if name not in KERNELS[name].aliases]  # fmt: skip
+    return ", ".join(shown)
 
 
 def parse_kernel(text: str, argument: str = "kernel") -> Kernel:
@@ -58,12 +59,11 @@ def format_kernel(kernel: Any) -> str:
     if isinstance(kernel, Product):
         sides = (kernel.first, kernel.second)
         return " * ".join(f"({format_kernel(k)})" if isinstance(k, Sum) else format_kernel(k) for k in sides)
-    word = next((word for word, (kind, _) in _WORDS.items() if type(kernel) is kind), None)
-    if word is None:
+    if not KERNELS.knows(type(kernel)):
         return repr(kernel)
-    values = {name: getattr(kernel, name) for name in _WORDS[word][1]}
+    values = {name: getattr(kernel, name) for name in words()[kernel.name]}
     shown = [f"{name}={_shown(value)}" if name != "kernel" else format_kernel(value) for name, value in values.items()]
-    return f"{word}({', '.join(shown)})" if shown else word
+    return f"{kernel.name}({', '.join(shown)})" if shown else str(kernel.name)
 
 
 def _shown(value: Any) -> str:
@@ -75,9 +75,9 @@ def _kernel(node: ast.expr, text: str, argument: str) -> Kernel:
         first, second = _kernel(node.left, text, argument), _kernel(node.right, text, argument)
         return first + second if isinstance(node.op, ast.Add) else first * second
     call = node if isinstance(node, ast.Call) else ast.Call(node, [], [])
-    if not isinstance(call.func, ast.Name) or call.func.id not in _WORDS:
+    if not isinstance(call.func, ast.Name) or call.func.id not in words():
         raise ValueError(_refusal(text, argument, f"{ast.unparse(node)!r} is no kernel"))
-    kind, names = _WORDS[call.func.id]
+    kind, names = KERNELS[call.func.id], words()[call.func.id]
     if len(call.args) > len(names):
         raise ValueError(_refusal(text, argument, f"{call.func.id!r} takes {len(names)} parameters"))
     given = dict(zip(names, call.args, strict=False)) | {word.arg or "": word.value for word in call.keywords}
@@ -106,6 +106,6 @@ def _constant(node: ast.expr, name: str, text: str, argument: str) -> int | floa
 def _refusal(text: str, argument: str, why: str) -> str:
     shown = text if len(text) <= 80 else text[:77] + "..."
     return (
-        f"{argument} is {shown!r}, but {why}; kernels are {', '.join(_WORDS)}, with parameters, sums and products, as "
+        f"{argument} is {shown!r}, but {why}; kernels are {', '.join(words())}, with parameters, sums and products, as "
         "in 'gaussian(gamma=0.1) + constant(0.3)'"
     )

@@ -1,6 +1,8 @@
 """What is minimised: the losses of the paper's table, and the intercept as a property of a loss."""
 
-from vectrick.losses.base import Loss, Pointwise
+from typing import Any
+
+from vectrick.losses.base import LOSSES, Loss, Pointwise
 from vectrick.losses.curvature import Centered, Curvature, Diagonal
 from vectrick.losses.hinge import Hinge
 from vectrick.losses.intercept import WithIntercept
@@ -9,7 +11,33 @@ from vectrick.losses.rankrls import RankRLS
 from vectrick.losses.squared import Squared
 from vectrick.losses.squared_hinge import SquaredHinge
 
+for _kind in (Squared, SquaredHinge, Hinge, Logistic, RankRLS):
+    LOSSES.register(_kind)
+
+
+def as_loss(value: Any, of_classes: bool) -> type[Loss]:
+    """Return a loss from its name, or its class as it is; of classes, or of real-valued labels.
+
+    >>> as_loss("hinge", of_classes=True)
+    <class 'vectrick.losses.hinge.Hinge'>
+    """
+    if isinstance(value, type) and issubclass(value, Loss):
+        kind: type[Loss] = value
+    elif isinstance(value, str) and value in LOSSES:
+        kind = LOSSES[value]
+    else:
+        names = ", ".join(repr(name) for name, known in LOSSES.items() if known.of_classes == of_classes)
+        raise ValueError(f"loss is {value!r}, but it must be one of {names}, or a subclass of vectrick.losses.Loss")
+    if kind.of_classes != of_classes:
+        labels = "classes" if kind.of_classes else "real-valued labels"
+        raise ValueError(
+            f"loss is {value!r}, which is for {labels}; use {'KronSVM' if kind.of_classes else 'KronRidge'}"
+        )
+    return kind
+
+
 __all__ = [
+    "LOSSES",
     "Centered",
     "Curvature",
     "Diagonal",
@@ -21,4 +49,5 @@ __all__ = [
     "Squared",
     "SquaredHinge",
     "WithIntercept",
+    "as_loss",
 ]

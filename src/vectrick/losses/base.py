@@ -2,28 +2,19 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any
 
-from vectrick._arrays import empty, is_tensor, namespace
+from vectrick._registry import Registry
+from vectrick._typing import Array
+from vectrick.backends.arrays import empty, namespace, pieces
 from vectrick.losses.curvature import Curvature, Diagonal
-
-Array = Any  # of NumPy or torch
-
-# Edges at a time: what stays in a CPU's cache; of tensors, what fills a GPU and still leaves it room.
-PIECE, _LARGE_PIECE = 1 << 15, 1 << 27
-
-
-def pieces(x: Array) -> list[slice]:
-    """Return the pieces in which to pass over a long vector."""
-    size = _LARGE_PIECE if is_tensor(x) else PIECE
-    return [slice(start, start + size) for start in range(0, x.shape[0], size)]
 
 
 class Loss(ABC):
     """A convex loss ``L(p)`` of the predictions for edges whose labels it holds.
 
-    A subclass writes `value`, `gradient` and, where it is smooth, `curvature`. Labels and predictions are arrays of
-    NumPy or torch.
+    A subclass writes `value`, `gradient` and, where it is smooth, `curvature`; one that is a sum over edges is simpler
+    to write as `Pointwise`. An estimator with a parameter ``loss`` takes the class, and its name once it is registered
+    (``vt.register``). Labels and predictions are arrays of NumPy or torch.
 
     Parameters
     ----------
@@ -33,8 +24,11 @@ class Loss(ABC):
         A weight for each edge, not negative.
     """
 
+    name = ""  # what an estimator calls it, once it is registered
+    of_classes = False  # whether its labels are -1 and +1
     is_quadratic = False  # its Hessian is the same everywhere
     is_smooth = True  # it has a gradient everywhere and a (generalized) Hessian
+    is_hinge = False
     may_be_flat = False  # the gradient and the second derivative of many edges are zero
 
     def __init__(self, y: Array, sample_weight: Array | None = None) -> None:
@@ -58,6 +52,9 @@ class Loss(ABC):
         """Return the first and second derivative of ``L(p + t d)`` by t."""
         q = p + t * d
         return float(d @ self.gradient(q)), float(d @ self.curvature(q).times(d))
+
+
+LOSSES: Registry[Loss] = Registry("loss", Loss)
 
 
 class Pointwise(Loss):

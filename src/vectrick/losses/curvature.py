@@ -1,11 +1,9 @@
 """Hessians of losses as objects that multiply vectors: diagonal, or centred within groups."""
 
 from abc import ABC, abstractmethod
-from typing import Any
 
-from vectrick._arrays import cast, group_sums, namespace, numpy_dtype
-
-Array = Any
+from vectrick._typing import Array
+from vectrick.backends.arrays import cast, group_sums, namespace, numpy_dtype
 
 
 class Curvature(ABC):

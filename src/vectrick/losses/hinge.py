@@ -1,10 +1,7 @@
 """The hinge loss of the L1-SVM."""
 
-from typing import Any
-
+from vectrick._typing import Array
 from vectrick.losses.base import Pointwise
-
-Array = Any
 
 
 class Hinge(Pointwise):
@@ -15,6 +12,9 @@ class Hinge(Pointwise):
     0.5
     """
 
+    name = "hinge"
+    of_classes = True
+    is_hinge = True
     is_smooth = False
     may_be_flat = True
 

@@ -1,11 +1,8 @@
 """An intercept as a property of the loss: the constant that suits the predictions best is minimised out."""
 
-from typing import Any
-
+from vectrick._typing import Array
 from vectrick.losses.base import Loss, Pointwise
 from vectrick.losses.curvature import Centered
-
-Array = Any
 
 _MAX_STEPS = 200
 _FAR = 100.0  # how far beyond all predictions the constant can be at most: where any loss is flat or linear

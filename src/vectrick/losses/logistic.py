@@ -1,10 +1,7 @@
 """The logistic loss."""
 
-from typing import Any
-
+from vectrick._typing import Array
 from vectrick.losses.base import Pointwise
-
-Array = Any
 
 
 class Logistic(Pointwise):
@@ -14,6 +11,9 @@ class Logistic(Pointwise):
     >>> Logistic(np.array([1.0, -1.0])).value(np.array([0.0, 1000.0]))
     1000.6931471805599
     """
+
+    name = "logistic"
+    of_classes = True
 
     def values(self, p: Array, y: Array) -> Array:
         """Return ``log(1 + exp(-y p))``, computed from the side where the exponential is small."""

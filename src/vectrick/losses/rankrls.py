@@ -1,12 +1,9 @@
 """RankRLS: the squared loss of differences, over all pairs of edges or within groups."""
 
-from typing import Any
-
-from vectrick._arrays import cast, group_sums, numpy_dtype
+from vectrick._typing import Array
+from vectrick.backends.arrays import cast, group_sums, numpy_dtype
 from vectrick.losses.base import Loss
 from vectrick.losses.curvature import Centered, group_means
-
-Array = Any
 
 
 class RankRLS(Loss):
@@ -20,6 +17,7 @@ class RankRLS(Loss):
     0.5
     """
 
+    name = "rankrls"
     is_quadratic = True
 
     def __init__(self, y: Array, sample_weight: Array | None = None, groups: Array | None = None) -> None:

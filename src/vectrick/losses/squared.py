@@ -1,10 +1,7 @@
 """The squared loss of ridge regression."""
 
-from typing import Any
-
+from vectrick._typing import Array
 from vectrick.losses.base import Pointwise
-
-Array = Any
 
 
 class Squared(Pointwise):
@@ -15,6 +12,7 @@ class Squared(Pointwise):
     2.5
     """
 
+    name = "squared"
     is_quadratic = True
 
     def values(self, p: Array, y: Array) -> Array:

@@ -1,10 +1,7 @@
 """The squared hinge loss of the L2-SVM."""
 
-from typing import Any
-
+from vectrick._typing import Array
 from vectrick.losses.base import Pointwise
-
-Array = Any
 
 
 class SquaredHinge(Pointwise):
@@ -14,6 +11,9 @@ class SquaredHinge(Pointwise):
     >>> SquaredHinge(np.array([1.0, -1.0])).gradient(np.array([0.0, -2.0]))
     array([-1.,  0.])
     """
+
+    name = "squared_hinge"
+    of_classes = True
 
     may_be_flat = True
 

@@ -2,9 +2,7 @@
 
 from typing import Any
 
-import numpy as np
-
-from vectrick._arrays import is_tensor, like, namespace, sorted_values, unmasked
+from vectrick.backends.arrays import given_array, like, namespace, sorted_values, unmasked
 
 
 def auc(y_true: Any, y_score: Any) -> float:
@@ -17,7 +15,7 @@ def auc(y_true: Any, y_score: Any) -> float:
     >>> auc([-1.0, 1.0, 1.0], [0.2, 0.1, 0.3])
     0.5
     """
-    score = y_score if is_tensor(y_score) else np.asarray(unmasked(y_score, "y_score"))
+    score = given_array(y_score, "y_score")
     xp, is_positive = namespace(score), like(unmasked(y_true, "y_true"), score) > 0
     positive, other = sorted_values(score[is_positive]), sorted_values(score[~is_positive])
     n_pairs = len(positive) * len(other)

@@ -3,11 +3,9 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vectrick._arrays import as_floats
-
-Array = NDArray[Any]
+from vectrick._typing import Array
+from vectrick.backends.arrays import as_floats
 
 _TINY, _SHORT = 10, 100_000  # up to the second, SciPy is used, for which nothing needs to be compiled
 AVERAGES = ("pairs", "groups")

@@ -3,12 +3,10 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from vectrick._typing import Array
 from vectrick.backends.threads import count_threads, even_parts, run_tasks
 from vectrick.metrics.concordance import checked_scores, share_in_order
-
-Array = NDArray[Any]
 
 _UNIT = 1e-10  # differences that differ by less than this share of the largest value are tied: that is rounding
 

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
@@ -19,16 +18,15 @@ from sklearn.svm import SVC, SVR
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from vectrick._arrays import unmasked
+from vectrick._typing import Array
+from vectrick.backends.arrays import unmasked
 from vectrick.backends.threads import count_threads, run_tasks
 from vectrick.data import Edges
-from vectrick.estimators.inputs import as_real_labels
-from vectrick.estimators.side import check_memory
+from vectrick.estimators import as_real_labels
 from vectrick.model_selection.folds import Fold
 from vectrick.model_selection.scorers import get_scorer
 from vectrick.model_selection.splitters import VertexKFold
-
-Array = NDArray[Any]
+from vectrick.models.limits import check_memory
 
 _QUERIES = 100_000  # edges whose neighbours are held at a time
 

@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 
-from vectrick._arrays import unmasked
 from vectrick._progress import Progress
+from vectrick._typing import Array
 from vectrick._warnings import warn
+from vectrick.backends.arrays import unmasked
 from vectrick.data import Edges
 from vectrick.model_selection.baselines import Baseline
 from vectrick.model_selection.baselines import baselines as all_baselines
@@ -20,8 +20,6 @@ from vectrick.model_selection.sampling import OnSomeEdges
 from vectrick.model_selection.scorers import EdgeScorer, get_scorer, predictions
 from vectrick.model_selection.several import AgainstRest
 from vectrick.model_selection.splitters import VertexKFold, check_splitter
-
-Array = NDArray[Any]
 
 
 def compare(

@@ -9,14 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from vectrick._arrays import to_host
 from vectrick._files import write_text
+from vectrick.backends.arrays import to_host
 from vectrick.data import Edges
-
-Array = NDArray[Any]
 
 _KIND, _FORMAT = "vectrick checkpoint of finished folds", 1
 _PAUSE = 2.0  # seconds between two writings

@@ -4,13 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vectrick._arrays import unmasked
+from vectrick._typing import Array
+from vectrick.backends.arrays import unmasked
 from vectrick.data.splits import NEW, divide_vertices
 from vectrick.model_selection.pairs import Pairs
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -8,29 +8,24 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from vectrick._arrays import unmasked
 from vectrick._progress import Progress, told_to
+from vectrick._typing import Array
 from vectrick._warnings import warn
-from vectrick.data import Edges
+from vectrick.backends.arrays import unmasked
+from vectrick.data import Edges, Graph
+from vectrick.data.signs import check_signs
 from vectrick.data.splits import NEW
-from vectrick.estimators import KronRidge
-from vectrick.estimators.base import KronEstimator
-from vectrick.estimators.edge_kernel import check_recipe, check_signs
-from vectrick.estimators.inputs import Graph
-from vectrick.estimators.parameters import check_parameters
-from vectrick.estimators.recipe import read_recipe
+from vectrick.estimators import KronEstimator, KronRidge, check_parameters
 from vectrick.kernels import Gaussian, as_kernel
 from vectrick.kernels.pairwise import PAIRWISE, as_pairwise
 from vectrick.model_selection.finished import Finished
 from vectrick.model_selection.nested import nested_score, settle_scoring
 from vectrick.model_selection.paths import check_alphas
 from vectrick.model_selection.splitters import VertexKFold
-
-Array = NDArray[Any]
+from vectrick.models.kernel_spec import KernelSpec
 
 ALPHAS = (0.01, 0.1, 1.0, 10.0, 100.0)
 
@@ -222,12 +217,12 @@ def _division(new: str, n_folds: int, n_repeats: int, y: Array, seed: int) -> tu
 
 def _with_kernel(model: KronEstimator, kernel: Any, X: Edges) -> KronEstimator:
     """Return the estimator with a pairwise kernel, without intercept where that cannot have one."""
-    one: KronEstimator = clone(model).set_params(pairwise=kernel)
-    recipe = read_recipe(one)
-    if recipe.symmetry < 0 or recipe.two_step is not None:
-        one.set_params(fit_intercept=False)
-    check_recipe(recipe, X, one)
-    return one
+    with_kernel: KronEstimator = clone(model).set_params(pairwise=kernel)
+    spec = KernelSpec.of(with_kernel)
+    if spec.symmetry < 0 or spec.two_step is not None:
+        with_kernel.set_params(fit_intercept=False)
+    spec.check(X, form=with_kernel.form, fit_intercept=with_kernel.fit_intercept)
+    return with_kernel
 
 
 def _named(kernels: Any) -> dict[str, Any]:
@@ -260,10 +255,10 @@ def _fitting(model: KronEstimator, X: Edges, y: Array) -> tuple[dict[str, Any], 
             left_out[name] = "it is the Kronecker product of the Gaussian vertex kernels"
             continue
         try:
-            recipe = read_recipe(_with_kernel(model, name, X))
-            if recipe.symmetry < 0:
+            spec = KernelSpec.of(_with_kernel(model, name, X))
+            if spec.symmetry < 0:
                 values = np.unique(y)
-                check_signs(recipe, X, np.where(y == values[-1], 1.0, -1.0) if len(values) == 2 else y)
+                check_signs(X, np.where(y == values[-1], 1.0, -1.0) if len(values) == 2 else y, None, name)
         except ValueError as error:
             left_out[name] = str(error)
             continue

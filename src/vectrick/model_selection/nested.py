@@ -8,26 +8,23 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from vectrick._arrays import unmasked
 from vectrick._progress import Progress
+from vectrick._typing import Array
+from vectrick.backends.arrays import unmasked
 from vectrick.data import Edges
-from vectrick.estimators.base import KronEstimator
-from vectrick.estimators.inputs import as_edges
-from vectrick.estimators.monitor import OF_CLASSES, SCORES
-from vectrick.estimators.path import fit_along
-from vectrick.estimators.recipe import read_recipe
+from vectrick.estimators import KronEstimator, as_edges, fit_along
+from vectrick.metrics.scores import OF_CLASSES, SCORES
 from vectrick.model_selection.finished import Finished
 from vectrick.model_selection.folds import Fold
 from vectrick.model_selection.parallel import count_jobs, in_parallel
 from vectrick.model_selection.paths import check_alphas, check_iterations
 from vectrick.model_selection.sharing import Sharing
 from vectrick.model_selection.splitters import VertexKFold, check_splitter
-
-Array = NDArray[Any]
+from vectrick.models.kernel_spec import KernelSpec
+from vectrick.solvers import iterative_solver
 
 _NEVER = 10**9  # iterations without a better score: all of them are compared
 
@@ -374,12 +371,12 @@ def choose_best(candidates: list[_Candidate], tables: list[Array]) -> list[_Choi
 
 def with_iterations(estimator: KronEstimator, alpha: float, iteration: int) -> KronEstimator:
     """Return the estimator that makes just so many iterations of the solver that was compared."""
-    if read_recipe(estimator).two_step is not None:  # which makes none
+    if KernelSpec.of(estimator).two_step is not None:  # which makes none
         fixed: KronEstimator = clone(estimator).set_params(alpha=alpha)
         return fixed
     solver = estimator.solver
     if solver == "auto":
-        solver = "cg" if estimator._loss_type.is_quadratic else "newton" if estimator._loss_type.is_smooth else "box"
+        solver = iterative_solver(estimator._loss_type).name
     fixed = clone(estimator)
     fixed.set_params(alpha=alpha, max_iter=iteration, solver=solver, early_stopping=False)
     return fixed

@@ -4,12 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vectrick._arrays import unmasked
+from vectrick._typing import Array
+from vectrick.backends.arrays import unmasked
 from vectrick.data import Edges
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,12 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
+from vectrick._typing import Array
 from vectrick.data import Edges, VertexTable
-from vectrick.estimators.base import KronEstimator
-from vectrick.estimators.inputs import as_edges
-from vectrick.estimators.path import PathStep, fit_along
+from vectrick.estimators import KronEstimator, PathStep, as_edges, fit_along
 from vectrick.model_selection.folds import check_new
-
-Array = NDArray[Any]
 
 _SHOWN = 3  # vertices named in an error
 

@@ -3,13 +3,11 @@
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
-from vectrick._arrays import unmasked
+from vectrick._typing import Array
+from vectrick.backends.arrays import unmasked
 from vectrick.data import Edges
-
-Array = NDArray[Any]
 
 
 class OnSomeEdges(BaseEstimator):

@@ -4,16 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vectrick._arrays import unmasked
-from vectrick.estimators.inputs import as_edges
-from vectrick.estimators.monitor import OF_CLASSES, SCORES
+from vectrick._typing import Array
+from vectrick.backends.arrays import unmasked
+from vectrick.estimators import as_edges
 from vectrick.metrics import concordance_index, interaction_concordance
+from vectrick.metrics.scores import OF_CLASSES, SCORES
 from vectrick.model_selection.pairs import Pairs
-
-Array = NDArray[Any]
-
 
 Score = Callable[[Array, Array, Any], float]
 

@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from vectrick._arrays import unmasked
 from vectrick._progress import Progress
-from vectrick.estimators.inputs import as_edges
+from vectrick.backends.arrays import unmasked
+from vectrick.estimators import as_edges
 from vectrick.model_selection.finished import Finished
 from vectrick.model_selection.nested import (
     as_lists,

@@ -4,15 +4,13 @@ from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from vectrick._typing import Array
 from vectrick.backends.memory import available_memory
 from vectrick.data import Edges, VertexTable
-from vectrick.estimators.form import WORTH_FACTORING, WORTH_RANK
-from vectrick.estimators.side import checked_features
 from vectrick.kernels import Kernel, Linear, Precomputed, as_kernel, feature_map
-
-Array = NDArray[Any]
+from vectrick.models.forms import WORTH_FACTORING, WORTH_RANK
+from vectrick.models.limits import checked_features
 
 _SHARE_OF_MEMORY = 4  # a matrix larger than a fourth of the free memory is left to the folds
 

@@ -3,15 +3,12 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vectrick._arrays import to_host
+from vectrick._typing import Array
+from vectrick.backends.arrays import to_host
+from vectrick.data import Edges
 from vectrick.estimators import KronRidge
-from vectrick.estimators.inputs import on_host
-from vectrick.estimators.recipe import read_recipe
 from vectrick.solvers.leave_out import LEAVE, leave_out
-
-Array = NDArray[Any]
 
 
 def leave_out_predictions(estimator: KronRidge, X: Any, y: Any, leave: str = "both") -> Array:
@@ -55,14 +52,15 @@ def leave_out_predictions(estimator: KronRidge, X: Any, y: Any, leave: str = "bo
         raise ValueError("fit_intercept is True, but the closed form is for models without intercept")
     ridge = KronRidge(**estimator.get_params(deep=False))
     ridge.set_params(early_stopping=False, backend="cpu", device=None, precision="full")  # eigenvectors, on the host
-    training = ridge._load(on_host(X), to_host(y), None, None)
-    if training.kernel is not None or read_recipe(estimator).two_step is not None:
+    on_host = X.on(None) if isinstance(X, Edges) else to_host(X)
+    training = ridge._prepare(on_host, to_host(y), None, None)
+    if not training.kernel.is_product or training.given.spec.two_step is not None:
         raise ValueError(
             f"pairwise is {estimator.pairwise!r}, but the closed form is for one Kronecker product, 'kronecker'; use "
             "cross_val_predict with vt.VertexKFold(...)"
         )
-    graph, start, end = training.graph, training.start, training.end
-    if training.edges.is_one_set and leave != "edge":
+    graph, start, end = training.graph, training.kernel.start, training.kernel.end
+    if training.given.edges.is_one_set and leave != "edge":
         raise ValueError(
             f"leave is {leave!r} and both ends come from one vertex set, but a vertex that is left out on one side "
             "would stay on the other; only leave='edge' has a closed form here"

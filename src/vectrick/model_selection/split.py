@@ -6,9 +6,9 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from vectrick._typing import Array
 from vectrick.data.splits import divide_vertices, edges_of_split
 from vectrick.model_selection.folds import (
     as_labels,
@@ -19,8 +19,6 @@ from vectrick.model_selection.folds import (
     stratify_advice,
 )
 from vectrick.model_selection.pairs import Pairs
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
+from vectrick._typing import Array
 from vectrick.data.splits import edges_of_split
 from vectrick.model_selection.folds import (
     Fold,
@@ -22,8 +22,6 @@ from vectrick.model_selection.folds import (
     stratify_advice,
 )
 from vectrick.model_selection.pairs import Pairs
-
-Array = NDArray[Any]
 
 
 class VertexKFold(BaseCrossValidator):

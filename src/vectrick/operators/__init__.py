@@ -3,8 +3,8 @@
 from vectrick.operators.base import Operator
 from vectrick.operators.factors import LowRank
 from vectrick.operators.kron import KronOperator, kron, plan_kron
+from vectrick.operators.kron_sums import KronSum, kron_sum
+from vectrick.operators.kron_terms import ONES, Term
 from vectrick.operators.plan import Plan
-from vectrick.operators.sums import KronSum, kron_sum
-from vectrick.operators.terms import ONES, Term
 
 __all__ = ["ONES", "KronOperator", "KronSum", "LowRank", "Operator", "Plan", "Term", "kron", "kron_sum", "plan_kron"]

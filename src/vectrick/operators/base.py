@@ -8,10 +8,10 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.sparse.linalg import LinearOperator
 
-from vectrick._arrays import as_tensor, empty, is_tensor, like, numpy_dtype, to_host, unmasked
+from vectrick._typing import Array
+from vectrick.backends import HOST, Backend, backend_of
+from vectrick.backends.arrays import empty, given_array, numpy_dtype, placed
 from vectrick.operators.factors import as_array
-
-Array = Any  # of NumPy or torch
 
 
 class Operator(LinearOperator):
@@ -23,8 +23,17 @@ class Operator(LinearOperator):
 
     dtype: np.dtype[Any]
     shape: tuple[int, int]
-    device: Any = None  # of torch, where products are made; None for the host
-    worth_restricting = 0.8  # the share of the edges up to which an operator of some of them saves more than it takes
+    backend: Backend = HOST  # where products are made
+
+    @property
+    def device(self) -> Any:
+        """The device of torch that products are made on; None for the host."""
+        return self.backend.device
+
+    @property
+    def worth_restricting(self) -> float:
+        """The share of the edges up to which an operator of some of them saves more than it takes."""
+        return self.backend.worth_restricting
 
     def __init__(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
         super().__init__(dtype, shape)
@@ -70,12 +79,12 @@ class Operator(LinearOperator):
         return self._transposed().matmat(X)
 
     def _product(self, x: Any) -> Array:
-        block = as_block(x, self.shape[1], self.dtype, self.device)
+        block = as_block(x, self.shape[1], self.dtype, self.backend)
         self._check_memory(block.shape[1])
         out = empty((self.shape[0], block.shape[1]), block)
         self._multiply(block, out)
         out = out[:, 0] if np.ndim(x) == 1 else out
-        return like(out, x) if is_tensor(x) else to_host(out)
+        return placed(out, backend_of(x))
 
     def _check_memory(self, n_vectors: int) -> None:
         """Raise MemoryError where the result and work space of a block would not fit."""
@@ -134,12 +143,12 @@ class SumOperator(Operator):
         shapes = sorted({term.shape for term in terms})
         if len(shapes) != 1:
             raise ValueError(f"the terms of a sum have shapes {', '.join(map(str, shapes))}, but they must be equal")
-        devices = sorted({str(term.device) for term in terms})
-        if len(devices) != 1:
-            raise ValueError(f"the terms of a sum are on different devices: {', '.join(devices)}")
+        if len({term.backend for term in terms}) != 1:
+            places = ", ".join(sorted({str(term.device) for term in terms}))
+            raise ValueError(f"the terms of a sum are on different devices: {places}")
         dtype = np.result_type(*(term.dtype for term in terms))
         super().__init__(shapes[0], dtype)
-        self.device = terms[0].device
+        self.backend = terms[0].backend
         self.terms = tuple(term if term.dtype == dtype else term._as_dtype(dtype) for term in terms)
 
     def _as_dtype(self, dtype: np.dtype[Any]) -> "SumOperator":
@@ -163,7 +172,7 @@ class ScaledOperator(Operator):
 
     def __init__(self, factor: float, operator: Operator) -> None:
         super().__init__(operator.shape, operator.dtype)
-        self.factor, self.operator, self.device = factor, operator, operator.device
+        self.factor, self.operator, self.backend = factor, operator, operator.backend
 
     def _check_memory(self, n_vectors: int) -> None:
         self.operator._check_memory(n_vectors)
@@ -190,16 +199,16 @@ def real_number(x: Any) -> float:
     return float(x)
 
 
-def as_block(x: Any, length: int, dtype: np.dtype[Any], device: Any = None) -> Any:
-    """Return a vector or block as a C-contiguous (length, k) array of the dtype, or say what is wrong with it.
+def as_block(x: Any, length: int, dtype: np.dtype[Any], backend: Backend = HOST) -> Any:
+    """Return a vector or block as a C-contiguous (length, k) array of a backend, or say what is wrong with it.
 
-    With a device of torch it is a tensor there; a tensor on another device is refused.
+    It is moved there, except from another device, where that would be a surprise.
     """
     if issparse(x):
         raise TypeError("v is a sparse matrix, but a product takes a dense vector or block; convert it with toarray()")
-    array = x.detach() if is_tensor(x) and device is not None else as_array(x, "v")
-    if is_tensor(array) and array.device != device and array.device.type != "cpu":
-        raise ValueError(f"v is on {array.device}, but the operator is on {device}; move one of them with .to()")
+    array = as_array(x, "v")
+    if HOST not in (backend, backend_of(array)):
+        backend.refuse_others(array, "v", "the operator is")
     if numpy_dtype(array).kind not in "biuf":
         raise TypeError(f"v has dtype {array.dtype}, but a product takes real numbers")
     if array.ndim not in (1, 2):
@@ -207,16 +216,14 @@ def as_block(x: Any, length: int, dtype: np.dtype[Any], device: Any = None) -> A
     if array.shape[0] != length:
         raise ValueError(f"v has length {array.shape[0]}, but the operator has {length} columns")
     block = array[:, None] if array.ndim == 1 else array
-    if device is None:
-        return np.ascontiguousarray(block, dtype)
-    return as_tensor(block, device, dtype).contiguous()
+    return backend.contiguous(placed(block, backend), dtype)
 
 
 def as_mask(mask: Any, length: int, name: str) -> Array | None:
     """Return a boolean mask over ``length`` edges, or None where it keeps everything."""
     if mask is None:
         return None
-    array = mask if is_tensor(mask) else np.asarray(unmasked(mask, name))
+    array = given_array(mask, name)
     if numpy_dtype(array).kind != "b":
         raise TypeError(f"{name} has dtype {array.dtype}, but restrict takes a boolean mask or None")
     if array.shape != (length,):

@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import DTypeLike
 from scipy.sparse import csr_array, issparse
 
-from vectrick._arrays import as_tensor, cast, is_tensor, namespace, numpy_dtype, plain_tensor, to_host, unmasked
-
-Array = Any  # of NumPy or torch
+from vectrick._typing import Array
+from vectrick.backends import Backend, backend_of
+from vectrick.backends.arrays import cast, given_array, namespace, numpy_dtype, placed
+from vectrick.backends.product_path import taken
 
 
 class LowRank:
@@ -69,9 +70,9 @@ Factor: TypeAlias = Array | csr_array | LowRank
 
 
 def as_array(value: Any, name: str) -> Array:
-    """Return ``np.asarray(value)``, or say which argument is no array."""
+    """Return what a user gave as an array of the backend that it belongs to, or say which argument is no array."""
     try:
-        array = np.asarray(unmasked(to_host(value), name))
+        array = given_array(value, name)
     except ValueError as error:
         if isinstance(value, np.ma.MaskedArray):
             raise
@@ -85,7 +86,7 @@ def as_real_matrix(value: Any, name: str) -> Any:
     """Return a dense matrix of float32 or float64, without a copy where it is one already; a tensor stays one."""
     if issparse(value):
         raise TypeError(f"{name} is a sparse matrix, but it must be dense; convert it with toarray()")
-    array = plain_tensor(value, name) if is_tensor(value) else as_array(value, name)
+    array = as_array(value, name)
     if array.ndim != 2:
         raise ValueError(f"{name} has shape {tuple(array.shape)}, but it must be a matrix")
     return cast(array, _real(numpy_dtype(array), name))
@@ -110,10 +111,15 @@ def _real(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
     raise TypeError(f"{name} has dtype {dtype}, but a factor must hold real numbers: float32, float64 or integers")
 
 
-def device_of(factor: Any) -> Any:
-    """Return the device of torch that a factor lives on, None for the host."""
-    entries = factor.A if isinstance(factor, LowRank) else factor
-    return entries.device if is_tensor(entries) else None
+def home_of(factor: Any) -> Backend:
+    """Return the backend that a factor belongs to."""
+    return backend_of(factor.A if isinstance(factor, LowRank) else factor)
+
+
+def is_held(factor: Any, backend: Backend) -> bool:
+    """Whether a backend can multiply with a factor as it is."""
+    sides = [factor.A, factor.B] if isinstance(factor, LowRank) else [factor]
+    return all(backend.holds(side) for side in sides)
 
 
 def dtype_of(factor: Any) -> np.dtype[Any]:
@@ -132,20 +138,18 @@ def in_dtype(factor: Factor, dtype: Any) -> Any:
     return factor.astype(dtype) if isinstance(factor, LowRank) else cast(factor, dtype)
 
 
-def on_host(factor: Any) -> Any:
-    """Return a factor without tensors."""
+def moved(factor: Any, backend: Backend, dtype: Any = None) -> Any:
+    """Return a factor where a backend can multiply with it; a sparse one becomes dense where there are no others."""
     if isinstance(factor, LowRank):
-        A = to_host(factor.A)
-        return LowRank(A, A if factor.B is factor.A else to_host(factor.B))
-    return to_host(factor)
-
-
-def on_device(factor: Factor, device: Any, dtype: Any) -> Any:
-    """Return a factor as tensors of a dtype on a device; a sparse one becomes dense there."""
-    if isinstance(factor, LowRank):
-        A = as_tensor(factor.A, device, dtype)
-        return LowRank(A, A if factor.B is factor.A else as_tensor(factor.B, device, dtype))
-    return as_tensor(factor.toarray() if issparse(factor) else factor, device, dtype)
+        A = placed(factor.A, backend, dtype)
+        return LowRank(A, A if factor.B is factor.A else placed(factor.B, backend, dtype))
+    if issparse(factor):
+        return (
+            in_dtype(factor, dtype or factor.dtype)
+            if backend.holds(factor)
+            else placed(factor.toarray(), backend, dtype)
+        )
+    return placed(factor, backend, dtype)
 
 
 def transpose(factor: Factor) -> Factor:
@@ -158,10 +162,7 @@ def take(factor: Factor, rows: Array | None, cols: Array | None) -> Factor:
     if isinstance(factor, LowRank):
         A = factor.A if rows is None else factor.A[rows]
         return LowRank(A, factor.B if cols is None else factor.B[cols])
-    if rows is not None and cols is not None and not issparse(factor):
-        return factor[rows[:, None], cols]
-    factor = factor if rows is None else factor[rows]
-    return factor if cols is None else factor[:, cols]
+    return taken(factor, rows, cols)
 
 
 def add_factors(weighted: Sequence[tuple[float, Factor]]) -> Factor:
@@ -178,17 +179,11 @@ def add_factors(weighted: Sequence[tuple[float, Factor]]) -> Factor:
 
 
 def is_finite(factor: Factor) -> bool:
-    """Whether all entries are finite; a sum finds out in one pass, without a temporary array."""
+    """Whether all entries are finite."""
     if isinstance(factor, LowRank):
         return is_finite(factor.A) and is_finite(factor.B)
     entries = factor.data if issparse(factor) else factor
-    if is_tensor(entries):
-        xp = namespace(entries)
-        return bool(xp.isfinite(entries.sum()) or xp.isfinite(entries).all())
-    if 0 in entries.strides:  # of a number that stands for many, one is enough
-        entries = entries[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in entries.strides)]
-    with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.isfinite(entries.sum()) or np.isfinite(entries).all())
+    return backend_of(entries).is_finite(entries)
 
 
 def describe(factor: Factor) -> str:

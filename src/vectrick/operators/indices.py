@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from vectrick._arrays import arange, is_tensor, namespace, numpy_dtype, placed, true_places, zeros
+from vectrick._typing import Array
+from vectrick.backends import Backend, backend_of
+from vectrick.backends.arrays import arange, numpy_dtype, placed, true_places, zeros
+from vectrick.backends.product_path import Pair
 from vectrick.operators.factors import as_array
-
-Array = Any  # of NumPy or torch
-Pair = tuple[Array, Array]
 
 _LARGEST = 2**31 - 1  # vertices; the kernels keep vertex numbers in 32 bits
 
@@ -36,23 +36,21 @@ def as_pair(pair: Any, sizes: tuple[int, int], names: tuple[str, str], what: str
     return _own(first), _own(second)
 
 
-def _own(indices: Any) -> Any:
-    if is_tensor(indices):
-        return indices.int() if numpy_dtype(indices) != np.int32 else indices.clone()
-    return indices.astype(np.int32, copy=indices.flags.writeable)
+def _own(indices: Array) -> Array:
+    return backend_of(indices).owned(indices, np.int32)
 
 
-def pair_on(pair: Pair | None, device: Any) -> Pair | None:
-    """Return a pair where the operator is: tensors on a device of torch, or arrays; None for all."""
-    return None if pair is None else (placed(pair[0], device), placed(pair[1], device))
+def pair_on(pair: Pair | None, backend: Backend) -> Pair | None:
+    """Return a pair where products are made; None for all."""
+    return None if pair is None else (placed(pair[0], backend), placed(pair[1], backend))
 
 
 def _as_indices(value: Any, name: str) -> Any:
-    array = value if is_tensor(value) else as_array(value, name)
+    array = as_array(value, name)
     if array.ndim != 1:
         raise ValueError(f"{name} has shape {tuple(array.shape)}, but it must be a vector of indices")
     if len(array) == 0:
-        return zeros(0, array, namespace(array).int32)
+        return zeros(0, array, np.int32)
     if numpy_dtype(array).kind not in "iu":
         raise TypeError(f"{name} has dtype {array.dtype}, but indices must be integers")
     return array
@@ -81,7 +79,7 @@ def cut(pair: Pair | None, mask: Array | None) -> Pair | None:
 
 def used_vertices(indices: Array, size: int, share: float) -> Array | None:
     """Return the sorted vertices that occur, or None where they are more than this share of all."""
-    seen = zeros(size, indices, namespace(indices).bool)
+    seen = zeros(size, indices, bool)
     seen[indices] = True
     used = true_places(seen)
     return used if len(used) < size and len(used) <= share * size else None

@@ -8,29 +8,29 @@ from typing import Any
 
 import numpy as np
 
-from vectrick._arrays import empty, placed
-from vectrick.backends.memory import Workspace, format_bytes
+from vectrick._typing import Array
+from vectrick.backends import HOST, Backend, common_backend, settle_backend
+from vectrick.backends.arrays import placed
+from vectrick.backends.memory import format_bytes
+from vectrick.backends.product_path import Pair, ProductPath, mirrored
 from vectrick.backends.threads import count_threads
 from vectrick.operators.base import Operator, as_mask
-from vectrick.operators.blocks import Blocks, divide, rows_of
 from vectrick.operators.factors import (
     Factor,
+    LowRank,
     as_factor,
     describe,
-    device_of,
     dtype_of,
     in_dtype,
+    is_held,
+    moved,
     n_bytes,
-    on_device,
-    on_host,
     transpose,
 )
-from vectrick.operators.indices import Pair, as_pair, cut, is_same, pair_on
-from vectrick.operators.paths import Path, mirrored
+from vectrick.operators.indices import as_pair, cut, is_same, pair_on
 from vectrick.operators.plan import Plan, can_take, check_path, choose, memory_limit, zero_plan
 from vectrick.operators.problem import Problem
-
-Array = Any  # of NumPy or torch
+from vectrick.operators.row_blocks import RowBlocks, divide, rows_of
 
 _VECTORS_AT_ONCE = 8  # of a block; as many doubles as a cache line holds
 
@@ -43,7 +43,7 @@ def kron(
     n_threads: int | None = None,
     max_memory: int | float | str | None = None,
     once: bool = False,
-    backend: str | None = None,
+    backend: str | Backend | None = None,
     device: Any = None,
     fast: bool = False,
 ) -> "KronOperator":
@@ -93,58 +93,55 @@ def kron(
     if max_memory is not None:
         memory_limit(max_memory)
     factors = as_factor(M, "M"), as_factor(N, "N")
-    place = _device(factors, backend, device)
-    options = Options(path, n_threads, max_memory, once=once, device=place, fast=fast)
-    limit = 0 if place is None else memory_limit(max_memory, place)
-    return KronOperator(*_placed(factors, place, limit), None, None, options)
+    place = _backend(factors, backend, device)
+    options = KronOptions(path, n_threads, max_memory, once=once, backend=place, fast=fast)
+    return KronOperator(*_placed(factors, options), None, None, options)
 
 
-def _device(factors: tuple[Factor, Factor], backend: str | None, device: Any) -> Any:
-    """Return the device of torch to compute on, or None for the CPU's own backend."""
-    found = {name: device_of(factor) for name, factor in zip("MN", factors, strict=True)}
-    given = {name: place for name, place in found.items() if place is not None}
-    if len(set(given.values())) > 1:
-        where = " and ".join(f"{name} is on {place}" for name, place in given.items())
-        raise ValueError(f"{where}, but both factors must be on one device; move one of them with .to()")
-    at = next(iter(given.values()), None)
-    if backend is None and device is None and at is None:
-        return None
-    from vectrick.backends.torch.device import settle_device
-
-    return settle_device("torch" if backend is None else backend, device, at)
+def _backend(factors: tuple[Factor, Factor], backend: Any, device: Any) -> Backend:
+    """Return the backend that was asked for, or that the factors belong to."""
+    arrays = {
+        name: factor.A if isinstance(factor, LowRank) else factor for name, factor in zip("MN", factors, strict=True)
+    }
+    advice = "the factors are on different devices: {}, but both must be on one; move one of them with .to()"
+    home = common_backend(arrays, advice)
+    if backend is None and device is None:
+        return home
+    return settle_backend("torch" if backend is None else backend, device, home)
 
 
-def _placed(factors: tuple[Factor, Factor], device: Any, limit: int) -> tuple[Any, Any]:
+def _placed(factors: tuple[Factor, Factor], options: "KronOptions") -> tuple[Any, Any]:
     """Return the factors where the product is made, in its dtype; one that is too large for it stays on the host."""
-    if device is None:
-        return on_host(factors[0]), on_host(factors[1])
+    backend = options.backend
+    if not backend.divides_rows:
+        return moved(factors[0], backend), moved(factors[1], backend)
     dtype = np.result_type(*(dtype_of(factor) for factor in factors))
-    sizes = [0 if device_of(factor) is not None else n_bytes(factor, dtype) for factor in factors]
-    room = limit - sum(sizes)
+    sizes = [0 if is_held(factor, backend) else n_bytes(factor, dtype) for factor in factors]
+    room = memory_limit(options.max_memory, backend) - sum(sizes)
     # What leaves no room for anything else stays on the host, the largest first, and goes over row by row.
     stay = [sizes[i] > 0 and room < 0 and sizes[i] == max(sizes) for i in range(2)]
     return tuple(  # type: ignore[return-value]
-        factor if wait else on_device(factor, device, dtype) for factor, wait in zip(factors, stay, strict=True)
+        factor if wait else moved(factor, backend, dtype) for factor, wait in zip(factors, stay, strict=True)
     )
 
 
 def plan_kron(M: Any, N: Any, rows: Any, cols: Any, *, n_threads: int | None = None) -> Plan:
     """Return the plan of ``kron(M, N)[rows, cols]`` without preparing it; one object for both means one graph."""
     factors = as_factor(M, "M"), as_factor(N, "N")
-    device = _device(factors, None, None)
+    backend = _backend(factors, None, None)
     (a, b), (c, d) = (factor.shape for factor in factors)
     row_edges = as_pair(rows, (a, c), ("p", "q"), "rows")
     col_edges = row_edges if rows is cols else as_pair(cols, (b, d), ("r", "t"), "columns")
     dtype = np.result_type(*(dtype_of(factor) for factor in factors))
-    problem = Problem.of(*factors, row_edges, col_edges, dtype, count_threads(n_threads), device)
-    limit = memory_limit(None, device)
+    problem = Problem.of(*factors, row_edges, col_edges, dtype, count_threads(n_threads), backend)
+    limit = memory_limit(None, backend)
     if problem.is_zero:
         return zero_plan(problem.shape[0], dtype, limit, "an estimate")
     return choose(problem, "auto", limit, "an estimate")[1]
 
 
 @dataclass(frozen=True)
-class Options:
+class KronOptions:
     """What the caller asked for."""
 
     path: str
@@ -152,11 +149,11 @@ class Options:
     max_memory: int | float | str | None
     once: bool = False
     must: bool = True  # take the path, or take it only where it applies
-    device: Any = None  # of torch; None for the CPU's own backend
+    backend: Backend = HOST
     fast: bool = False
 
     @property
-    def transposed(self) -> "Options":
+    def transposed(self) -> "KronOptions":
         """The same for the transpose, where a path through a sparse factor need not have a mirror image."""
         return replace(self, path=mirrored(self.path), must=False)
 
@@ -168,19 +165,17 @@ class KronOperator(Operator):
     ``2.0 * op``, and all of SciPy's iterative solvers. Several Python threads may use one operator at the same time.
     """
 
-    def __init__(self, M: Factor, N: Factor, rows: Pair | None, cols: Pair | None, options: Options) -> None:
+    def __init__(self, M: Factor, N: Factor, rows: Pair | None, cols: Pair | None, options: KronOptions) -> None:
         n_rows = M.shape[0] * N.shape[0] if rows is None else len(rows[0])
         n_cols = M.shape[1] * N.shape[1] if cols is None else len(cols[0])
         super().__init__((n_rows, n_cols), np.result_type(dtype_of(M), dtype_of(N)))
-        self.device = options.device
-        if self.device is not None:  # where the edges take the smaller part of the time, and sorting them anew counts
-            self.worth_restricting = 0.3
+        self.backend = options.backend
         self.M, self.N, self.rows, self.cols = M, N, rows, cols
         self._options = options
         self._problem: Problem | None = None
-        self._path: Path | None = None
+        self._path: ProductPath | None = None
         self._plan: Plan | None = None
-        self._blocks: Blocks | None = None  # of rows, where the whole does not fit on a device
+        self._blocks: RowBlocks | None = None  # where the whole does not fit at once
         self._spaces: deque[Any] = deque()
         self._transpose_made: KronOperator | None = None
         self._origin: weakref.ref[KronOperator] | None = None  # the operator that this one is the transpose of
@@ -200,8 +195,8 @@ class KronOperator(Operator):
                 )
         if rows is not None and cols is not None and is_same(key[0], key[1]):
             cols = rows  # one graph: its index arrays can be shared
-        one_graph, rows = cols is rows, pair_on(rows, self.device)
-        cols = rows if one_graph else pair_on(cols, self.device)
+        one_graph, rows = cols is rows, pair_on(rows, self.backend)
+        cols = rows if one_graph else pair_on(cols, self.backend)
         picked = KronOperator(
             self.M, self.N, self.rows if rows is None else rows, self.cols if cols is None else cols, self._options
         )
@@ -227,7 +222,7 @@ class KronOperator(Operator):
         array([5., 0.])
         """
         row_mask, col_mask = as_mask(rows, self.shape[0], "rows"), as_mask(cols, self.shape[1], "cols")
-        row_mask, col_mask = _masks_on(self.device, row_mask, col_mask)
+        row_mask, col_mask = _masks_on(self.backend, row_mask, col_mask)
         if (row_mask is not None and self.rows is None) or (col_mask is not None and self.cols is None):
             raise TypeError("only rows and columns that are edges can be restricted; index the operator first")
         self._prepare()
@@ -268,20 +263,20 @@ class KronOperator(Operator):
     def _build(self, parent: "KronOperator | None", rows: Array | None, cols: Array | None) -> None:
         path, max_memory = self._options.path, self._options.max_memory
         if 0 in self.shape:
-            self._plan = zero_plan(self.shape[0], self.dtype, memory_limit(max_memory, self.device), self._title())
+            self._plan = zero_plan(self.shape[0], self.dtype, memory_limit(max_memory, self.backend), self._title())
             return
-        if self.device is not None and any(device_of(factor) is None for factor in (self.M, self.N)):
-            self._divide(memory_limit(max_memory, self.device), None)  # a factor that stays on the host
+        if not (is_held(self.M, self.backend) and is_held(self.N, self.backend)):
+            self._divide(memory_limit(max_memory, self.backend), None)  # a factor that stays on the host
             return
         if self._problem is None:
             threads = count_threads(self._options.n_threads)
-            place = (self.device, self._options.fast)
+            place = (self.backend, self._options.fast)
             self._problem = Problem.of(self.M, self.N, self.rows, self.cols, self.dtype, threads, *place)
             self._problem.once = self._options.once
         if parent is not None and parent._plan is not None:
             limit = parent._plan.max_memory
         else:
-            limit = memory_limit(max_memory, self.device)
+            limit = memory_limit(max_memory, self.backend)
         if self._problem.is_zero:
             self._plan = zero_plan(self.shape[0], self.dtype, limit, self._title())
             return
@@ -291,25 +286,25 @@ class KronOperator(Operator):
         try:
             chosen, plan = choose(self._problem, path, limit, self._title(), keep=ready.name if ready else None)
         except MemoryError as error:
-            if self.device is None or self._options.path != "auto":
+            if not self.backend.divides_rows or self._options.path != "auto":
                 raise
             self._divide(limit, error)
             return
-        for number, step in enumerate(chosen.steps):
+        for number, stage in enumerate(chosen.stages):
             if ready is not None and ready.name == chosen.name:
-                step.adopt(ready.steps[number], rows, cols)
+                stage.adopt(ready.stages[number], rows, cols)
             else:
-                step.prepare()
+                stage.prepare()
         self._path, self._plan = chosen, plan
 
     def _divide(self, limit: int, error: MemoryError | None) -> None:
-        """Divide the rows into blocks that fit on the device, each to be built when its turn comes."""
+        """Divide the rows into blocks that fit, each to be built when its turn comes."""
 
         def plan_of(M: Factor, N: Factor, rows: Pair | None) -> Plan:
-            copied = sum(n_bytes(factor, self.dtype) for factor in (M, N) if device_of(factor) is None)
-            M, N = on_device(M, self.device, self.dtype), on_device(N, self.device, self.dtype)
+            copied = sum(n_bytes(factor, self.dtype) for factor in (M, N) if not is_held(factor, self.backend))
+            M, N = moved(M, self.backend, self.dtype), moved(N, self.backend, self.dtype)
             threads = count_threads(self._options.n_threads)
-            problem = Problem.of(M, N, rows, self.cols, self.dtype, threads, self.device, self._options.fast)
+            problem = Problem.of(M, N, rows, self.cols, self.dtype, threads, self.backend, self._options.fast)
             if problem.is_zero:
                 return zero_plan(problem.shape[0], problem.dtype, limit, self._title())
             return choose(problem, "auto", limit - copied, self._title())[1]
@@ -322,7 +317,7 @@ class KronOperator(Operator):
         assert self._blocks is not None
         for part in self._blocks.parts:
             M, N = (
-                on_device(rows_of(factor, rows), self.device, self.dtype)
+                moved(rows_of(factor, rows), self.backend, self.dtype)
                 for factor, rows in ((self.M, part.of_m), (self.N, part.of_n))
             )
             some = KronOperator(M, N, part.rows, self.cols, self._options)
@@ -359,44 +354,27 @@ class KronOperator(Operator):
         try:
             space = self._spaces.pop()
         except IndexError:
-            space = Workspace() if self.device is None else _tensor_space(self.device)
+            space = self.backend.workspace()
         if block.shape[1] == 1:
             self._run(block[:, 0], out[:, 0], space)
         else:
             for start in range(0, block.shape[1], _VECTORS_AT_ONCE):
                 part = slice(start, start + _VECTORS_AT_ONCE)
-                self._run_all(block[:, part], out[:, part], space)
+                self.backend.run_columns(self._run, block[:, part], out[:, part], space)
         self._spaces.append(space)
 
     def _run(self, x: Array, target: Array, space: Any) -> None:
-        """Take one contiguous vector through the steps."""
+        """Take one contiguous vector through the stages."""
         assert self._path is not None
-        for step in self._path.steps:
-            x = step.run(x, space, target)
-
-    def _run_all(self, block: Array, out: Array, space: Any) -> None:
-        """Take the columns of a block through the steps, one by one, by way of a transposed copy."""
-        if self.device is not None:
-            for column in range(block.shape[1]):
-                result = empty(out.shape[0], out)
-                self._run(block[:, column].contiguous(), result, space)
-                out[:, column] = result
-            return
-        vectors = space.get("vectors", block.size, block.dtype).reshape(block.shape[::-1])
-        results = space.get("results", out.size, out.dtype).reshape(out.shape[::-1])
-        _copy_transposed(block, vectors)
-        for x, target in zip(vectors, results, strict=True):
-            self._run(x, target, space)
-        _copy_transposed(results, out)
+        for stage in self._path.stages:
+            x = stage.run(x, space, target)
 
     def _title(self) -> str:
         M, N = (describe(factor) for factor in (self.M, self.N))
         sampled = [f"{len(pair[0])} {what}" for pair, what in ((self.rows, "rows"), (self.cols, "columns")) if pair]
         where = " and ".join(sampled) + " of " if sampled else ""
-        threads = f"{count_threads(self._options.n_threads)} threads"
-        return (
-            f"{where}M ⊗ N, M {M}, N {N}, {self.dtype}, {threads if self.device is None else f'torch on {self.device}'}"
-        )
+        place = self.backend.describe(count_threads(self._options.n_threads))
+        return f"{where}M ⊗ N, M {M}, N {N}, {self.dtype}, {place}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A copy in another process plans and sorts for itself.
@@ -406,28 +384,11 @@ class KronOperator(Operator):
         return f"<{self.shape[0]} × {self.shape[1]} KronOperator: {self._title()}>"
 
 
-def _tensor_space(device: Any) -> Any:
-    from vectrick.backends.torch.device import TensorSpace
-
-    return TensorSpace(device)
-
-
-def _masks_on(device: Any, rows: Any, cols: Any) -> tuple[Any, Any]:
+def _masks_on(backend: Backend, rows: Any, cols: Any) -> tuple[Any, Any]:
     """Return masks where the operator is; one object for both stays one."""
-    made = [None if mask is None else placed(mask, device) for mask in (rows, cols)]
+    made = [None if mask is None else placed(mask, backend) for mask in (rows, cols)]
     return made[0], made[0] if cols is rows else made[1]
 
 
 def _index(pair: Pair | None) -> Pair | slice:
     return slice(None) if pair is None else pair
-
-
-def _copy_transposed(source: Array, target: Array) -> None:
-    """Copy ``source.T`` to ``target`` in pieces of the long side that stay in the cache."""
-    length = max(source.shape)
-    for start in range(0, length, 4096):
-        part = slice(start, start + 4096)
-        if source.shape[0] == length:
-            target[:, part] = source[part].T
-        else:
-            target[part] = source[:, part].T

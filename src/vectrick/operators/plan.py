@@ -1,17 +1,17 @@
 """The planner: the time and memory of every path, the cheapest that fits, and a table that says why."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from vectrick.backends.memory import available_memory, format_bytes, parse_bytes
-from vectrick.backends.rates import Rates, known_rates, machine_rates
-from vectrick.operators.paths import PATHS, Path, all_paths, is_path_name
+from vectrick.backends import HOST, Backend
+from vectrick.backends.memory import format_bytes, parse_bytes
+from vectrick.backends.product_path import PATHS, Allocation, ProductPath, is_path_name
+from vectrick.backends.rates import Rates
 from vectrick.operators.problem import Problem
-from vectrick.operators.steps import Allocation
 
 # Where a product takes less than this, or the best way is better than all others by this factor at typical rates,
 # measuring the machine would not pay.
@@ -104,15 +104,9 @@ def check_path(path: str) -> str:
     )
 
 
-def memory_limit(max_memory: int | float | str | None, device: Any = None) -> int:
-    """Return the limit in bytes; by default what the machine, or the device of torch, has free."""
-    if max_memory is not None:
-        return parse_bytes(max_memory)
-    if device is None:
-        return available_memory()
-    from vectrick.backends.torch.device import free_memory
-
-    return free_memory(device)
+def memory_limit(max_memory: int | float | str | None, backend: Backend = HOST) -> int:
+    """Return the limit in bytes; by default what is free where the product is made."""
+    return backend.free_memory() if max_memory is None else parse_bytes(max_memory)
 
 
 def zero_plan(n_rows: int, dtype: np.dtype[Any], limit: int, title: str) -> Plan:
@@ -124,15 +118,15 @@ def zero_plan(n_rows: int, dtype: np.dtype[Any], limit: int, title: str) -> Plan
 
 def can_take(problem: Problem, wanted: str) -> bool:
     """Whether some path of the problem answers to the name."""
-    return any(path.answers_to(wanted) for path in all_paths(problem))
+    return any(path.answers_to(wanted) for path in problem.backend.product_paths(problem))
 
 
-def choose(problem: Problem, wanted: str, limit: int, title: str, keep: str | None = None) -> tuple[Path, Plan]:
+def choose(problem: Problem, wanted: str, limit: int, title: str, keep: str | None = None) -> tuple[ProductPath, Plan]:
     """Return the path to take and the comparison behind it, or raise before anything large is allocated.
 
     ``keep`` names a path that is already prepared; it is taken unless another one is much cheaper.
     """
-    paths = list(all_paths(problem))
+    paths = list(problem.backend.product_paths(problem))
     allowed = [path for path in paths if path.answers_to(wanted)] if wanted != "auto" else _exact(problem, paths)
     if not allowed:
         possible = ", ".join(sorted({path.name for path in paths}))
@@ -152,7 +146,7 @@ def choose(problem: Problem, wanted: str, limit: int, title: str, keep: str | No
     return best, Plan(best.name, reason, ordered, limit, title, source)
 
 
-def _exact(problem: Problem, paths: list[Path]) -> list[Path]:
+def _exact(problem: Problem, paths: list[ProductPath]) -> list[ProductPath]:
     """Return the paths that may be chosen.
 
     With NaN or infinity in a dense factor, that one comes first, and no zero stands for an edge that is not there; then
@@ -164,44 +158,40 @@ def _exact(problem: Problem, paths: list[Path]) -> list[Path]:
     return exact or paths
 
 
-def _rates(problem: Problem, paths: list[Path]) -> Rates:
-    known, measured = _rates_of(problem)
-    typical = known()
+def _rates(problem: Problem, paths: list[ProductPath]) -> Rates:
+    """Return rates to compare paths by: typical ones where the choice is clear, else those of this machine."""
+    key = (problem.dtype, problem.n_threads, problem.fast)
+    typical = problem.backend.rates(*key, measured=False)
     best = min(paths, key=lambda path: path.seconds(typical))
     seconds = best.seconds(typical)
     rivals = [path.seconds(typical) for path in paths if (path.family, path.thin) != (best.family, best.thin)]
     clear = seconds < _SHORT or min(rivals, default=math.inf) > _CLEAR * seconds
-    return typical if clear else measured()
+    return typical if clear else problem.backend.rates(*key, measured=True)
 
 
-def _rates_of(problem: Problem) -> tuple[Callable[[], Rates], Callable[[], Rates]]:
-    """Return what gives the rates that are known, and what measures them where they are not."""
-    if problem.device is None:
-        key = (problem.dtype, problem.n_threads)
-        return lambda: known_rates(*key), lambda: machine_rates(*key)
-    from vectrick.backends.torch.rates import device_rates
-
-    place = (problem.dtype, problem.device, problem.fast)
-    return lambda: device_rates(*place, measured=False), lambda: device_rates(*place, measured=True)
-
-
-def _arrays(path: Path, problem: Problem) -> tuple[Allocation, ...]:
+def _arrays(path: ProductPath, problem: Problem) -> tuple[Allocation, ...]:
     result = Allocation("result", problem.n_row_edges * problem.dtype.itemsize)
     return (result, Allocation("edges", problem.edge_bytes), *path.arrays)
 
 
-def _memory(path: Path, problem: Problem) -> int:
+def _memory(path: ProductPath, problem: Problem) -> int:
     return sum(array.n_bytes for array in _arrays(path, problem))
 
 
-def _estimate(path: Path, problem: Problem, rates: Rates) -> Estimate:
+def _estimate(path: ProductPath, problem: Problem, rates: Rates) -> Estimate:
     return Estimate(path.name, path.label, path.seconds(rates), _memory(path, problem), _arrays(path, problem))
 
 
 def _reason(
-    problem: Problem, wanted: str, best: Path, paths: list[Path], allowed: list[Path], fitting: list[Path],
-    limit: int, keep: str | None,
-) -> str:  # fmt: skip
+    problem: Problem,
+    wanted: str,
+    best: ProductPath,
+    paths: list[ProductPath],
+    allowed: list[ProductPath],
+    fitting: list[ProductPath],
+    limit: int,
+    keep: str | None,
+) -> str:
     room = format_bytes(limit)
     if best.name == keep:
         return "kept, so that the edges need not be sorted again"
@@ -214,7 +204,7 @@ def _reason(
     return f"the fastest of {len(paths)}, all of which fit into {room}"
 
 
-def _too_large(least: Path, problem: Problem, limit: int, wanted: str) -> str:
+def _too_large(least: ProductPath, problem: Problem, limit: int, wanted: str) -> str:
     largest = max(_arrays(least, problem), key=lambda array: array.n_bytes)
     helps = ["raise max_memory", "use float32 factors", "use vt.LowRank factors", "take fewer edges at a time"]
     if wanted != "auto":

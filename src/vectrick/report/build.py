@@ -10,7 +10,6 @@ import numpy as np
 
 from vectrick._version import __version__
 from vectrick.backends.memory import format_bytes
-from vectrick.estimators.recipe import read_recipe
 from vectrick.kernels.text import format_kernel
 from vectrick.report import figures
 from vectrick.report.matrix import best_new, shown_part
@@ -208,7 +207,7 @@ def _training_section(report: Report, trained: Any) -> None:
 def weighted_components(model: Any) -> str:
     """Return the kernels of edges of a model in words, with their weights where there are several."""
     if not hasattr(model, "components_"):
-        return read_recipe(model).components[0].pairwise.name
+        return str(model._predictor.kernel.components[0].pairwise.name)
     if len(model.components_) == 1:
         return str(model.components_[0])
     pairs = zip(model.kernel_weights_, model.components_, strict=True)

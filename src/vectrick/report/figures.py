@@ -4,9 +4,8 @@ from html import escape
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from vectrick._typing import Array
 
 COLOURS = ("--one", "--two", "--three", "--four", "--grey")
 _POINTS = 400  # of a curve

@@ -4,14 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.cluster.hierarchy import leaves_list, linkage
 
+from vectrick._typing import Array
+from vectrick.backends import HOST
 from vectrick.data import Edges
-from vectrick.estimators.predictor import merge_best
-from vectrick.estimators.recipe import read_recipe
-
-Array = NDArray[Any]
 
 _CELLS = 250_000  # of a heat map
 _CLUSTERED = 2000  # vertices up to which like ones are put side by side
@@ -20,7 +17,7 @@ _PAIRS = 100_000_000  # up to which all pairs are looked through for the best
 
 @dataclass(frozen=True)
 class Shown:
-    """Part of the matrix of predictions, like vertices side by side."""
+    """A part of the matrix of predictions, like vertices side by side."""
 
     starts: Array  # rows of the start table
     ends: Array
@@ -70,7 +67,7 @@ def best_new(model: Any, X: Any, count: int, per_vertex: int = 0) -> tuple[Array
     most edges are.
     """
     tables = X.start_table, X.end_table
-    symmetry = read_recipe(model).symmetry
+    symmetry = model._predictor.kernel.symmetry
     if symmetry:
         X = Edges._of(np.concatenate([X.start, X.end]), np.concatenate([X.end, X.start]), *tables)
     n_start = min(len(tables[0]), max(1, _PAIRS // max(1, len(tables[1]))))
@@ -120,7 +117,7 @@ class _Best:
 
     def take_in(self, rows: slice, cols: slice, block: Array) -> None:
         """Take in one more block."""
-        self.which[rows], self.scores[rows] = merge_best(self.which[rows], self.scores[rows], cols, block)
+        self.which[rows], self.scores[rows] = HOST.best_of(self.which[rows], self.scores[rows], cols, block)
 
     def pairs(self) -> Array:
         """Return rows, columns and scores."""

@@ -1,34 +1,17 @@
 """Conjugate gradients in the kernel's inner product, for several shifts at once."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from math import inf, isfinite
-from typing import Any
 
-from vectrick.losses import Curvature
-from vectrick.solvers.solution import CALLBACK, LIMIT, STALLED, TOLERANCE
+from vectrick._typing import Array
+from vectrick.losses import Curvature, Loss
+from vectrick.solvers.base import SOLVERS, Limits, refined
+from vectrick.solvers.quadratic import LinearCallback, LinearResult, QuadraticSolver
+from vectrick.solvers.solution import CALLBACK, LIMIT, STALLED, TOLERANCE, Solution
 from vectrick.solvers.space import Element, Residual, Space
 
-Array = Any
-
-
-@dataclass
-class LinearResult:
-    """The functions that solve a linear system for each shift, and how far the solver came."""
-
-    x: list[Element]
-    reason: str
-    n_iter: int
-    residuals: list[float] = field(default_factory=list)  # relative, of the smallest shift
-
-    @property
-    def converged(self) -> bool:
-        """Whether the tolerance was reached."""
-        return self.reason == TOLERANCE
-
-
-# Told after each iteration: its number, the functions, the relative residual. True stops.
-LinearCallback = Callable[[int, list[Element], float], bool | None]
+_CORRECTIONS = 50  # of a linear system at most
 
 
 @dataclass
@@ -54,6 +37,36 @@ class _Shifted:
         ratio = self.zeta / self.zeta_before
         again = beta * ratio * ratio
         self.p = Element(self.zeta * r.c + again * self.p.c, self.zeta * r.f + again * self.p.f)
+
+
+class ConjugateGradients(QuadraticSolver):
+    """Conjugate gradients in the kernel's inner product: good predictions early, and all shifts at once."""
+
+    name = "cg"
+    has_mixed = True
+    solves_paths = True
+    krylov = False
+
+    def solve(
+        self,
+        space: Space,
+        curvature: Curvature,
+        rhs: Array,
+        alphas: Sequence[float],
+        *,
+        tol: float,
+        max_iter: int,
+        callback: LinearCallback | None = None,
+    ) -> LinearResult:
+        """Return the solutions for each alpha."""
+        rest = space.residual(rhs)
+        return conjugate_gradients(space, curvature, rest, alphas, tol=tol, max_iter=max_iter, callback=callback)
+
+    def minimise(self, space: Space, loss: Loss, alpha: float, limits: Limits) -> Solution:
+        """Return the minimum; in mixed precision by iterative refinement, which is what Newton's method then is."""
+        if limits.mixed:
+            return SOLVERS["newton"]().minimise(space, loss, alpha, refined(limits, _CORRECTIONS))
+        return super().minimise(space, loss, alpha, limits)
 
 
 def conjugate_gradients(

@@ -1,17 +1,42 @@
 """A dense solve, for systems so small that nothing else is worth it."""
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
-from vectrick._arrays import like, numpy_dtype, to_host
+from vectrick._typing import Array
+from vectrick.backends.arrays import like, numpy_dtype, to_host
 from vectrick.losses import Curvature
+from vectrick.solvers.quadratic import LinearCallback, LinearResult, QuadraticSolver
+from vectrick.solvers.solution import EXACT
 from vectrick.solvers.space import Dual, Element, Space
-
-Array = Any
 
 MAX_SIZE = 500
 _SAFE = 1e8  # the largest eigenvalue over alpha up to which elimination loses nothing that matters
+
+
+class Direct(QuadraticSolver):
+    """A dense solve of the whole problem, for at most some hundreds of coefficients."""
+
+    name = "direct"
+    solves_paths = True
+
+    def solve(
+        self,
+        space: Space,
+        curvature: Curvature,
+        rhs: Array,
+        alphas: Sequence[float],
+        *,
+        tol: float,
+        max_iter: int,
+        callback: LinearCallback | None = None,
+    ) -> LinearResult:
+        """Return the solutions for each alpha."""
+        functions = [solve_directly(space, curvature, rhs, alpha) for alpha in alphas]
+        if callback is not None:
+            callback(1, functions, 0.0)
+        return LinearResult(functions, EXACT, 1, [0.0], converged=True)
 
 
 def solve_directly(space: Space, curvature: Curvature, rhs: Array, alpha: float) -> Element:

@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_banded
 
-from vectrick._arrays import empty, namespace
+from vectrick._typing import Array
+from vectrick.backends.arrays import empty, namespace
 from vectrick.losses import Curvature
 from vectrick.solvers.space import Element, Space
-
-Array = Any
 
 _BROKEN = 1e-14  # a next vector this small, relative to the first, is rounding: the space is exhausted
 

@@ -7,14 +7,25 @@ pays a product for every trial step; here the predictions of a direction are kno
 from collections import deque
 from typing import Any
 
+from vectrick._typing import Array
 from vectrick.losses import Loss
+from vectrick.solvers.base import Limits, Solver
 from vectrick.solvers.line_search import exact_step
 from vectrick.solvers.solution import CALLBACK, LIMIT, ROUNDING, TOLERANCE, Callback, Iterate, Solution, why_stalled
 from vectrick.solvers.space import Element, Residual, Space
 
-Array = Any
-
 _MEMORY = 10  # pairs of step and change of gradient
+
+
+class LBFGS(Solver):
+    """L-BFGS: gradients only, for smooth losses."""
+
+    name = "lbfgs"
+
+    def minimise(self, space: Space, loss: Loss, alpha: float, limits: Limits) -> Solution:
+        """Return the minimum."""
+        how: dict[str, Any] = {"start": limits.start, "callback": limits.callback}
+        return lbfgs(space, loss, alpha, tol=limits.tol, max_iter=limits.max_iter, **how)
 
 
 def lbfgs(

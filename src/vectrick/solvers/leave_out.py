@@ -6,15 +6,11 @@ Leaving out a set of edges R and predicting it gives the residuals ``M_RR⁻¹ (
 for all edges of a start vertex it is diagonal in the basis V, for those of an end vertex in the basis U.
 """
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 
+from vectrick._typing import Array
 from vectrick.backends.threads import count_threads, run_tasks, single_threaded_blas
-
-Array = NDArray[Any]
 
 LEAVE = ("edge", "start", "end", "both")
 

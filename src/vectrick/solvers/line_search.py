@@ -1,10 +1,7 @@
 """The exact step along a direction, for O(n) a trial."""
 
-from typing import Any
-
+from vectrick._typing import Array
 from vectrick.losses import Loss
-
-Array = Any
 
 _MAX_STEPS = 50
 _PRECISION = 1e-6

@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import hypot, isfinite
-from typing import Any
 
-from vectrick.solvers.cg import LinearCallback, LinearResult
+from vectrick._typing import Array
+from vectrick.losses import Curvature, Diagonal
+from vectrick.solvers.quadratic import LinearCallback, LinearResult, QuadraticSolver
 from vectrick.solvers.solution import CALLBACK, LIMIT, STALLED, TOLERANCE
-from vectrick.solvers.space import Element, Space
-
-Array = Any
+from vectrick.solvers.space import Dual, Element, Space
 
 
 @dataclass
@@ -42,6 +41,38 @@ class _Rotations:
         w.add(-delta, self.newer)
         self.older, self.newer = self.newer, w.times(1 / gamma)
         self.x.add(phi, self.newer)
+
+
+class Minres(QuadraticSolver):
+    """MINRES, the paper's method for ridge regression: ``(A + αI) x = y`` without weights and intercept."""
+
+    name = "minres"
+    solves_paths = True
+    krylov = True
+
+    def check_curvature(self, space: Space, curvature: Curvature) -> None:
+        """Refuse a problem whose matrix is not symmetric."""
+        uniform = isinstance(curvature, Diagonal) and bool((curvature.h == 1).all())
+        if not uniform:
+            form = "dual" if isinstance(space, Dual) else "primal"
+            raise ValueError(
+                f"solver is 'minres', which solves (A + αI) x = y for the squared loss without weights and intercept, "
+                f"but the {form} problem is another one; use 'cg'"
+            )
+
+    def solve(
+        self,
+        space: Space,
+        curvature: Curvature,
+        rhs: Array,
+        alphas: Sequence[float],
+        *,
+        tol: float,
+        max_iter: int,
+        callback: LinearCallback | None = None,
+    ) -> LinearResult:
+        """Return the solutions for each alpha."""
+        return minres(space, rhs, alphas, tol=tol, max_iter=max_iter, callback=callback)
 
 
 def minres(

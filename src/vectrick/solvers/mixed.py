@@ -7,14 +7,12 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from vectrick._arrays import cast, numpy_dtype, zeros
 from vectrick._warnings import warn
+from vectrick.backends.arrays import cast, numpy_dtype, zeros
 from vectrick.losses import Curvature, Loss
 from vectrick.solvers.cg import conjugate_gradients
 from vectrick.solvers.solution import rounding
 from vectrick.solvers.space import Dual, Element, Residual, Space
-
-Array = Any
 
 ACCURACY = 1e-2  # how exactly to solve a system: each correction gains about as many digits
 _SHARES = 4  # of all iterations that one direction may take, so that a system that is too hard leaves some for others

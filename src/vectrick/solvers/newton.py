@@ -3,12 +3,15 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
+from vectrick._typing import Array
 from vectrick.losses import Curvature, Loss
-from vectrick.solvers.cg import LinearResult, conjugate_gradients
+from vectrick.solvers.base import Limits, Solver
+from vectrick.solvers.cg import conjugate_gradients
 from vectrick.solvers.direct import solve_directly
 from vectrick.solvers.line_search import exact_step
 from vectrick.solvers.mixed import LowPrecision
 from vectrick.solvers.qmr import quasi_minimal_residuals
+from vectrick.solvers.quadratic import LinearResult
 from vectrick.solvers.solution import (
     CALLBACK,
     LIMIT,
@@ -22,8 +25,6 @@ from vectrick.solvers.solution import (
 )
 from vectrick.solvers.space import Dual, Element, Residual, Space
 
-Array = Any
-
 
 @dataclass(frozen=True)
 class Inner:
@@ -34,6 +35,42 @@ class Inner:
     step: float | None = None  # None for the exact line search; the paper has 1
     mixed: bool = False  # whether directions are found with products in float32, or TF32
     budget: int | None = None  # the most iterations that all systems in low precision may take
+
+
+class Newton(Solver):
+    """Truncated Newton whose systems are solved by conjugate gradients in the kernel's inner product."""
+
+    name = "newton"
+    method = "cg"
+    max_iter = 100
+    has_mixed = True
+
+    def minimise(self, space: Space, loss: Loss, alpha: float, limits: Limits) -> Solution:
+        """Return the minimum."""
+        inner = Inner(self.method, limits.inner_iter, limits.step, limits.mixed, limits.budget)
+        how: dict[str, Any] = {"start": limits.start, "callback": limits.callback}
+        return newton(space, loss, alpha, inner=inner, tol=limits.tol, max_iter=limits.max_iter, **how)
+
+
+class NewtonQMR(Newton):
+    """Truncated Newton as the paper has it: systems by quasi-minimal residuals."""
+
+    name = "newton-qmr"
+    method = "qmr"
+    has_mixed = False
+
+
+class NewtonDirect(Newton):
+    """Newton's method with systems that are solved exactly, for small problems."""
+
+    name = "newton-direct"
+    method = "direct"
+    has_mixed = False
+    verified = "always"
+
+    def minimise(self, space: Space, loss: Loss, alpha: float, limits: Limits) -> Solution:
+        """Return the minimum; a last step is cheap, and doubles the digits."""
+        return super().minimise(space, loss, alpha, replace(limits, tol=min(limits.tol, 1e-9)))
 
 
 def newton(

@@ -3,14 +3,35 @@
 SciPy has it for NumPy only; here it runs where the operator does.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
+from vectrick._typing import Array
 from vectrick.losses import Curvature
-from vectrick.solvers.cg import LinearCallback, LinearResult
+from vectrick.solvers.quadratic import LinearCallback, LinearResult, QuadraticSolver
 from vectrick.solvers.solution import CALLBACK, LIMIT, STALLED, TOLERANCE
 from vectrick.solvers.space import Dual, Space
 
-Array = Any
+
+class QMR(QuadraticSolver):
+    """Quasi-minimal residuals, the paper's method for its Newton systems."""
+
+    name = "qmr"
+
+    def solve(
+        self,
+        space: Space,
+        curvature: Curvature,
+        rhs: Array,
+        alphas: Sequence[float],
+        *,
+        tol: float,
+        max_iter: int,
+        callback: LinearCallback | None = None,
+    ) -> LinearResult:
+        """Return the solution for the first alpha."""
+        limits: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "callback": callback}
+        return quasi_minimal_residuals(space, curvature, rhs, alphas[0], **limits)
 
 
 def quasi_minimal_residuals(

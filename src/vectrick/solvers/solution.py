@@ -3,14 +3,13 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from sklearn.exceptions import ConvergenceWarning
 
-from vectrick._arrays import namespace
+from vectrick._typing import Array
 from vectrick._warnings import warn
-
-Array = Any
+from vectrick.backends.arrays import namespace
 
 TOLERANCE = "tolerance reached"
 LIMIT = "iteration limit reached"

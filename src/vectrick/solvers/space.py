@@ -8,14 +8,11 @@ the same in both forms: it makes the same functions, one after the other.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
 
-from vectrick._arrays import copy_of, zeros
+from vectrick._typing import Array
+from vectrick.backends.arrays import copy_of, pieces, zeros
 from vectrick.losses import Curvature
-from vectrick.losses.base import pieces
 from vectrick.operators import Operator
-
-Array = Any
 
 
 @dataclass
@@ -91,7 +88,7 @@ class Space(ABC):
         """Return the same functions with products in float32."""
 
     @abstractmethod
-    def part(self, active: Array | None, coefficients: Array | None = None) -> "Part":
+    def part(self, active: Array | None, coefficients: Array | None = None) -> "Subspace":
         """Return the space of a Newton system with curvature at active edges only, and the given coefficients in it."""
 
     def element(self, c: Array) -> Element:
@@ -139,14 +136,14 @@ class Dual(Space):
         """Return the same functions with products in float32."""
         return Dual(self.A.lowered())
 
-    def part(self, active: Array | None, coefficients: Array | None = None) -> "Part":
+    def part(self, active: Array | None, coefficients: Array | None = None) -> "Subspace":
         """Return the space of the active edges and of those with a coefficient."""
         if active is None:
-            return Part(self, self)
+            return Subspace(self, self)
         keep = active if coefficients is None else active | (coefficients != 0)
         if float(keep.sum()) > self.A.worth_restricting * self.n_edges:
-            return Part(self, self)
-        return Part(self, Dual(self.A.restrict(rows=keep, cols=keep)), keep)
+            return Subspace(self, self)
+        return Subspace(self, Dual(self.A.restrict(rows=keep, cols=keep)), keep)
 
 
 class Primal(Space):
@@ -186,16 +183,16 @@ class Primal(Space):
         """Return the same functions with products in float32."""
         return Primal(self.features.lowered(), self.transposed.lowered())
 
-    def part(self, active: Array | None, coefficients: Array | None = None) -> "Part":
+    def part(self, active: Array | None, coefficients: Array | None = None) -> "Subspace":
         """Return the space with the predictions of the active edges only."""
         if active is None or float(active.sum()) > self.features.worth_restricting * self.n_edges:
-            return Part(self, self)
+            return Subspace(self, self)
         some = Primal(self.features.restrict(rows=active), self.transposed.restrict(cols=active))
-        return Part(self, some, active)
+        return Subspace(self, some, active)
 
 
 @dataclass
-class Part:
+class Subspace:
     """A space over some of the edges, and the way back to all of them."""
 
     whole: Space

@@ -4,11 +4,9 @@ from typing import Any
 
 import numpy as np
 from numpy.testing import assert_allclose
-from numpy.typing import NDArray
 
+from vectrick._typing import Array
 from vectrick.data import Edges
-
-Array = NDArray[Any]
 
 N_START, N_END, N_START_FEATURES, N_END_FEATURES = 14, 11, 4, 3
 

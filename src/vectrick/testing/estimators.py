@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal, assert_raises
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -15,8 +14,6 @@ from vectrick.data import Edges
 from vectrick.kernels import Gaussian, Linear, Precomputed
 from vectrick.testing.bad_input import BadInputContract
 from vectrick.testing.cases import N_END, N_END_FEATURES, N_START, N_START_FEATURES
-
-Array = NDArray[Any]
 
 
 class EstimatorContract(BadInputContract):

@@ -1,14 +1,10 @@
 """The contract of losses."""
 
-from typing import Any
-
 import numpy as np
 from numpy.testing import assert_allclose
-from numpy.typing import NDArray
 
+from vectrick._typing import Array
 from vectrick.losses import Loss
-
-Array = NDArray[Any]
 
 _N = 40
 

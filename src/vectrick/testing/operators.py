@@ -4,12 +4,10 @@ from typing import Any
 
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal, assert_raises, assert_raises_regex
-from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
+from vectrick._typing import Array
 from vectrick.operators import Operator
-
-Array = NDArray[Any]
 
 TOLERANCE = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}
 

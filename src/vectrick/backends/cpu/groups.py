@@ -5,15 +5,12 @@ sums of a quarter of a million edges they take twice as long as the product with
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from vectrick._typing import Array
 from vectrick.backends.threads import even_parts, run_tasks
-
-Array = NDArray[Any]
 
 _WORTH, _PARTS = 1 << 15, 8  # edges that are worth several parts, and how many, each with sums of its own
 

@@ -1,13 +1,10 @@
 """The order of edges that the blocked kernels need: sorted once, cut down cheaply to a subset."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
-
+from vectrick._typing import Array
 
 STRIP_BYTES = 256  # of a row that the sparse product handles at once
 PANEL_BYTES = 512  # of a row that the sampled product handles at once

@@ -1,16 +1,13 @@
 """The array primitives on the CPU: sparse, sampled and dense products, run by the thread pool."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from vectrick._typing import Array
 from vectrick.backends.cpu.layout import EDGES_AT_ONCE, PANEL_BYTES, STRIP_BYTES, Blocking, ColumnLayout, RowLayout
 from vectrick.backends.memory import CACHE_LINE, Workspace
 from vectrick.backends.threads import even_parts, run_tasks, single_threaded_blas
-
-Array = NDArray[Any]
 
 _CACHED = 2**25  # bytes of a result that a last-level cache can be expected to keep
 _TASKS_PER_THREAD = 4  # more tasks than threads, so that a thread that is held up does not hold up the others

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from vectrick._arrays import arange
-from vectrick._devices import load_torch
+from vectrick.backends.torch.devices import load_torch
 
 Tensor = Any
 
@@ -18,6 +17,12 @@ def _is_ascending(x: Tensor) -> bool:
 
 def _numbers(major: Tensor, minor: Tensor, n_minor: int) -> Tensor:
     return major.long() * n_minor + minor
+
+
+def _numbers_to(n: int, like: Tensor, dtype: Any = None) -> Tensor:
+    """Return 0 to n - 1 where a tensor lives."""
+    torch = load_torch()
+    return torch.arange(n, dtype=torch.int64 if dtype is None else dtype, device=like.device)
 
 
 def _compact(index: Tensor, size: int) -> Tensor:
@@ -70,7 +75,7 @@ class Scattering:
 
 
 @dataclass(frozen=True)
-class Blocks:
+class EdgeBlocks:
     """Edges ordered by row, in blocks of edges of one row that a program handles."""
 
     column: Tensor
@@ -88,7 +93,7 @@ class Blocks:
         return _is_ascending(row)
 
     @classmethod
-    def of(cls, row: Tensor, column: Tensor, n_rows: int, n_columns: int) -> "Blocks":
+    def of(cls, row: Tensor, column: Tensor, n_rows: int, n_columns: int) -> "EdgeBlocks":
         """Sort the edges by row and column, where they are not, and cut the rows into blocks."""
         torch = load_torch()
         order = position = None
@@ -96,16 +101,16 @@ class Blocks:
             order = _numbers(row, column, n_columns).sort(stable=True).indices
             row, column = row[order], column[order]
             position = torch.empty_like(order)
-            position[order] = arange(len(order), order, torch.int64)
+            position[order] = _numbers_to(len(order), order)
             position = _compact(position, len(order))
             order = _compact(order, len(order))
-        bounds = torch.searchsorted(row, arange(n_rows + 1, row))
+        bounds = torch.searchsorted(row, _numbers_to(n_rows + 1, row, torch.int32))
         counts = bounds[1:] - bounds[:-1]
         size = min(max(len(row) // _PROGRAMS, _BLOCK[0]), _BLOCK[1])
         n_blocks = (counts + size - 1) // size
-        of_row = arange(n_rows, row, torch.int64).repeat_interleave(n_blocks)
+        of_row = _numbers_to(n_rows, row).repeat_interleave(n_blocks)
         first = n_blocks.cumsum(0) - n_blocks
-        start = bounds[of_row] + (arange(len(of_row), row, torch.int64) - first[of_row]) * size
+        start = bounds[of_row] + (_numbers_to(len(of_row), row) - first[of_row]) * size
         several = (n_blocks > 1).nonzero().flatten()
         shared = (several, n_blocks[several]) if len(several) else None
         start = torch.cat([start, start.new_tensor([len(row)])])

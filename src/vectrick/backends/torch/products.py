@@ -6,9 +6,8 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
-from vectrick._devices import load_torch
-from vectrick.backends.torch.device import float32_products
-from vectrick.backends.torch.layout import Blocks, Scattering
+from vectrick.backends.torch.devices import float32_products, load_torch
+from vectrick.backends.torch.layout import EdgeBlocks, Scattering
 
 Tensor = Any
 
@@ -74,7 +73,7 @@ def taken(x: Tensor, index: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-def sparse_product(E: Tensor, values: Tensor, blocks: Blocks, out: Tensor) -> None:
+def sparse_product(E: Tensor, values: Tensor, blocks: EdgeBlocks, out: Tensor) -> None:
     """Write for each row the sum of ``values · E[column]`` over its edges; values are in the order of the blocks."""
     torch = load_torch()
     if not uses_triton(E):
@@ -102,7 +101,7 @@ def sparse_product(E: Tensor, values: Tensor, blocks: Blocks, out: Tensor) -> No
         out[rows] = torch.segment_reduce(extra, "sum", lengths=lengths, axis=0, unsafe=True)
 
 
-def sampled_product(A: Tensor, B: Tensor, blocks: Blocks, out: Tensor) -> None:
+def sampled_product(A: Tensor, B: Tensor, blocks: EdgeBlocks, out: Tensor) -> None:
     """Write ``A[row] · B[column]`` of each edge to ``out``, in the order of the blocks. Rows are contiguous."""
     torch = load_torch()
     if uses_triton(A):

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from vectrick._arrays import torch_dtype
-from vectrick._devices import load_torch
 from vectrick.backends.rates import Rates, remembered
 from vectrick.backends.torch import products
-from vectrick.backends.torch.layout import Blocks, Cells, Scattering
+from vectrick.backends.torch.devices import load_torch
+from vectrick.backends.torch.layout import Cells, EdgeBlocks, Scattering
+from vectrick.backends.torch.tensors import torch_dtype
 
 # Measured on an H200 in float64 and float32, and on one core of a CPU.
 _TYPICAL = {
@@ -63,7 +63,7 @@ def measure(dtype: Any, device: Any, fast: bool = False) -> Rates:
     add_at = len(cells) / _seconds(lambda: products.scatter(vector, how, flat), device)
     take = len(cells) / _seconds(lambda: products.gather(flat, how.index, target), device)
     some = cells[::4].contiguous()
-    blocks = Blocks.of((some // side).int(), (some % side).int(), side, side)
+    blocks = EdgeBlocks.of((some // side).int(), (some % side).int(), side, side)
     values = vector[: len(some)]
     flops = 2 * len(some) * side
     sparse = flops / _seconds(lambda: products.sparse_product(matrix, values, blocks, copy), device)

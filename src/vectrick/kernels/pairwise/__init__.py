@@ -3,7 +3,7 @@
 from typing import Any
 
 from vectrick.kernels.pairwise.antisymmetric import Antisymmetric
-from vectrick.kernels.pairwise.base import PairwiseKernel, VertexFactors
+from vectrick.kernels.pairwise.base import PAIRWISE, PairwiseKernel, VertexFactors
 from vectrick.kernels.pairwise.cartesian import Cartesian
 from vectrick.kernels.pairwise.gaussian import Gaussian
 from vectrick.kernels.pairwise.kronecker import Kronecker
@@ -14,12 +14,10 @@ from vectrick.kernels.pairwise.ranking import Ranking
 from vectrick.kernels.pairwise.symmetric import Symmetric
 from vectrick.kernels.pairwise.two_step import TwoStep
 
-PAIRWISE: dict[str, type[PairwiseKernel]] = {
-    kind.name: kind
-    for kind in (
-        Kronecker, Linear, Poly2D, Cartesian, Gaussian, Symmetric, Antisymmetric, MetricLearning, Ranking, TwoStep,
-    )
-}  # fmt: skip
+for _kind in (
+    Kronecker, Linear, Poly2D, Cartesian, Gaussian, Symmetric, Antisymmetric, MetricLearning, Ranking, TwoStep,
+):  # fmt: skip
+    PAIRWISE.register(_kind)
 
 
 def as_pairwise(value: Any, argument: str = "pairwise") -> PairwiseKernel:

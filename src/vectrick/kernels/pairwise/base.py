@@ -7,6 +7,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from vectrick._cached import cached_property
+from vectrick._registry import Registry
 from vectrick.operators import LowRank, Term
 
 
@@ -39,15 +40,16 @@ class VertexFactors:
 class PairwiseKernel(BaseEstimator):
     """A kernel of edges (d, t) and (d', t'), made from the kernel k of start vertices and the kernel g of end vertices.
 
-    A subclass writes `terms`, and says in `formula` what it is. Of a kernel with ``one_set`` both ends come from one
+    A subclass writes `terms`, and says in ``formula`` what it is. Of a kernel with ``one_set`` both ends come from one
     vertex set, and ``symmetry`` is 1 where ``f(d, t) = f(t, d)`` for all of its functions, -1 where
     ``f(d, t) = -f(t, d)``, and 0 otherwise.
     """
 
-    name: str
-    formula: str
+    name = ""  # what ``pairwise`` calls it, once it is registered
+    formula = ""
     one_set = False
     symmetry = 0
+    is_product = False  # whether it is one Kronecker product, k(d, d') · g(t, t')
 
     @abstractmethod
     def terms(self, start: VertexFactors, end: VertexFactors) -> list[Term]:
@@ -59,3 +61,6 @@ class PairwiseKernel(BaseEstimator):
     def vertex_kernel(self, kernel: Any, argument: str) -> Any:
         """Return the vertex kernel to use in place of the one that the user gave."""
         return kernel
+
+
+PAIRWISE: Registry[PairwiseKernel] = Registry("pairwise kernel", PairwiseKernel)

@@ -22,6 +22,7 @@ class Gaussian(PairwiseKernel):
 
     name = "gaussian"
     formula = "exp(-γ ‖d - d'‖²) · exp(-γ ‖t - t'‖²)"
+    is_product = True
 
     def __init__(self, gamma: float | str = "scale") -> None:
         self.gamma = gamma

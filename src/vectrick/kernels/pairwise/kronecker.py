@@ -9,6 +9,7 @@ class Kronecker(PairwiseKernel):
 
     name = "kronecker"
     formula = "k(d, d') · g(t, t')"
+    is_product = True
 
     def terms(self, start: VertexFactors, end: VertexFactors) -> list[Term]:
         """Return the product."""

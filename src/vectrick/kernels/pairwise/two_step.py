@@ -21,6 +21,7 @@ class TwoStep(PairwiseKernel):
 
     name = "two_step"
     formula = "(K ⊗ G)(λμ I + μ K ⊗ I + λ I ⊗ G)⁻¹, on complete graphs"
+    is_product = True
 
     def __init__(self, start_alpha: float | None = None, end_alpha: float | None = None) -> None:
         self.start_alpha = start_alpha

@@ -1,0 +1,93 @@
+"""A family of classes by their names: what parsers, model files, help texts and lists of choices are derived from."""
+
+import inspect
+from collections.abc import Iterator
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Registry(Generic[T]):
+    """Classes with a ``name``, and perhaps other names in ``aliases``, in the order in which they were registered.
+
+    Parameters
+    ----------
+    family : str
+        What they are called in errors.
+    base : type
+        The class that all of them are subclasses of.
+
+    Examples
+    --------
+    >>> class Shape: ...
+    >>> class Square(Shape):
+    ...     name = "square"
+    >>> shapes = Registry("shape", Shape)
+    >>> shapes.register(Square) is shapes["square"]
+    True
+    """
+
+    def __init__(self, family: str, base: type) -> None:
+        self.family, self.base = family, base
+        self._kinds: dict[str, type[T]] = {}
+        self._plain: list[str] = []
+
+    def register(self, kind: type[T]) -> type[T]:
+        """Let a class be known by its name, and return it, so that this can be a decorator."""
+        if not (isinstance(kind, type) and issubclass(kind, self.base)):
+            raise TypeError(f"{kind!r} is no class of a {self.family}; it must be a subclass of {self.base.__name__}")
+        names = (getattr(kind, "name", ""), *getattr(kind, "aliases", ()))
+        if not all(isinstance(name, str) and name for name in names):
+            raise ValueError(f'{kind.__name__} has no name; say name = "..." in the class')
+        for name in names:
+            if self._kinds.get(name, kind) is not kind and not _is_again(kind, self._kinds[name]):
+                raise ValueError(f"{name!r} is the name of {self._kinds[name].__name__} already; choose another one")
+        if (known := self.called(kind.__name__)) is not None and known is not kind and not _is_again(kind, known):
+            raise ValueError(
+                f"there is a {self.family} of the class name {kind.__name__!r} already; choose another one"
+            )
+        self._kinds |= dict.fromkeys(names, kind)
+        self._plain = [name for name in self._plain if name not in names] + list(names) * _needs_nothing(kind)
+        return kind
+
+    def called(self, class_name: str) -> type[T] | None:
+        """Return the class that is called so in Python, as model files have it; None where there is none."""
+        return next((kind for kind in self._kinds.values() if kind.__name__ == class_name), None)
+
+    def knows(self, kind: type) -> bool:
+        """Whether a class is registered."""
+        return kind in self._kinds.values()
+
+    def plain_names(self) -> list[str]:
+        """Return the names of the classes that can be made without arguments."""
+        return self._plain
+
+    def __getitem__(self, name: str) -> type[T]:
+        return self._kinds[name]
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name in self._kinds
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._kinds)
+
+    def __len__(self) -> int:
+        return len(self._kinds)
+
+    def items(self) -> Iterator[tuple[str, type[T]]]:
+        """Return names and classes."""
+        return iter(self._kinds.items())
+
+    def values(self) -> Iterator[type[T]]:
+        """Return the classes, each once."""
+        return iter(dict.fromkeys(self._kinds.values()))
+
+
+def _is_again(kind: type, known: type) -> bool:
+    """Whether a class is another one's new self, as when a notebook runs a cell twice."""
+    return (kind.__module__, kind.__qualname__) == (known.__module__, known.__qualname__)
+
+
+def _needs_nothing(kind: Any) -> bool:
+    parameters = list(inspect.signature(kind).parameters.values())
+    return all(parameter.default is not parameter.empty for parameter in parameters)

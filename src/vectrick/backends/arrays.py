@@ -1,0 +1,140 @@
+"""Arrays of any backend: each function asks the backend that the array belongs to. And arrays as users give them.
+
+Arrays of NumPy (since 2.0) and torch follow the array API standard closely enough that code which asks for `namespace`
+runs on either; what they spell differently is a method of their `Backend`, behind a function here.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from vectrick._typing import Array
+from vectrick.backends.base import Backend
+from vectrick.backends.registry import backend_of
+
+
+def namespace(x: Array) -> Any:
+    """Return the module that holds the functions for an array: numpy, or torch.
+
+    >>> import numpy as np
+    >>> namespace(np.ones(2)) is np
+    True
+    """
+    return backend_of(x).xp
+
+
+def to_host(x: Any) -> Any:
+    """Return an array as one of NumPy; whatever else is given stays as it is."""
+    return backend_of(x).to_host(x)
+
+
+def placed(values: Any, backend: Backend, dtype: Any = None) -> Array:
+    """Return values as an array of a backend; ``dtype`` is one of NumPy, by default they keep theirs."""
+    home = backend_of(values)
+    return backend.asarray(values if home.xp is backend.xp else home.to_host(values), dtype)
+
+
+def like(values: Any, other: Array, dtype: Any = None) -> Array:
+    """Return values as an array where another one lives."""
+    return placed(values, backend_of(other), dtype)
+
+
+def numpy_dtype(x: Array) -> np.dtype[Any]:
+    """Return the dtype of an array as NumPy has it."""
+    return backend_of(x).dtype_of(x)
+
+
+def cast(x: Array, dtype: Any) -> Array:
+    """Return an array (or a sparse matrix) in another dtype, without a copy where it has it already."""
+    return backend_of(x).cast(x, dtype)
+
+
+def copy_of(x: Array) -> Array:
+    """Return a copy."""
+    return backend_of(x).copy(x)
+
+
+def contiguous(x: Array) -> Array:
+    """Return an array with contiguous rows."""
+    return backend_of(x).contiguous(x)
+
+
+def zeros(shape: Any, like: Array, dtype: Any = None) -> Array:
+    """Return zeros where an array lives, by default of its dtype."""
+    backend = backend_of(like)
+    return backend.zeros(shape, backend.dtype_of(like) if dtype is None else dtype)
+
+
+def empty(shape: Any, like: Array, dtype: Any = None) -> Array:
+    """Return an array that is not initialised where another one lives, by default of its dtype."""
+    backend = backend_of(like)
+    return backend.empty(shape, backend.dtype_of(like) if dtype is None else dtype)
+
+
+def arange(n: int, like: Array, dtype: Any = np.int32) -> Array:
+    """Return 0 to n - 1 where an array lives."""
+    return backend_of(like).arange(n, dtype)
+
+
+def true_places(mask: Array) -> Array:
+    """Return the places where a mask is true."""
+    return backend_of(mask).true_places(mask)
+
+
+def sorted_values(x: Array) -> Array:
+    """Return the values in ascending order."""
+    return backend_of(x).sorted_values(x)
+
+
+def distinct(x: Array) -> Any:
+    """Return the distinct values in ascending order, as an array of NumPy."""
+    return backend_of(x).distinct(x)
+
+
+def group_sums(groups: Array, values: Array, n_groups: int) -> Array:
+    """Return the sum of the values of each group, in an order that is the same in every run."""
+    return backend_of(values).group_sums(groups, values, n_groups)
+
+
+def pieces(x: Array) -> list[slice]:
+    """Return the pieces in which to pass over a long vector."""
+    size = backend_of(x).piece
+    return [slice(start, start + size) for start in range(0, x.shape[0], size)]
+
+
+# As users give them
+
+
+def unmasked(values: Any, name: str) -> Any:
+    """Return values as they are, or say that some of them are hidden, which no computation here would leave out.
+
+    >>> import numpy as np
+    >>> unmasked(np.ma.array([1.0, 2.0], mask=[False, False]), "y")
+    array([1., 2.])
+    """
+    if isinstance(values, list | tuple) and any(isinstance(row, np.ma.MaskedArray) for row in values):
+        values = np.ma.stack(values)
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
+    hidden = np.ma.getmaskarray(values)
+    if hidden.any():
+        raise ValueError(
+            f"{name} is a masked array with {int(hidden.sum())} of {hidden.size} values hidden; fill them in with "
+            ".filled(value), or leave out the rows that have them"
+        )
+    return np.asarray(values)
+
+
+def given_array(values: Any, name: str) -> Array:
+    """Return what a user gave as an array of the backend that it belongs to."""
+    return backend_of(values).plain(unmasked(values, name), name)
+
+
+def as_floats(values: Any, name: str) -> Array:
+    """Return values as an array of doubles on the host, or say what cannot be one."""
+    try:
+        return np.asarray(unmasked(to_host(values), name), np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        if isinstance(values, np.ma.MaskedArray):
+            raise
+        raise ValueError(f"{name} is of type {type(values).__name__}, but must hold real numbers: {error}") from None

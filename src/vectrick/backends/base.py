@@ -1,0 +1,284 @@
+"""What a backend is: where arrays live, and how the few things are done that array libraries spell differently.
+
+Code above the backends never asks what an array is. It asks `backend_of` for the backend of an array, or is handed one,
+and calls a method. A new backend is a subclass of `Backend`, or of one that is there, and one call of
+`register_backend`; see ``docs/architecture.md``.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy as np
+
+from vectrick._typing import Array
+from vectrick.backends.product_path import Matrix, ProblemLike, ProductPath
+from vectrick.backends.rates import Rates
+
+
+class Backend(ABC):
+    """A place to compute: its arrays, the primitives, the ways of a product, rates, memory and placement.
+
+    A dtype is always one of NumPy.
+    """
+
+    name: str
+    device: Any = None  # of torch; None on the host
+    xp: Any  # the module that holds the functions of its arrays
+
+    # How it likes to work
+    piece = 1 << 15  # elements of a long vector to pass over at a time
+    grid_bytes = 1 << 26  # of a block of a grid of predictions
+    ahead = 1  # results to compute before looking at one, where looking means to wait
+    worth_restricting = 0.8  # the share of the edges up to which an operator of some of them saves more than it takes
+    allowance = 1.0  # how much slower a step of the primal form may be than one of the dual form, to be taken
+    divides_rows = False  # whether matrices that do not fit stay on the host, and products take them row by row
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Backend) and (self.name, str(self.device)) == (other.name, str(other.device))
+
+    def __hash__(self) -> int:
+        return hash((self.name, str(self.device)))
+
+    def __repr__(self) -> str:
+        return f"<backend {self}>"
+
+    def __str__(self) -> str:
+        return self.name
+
+    # Arrays
+
+    @abstractmethod
+    def owns(self, x: Any) -> bool:
+        """Whether something is an array of this backend, and here."""
+
+    @abstractmethod
+    def asarray(self, values: Any, dtype: Any = None) -> Array:
+        """Return values as an array here, without a copy where they are one; by default they keep their dtype."""
+
+    @abstractmethod
+    def to_host(self, x: Array) -> Any:
+        """Return an array of this backend as one of NumPy."""
+
+    @abstractmethod
+    def plain(self, x: Array, name: str) -> Array:
+        """Return an array that a user gave without what the package does not know, or refuse it by its name."""
+
+    @abstractmethod
+    def refuse_others(self, x: Any, name: str, what: str) -> None:
+        """Refuse an array of another place, from which it is not moved without being asked; ``what`` is here."""
+
+    @abstractmethod
+    def dtype_of(self, x: Array) -> np.dtype[Any]:
+        """Return the dtype of an array as NumPy has it."""
+
+    @abstractmethod
+    def cast(self, x: Array, dtype: Any) -> Array:
+        """Return an array in another dtype, without a copy where it has it."""
+
+    @abstractmethod
+    def copy(self, x: Array) -> Array:
+        """Return a copy."""
+
+    @abstractmethod
+    def zeros(self, shape: Any, dtype: Any) -> Array:
+        """Return zeros."""
+
+    @abstractmethod
+    def empty(self, shape: Any, dtype: Any) -> Array:
+        """Return an array that is not initialised."""
+
+    @abstractmethod
+    def arange(self, n: int, dtype: Any) -> Array:
+        """Return 0 to n - 1."""
+
+    @abstractmethod
+    def contiguous(self, x: Array, dtype: Any = None) -> Array:
+        """Return an array here with contiguous rows."""
+
+    @abstractmethod
+    def owned(self, x: Array, dtype: Any) -> Array:
+        """Return an array that nobody else can write to: a copy, unless it is read-only."""
+
+    def read_only(self, x: Array) -> Array:
+        """Return a view that cannot be written to, where there are such views."""
+        return x
+
+    def index(self, key: Any, length: int) -> Any:
+        """Return what NumPy takes as an index of a vector as one that an array of this backend takes."""
+        return key
+
+    # Primitives
+
+    @abstractmethod
+    def true_places(self, mask: Array) -> Array:
+        """Return the places where a mask is true."""
+
+    @abstractmethod
+    def sorted_values(self, x: Array) -> Array:
+        """Return the values in ascending order."""
+
+    @abstractmethod
+    def distinct(self, x: Array) -> Any:
+        """Return the distinct values in ascending order, as an array of NumPy."""
+
+    @abstractmethod
+    def group_sums(self, groups: Array, values: Array, n_groups: int) -> Array:
+        """Return the sum of the values of each group, in an order that is the same in every run."""
+
+    @abstractmethod
+    def scattered(self, values: Array, rows: Array, cols: Array, shape: tuple[int, int]) -> Any:
+        """Return a matrix with values at some places, dense or sparse; those of one place are added up."""
+
+    @abstractmethod
+    def scattered_all(self, values: Array, rows: Array, cols: Array, shape: tuple[int, int]) -> Array:
+        """Return a dense matrix for each row of values, with these values at the places."""
+
+    @abstractmethod
+    def is_finite(self, x: Array) -> bool:
+        """Whether all entries are finite."""
+
+    @abstractmethod
+    def is_definite(self, K: Array) -> bool:
+        """Whether a symmetric matrix is positive definite."""
+
+    @abstractmethod
+    def solve_triangular(self, L: Array, B: Array) -> Array:
+        """Return ``L⁻¹ B`` for a lower triangular matrix."""
+
+    @abstractmethod
+    def squared_norms(self, X: Array) -> Array:
+        """Return the squared length of every row."""
+
+    @abstractmethod
+    def unit_rows(self, X: Array) -> Array:
+        """Return the rows scaled to length one; rows of zeros stay."""
+
+    @abstractmethod
+    def variance(self, X: Array) -> float:
+        """Return the variance of all entries."""
+
+    @abstractmethod
+    def gaussian(self, X: Array, Y: Array, gamma: float) -> Array:
+        """Return ``exp(-γ ‖x - y‖²)`` for the rows of two dense tables."""
+
+    @abstractmethod
+    def sigmoid(self, x: Array) -> Array:
+        """Return ``1 / (1 + exp(-x))``."""
+
+    @abstractmethod
+    def log_sigmoid(self, x: Array) -> Array:
+        """Return ``-log(1 + exp(-x))``."""
+
+    def fused_cholesky(self, K: Any, rest: Array, pivots: Array, rests: Array) -> Callable[[Array, int], None] | None:
+        """Return what makes one step of pivoted Cholesky in one launch; None where there is nothing better to do."""
+        return None
+
+    def makes_at_once(self, m: int) -> bool:
+        """Whether to make a kernel matrix of m vertices at once, rather than the columns that are asked for."""
+        return False
+
+    @abstractmethod
+    def best_of(self, which: Array, best: Array, cols: slice, block: Array) -> tuple[Array, Array]:
+        """Return the best columns so far of each row and their scores, after a block with the scores of more columns.
+
+        Equal scores are in the order of the columns.
+        """
+
+    # Products
+
+    @abstractmethod
+    def matrix(
+        self, name: str, array: Array, dtype: np.dtype[Any], rows: Array | None = None, cols: Array | None = None
+    ) -> Matrix:
+        """Return a dense factor, or the named rows and columns of it, as the stages of a product take it."""
+
+    @abstractmethod
+    def product_of(self, name: str, A: Matrix, B: Matrix, dtype: np.dtype[Any]) -> Matrix:
+        """Return the dense matrix ``A Bᵀ``, to be made when it is needed."""
+
+    @abstractmethod
+    def holds(self, factor: Any) -> bool:
+        """Whether a product can take a factor as it is: an array here, or a sparse matrix where there are such."""
+
+    @abstractmethod
+    def product_paths(self, problem: ProblemLike) -> Iterator[ProductPath]:
+        """Yield every way to compute a product."""
+
+    @abstractmethod
+    def workspace(self) -> Any:
+        """Return buffers that live from one product to the next."""
+
+    @abstractmethod
+    def run_columns(self, run: Callable[[Array, Array, Any], None], block: Array, out: Array, space: Any) -> None:
+        """Call ``run(x, target, space)`` for the columns of a block and of the result, each as a contiguous vector."""
+
+    @abstractmethod
+    def sums_by_vertex(self, values: Array, groupings: Sequence[tuple[Array, int]], n_threads: int) -> list[Array]:
+        """Return the sums of values at each vertex, for each index and number of vertices."""
+
+    @abstractmethod
+    def add_by_vertex(self, spread: Sequence[tuple[Array, Array]], out: Array, n_threads: int) -> None:
+        """Add values of vertices to those of the edges, for each pair of values and index."""
+
+    @abstractmethod
+    def multiply_all(
+        self, matrices: Sequence[Any], vectors: Sequence[Array], symmetric: bool, fast: bool, n_threads: int
+    ) -> list[Array]:
+        """Return each matrix times its vector; of symmetric ones half may be read."""
+
+    def is_symmetric(self, factor: Any) -> bool:
+        """Whether it is a symmetric matrix of which `multiply_all` gains from reading half."""
+        return False
+
+    def in_parallel(self, task: Callable[[int], None], n_tasks: int, n_threads: int | None) -> None:
+        """Call ``task(0)`` and so on, which multiply matrices of this backend."""
+        with self.exact_products():
+            for number in range(n_tasks):
+                task(number)
+
+    def exact_products(self) -> AbstractContextManager[None]:
+        """Return what holds products of matrices to the digits of their dtype."""
+        return nullcontext()
+
+    def own_threads(self) -> AbstractContextManager[None]:
+        """Return what keeps other threads out of the way while a solver runs."""
+        return nullcontext()
+
+    def edge_order(self, start: Array, end: Array, n_end: int) -> Array | None:
+        """Return the order of edges in which products pass over them best; None where they sort for themselves."""
+        return None
+
+    # Rates, memory, placement
+
+    @abstractmethod
+    def rates(self, dtype: np.dtype[Any], n_threads: int, fast: bool, measured: bool) -> Rates:
+        """Return how fast it is: measured now, if that is asked for and has not been done, or else known or typical."""
+
+    @abstractmethod
+    def free_memory(self) -> int:
+        """Return the bytes that can be allocated."""
+
+    def has_room(self, n_bytes: int, share: int) -> bool:
+        """Whether an array may stay here beside others: it takes no more than so many parts of what is free.
+
+        On the host there is nowhere else to go, so that it always may.
+        """
+        return True
+
+    def operator_memory(self) -> int | None:
+        """Return the memory that each of two operators may have, so that vectors have room beside them; None: all."""
+        return None
+
+    def release(self, error: BaseException) -> None:  # noqa: B027 - on the host nothing is held
+        """Let go of what work that failed had here; raise MemoryError in words where memory was too little."""
+
+    @property
+    def place(self) -> str:
+        """Where it computes, in words."""
+        return self.name
+
+    def describe(self, n_threads: int) -> str:
+        """Return where a product is made, for its plan."""
+        return f"{n_threads} threads"

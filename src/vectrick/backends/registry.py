@@ -1,0 +1,108 @@
+"""Which backends there are, which one an array belongs to, and which one is meant."""
+
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from vectrick.backends.base import Backend
+from vectrick.backends.cpu.backend import HOST
+from vectrick.backends.reference.backend import REFERENCE
+from vectrick.backends.torch import devices
+from vectrick.backends.torch.backend import TorchBackend, backend_on, on_device
+from vectrick.backends.torch.devices import as_device, has_gpu
+from vectrick.backends.torch.tensors import is_tensor
+
+_OTHERS: dict[str, Backend] = {}
+
+
+def register_backend(backend: Backend) -> Backend:
+    """Let ``backend=`` of estimators and operators take a backend by its name.
+
+    A model that was trained with it can be loaded where it is registered.
+    """
+    if not isinstance(backend, Backend):
+        raise TypeError(f"backend is of type {type(backend).__name__}, but it must be a Backend")
+    if backend.name in ("cpu", "torch", "auto"):
+        raise ValueError(f"backend is called {backend.name!r}, but that is one of vectrick's own; choose another name")
+    _OTHERS[backend.name] = backend
+    return backend
+
+
+register_backend(REFERENCE)
+
+
+def backend_names() -> tuple[str, ...]:
+    """Return the names that ``backend=`` takes."""
+    return "cpu", "torch", "auto", *_OTHERS
+
+
+def backend_of(x: Any) -> Backend:
+    """Return the backend that an array belongs to; what is no tensor is at home on the host.
+
+    >>> import numpy as np
+    >>> backend_of(np.ones(2))
+    <backend cpu>
+    """
+    if type(x) is np.ndarray or not is_tensor(x):
+        return HOST
+    return backend_on(x.device)
+
+
+def as_backend(place: Any) -> Backend:
+    """Return a backend from itself, a device of torch (also by its name), or None for the host."""
+    if isinstance(place, Backend):
+        return place
+    return HOST if place is None else on_device(place)
+
+
+def common_backend(named: dict[str, Any], advice: str) -> Backend:
+    """Return the backend of arrays of which those that are tensors must be in one place, or say which is where."""
+    places = {name: backend_of(array) for name, array in named.items()}
+    others = {name: backend for name, backend in places.items() if backend != HOST}
+    if len(set(others.values())) > 1:
+        raise ValueError(advice.format(", ".join(f"{name} on {backend}" for name, backend in others.items())))
+    return next(iter(others.values()), HOST)
+
+
+def settle_backend(backend: Any, device: Any, found: Backend = HOST) -> Backend:
+    """Return the backend to compute with, from what the user asked for and where the data are.
+
+    "auto" takes a GPU where there is one, and else the CPU, silently unless ``device`` asks for a GPU.
+    """
+    if isinstance(backend, Backend):
+        return backend
+    if backend not in backend_names():
+        raise ValueError(f"backend is {backend!r}, but it must be one of {', '.join(map(repr, backend_names()))}")
+    if backend in ("torch", "auto"):
+        return _settle_torch(backend, device, found)
+    if device is not None and str(device) not in ("auto", "cpu"):
+        raise ValueError(f"backend is {backend!r}, but device is {str(device)!r}; use backend='torch'")
+    if isinstance(found, TorchBackend) and found.device.type != "cpu":
+        raise ValueError(f"backend is {backend!r}, but the data are tensors on {found}; use backend='torch'")
+    return HOST if backend == "cpu" else _OTHERS[backend]
+
+
+def release(backend: Any, error: BaseException) -> None:
+    """Let a backend, given as to `settle_backend`, let go of what work that failed had there."""
+    if isinstance(backend, Backend) or backend in _OTHERS:
+        (backend if isinstance(backend, Backend) else _OTHERS[backend]).release(error)
+    elif backend != "cpu":
+        devices.release(error)
+
+
+def _settle_torch(backend: str, device: Any, found: Backend) -> Backend:
+    """Return the backend of the device that was asked for, or that the data are on."""
+    data = found if isinstance(found, TorchBackend) else None
+    if backend == "auto" and str(device) == "cpu" and find_spec("torch") is None:
+        return HOST
+    if device is not None and str(device) != "auto":
+        if str(device) == "cuda" and data is not None and data.device.type == "cuda":
+            return data  # any of them was asked for
+        wanted = backend_on(as_device(device))
+        if data is not None and data != wanted:
+            raise ValueError(f"device is {str(device)!r}, but the data are tensors on {data}; move them with .to()")
+        return wanted
+    if data is not None:
+        return data
+    return HOST if backend == "auto" and not has_gpu() else on_device("auto")

@@ -1,0 +1,275 @@
+"""The backend of torch: tensors on one device, a GPU or the CPU.
+
+What each method does is said in `vectrick.backends.base`. Nothing here loads torch before it is needed.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+from vectrick.backends.base import Backend
+from vectrick.backends.product_path import Matrix, ProblemLike, ProductPath, compose_paths
+from vectrick.backends.rates import Rates
+from vectrick.backends.torch import devices
+from vectrick.backends.torch.devices import as_device, float32_products, load_torch, release
+from vectrick.backends.torch.matrix import TensorMatrix
+from vectrick.backends.torch.product_paths import DeviceStages
+from vectrick.backends.torch.products import uses_triton
+from vectrick.backends.torch.rates import device_rates
+from vectrick.backends.torch.tensors import as_tensor, group_sums, is_tensor, numpy_dtype, torch_dtype
+from vectrick.backends.torch.workspace import TensorSpace
+
+Tensor = Any
+
+_WHOLE = 1 << 14  # vertices whose kernel matrix is made at once
+_FEW = 16  # features up to which differences are better than a matrix product
+
+
+class TorchBackend(Backend):
+    """Tensors on one device of torch; sparse matrices are dense there."""
+
+    name = "torch"
+    piece = 1 << 27  # what fills a GPU and still leaves it room
+    grid_bytes = 1 << 28
+    ahead = 64  # to ask a GPU what it has found takes longer than some results too many
+    worth_restricting = 0.3  # the edges take the smaller part of the time, and sorting them anew counts
+    allowance = 1.25  # to pass over vectors counts, and in dual form there are twice as many as long as the edges
+    divides_rows = True
+
+    def __init__(self, device: Any) -> None:
+        self.device = device
+
+    def __str__(self) -> str:
+        return str(self.device)
+
+    @property
+    def xp(self) -> Any:
+        return load_torch()
+
+    def owns(self, x: Any) -> bool:
+        return is_tensor(x) and x.device == self.device
+
+    def asarray(self, values: Any, dtype: Any = None) -> Tensor:
+        return as_tensor(values, self.device, dtype)
+
+    def to_host(self, x: Tensor) -> Any:
+        return x.detach().cpu().numpy()
+
+    def plain(self, x: Tensor, name: str) -> Tensor:
+        if str(x.layout) != "torch.strided":
+            raise TypeError(f"{name} is a sparse tensor; give a SciPy sparse matrix, or a dense tensor by .to_dense()")
+        return x.detach()  # nothing here would pass a gradient on
+
+    def refuse_others(self, x: Any, name: str, what: str) -> None:
+        if is_tensor(x) and x.device.type != "cpu" and x.device != self.device:
+            raise ValueError(f"{name} is on {x.device}, but {what} on {self}; move one of them with .to()")
+
+    def dtype_of(self, x: Tensor) -> np.dtype[Any]:
+        return numpy_dtype(x)
+
+    def cast(self, x: Tensor, dtype: Any) -> Tensor:
+        return x.to(torch_dtype(dtype))
+
+    def copy(self, x: Tensor) -> Tensor:
+        return x.clone()
+
+    def zeros(self, shape: Any, dtype: Any) -> Tensor:
+        return self.xp.zeros(shape, dtype=torch_dtype(dtype), device=self.device)
+
+    def empty(self, shape: Any, dtype: Any) -> Tensor:
+        return self.xp.empty(shape, dtype=torch_dtype(dtype), device=self.device)
+
+    def arange(self, n: int, dtype: Any) -> Tensor:
+        return self.xp.arange(n, dtype=torch_dtype(dtype), device=self.device)
+
+    def contiguous(self, x: Any, dtype: Any = None) -> Tensor:
+        return as_tensor(x, self.device, dtype).contiguous()
+
+    def owned(self, x: Tensor, dtype: Any) -> Tensor:
+        wanted = torch_dtype(dtype)
+        return x.to(wanted) if x.dtype != wanted else x.clone()
+
+    def index(self, key: Any, length: int) -> Any:
+        if isinstance(key, slice) and (key.step is None or key.step > 0):
+            return key
+        if isinstance(key, slice) or key is Ellipsis:
+            key = np.arange(length)[key]
+        key = key if is_tensor(key) else np.asarray(key)
+        is_mask = (numpy_dtype(key) if is_tensor(key) else key.dtype).kind == "b"
+        return self.asarray(key, None if is_mask else np.int64)  # where torch would take bytes for a mask
+
+    # Primitives
+
+    def true_places(self, mask: Tensor) -> Tensor:
+        return mask.nonzero().flatten()
+
+    def sorted_values(self, x: Tensor) -> Tensor:
+        return x.sort().values
+
+    def distinct(self, x: Tensor) -> Any:
+        return np.asarray(self.to_host(x.unique()))
+
+    def group_sums(self, groups: Tensor, values: Tensor, n_groups: int) -> Tensor:
+        return group_sums(groups, values, n_groups)
+
+    def scattered(self, values: Tensor, rows: Tensor, cols: Tensor, shape: tuple[int, int]) -> Tensor:
+        matrix = values.new_zeros(shape)
+        places, order = (rows.long() * shape[1] + cols).sort(stable=True)
+        places, lengths = places.unique_consecutive(return_counts=True)
+        matrix.view(-1)[places] = self.xp.segment_reduce(values[order], "sum", lengths=lengths, unsafe=True)
+        return matrix
+
+    def scattered_all(self, values: Tensor, rows: Tensor, cols: Tensor, shape: tuple[int, int]) -> Tensor:
+        return self.xp.stack([self.scattered(row, rows, cols, shape) for row in values])
+
+    def is_finite(self, x: Tensor) -> bool:
+        return bool(self.xp.isfinite(x.sum()) or self.xp.isfinite(x).all())
+
+    def is_definite(self, K: Tensor) -> bool:
+        return int(self.xp.linalg.cholesky_ex(K).info) == 0
+
+    def solve_triangular(self, L: Tensor, B: Tensor) -> Tensor:
+        return self.xp.linalg.solve_triangular(L, B, upper=False)
+
+    def squared_norms(self, X: Tensor) -> Tensor:
+        return (X * X).sum(1)
+
+    def unit_rows(self, X: Tensor) -> Tensor:
+        lengths = self.squared_norms(X)[:, None] ** 0.5
+        return X / lengths.where(lengths > 0, lengths.new_ones(()))
+
+    def variance(self, X: Tensor) -> float:
+        return float(X.var(correction=0))
+
+    def gaussian(self, X: Tensor, Y: Tensor, gamma: float) -> Tensor:
+        if X.shape[1] > _FEW:
+            centre = Y.mean(0)
+            X, Y = X - centre, Y - centre
+            out = X @ Y.T
+            out.mul_(-2.0).add_(self.squared_norms(X)[:, None]).add_(self.squared_norms(Y)).clamp_(min=0.0)
+        else:
+            out = X.new_zeros((X.shape[0], Y.shape[0]))
+            for x, y in zip(X.T, Y.T, strict=True):
+                out.add_((x[:, None] - y).square_())
+        return out.mul_(-gamma).exp_()
+
+    def sigmoid(self, x: Tensor) -> Tensor:
+        return x.sigmoid()
+
+    def log_sigmoid(self, x: Tensor) -> Tensor:
+        return self.xp.nn.functional.logsigmoid(x)
+
+    def fused_cholesky(
+        self, K: Any, rest: Tensor, pivots: Tensor, rests: Tensor
+    ) -> Callable[[Tensor, int], None] | None:
+        if callable(K) or not uses_triton(rest):
+            return None
+        from vectrick.backends.torch.kernels import CholeskySteps
+
+        steps = CholeskySteps(K.contiguous(), rest, pivots, rests)
+
+        def step(rows: Tensor, k: int) -> None:
+            with self.xp.cuda.device(self.device):
+                steps.step(rows, k)
+
+        return step
+
+    def makes_at_once(self, m: int) -> bool:
+        return m <= _WHOLE and 32 * m * m <= self.free_memory()  # faster than single columns
+
+    def best_of(self, which: Tensor, best: Tensor, cols: slice, block: Tensor) -> tuple[Tensor, Tensor]:
+        # A GPU sorts faster than it selects.
+        names = (self.arange(block.shape[1], np.int64) + cols.start).expand(block.shape)
+        scores, names = self.xp.hstack([best, block]), self.xp.hstack([which, names])
+        order = scores.argsort(dim=1, descending=True, stable=True)[:, : best.shape[1]]
+        return names.gather(1, order), scores.gather(1, order)
+
+    # Products
+
+    def matrix(
+        self, name: str, array: Tensor, dtype: np.dtype[Any], rows: Tensor | None = None, cols: Tensor | None = None
+    ) -> Matrix:
+        return TensorMatrix.of(name, array, dtype, rows, cols)
+
+    def product_of(self, name: str, A: Matrix, B: Matrix, dtype: np.dtype[Any]) -> Matrix:
+        def make() -> Tensor:
+            with self.exact_products():
+                return A.array() @ B.array().T
+
+        return TensorMatrix(name, (A.shape[0], B.shape[0]), dtype, make, None)
+
+    def holds(self, factor: Any) -> bool:
+        return self.owns(factor)
+
+    def product_paths(self, problem: ProblemLike) -> Iterator[ProductPath]:
+        return compose_paths(problem, partial(DeviceStages, kind=self.device.type))
+
+    def workspace(self) -> TensorSpace:
+        return TensorSpace(self.device)
+
+    def run_columns(self, run: Callable[[Tensor, Tensor, Any], None], block: Tensor, out: Tensor, space: Any) -> None:
+        for column in range(block.shape[1]):
+            result = out.new_empty(out.shape[0])
+            run(block[:, column].contiguous(), result, space)
+            out[:, column] = result
+
+    def sums_by_vertex(self, values: Tensor, groupings: Sequence[tuple[Tensor, int]], n_threads: int) -> list[Tensor]:
+        return [group_sums(groups, values, size).to(values.dtype) for groups, size in groupings]
+
+    def add_by_vertex(self, spread: Sequence[tuple[Tensor, Tensor]], out: Tensor, n_threads: int) -> None:
+        for values, vertices in spread:
+            out += values[vertices]
+
+    def multiply_all(
+        self, matrices: Sequence[Any], vectors: Sequence[Tensor], symmetric: bool, fast: bool, n_threads: int
+    ) -> list[Tensor]:
+        with nullcontext() if fast else self.exact_products():
+            return [matrix @ vector for matrix, vector in zip(matrices, vectors, strict=True)]
+
+    def exact_products(self) -> AbstractContextManager[None]:
+        return float32_products(fast=False)
+
+    def edge_order(self, start: Tensor, end: Tensor, n_end: int) -> Tensor | None:
+        key = start.long() * n_end + end
+        return None if bool((key[1:] >= key[:-1]).all()) else key.argsort(stable=True)
+
+    # Rates, memory, placement
+
+    def rates(self, dtype: np.dtype[Any], n_threads: int, fast: bool, measured: bool) -> Rates:
+        return device_rates(dtype, self.device, fast, measured)
+
+    def free_memory(self) -> int:
+        return devices.free_memory(self.device)
+
+    def has_room(self, n_bytes: int, share: int) -> bool:
+        return n_bytes <= self.free_memory() // share
+
+    def operator_memory(self) -> int | None:
+        return self.free_memory() // 3
+
+    def release(self, error: BaseException) -> None:
+        release(error)
+
+    @property
+    def place(self) -> str:
+        return f"torch on {self.device}"
+
+    def describe(self, n_threads: int) -> str:
+        return self.place
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return on_device, (str(self.device),)
+
+
+@cache
+def backend_on(device: Any) -> TorchBackend:
+    """Return the backend of a device of torch, one for each."""
+    return TorchBackend(device)
+
+
+def on_device(device: Any) -> TorchBackend:
+    """Return the backend of a device by its name: "cpu", "cuda", "cuda:1" or "auto"."""
+    return backend_on(as_device(device))

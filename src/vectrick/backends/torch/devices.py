@@ -1,0 +1,96 @@
+"""Devices of torch: which there are, what they have free, and arithmetic that is what it says."""
+
+import sys
+import threading
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import Any
+
+from vectrick.backends.memory import available_memory
+
+_setting = threading.RLock()  # of the whole process, which other threads must not see half changed
+
+_MISSING = (
+    "torch is not installed; install it with: pip install 'vectrick[torch]' (on a machine without a GPU torch's CPU "
+    "build is enough), or use backend='cpu', which a fitted model takes by set_params(backend='cpu', device=None)"
+)
+
+
+def load_torch() -> Any:
+    """Return the module torch, or say how to get it."""
+    if "torch" not in sys.modules and find_spec("torch") is None:
+        raise ImportError(_MISSING)
+    import torch
+
+    return torch
+
+
+def has_gpu() -> bool:
+    """Whether torch is there and sees a GPU."""
+    return find_spec("torch") is not None and bool(load_torch().cuda.is_available())
+
+
+def as_device(device: Any) -> Any:
+    """Return a device of torch: "cpu", "cuda", "cuda:1", or "auto" for a GPU where there is one."""
+    torch = load_torch()
+    text = str(device)
+    if text == "auto":
+        return torch.device("cuda", torch.cuda.current_device()) if torch.cuda.is_available() else torch.device("cpu")
+    kind, colon, number = text.partition(":")
+    if kind not in ("cpu", "cuda") or (colon and not number.isdecimal()):
+        raise ValueError(f"device is {text!r}, but it must be 'auto', 'cpu', 'cuda' or 'cuda:1' with a number")
+    if kind == "cpu":
+        return torch.device("cpu")
+    if not torch.cuda.is_available():
+        why = "this build of torch is for CPUs only" if torch.version.cuda is None else "torch sees no GPU"
+        raise ValueError(f"device is {text!r}, but {why}; use device='cpu' or 'auto', or backend='cpu'")
+    n_devices = torch.cuda.device_count()
+    at = int(number) if colon else torch.cuda.current_device()
+    if at >= n_devices:
+        raise ValueError(f"device is {text!r}, but there are {n_devices} GPUs: 'cuda:0' to 'cuda:{n_devices - 1}'")
+    return torch.device("cuda", at)
+
+
+def free_memory(device: Any) -> int:
+    """Return the bytes that can be allocated on a device: what it has free, and what torch holds without using it."""
+    torch = load_torch()
+    if device.type != "cuda":
+        return available_memory()
+    held = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    return int(torch.cuda.mem_get_info(device)[0] + held)
+
+
+def give_back() -> None:
+    """Return to the GPUs what torch holds without using it."""
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized():
+        torch.cuda.empty_cache()
+
+
+def release(error: BaseException) -> None:
+    """Let go of what work that failed had on a GPU; say in words that it was too much, where it was."""
+    traceback.clear_frames(error.__traceback__)  # an exception that somebody keeps would keep its tensors
+    give_back()
+    if type(error).__name__ == "OutOfMemoryError":
+        raise MemoryError(
+            f"the device ran out of memory during training: {str(error).partition('. ')[0]}. What helps: "
+            "dtype='float32', fewer edges at a time, or backend='cpu'"
+        ) from None
+
+
+@contextmanager
+def float32_products(fast: bool) -> Iterator[None]:
+    """Hold matrix products of float32 to their 24 bits, or let them have the 11 of TF32, whatever the process has set.
+
+    TF32 is for those who ask for it: nobody should lose digits because another library changed a global setting.
+    """
+    settings = load_torch().backends.cuda.matmul
+    with _setting:
+        before = settings.fp32_precision
+        settings.fp32_precision = "tf32" if fast else "ieee"
+        try:
+            yield
+        finally:
+            settings.fp32_precision = before

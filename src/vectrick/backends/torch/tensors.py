@@ -1,0 +1,47 @@
+"""Tensors of torch from other things, and dtypes by their names. Whoever holds a tensor has torch loaded."""
+
+import sys
+from typing import Any
+
+import numpy as np
+
+Tensor = Any
+
+
+def is_tensor(x: Any) -> bool:
+    """Whether x is a torch tensor; it does not load torch."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(x, torch.Tensor)
+
+
+def torch_dtype(dtype: Any) -> Any:
+    """Return the dtype of torch that NumPy's is called by."""
+    return getattr(sys.modules["torch"], np.dtype(dtype).name)
+
+
+def numpy_dtype(x: Tensor) -> np.dtype[Any]:
+    """Return the dtype of a tensor as NumPy has it."""
+    name = str(x.dtype).removeprefix("torch.")
+    return np.dtype("float16" if name == "bfloat16" else name)  # which NumPy does not have
+
+
+def as_tensor(values: Any, device: Any, dtype: Any = None) -> Tensor:
+    """Return values as a tensor on a device, without a copy where they are one; ``dtype`` is one of NumPy."""
+    torch = sys.modules["torch"]
+    wanted = None if dtype is None else torch_dtype(dtype)
+    if is_tensor(values):
+        return values.detach().to(device=device, dtype=wanted)
+    array = np.ascontiguousarray(values)
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    if not array.flags.writeable:
+        array = array.copy()  # a tensor could write to it
+    return torch.as_tensor(array, dtype=wanted, device=device)
+
+
+def group_sums(groups: Tensor, values: Tensor, n_groups: int) -> Tensor:
+    """Return the sum of the values of each group in float64, in an order that is the same in every run."""
+    torch = sys.modules["torch"]
+    order = groups.argsort(stable=True)  # an addition at random places would depend on who comes first
+    lengths = torch.bincount(groups.long(), minlength=n_groups)
+    return torch.segment_reduce(values[order].double(), "sum", lengths=lengths, unsafe=True)

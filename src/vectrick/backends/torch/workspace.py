@@ -1,0 +1,26 @@
+"""Work space on a device of torch that is reused from one product to the next."""
+
+from typing import Any
+
+
+class TensorSpace:
+    """Named buffers that live from one product to the next, as tensors on one device."""
+
+    def __init__(self, device: Any) -> None:
+        self.device = device
+        self._buffers: dict[tuple[str, Any], Any] = {}
+
+    def get(self, slot: str, shape: tuple[int, ...], like: Any, zero: bool = False) -> Any:
+        """Return a tensor, uninitialised, valid until the slot is asked for again; with ``zero`` it begins as zeros.
+
+        Whoever asked for zeros has to leave zeros where it does not write.
+        """
+        key, n_items = (slot, like.dtype), 1
+        for length in shape:
+            n_items *= length
+        buffer = self._buffers.get(key)
+        if buffer is None or len(buffer) < n_items:
+            self._buffers.pop(key, None)
+            make = like.new_zeros if zero else like.new_empty
+            buffer = self._buffers[key] = make(n_items)
+        return buffer[:n_items].view(shape)

@@ -1,0 +1,303 @@
+"""Models as files: a fitted estimator, its parameters and how it was trained, around the file of its function."""
+
+import json
+import re
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vectrick._typing import Array
+from vectrick.backends import HOST, Backend
+from vectrick.backends.arrays import to_host
+from vectrick.estimators.parameters import check_parameters
+from vectrick.estimators.several import set_machines
+from vectrick.kernels import as_kernel
+from vectrick.losses import LOSSES
+from vectrick.models.files.checks import LOADING_ERRORS, Tensors, finite, numbers, of_kind, plain, tensor_of
+from vectrick.models.files.container import ModelFileError, read_container, write_container
+from vectrick.models.files.read import (
+    read_coefficients,
+    read_function,
+    read_kernel,
+    read_known_edges,
+    read_pairwise,
+    read_plan,
+)
+from vectrick.models.files.write import function_header, kernel_header, pairwise_header
+from vectrick.models.pairwise import PairwisePredictor
+from vectrick.models.predictor import Predictor
+from vectrick.models.product import PrimalPredictor
+from vectrick.solvers import SOLVERS, Solution, Solver
+
+_KEPT_EDGES = 1_000_000  # training edges that go to the file, for recommendations to leave out
+_FITTED = {"intercept_": float, "n_iter_": int, "form_": str, "form_reason_": str}
+
+ESTIMATORS: dict[str, type[Any]] = {}  # that files may name
+
+
+def register_estimator(kind: type[Any]) -> None:
+    """Let files hold models of a class."""
+    ESTIMATORS[kind.__name__] = kind
+
+
+def save_model(model: Any, path: Path | str, about: dict[str, Any] | None = None) -> None:
+    """Write a fitted model to a file; see `FittedModel.save`."""
+    if type(model) not in ESTIMATORS.values():
+        raise TypeError(f"a model of type {type(model).__name__} has no file format: it is no class of vectrick's own")
+    header, tensors = _described(model)
+    header["about"] = about or {}
+    machines = getattr(model, "machines_", None)
+    if machines is not None:
+        header["machines"] = []
+        for number, machine in enumerate(machines):
+            described, own = _described(machine)
+            header["machines"].append({**described, "about": {}})
+            # What all have, above all the tables, is there once.
+            tensors |= {f"machine.{number}.{name}": tensor for name, tensor in own.items()
+                        if not _is_same(tensor, tensors.get(name))}  # fmt: skip
+    write_container(path, "model", _readable(header, tensors), tensors)
+
+
+def _is_same(tensor: Array, other: Array | None) -> bool:
+    return other is not None and tensor.dtype == other.dtype and np.array_equal(tensor, other)
+
+
+def _described(model: Any) -> tuple[dict[str, Any], Tensors]:
+    """Return a fitted model as a header and tensors; of several classes, with what the first machine has."""
+    fitted = model if not hasattr(model, "machines_") else model.machines_[0]
+    predictor: Predictor = fitted._predictor.on(HOST) if fitted._predictor.backend != HOST else fitted._predictor
+    tensors: Tensors = {}
+    header: dict[str, Any] = {
+        "estimator": type(model).__name__,
+        "parameters": _parameters(model, tensors),
+        "fitted": {name: getattr(fitted, name) for name in _FITTED},
+        "history": fitted.history_,
+        "solution": {
+            name: getattr(fitted.solution_, name)
+            for name in ("converged", "reason", "n_iter", "n_products", "residuals")
+        },
+        "plan": asdict(model.plan_) if hasattr(model, "plan_") else None,
+        **function_header(predictor, tensors),
+    }
+    if hasattr(model, "classes_"):
+        header["classes"] = _classes_header(model.classes_)
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(model, name):
+            value = getattr(model, name)
+            header["fitted"][name] = value.tolist() if isinstance(value, np.ndarray) else int(value)
+    if model._known_edges is not None and len(model._known_edges[0]) <= _KEPT_EDGES:
+        tensors["known"] = np.stack([np.asarray(to_host(vertices), np.int32) for vertices in model._known_edges])
+    if hasattr(fitted, "support_"):
+        tensors["support"] = np.asarray(to_host(fitted.support_), np.int64)
+    if hasattr(fitted, "dual_coef_"):
+        header["n_edges"] = len(fitted.dual_coef_)
+    return header, tensors
+
+
+def _readable(header: dict[str, Any], tensors: Tensors) -> dict[str, Any]:
+    """Return the header as JSON has it, once it is sure that a model can be made of it again."""
+    try:
+        plain: dict[str, Any] = json.loads(json.dumps(header, default=_plain))
+        made_again(plain, {name: np.asarray(tensor) for name, tensor in tensors.items()})
+    except LOADING_ERRORS as error:
+        raise ValueError(f"the model cannot be saved, since it could not be loaded again: {error}") from None
+    return plain
+
+
+def _plain(value: Any) -> Any:
+    """Return a NumPy number as JSON has it."""
+    if isinstance(value, np.floating):
+        return float(value)
+    if isinstance(value, np.generic) and not isinstance(plain := value.item(), np.generic):
+        return plain
+    raise TypeError(f"{value!r} is of type {type(value).__name__}, but a model file holds numbers and text")
+
+
+def _classes_header(classes: Array) -> dict[str, Any]:
+    """Return the labels of a classifier as JSON; text and numbers of unusual types become usual ones."""
+    if classes.dtype.kind == "T":  # NumPy's own strings of any length
+        classes = classes.astype(object)
+    elif classes.dtype == np.longdouble:
+        classes = classes.astype(np.float64)
+    return {"dtype": classes.dtype.str, "values": classes.tolist()}
+
+
+def _parameters(model: Any, tensors: Tensors) -> dict[str, Any]:
+    """Return the parameters as JSON; arrays of kernels go to the tensors."""
+    parameters: dict[str, Any] = {}
+    for name, value in model.get_params(deep=False).items():
+        several = isinstance(value, list | tuple)
+        if name.endswith("_kernel") and several:
+            parameters[name] = [_given_kernel(one, f"{name}.{i}", tensors) for i, one in enumerate(value)]
+        elif name.endswith("_kernel"):
+            parameters[name] = _given_kernel(value, name, tensors)
+        elif name == "pairwise":
+            parameters[name] = [_given_pairwise(one) for one in value] if several else _given_pairwise(value)
+        elif name == "kernel_weights" and value is not None and not isinstance(value, str):
+            parameters[name] = np.asarray(value, np.float64).tolist()
+        elif name == "random_state" and not isinstance(value, int | np.integer | None):
+            parameters[name] = None  # a generator has moved on
+        elif name == "dtype" and value is not None:
+            parameters[name] = np.dtype(value).name
+        elif name == "device" and value is not None:
+            parameters[name] = str(value)
+        elif name == "backend" and isinstance(value, Backend):
+            parameters[name] = value.name
+        elif name == "solver" and isinstance(value, Solver):
+            parameters[name] = _registered(type(value), SOLVERS, "solver")
+        elif name == "loss" and isinstance(value, type):
+            parameters[name] = _registered(value, LOSSES, "loss")
+        elif not (name == "loss" and value == "squared"):  # which versions without this parameter could not read
+            parameters[name] = value
+    return parameters
+
+
+def _registered(kind: type, registry: Any, family: str) -> str:
+    """Return the name of a class that a file may name."""
+    if not registry.knows(kind):
+        raise ValueError(
+            f"{family} is {kind.__name__}, which a model file cannot name: it is not registered; vt.register does that"
+        )
+    return str(kind.name)  # type: ignore[attr-defined]
+
+
+def _given_kernel(value: Any, name: str, tensors: Tensors) -> Any:
+    return value if isinstance(value, str) else kernel_header(as_kernel(value, name), name, tensors)
+
+
+def _given_pairwise(value: Any) -> Any:
+    """Return a pairwise kernel, or one with its weight, as JSON."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list | tuple):
+        return {"kernel": _given_pairwise(value[0]), "weight": float(value[1])}
+    return pairwise_header(value)
+
+
+def load(path: Path | str) -> Any:
+    """Return the model of a file that ``save`` or ``vectrick fit`` wrote.
+
+    Loading runs no code from the file. A file that is truncated, damaged, foreign or too new raises `ModelFileError`;
+    a checksum covers all of it, which is no protection against somebody who writes a model of his own.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+
+    Returns
+    -------
+    KronRidge, KronSVM, KronLogistic or KronRanker
+        The fitted model. ``about_`` holds what was said about it when it was saved.
+
+    Examples
+    --------
+    >>> import os, tempfile, vectrick as vt
+    >>> X, y = vt.datasets.make_checkerboard(30, random_state=0)
+    >>> model = vt.KronSVM("gaussian", "gaussian").fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "model.vt")
+    ...     model.save(path)
+    ...     same = vt.load(path)
+    >>> bool((same.decision_function(X) == model.decision_function(X)).all())
+    True
+    """
+    header, tensors = read_container(path, "model")
+    try:
+        return made_again(header, tensors)
+    except LOADING_ERRORS as error:
+        raise ModelFileError(f"{path} is damaged: {type(error).__name__}: {error}") from None
+
+
+def made_again(header: dict[str, Any], tensors: Tensors) -> Any:
+    """Return the model that a header and tensors describe; one of `LOADING_ERRORS` says what is wrong with them."""
+    if "machines" in header:
+        return _several(header, tensors)
+    kind = ESTIMATORS[header["estimator"]]
+    parameters = {name: _parameter(name, value, tensors) for name, value in header["parameters"].items()}
+    model = kind(**parameters)
+    spec = check_parameters(model, None)
+    if "classes" in header:
+        model.classes_ = _classes(header["classes"])
+    _set_fitted(model, header)
+    predictor = read_function(header, tensors, model.form_, spec, model.n_threads)
+    model._predictor, model._known_edges = predictor, read_known_edges(tensors, predictor)
+    if isinstance(predictor, PrimalPredictor):
+        model.coef_ = predictor.core
+        if "support" in tensors:
+            model.support_ = tensor_of(tensors, "support", "i", (None,))
+    else:
+        model.dual_coef_, model.support_ = read_coefficients(header, tensors)
+    if isinstance(predictor, PairwisePredictor):
+        model.components_, model.kernel_weights_ = predictor.kernel.labels, predictor.kernel.weights
+    told = header["solution"]
+    model.solution_ = Solution(
+        predictor.coefficients, None, of_kind(bool, told["converged"]), of_kind(str, told["reason"]),
+        of_kind(int, told["n_iter"]), of_kind(int, told["n_products"]), numbers(told["residuals"]), model.intercept_,
+    )  # fmt: skip
+    if header["plan"] is not None:
+        model.plan_ = read_plan(header["plan"])
+    model.about_ = of_kind(dict, header["about"])
+    return model
+
+
+def _several(header: dict[str, Any], tensors: Tensors) -> Any:
+    """Return a classifier of several classes, whose machines share the tensors that they do not have themselves."""
+    shared = {name: tensor for name, tensor in tensors.items() if not name.startswith("machine.")}
+    told, classes = of_kind(list, header["machines"]), _classes(header["classes"], None)
+    if len(told) != len(classes) or len(classes) < 3:
+        raise ValueError(f"there are {len(told)} machines for {len(classes)} classes")
+    machines = []
+    for number, one in enumerate(told):
+        prefix = f"machine.{number}."
+        own = {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+        if one["estimator"] != header["estimator"] or "machines" in one:
+            raise ValueError(f"machine {number} is of another kind than the model")
+        machines.append(made_again(one, {**shared, **own}))
+    model = ESTIMATORS[header["estimator"]](**machines[0].get_params(deep=False))
+    set_machines(model, classes, machines)
+    model.about_ = of_kind(dict, header["about"])
+    return model
+
+
+def _parameter(name: str, value: Any, tensors: Tensors) -> Any:
+    """Return a parameter of the estimator."""
+    if isinstance(value, list) and (name.endswith("_kernel") or name == "pairwise"):
+        return [_parameter(name, one, tensors) for one in value]
+    if isinstance(value, dict) and name.endswith("_kernel"):
+        return read_kernel(value, tensors)
+    if isinstance(value, dict) and name == "pairwise":
+        if "weight" in value:
+            return _parameter(name, value["kernel"], tensors), of_kind(float, value["weight"])
+        return read_pairwise(value)
+    if isinstance(value, list) and name == "kernel_weights":
+        return [numbers(one) if isinstance(one, list) else of_kind(float, one) for one in value]
+    return plain(value)
+
+
+def _set_fitted(model: Any, header: dict[str, Any]) -> None:
+    """Set the fitted attributes that are numbers and words."""
+    for name, kind in _FITTED.items():
+        setattr(model, name, of_kind(kind, header["fitted"][name]))
+    finite(np.asarray(model.intercept_))
+    if model.form_ not in ("dual", "primal"):
+        raise ValueError(f"form is {model.form_!r}")
+    if "n_features_in_" in header["fitted"]:
+        model.n_features_in_ = of_kind(int, header["fitted"]["n_features_in_"])
+    if "feature_names_in_" in header["fitted"]:
+        model.feature_names_in_ = np.array(
+            [of_kind(str, word) for word in header["fitted"]["feature_names_in_"]], object
+        )
+    model.history_ = {of_kind(str, name): numbers(values) for name, values in header["history"].items()}
+
+
+def _classes(header: dict[str, Any], n_classes: int | None = 2) -> Array:
+    kind, values = of_kind(str, header["dtype"]), header["values"]
+    plain = re.fullmatch(r"[<>|=]?[biufUO]\d{0,5}", kind)  # NumPy would read much more than that
+    if plain is None or {type(value) for value in values} - {bool, int, float, str}:
+        raise ValueError("the classes are no labels")
+    if n_classes is not None and len(values) != n_classes:
+        raise ValueError(f"there are {len(values)} classes in place of {n_classes}")
+    return np.array(values, object if "O" in kind else kind)

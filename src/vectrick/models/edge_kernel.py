@@ -1,0 +1,117 @@
+"""The kernel of edges of a model: weighted pairwise kernels of vertex kernels, settled on the training vertices."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.sparse import eye_array
+
+from vectrick._typing import Array
+from vectrick.backends import Backend
+from vectrick.data import Edges, Graph, VertexTable
+from vectrick.kernels.pairwise import Kronecker, PairwiseKernel, VertexFactors
+from vectrick.kernels.text import format_kernel
+from vectrick.models.kernel_spec import Component, KernelSpec, symmetry_of
+from vectrick.models.vertex_kernel import VertexKernel
+from vectrick.operators import Term
+
+
+@dataclass(frozen=True)
+class EdgeKernel:
+    """``Σ weight · pairwise(k, g)`` of vertex kernels k of the start and g of the end vertices.
+
+    ``starts`` and ``ends`` are one object where both ends come from one vertex set and all kernels are of that set.
+    """
+
+    components: tuple[Component, ...]
+    starts: tuple[VertexKernel, ...]
+    ends: tuple[VertexKernel, ...]
+    weights: Array
+    is_product: bool = False  # whether it is the Kronecker product of ``start`` and ``end``, of weight one
+
+    @classmethod
+    def settled(cls, spec: KernelSpec, edges: Edges, graph: Graph, backend: Backend) -> "EdgeKernel":
+        """Settle on the training vertices what was asked for; weights that are to be learned are left at one."""
+        start, end = (edges.start_table, graph.used_start, backend), (edges.end_table, graph.used_end, backend)
+        starts = tuple(VertexKernel(kernel, "start", *start) for kernel in spec.start_kernels)
+        ends = starts if spec.one_set else tuple(VertexKernel(kernel, "end", *end) for kernel in spec.end_kernels)
+        weights = np.ones(len(spec.components)) if spec.weights is None else spec.weights
+        return cls(spec.components, starts, ends, weights, spec.is_product)
+
+    @classmethod
+    def product(cls, start: VertexKernel, end: VertexKernel, pairwise: PairwiseKernel | None = None) -> "EdgeKernel":
+        """Return the Kronecker product of two vertex kernels, which may go by the name of another pairwise kernel."""
+        return cls((Component(pairwise or Kronecker(), 0, 0),), (start,), (end,), np.ones(1), True)
+
+    @property
+    def start(self) -> VertexKernel:
+        """The first kernel of start vertices."""
+        return self.starts[0]
+
+    @property
+    def end(self) -> VertexKernel:
+        """The first kernel of end vertices."""
+        return self.ends[0]
+
+    @property
+    def symmetry(self) -> int:
+        """The symmetry that all functions have: 1, -1, or 0 for none."""
+        return symmetry_of(self.components)
+
+    @property
+    def one_set(self) -> bool:
+        """Whether both ends have one numbering of vertices, and the same kernels."""
+        return self.starts is self.ends
+
+    @property
+    def labels(self) -> list[str]:
+        """The components in words."""
+        labels = []
+        for component in self.components:
+            both = self.starts[component.start], self.ends[component.end]
+            words = [format_kernel(one.kernel) for one in (both[:1] if component.pairwise.one_set else both)]
+            labels.append(f"{component.pairwise.name}: {', '.join(words)}")
+        return labels
+
+    @property
+    def used(self) -> list[VertexKernel]:
+        """The vertex kernels of the components whose weight is not zero, each once."""
+        used: dict[int, VertexKernel] = {}
+        for component, weight in zip(self.components, self.weights, strict=True):
+            if weight != 0:
+                both = self.starts[component.start], self.ends[component.end]
+                used |= {id(vertex_kernel): vertex_kernel for vertex_kernel in both}
+        return list(used.values())
+
+    def terms(self, factors: Callable[[VertexKernel], VertexFactors]) -> list[Term]:
+        """Return the weighted terms, with the matrices that a function gives for each vertex kernel, asked once."""
+        used = [component for component, weight in zip(self.components, self.weights, strict=True) if weight != 0]
+        starts = {i: factors(self.starts[i]) for i in sorted({component.start for component in used})}
+        ends = starts if self.one_set else {}
+        for j in sorted({component.end for component in used} - set(ends)):
+            ends[j] = factors(self.ends[j])
+        return [
+            replace(term, weight=float(weight) * term.weight)
+            for component, weight in zip(self.components, self.weights, strict=True)
+            if weight != 0
+            for term in component.pairwise.terms(starts[component.start], ends[component.end])
+        ]
+
+    def on(self, backend: Backend) -> "EdgeKernel":
+        """Return the same kernel in another place; one table stays one."""
+        moved: dict[int, VertexTable] = {}
+
+        def move(vertex_kernel: VertexKernel) -> VertexKernel:
+            there = vertex_kernel.on(backend, moved.get(id(vertex_kernel.known)))
+            moved[id(vertex_kernel.known)] = there.known
+            return there
+
+        starts = tuple(map(move, self.starts))
+        ends = starts if self.one_set else tuple(map(move, self.ends))
+        return replace(self, starts=starts, ends=ends)
+
+
+def identity(n: int, dtype: Any) -> Any:
+    """Return the matrix that says which training vertex is which."""
+    return eye_array(n, dtype=dtype, format="csr")

@@ -1,0 +1,197 @@
+"""Dual or primal: the space to train in, and the way from its coefficients to a predictor."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from vectrick._typing import Array
+from vectrick.backends.arrays import cast, placed
+from vectrick.data import Graph
+from vectrick.kernels import FeatureMap
+from vectrick.kernels.pairwise import VertexFactors
+from vectrick.models.edge_kernel import EdgeKernel, identity
+from vectrick.models.limits import check_finite, check_memory
+from vectrick.models.pairwise import PairwisePredictor
+from vectrick.models.predictor import Predictor
+from vectrick.models.product import DualPredictor, PrimalPredictor
+from vectrick.models.vertex_kernel import VertexKernel, check_matrices
+from vectrick.operators import LowRank, Plan, kron, kron_sum, plan_kron
+from vectrick.solvers import Dual, Primal, Space
+
+Maps = tuple[FeatureMap | None, FeatureMap | None]
+
+FORMS = ("auto", "dual", "primal")
+
+# A factor by pivoted Cholesky is looked for where a side has this many vertices, and pays below this share of them.
+WORTH_FACTORING = 800
+WORTH_RANK = 0.4
+WORTH_EDGES = 16  # for each vertex, for a sum of pairwise kernels
+
+
+@dataclass(frozen=True)
+class Form:
+    """The chosen form: its space, why it was chosen, and how predictions are made from its coefficients."""
+
+    name: str
+    space: Space
+    plan: Plan
+    reason: str
+    graph: Graph
+    kernel: EdgeKernel
+    maps: tuple[FeatureMap, FeatureMap] | None = None  # of the start and the end, in primal form
+
+    def predictor(self, coefficients: Array, n_threads: int | None) -> Predictor:
+        """Return what predicts with the coefficients."""
+        if not self.kernel.is_product:
+            return PairwisePredictor(self.kernel, self.graph, coefficients, n_threads)
+        if self.maps is not None:
+            return PrimalPredictor(self.kernel, *self.maps, coefficients, n_threads)
+        return DualPredictor(self.kernel, self.graph, coefficients, n_threads)
+
+
+def choose_form(
+    form: str, kernel: EdgeKernel, graph: Graph, *, dtype: np.dtype[Any], tolerance: float, n_threads: int | None
+) -> Form:
+    """Return the form that was asked for, or the cheaper one; a sum of pairwise kernels has the dual form only.
+
+    Thin factors of both sides make the primal form possible: exact ones of linear kernels, and for smooth kernels those
+    by pivoted Cholesky to ``tolerance``. Primal it is where a product with the features and one with their transpose
+    take no longer than one with the kernel matrix, and there are not more coefficients than edges.
+    """
+    if not kernel.is_product:
+        return _form_of_sum(kernel, graph, dtype, tolerance, n_threads)
+    start, end = kernel.start, kernel.end
+    maps = _factor(start, form, tolerance), _factor(end, form, tolerance)
+    both = (maps[0], maps[1]) if maps[0] is not None and maps[1] is not None else None
+    primal, reason = form == "primal", "asked for"
+    if form == "auto":
+        primal, reason = _compare(both, maps, graph, kernel, dtype, n_threads)
+    where: dict[str, Any] = {"n_threads": n_threads, "backend": start.backend}
+    if both is not None and primal:
+        S, E = _cast(both[0].train, dtype, start), _cast(both[1].train, dtype, end)
+        features = kron(E, S, max_memory=start.backend.operator_memory(), **where)[graph.pair, :]
+        _ = features.T.plan  # sorted now, before there are vectors beside it
+        return Form("primal", Primal(features), features.plan, reason + _thin(maps), graph, kernel, both)
+    A = kron(*_dual_factors(maps, start, end, dtype), **where)[graph.pair, graph.pair]
+    return Form("dual", Dual(A), A.plan, reason + _thin(maps), graph, kernel)
+
+
+def _compare(
+    both: tuple[FeatureMap, FeatureMap] | None,
+    maps: Maps,
+    graph: Graph,
+    kernel: EdgeKernel,
+    dtype: np.dtype[Any],
+    n_threads: int | None,
+) -> tuple[bool, str]:
+    """Return whether the primal form is the one to take, and why or why not."""
+    if both is None:
+        return False, "there are no thin factors of both kernels"
+    start, end = kernel.start, kernel.end
+    n_edges, n_coefficients = len(graph.start), both[0].rank * both[1].rank
+    if n_coefficients > n_edges:
+        return False, f"{n_edges} coefficients, in primal form {n_coefficients}"
+    S, E = _cast(both[0].train, dtype, start), _cast(both[1].train, dtype, end)
+    try:
+        factors = _dual_factors(maps, start, end, dtype)
+    except MemoryError:
+        return True, "the kernel matrices do not fit into memory"
+    edges, everything = graph.pair, slice(None)
+    if not all(isinstance(factor, LowRank) or start.backend.holds(factor) for factor in factors):
+        return True, f"the kernel matrices do not fit on {start.backend}"
+    dual = plan_kron(*factors, edges, edges, n_threads=n_threads).seconds
+    primal = plan_kron(E, S, edges, everything, n_threads=n_threads).seconds
+    primal += plan_kron(E.T, S.T, everything, edges, n_threads=n_threads).seconds
+    cheaper = primal <= start.backend.allowance * dual
+    return cheaper, f"a step takes about {dual:.2g} s in dual and {primal:.2g} s in primal form"
+
+
+def _form_of_sum(
+    kernel: EdgeKernel, graph: Graph, dtype: np.dtype[Any], tolerance: float, n_threads: int | None
+) -> Form:
+    """Return the dual form of a kernel of edges that is a sum of pairwise kernels."""
+    maps = {id(used): _worth_factoring(used, tolerance, len(graph.start)) for used in kernel.used}
+    check_matrices(used for used in kernel.used if not _is_thin(maps[id(used)], used))
+    terms = kernel.terms(lambda used: _training_factors(maps[id(used)], used, dtype))
+    pair = (graph.start, graph.end)
+    A = kron_sum(terms, pair, pair, n_threads=n_threads, device=kernel.start.backend)
+    reason = "a sum of pairwise kernels has a coefficient for each edge"
+    return Form("dual", Dual(A), A.plan, reason, graph, kernel)
+
+
+def _worth_factoring(side: VertexKernel, tolerance: float, n_edges: int) -> FeatureMap | None:
+    """Return the thin factor of a side of a sum of pairwise kernels, where it is worth having.
+
+    Where a vertex has few edges, looking for a thin factor takes longer than all the products that it would serve.
+    """
+    worth = n_edges >= WORTH_EDGES * side.vertices.shape[0]
+    return _factor(side, "dual", tolerance if worth else 0.0)
+
+
+def _training_factors(found: FeatureMap | None, side: VertexKernel, dtype: np.dtype[Any]) -> VertexFactors:
+    """Return the matrices of the training vertices of a side, as thin as they come."""
+    return VertexFactors(_thin_factor(found, side, dtype), partial(identity, side.vertices.shape[0], dtype))
+
+
+def dual_form(kernel: EdgeKernel, graph: Graph, dtype: np.dtype[Any], n_threads: int | None) -> Form:
+    """Return the dual form with whole kernel matrices, for solvers that need no products."""
+    check_matrices((kernel.start, kernel.end))
+    K, G = (cast(vertex_kernel.matrix, dtype) for vertex_kernel in (kernel.start, kernel.end))
+    A = kron(G, K, n_threads=n_threads, backend=kernel.start.backend)[graph.pair, graph.pair]
+    return Form("dual", Dual(A), A.plan, "the closed form of a complete graph", graph, kernel)
+
+
+def _factor(side: VertexKernel, form: str, tolerance: float) -> FeatureMap | None:
+    """Return the thin factor of a side where it has one that is worth having."""
+    m = side.vertices.shape[0]
+    if form == "primal":
+        return side.factor(tolerance)
+    exact = side.kernel.features(side.vertices[:1])
+    if exact is not None:
+        return side.factor(tolerance, exact.shape[1])
+    worth = m >= WORTH_FACTORING and tolerance > 0
+    return side.factor(tolerance, int(WORTH_RANK * m)) if worth else None
+
+
+def _dual_factors(maps: Maps, start: VertexKernel, end: VertexKernel, dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    """Return G and K, as thin as they come."""
+    check_matrices(side for found, side in zip(maps, (start, end), strict=True) if not _is_thin(found, side))
+    return _thin_factor(maps[1], end, dtype), _thin_factor(maps[0], start, dtype)
+
+
+def _is_thin(found: FeatureMap | None, side: VertexKernel) -> bool:
+    return found is not None and not issparse(found.train) and found.rank < side.vertices.shape[0]
+
+
+def _thin_factor(found: FeatureMap | None, side: VertexKernel, dtype: np.dtype[Any]) -> Any:
+    """Return the kernel matrix of a side, by its features where they are few."""
+    if found is not None and _is_thin(found, side):
+        return LowRank(_cast(found.train, dtype, side))
+    return _cast(side.matrix, dtype, side)
+
+
+def _cast(values: Any, dtype: np.dtype[Any], side: VertexKernel) -> Any:
+    """Return kernel values or features where and in the dtype in which to compute, which they have to fit into."""
+    backend = side.backend
+    if issparse(values) and not backend.holds(values):
+        check_memory(f"the table of {side.name} features", values.shape[0], values.shape[1], backend)
+        values = placed(values.toarray(), backend)
+    elif not issparse(values) and side.fits:
+        values = placed(values, backend)
+    with np.errstate(over="ignore"):
+        values = cast(values, dtype)
+    check_finite(values, f"{side.name}_kernel")
+    return values
+
+
+def _thin(maps: Maps) -> str:
+    """Say what is not exact."""
+    approximate = [
+        f"{side} kernel by pivoted Cholesky of rank {found.rank}, entries to {found.tolerance:.0e}"
+        for side, found in zip(("start", "end"), maps, strict=True)
+        if found is not None and found.tolerance > 0
+    ]
+    return "; " + ", ".join(approximate) if approximate else ""

@@ -1,0 +1,44 @@
+"""What must hold before something is computed: finite features and kernel values, and memory for a matrix."""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from vectrick._typing import Array
+from vectrick.backends import HOST, Backend
+from vectrick.backends.arrays import cast, to_host
+from vectrick.backends.memory import format_bytes
+from vectrick.data import VertexTable
+from vectrick.operators.factors import is_finite
+
+_SHOWN = 5  # vertices named in an error
+
+
+def check_finite(K: Any, name: str) -> None:
+    """Refuse kernel values or features of a kernel that are NaN or too large for their type."""
+    if not is_finite(K):
+        raise ValueError(f"{name} has values that are NaN or too large for {K.dtype}; scale the features")
+
+
+def check_memory(what: str, n_rows: int, n_cols: int, backend: Backend = HOST) -> None:
+    """Refuse a matrix of doubles that does not fit into the memory of a backend, before it is made."""
+    n_bytes, free = 8 * n_rows * n_cols, backend.free_memory()
+    if n_bytes > free:
+        raise MemoryError(
+            f"{what}, {n_rows} × {n_cols}, takes {format_bytes(n_bytes)}, but there are only {format_bytes(free)}; use "
+            "fewer vertices at a time, or form='primal' for kernels of few features"
+        )
+
+
+def checked_features(table: VertexTable, used: Array) -> Any:
+    """Return the features of some vertices in float64, or say which of them are not finite."""
+    rows_of = to_host(used) if issparse(table.features) else used
+    taken: Any = cast(table.features[rows_of], np.float64)
+    if not is_finite(taken):
+        finite = np.isfinite(taken.data if issparse(taken) else to_host(taken))
+        rows = taken.tocoo().coords[0][~finite] if issparse(taken) else np.flatnonzero(~finite.all(axis=1))
+        wrong = [table.label(int(used[row])) for row in np.unique(rows)]
+        shown = ", ".join(wrong[:_SHOWN]) + (", …" if len(wrong) > _SHOWN else "")
+        raise ValueError(f"{table.name} contains NaN or infinity for {len(wrong)} vertices that edges use: {shown}")
+    return taken

@@ -1,0 +1,234 @@
+"""Predictions of a model on one Kronecker product, from kernel values or from features."""
+
+import copy
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from vectrick._cached import cached_property
+from vectrick._typing import Array
+from vectrick.backends import Backend
+from vectrick.backends.arrays import cast, contiguous, numpy_dtype, placed, true_places, zeros
+from vectrick.backends.threads import even_parts
+from vectrick.data import Edges, Graph, VertexTable
+from vectrick.kernels import CholeskyMap, FeatureMap
+from vectrick.models.edge_kernel import EdgeKernel
+from vectrick.models.limits import checked_features
+from vectrick.models.predictor import Predictor, block_slices
+from vectrick.models.vertex_kernel import MatrixMap, SpectralMap, VertexKernel
+from vectrick.operators import kron
+
+_SMALL_GRID, _FILLED = 1 << 20, 8  # pairs, and pairs for each edge, up to which the whole grid is predicted for edges
+
+
+class ProductPredictor(Predictor):
+    """A function of edges, ``f(d, t) = Σ core[i, j] φᵢ(d) ψⱼ(t)``.
+
+    In dual form φ and ψ are the kernel values with the training vertices and the core holds the dual coefficients; in
+    primal form they are features and the core holds the primal coefficients.
+    """
+
+    @abstractmethod
+    def start_functions(self, features: Any) -> Any:
+        """Return φ of start vertices, a row for each."""
+
+    @abstractmethod
+    def end_functions(self, features: Any) -> Any:
+        """Return ψ of end vertices, a row for each."""
+
+    core: Any  # the coefficients as a matrix, dense or sparse
+
+    def _kron(self, second: Any, first: Any, once: bool) -> Any:
+        return kron(second, first, n_threads=self.n_threads, once=once, backend=self.backend)
+
+    def _are_here(self, *values: Any) -> bool:
+        """Whether values are dense, and where predictions are made."""
+        return all(self.backend.owns(value) for value in values)
+
+    @abstractmethod
+    def _operator(self, graph: Graph, first: Any, second: Any, once: bool) -> Any:
+        """Return the operator for edges with these values of φ and ψ."""
+
+    def operator(self, edges: Edges) -> Any:
+        """Return the operator that makes predictions for edges from the vector of coefficients."""
+        return self._operator(*self._functions(edges), once=False)
+
+    def predict(self, edges: Edges) -> Array:
+        """Return the predictions for edges."""
+        if len(edges) == 0 or len(self.coefficients) == 0:
+            self.check(edges.start_table, edges.end_table)
+            return zeros(len(edges), self.coefficients)
+        graph, first, second = self._functions(edges)
+        n_pairs = first.shape[0] * second.shape[0]
+        filled = n_pairs <= min(_SMALL_GRID, _FILLED * len(edges))
+        if filled and self._are_here(first, second):
+            # Two matrix products and no plan: planning and sorting would take longer.
+            with self.backend.exact_products():
+                grid = (first @ self.core) @ second.T
+            return grid[graph.start, graph.end]
+        return self._operator(graph, first, second, once=True) @ self.coefficients
+
+    def predict_all(self, edges: Edges, coefficients: Array) -> Array:
+        """Return the predictions for edges of each row of coefficients, which are many."""
+        graph, first, second = self._functions(edges)
+        n_pairs, size = first.shape[0] * second.shape[0], first.shape[1] * second.shape[1]
+        filled = max(n_pairs, size) <= min(_SMALL_GRID, _FILLED * max(len(edges), coefficients.shape[1]))
+        if not filled or not self._are_here(first, second):
+            operator = self._operator(graph, first, second, once=False)
+            return contiguous((operator @ coefficients.T).T)
+        # Some vectors at a time, for a thread each: two products of matrices, the one that makes them smaller first.
+        out = zeros((len(coefficients), len(edges)), coefficients)
+        parts = even_parts(len(coefficients), max(1, len(coefficients) // 8))
+        (u, m), (v, q) = first.shape, second.shape
+        end_first = v * m * (q + u) <= u * q * (m + v)
+
+        def predict(number: int) -> None:
+            rows = slice(*parts[number])
+            cores = self._cores(coefficients[rows])
+            grids = first @ (cores @ second.T) if end_first else (first @ cores) @ second.T
+            out[rows] = grids[:, graph.start, graph.end]
+
+        self.backend.in_parallel(predict, len(parts), self.n_threads)
+        return out
+
+    @abstractmethod
+    def _cores(self, coefficients: Array) -> Array:
+        """Return the matrix `core` of each row of coefficients."""
+
+    def _functions(self, edges: Edges) -> tuple[Graph, Any, Any]:
+        """Return the vertices of the edges, and φ and ψ of each."""
+        self.check(edges.start_table, edges.end_table)
+        graph = Graph.of(edges)
+        first = self.start_functions(checked_features(edges.start_table, graph.used_start))
+        second = self.end_functions(checked_features(edges.end_table, graph.used_end))
+        return graph, first, second
+
+    def blocks(self, start: VertexTable, end: VertexTable) -> Iterator[tuple[slice, slice, Array]]:
+        """Yield the grid of predictions block by block."""
+        self.check(start, end)
+        start, end = start.on(self.backend), end.on(self.backend)
+        core = self.core
+        wide = core.shape[1]
+        kept: dict[int, Any] = {}  # ψ of the end vertices, where all of them fit
+        keep = self.fits_beside(wide, len(end))
+        for rows, all_cols in block_slices(len(start), len(end), max(core.shape), self.backend):
+            first = self.start_functions(checked_features(start, np.arange(rows.start, rows.stop)))
+            with self.backend.exact_products():
+                left = first @ core
+            left = left.toarray() if issparse(left) else left
+            for cols in all_cols:
+                second = kept.get(cols.start)
+                if second is None:
+                    second = self.end_functions(checked_features(end, np.arange(cols.start, cols.stop)))
+                    if keep:
+                        kept[cols.start] = second
+                with self.backend.exact_products():
+                    block = (second @ left.T).T if issparse(second) else left @ second.T
+                yield rows, cols, block
+
+
+class DualPredictor(ProductPredictor):
+    """Kernel values with the training vertices, and the coefficients of the support edges."""
+
+    def __init__(self, kernel: EdgeKernel, graph: Graph, a: Array, n_threads: int | None) -> None:
+        super().__init__(kernel, n_threads)
+        support = true_places(a != 0)
+        self.graph = (
+            graph
+            if len(support) == len(a)
+            else Graph(graph.start[support], graph.end[support], graph.used_start, graph.used_end)
+        )
+        self.a = a[support]
+
+    def start_functions(self, features: Any) -> Array:
+        """Return the kernel values with the training start vertices."""
+        return cast(self.start.rows(features), numpy_dtype(self.a))
+
+    def end_functions(self, features: Any) -> Array:
+        """Return the kernel values with the training end vertices."""
+        return cast(self.end.rows(features), numpy_dtype(self.a))
+
+    @cached_property
+    def core(self) -> Any:
+        """The dual coefficients, a row for each start vertex and a column for each end vertex; equal edges add up."""
+        shape = (len(self.graph.used_start), len(self.graph.used_end))
+        return self.backend.scattered(self.a, self.graph.start, self.graph.end, shape)
+
+    def _cores(self, coefficients: Array) -> Array:
+        shape = (len(self.graph.used_start), len(self.graph.used_end))
+        return self.backend.scattered_all(coefficients, self.graph.start, self.graph.end, shape)
+
+    @property
+    def coefficients(self) -> Array:
+        """The dual coefficients of the support edges."""
+        return self.a
+
+    def on(self, backend: Backend) -> "DualPredictor":
+        """Return the same predictor in another place."""
+        kernel, a = self.kernel.on(backend), placed(self.a, backend)
+        return DualPredictor(kernel, self.graph.on(backend), a, self.n_threads)
+
+    def _operator(self, graph: Graph, first: Any, second: Any, once: bool) -> Any:
+        return self._kron(second, first, once)[graph.pair, self.graph.pair]
+
+
+class PrimalPredictor(ProductPredictor):
+    """Features of vertices, and a coefficient for each pair of a start and an end feature."""
+
+    def __init__(
+        self, kernel: EdgeKernel, start_map: FeatureMap, end_map: FeatureMap, w: Array, n_threads: int | None
+    ) -> None:
+        super().__init__(kernel, n_threads)
+        self.start_map, self.end_map, self.w = start_map, end_map, w
+
+    def start_functions(self, features: Any) -> Any:
+        """Return the features of start vertices."""
+        return self._values(self.start_map, features)
+
+    def end_functions(self, features: Any) -> Any:
+        """Return the features of end vertices."""
+        return self._values(self.end_map, features)
+
+    def _values(self, feature_map: FeatureMap, features: Any) -> Any:
+        values = feature_map.transform(features)
+        if issparse(values) and not self.backend.holds(values):
+            values = placed(values.toarray(), self.backend)
+        return cast(values, numpy_dtype(self.w))
+
+    def on(self, backend: Backend) -> "PrimalPredictor":
+        """Return the same predictor in another place."""
+        kernel = self.kernel.on(backend)
+        maps = _map_on(self.start_map, kernel.start), _map_on(self.end_map, kernel.end)
+        return PrimalPredictor(kernel, *maps, placed(self.w, backend), self.n_threads)
+
+    @cached_property
+    def core(self) -> Array:
+        """The primal coefficients, a row for each start feature and a column for each end feature."""
+        return self.w.reshape(self.end_map.rank, self.start_map.rank).T
+
+    def _cores(self, coefficients: Array) -> Array:
+        return coefficients.reshape(-1, self.end_map.rank, self.start_map.rank).swapaxes(1, 2)
+
+    @property
+    def coefficients(self) -> Array:
+        """The primal coefficients, those of the first end feature first."""
+        return self.w
+
+    def _operator(self, graph: Graph, first: Any, second: Any, once: bool) -> Any:
+        return self._kron(second, first, once)[graph.pair, :]
+
+
+def _map_on(feature_map: FeatureMap, there: VertexKernel) -> FeatureMap:
+    """Return the features of a vertex kernel that was moved; those of the training vertices are not needed any more."""
+    moved = copy.copy(feature_map)
+    moved.train = np.broadcast_to(0.0, (0, feature_map.rank))
+    if isinstance(moved, MatrixMap | SpectralMap):
+        moved.vertex_kernel = there
+    if isinstance(moved, CholeskyMap):
+        moved.X, moved.corner = there.vertices, placed(moved.corner, there.backend)
+    if isinstance(moved, SpectralMap):
+        moved.inverse = placed(moved.inverse, there.backend)
+    return moved

@@ -1,0 +1,348 @@
+"""One vertex kernel of a model: the kernel of the start or the end, settled on its training vertices."""
+
+import copy
+import itertools
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from vectrick._cached import cached_property
+from vectrick._typing import Array
+from vectrick._warnings import warn
+from vectrick.backends import HOST, Backend, backend_of
+from vectrick.backends.arrays import cast, namespace, placed, to_host
+from vectrick.backends.memory import format_bytes
+from vectrick.data import Edges, VertexTable
+from vectrick.kernels import (
+    CholeskyMap,
+    FeatureMap,
+    Kernel,
+    KernelWarning,
+    Precomputed,
+    as_kernel,
+    feature_map,
+    pivoted_cholesky,
+)
+from vectrick.models.limits import check_finite, check_memory, checked_features
+
+_ROUNDING = 1e-8  # relative size of negative eigenvalues and of asymmetry that may come from rounding
+_SHOWN = 5  # vertices named in an error
+
+
+class VertexKernel:
+    """The kernel of the start or the end vertices, settled on those that train.
+
+    Parameters
+    ----------
+    kernel : name, kernel or function
+        What the user gave.
+    name : str
+        "start" or "end".
+    table : VertexTable
+        The table that the vertices are from.
+    used : array
+        The rows of the table that are training vertices.
+    backend : Backend, optional
+        Where to compute; by default where ``used`` is.
+    """
+
+    def __init__(self, kernel: Any, name: str, table: VertexTable, used: Array, backend: Backend | None = None) -> None:
+        self.name, self.backend = name, backend_of(used) if backend is None else backend
+        given = as_kernel(kernel, f"{name}_kernel")
+        if isinstance(given, Precomputed) and table.n_features != len(table):
+            raise ValueError(
+                f"{name}_kernel is precomputed, so {table.name} must be square, but it is {len(table)} × "
+                f"{table.n_features}"
+            )
+        if table.n_features == 0:
+            raise ValueError(f"{table.name} has 0 feature(s), but a minimum of 1 is required")
+        if isinstance(given, Precomputed):
+            _check_order(table)
+        self._describe(table, used)
+        self.vertices = checked_features(table, used)
+        self.kernel: Kernel = given.resolve(self.vertices, used)
+        self._projection: Array | None = None  # onto what is positive in a kernel that is not
+
+    @classmethod
+    def restored(
+        cls,
+        name: str,
+        kernel: Kernel,
+        table: VertexTable,
+        used: Array,
+        projection: Array | None,
+        backend: Backend = HOST,
+    ) -> "VertexKernel":
+        """Make a vertex kernel again from what a model file has of it."""
+        restored = cls.__new__(cls)
+        restored.name, restored.kernel, restored._projection = name, kernel, projection
+        restored.backend = backend
+        restored._describe(table, used)
+        restored.vertices = table.features if len(used) == len(table) else table.features[to_host(used)]
+        return restored
+
+    def _describe(self, table: VertexTable, used: Array) -> None:
+        self.known, self.used = table, used  # the table, with vertices that do not train
+        self.n_columns, self.columns, self.id_column = table.n_features, table.columns, table.id_column
+
+    @property
+    def projection(self) -> Array | None:
+        """What kernel values of new vertices are multiplied by, where the kernel had to be repaired."""
+        return self._projection
+
+    @cached_property
+    def matrix(self) -> Array:
+        """The kernel matrix of the training vertices, made positive semi-definite where it is not."""
+        m = self.vertices.shape[0]
+        if not self.fits:
+            return self._repaired_if(self._rows_on_host(self.vertices))
+        check_memory(f"the {self.name} kernel matrix", m, m, self.backend)
+        return self._repaired_if(placed(self.kernel(self.vertices, self.vertices), self.backend, np.float64))
+
+    @cached_property
+    def fits(self) -> bool:
+        """Whether the kernel matrix of the training vertices has room where it is computed, beside other things."""
+        return self.backend.has_room(8 * self.vertices.shape[0] ** 2, 3)
+
+    def _repaired_if(self, K: Array) -> Array:
+        check_finite(K, f"{self.name}_kernel")
+        return K if self.kernel.is_psd else self._repaired(K)
+
+    def _rows_on_host(self, features: Any) -> Array:
+        """Return kernel values on the host, made elsewhere block by block: products take them over in blocks."""
+        n, m = features.shape[0], self.vertices.shape[0]
+        check_memory(f"the {self.name} kernel matrix", n, m)
+        K = np.empty((n, m))
+        height = max(1, self.backend.free_memory() // (32 * m))
+        for top in range(0, n, height):
+            K[top : top + height] = to_host(self.kernel(features[top : top + height], self.vertices))
+        return K
+
+    def factor(self, tolerance: float, max_rank: int | None = None) -> FeatureMap | None:
+        """Return features of the vertices whose inner products are the kernel, or None if there are over max_rank."""
+        if self.kernel.is_psd:
+            return feature_map(self.kernel, self.vertices, tolerance, max_rank)
+        K = self.matrix  # repaired, and there anyway
+        max_rank = len(K) if max_rank is None else max_rank
+        if self._projection is not None:
+            values, vectors = namespace(K).linalg.eigh(K)
+            kept = values > _ROUNDING * values[-1]
+            basis, roots = vectors[:, kept], values[kept] ** 0.5
+            return SpectralMap(self, basis * roots, basis / roots) if kept.sum() <= max_rank else None
+        factor = pivoted_cholesky(K, K.diagonal(), tolerance, max_rank)
+        return None if factor is None else MatrixMap(self, *factor, tolerance)
+
+    def rows(self, features: Any) -> Array:
+        """Return the kernel values between other vertices and the training vertices."""
+        n_rows, n_cols = features.shape[0], self.vertices.shape[0]
+        if not self.backend.has_room(8 * n_rows * n_cols, 3):
+            K = self._rows_on_host(features)
+            return K if self._projection is None else K @ to_host(self._projection)
+        check_memory(f"the kernel matrix of new {self.name} vertices", n_rows, n_cols, self.backend)
+        K = placed(self.kernel(features, self.vertices), self.backend)
+        return K if self._projection is None else K @ self._projection
+
+    def on(self, backend: Backend, table: VertexTable | None = None) -> "VertexKernel":
+        """Return the same kernel in another place; with a table that is there already, if any."""
+        table = self.known.on(backend) if table is None else table
+        projection = None if self._projection is None else placed(self._projection, backend)
+        there = VertexKernel.restored(self.name, self.kernel, table, placed(self.used, backend), projection, backend)
+        there.vertices = self.vertices if issparse(self.vertices) else placed(self.vertices, backend)
+        return there
+
+    def check(self, table: VertexTable) -> None:
+        """Refuse a table with other columns than the one trained with."""
+        if table.n_features != self.n_columns:
+            raise ValueError(
+                f"{self.name}_features has {table.n_features} columns, but the model was trained with {self.n_columns}"
+            )
+
+    def aligned(self, table: VertexTable) -> VertexTable:
+        """Return a table with the columns that the model was trained with, taken by their names where both have some.
+
+        Columns beyond these are left out, and their order does not matter.
+        """
+        if self.columns is None or table.columns is None or self.columns == table.columns:
+            return table
+        place = {name: column for column, name in enumerate(table.columns)}
+        missing = [name for name in self.columns if name not in place]
+        if missing:
+            shown = ", ".join(map(repr, missing[:_SHOWN])) + (", …" if len(missing) > _SHOWN else "")
+            raise ValueError(
+                f"{self.name}_features lacks {len(missing)} of the {len(self.columns)} columns that the model was "
+                f"trained with: {shown} (a column there: {table.columns[0]!r})"
+            )
+        ordered = copy.copy(table)
+        ordered.features, ordered.columns = (
+            table.features[:, [place[name] for name in self.columns]],
+            list(self.columns),
+        )
+        return ordered
+
+    def table(self, features: Any) -> VertexTable:
+        """Return features of vertices as a table; it may have the id column that the training table had."""
+        if isinstance(features, VertexTable):
+            return self.aligned(features)
+        known = getattr(features, "columns", ())
+        id_column = self.id_column if self.id_column is not None and self.id_column in known else None
+        return self.aligned(VertexTable(features, f"{self.name}_features", id_column=id_column))
+
+    def places(self, table: VertexTable, vertices: Array) -> Array:
+        """Return which training vertex each of the vertices is, -1 for those that are new.
+
+        The same vertex is one at the same place of the same table (or taken from there); else one with the same
+        features, and with the same id where both tables have ids that are more than positions. Without such ids, the
+        second vertex of a table that has the features of an earlier one is the second of those in the training table:
+        what a vertex is depends on its table, never on the other vertices that are asked for.
+        """
+        vertices, used = np.asarray(to_host(vertices)), np.asarray(to_host(self.used))
+        number = np.full(len(self.known) + 1, -1)  # the last one is for new vertices
+        number[used] = np.arange(len(used))
+        if table.is_same(self.known):
+            return number[vertices]
+        if table.origin is not None and table.origin[0].is_same(self.known):
+            return number[table.origin[1][vertices]]
+        with_ids = table.has_names and self.known.has_names
+        known, others = _identities(self.known, with_ids), _identities(table, with_ids)
+        if not with_ids:
+            self._warn_of_copies(known, [others[row] for row in vertices.tolist()])
+        row_of = {key: row for row, key in enumerate(known)}
+        return number[np.array([row_of.get(others[row], -1) for row in vertices.tolist()], np.int64)]
+
+    def _warn_of_copies(self, known: list[Any], asked: list[Any]) -> None:
+        """Say that vertices could be any of several training vertices, which only ids could tell apart."""
+        n_known = Counter(features for features, _ in known)
+        unclear = {features for features, _ in asked if n_known[features] > 1}
+        if unclear:
+            warn(
+                f"{len(unclear)} of the {self.name} vertices have the features of several training vertices, and no "
+                "ids that tell which of them they are; their order in the table decides. Give both tables ids",
+                KernelWarning,
+            )
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The kernel matrix of the training vertices is large, and predictions do not need it.
+        return {name: value for name, value in self.__dict__.items() if name not in ("matrix", "fits")}
+
+    def _repaired(self, K: Array) -> Array:
+        size = max(float(abs(K).max()), 1e-300)
+        skew = float(abs(K - K.T).max())
+        if skew > _ROUNDING * size:
+            warn(
+                f"{self.name}_kernel is not symmetric (entries differ by up to {skew:.2g}); (K + Kᵀ) / 2 is used in "
+                "training, and the rows as they are in prediction",
+                KernelWarning,
+            )
+        K = 0.5 * (K + K.T)
+        return K if _is_definite(K, _ROUNDING * size) else self._clipped(K)
+
+    def _clipped(self, K: Array) -> Array:
+        """Return the nearest positive semi-definite matrix, and remember how to do the same to other vertices."""
+        values, vectors = namespace(K).linalg.eigh(K)
+        kept = values > _ROUNDING * values[-1]
+        if not kept.any():
+            raise ValueError(f"{self.name}_kernel has no positive eigenvalue; it is no kernel of these vertices")
+        negative = int((values < -_ROUNDING * values[-1]).sum())
+        warn(
+            f"{self.name}_kernel is not positive semi-definite: {negative} of {len(values)} eigenvalues are negative, "
+            f"down to {float(values[0]):.3g} (the largest is {float(values[-1]):.3g}). They were set to zero, in "
+            "training and in prediction",
+            KernelWarning,
+        )
+        basis = vectors[:, kept]
+        self._projection = basis @ basis.T
+        return (basis * values[kept]) @ basis.T
+
+
+def aligned_edges(edges: Edges, start: VertexKernel, end: VertexKernel) -> Edges:
+    """Return edges whose tables have the columns of the kernels, in their order; one vertex set stays one."""
+    tables = start.aligned(edges.start_table), end.aligned(edges.end_table)
+    if tables == (edges.start_table, edges.end_table):
+        return edges
+    one_set = edges.is_one_set and start.columns == end.columns
+    return edges.with_tables(tables[0], tables[0] if one_set else tables[1])
+
+
+def check_matrices(vertex_kernels: Iterable[VertexKernel]) -> None:
+    """Refuse kernel matrices that do not fit into memory together, before the first of them is made."""
+    missing = {id(k): k for k in vertex_kernels if not k.backend.divides_rows and "matrix" not in k.__dict__}.values()
+    if len(missing) < 2:  # one alone is checked when it is made
+        return
+    sizes = [vertex_kernel.vertices.shape[0] for vertex_kernel in missing]
+    n_bytes, free = sum(8 * m * m for m in sizes), HOST.free_memory()
+    if n_bytes > free:
+        each = " and ".join(f"{m} × {m} ({one.name})" for one, m in zip(missing, sizes, strict=True))
+        raise MemoryError(
+            f"the kernel matrices, {each}, take {format_bytes(n_bytes)} together, but there are only "
+            f"{format_bytes(free)}; use fewer vertices at a time, or form='primal' for kernels of few features"
+        )
+
+
+class MatrixMap(CholeskyMap):
+    """Features from kernel values with the pivots, where the kernel is known by its matrix."""
+
+    def __init__(
+        self, vertex_kernel: VertexKernel, train: Array, pivots: Array, tolerance: float, corner: Array | None = None
+    ) -> None:
+        super().__init__(vertex_kernel.kernel, vertex_kernel.vertices, train, pivots, tolerance, corner)
+        self.vertex_kernel = vertex_kernel
+
+    def _values(self, X: Any) -> Array:
+        values = self.vertex_kernel.rows(X)
+        return values[:, placed(self.pivots, backend_of(values))]
+
+
+class SpectralMap(FeatureMap):
+    """Features from the eigenvectors of a kernel matrix that had to be repaired."""
+
+    def __init__(self, vertex_kernel: VertexKernel, train: Array, inverse: Array) -> None:
+        super().__init__(train)
+        self.vertex_kernel, self.inverse = vertex_kernel, inverse
+
+    def transform(self, X: Any) -> Array:
+        """Return the features of other vertices."""
+        values = self.vertex_kernel.rows(X)
+        return values @ placed(self.inverse, backend_of(values))
+
+
+def _identities(table: VertexTable, with_ids: bool) -> list[tuple[Any, Any]]:
+    """Return what tells the vertices of a table apart: features, and ids or else which copy of the features it is."""
+    features = cast(table.features, np.float64)
+    if issparse(features):
+        entries = csr_array(features, copy=True)
+        entries.sum_duplicates()
+        entries.eliminate_zeros()
+        bounds = itertools.pairwise(entries.indptr.tolist())
+        rows: list[Any] = [(entries.indices[a:b].tobytes(), entries.data[a:b].tobytes()) for a, b in bounds]
+    else:
+        rows = [row.tobytes() for row in to_host(features) + 0.0]  # so that both zeros are one
+    if with_ids and table.ids is not None:
+        return list(zip(rows, table.ids.tolist(), strict=True))
+    copies: Counter[Any] = Counter()
+    identities = []
+    for row in rows:
+        copies[row] += 1
+        identities.append((row, copies[row]))
+    return identities
+
+
+def _is_definite(K: Array, shift: float) -> bool:
+    """Whether a matrix is positive definite once a number is added to its diagonal."""
+    shifted = K + shift * namespace(K).eye(len(K), dtype=K.dtype, device=K.device)
+    return backend_of(K).is_definite(shifted)
+
+
+def _check_order(table: VertexTable) -> None:
+    """Refuse a kernel matrix whose columns carry the ids of its rows in another order."""
+    if table.columns is None or table.ids is None:
+        return
+    rows, columns = [str(vertex) for vertex in table.ids.tolist()], [str(column) for column in table.columns]
+    if rows != columns and sorted(rows) == sorted(columns):
+        at = next(i for i, (row, column) in enumerate(zip(rows, columns, strict=True)) if row != column)
+        raise ValueError(
+            f"{table.name} is a kernel matrix whose columns are not in the order of its rows: at {at} there is the row "
+            f"{rows[at]!r}, but the column {columns[at]!r}"
+        )

@@ -1,0 +1,177 @@
+"""Sums of Kronecker terms over the same edges: what the terms are, and what they share.
+
+A row has two indices ``r = (r₀, r₁)`` and a column two indices ``c = (c₀, c₁)``. A term joins each of its two factors
+to one of either, so that its entry is ``weight · first[r[i], c[k]] · second[r[j], c[l]]`` for ``rows = (i, j)`` and
+``cols = (k, l)``. With ``(0, 1)`` for both it is the Kronecker product; other orders are those of the symmetric and
+other pairwise kernels.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from vectrick.operators.factors import Factor, add_factors
+
+Order = tuple[int, int]
+Weights = tuple[tuple[Any, float], ...]  # of orders, or of indices
+
+
+class _Ones:
+    """A factor whose entries are all one, of whatever shape."""
+
+    def __reduce__(self) -> str:
+        return "ONES"  # a copy is the same object
+
+    def __repr__(self) -> str:
+        return "ONES"
+
+
+ONES = _Ones()
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """``weight · first ⊗ second`` with indices in any order; either factor may be ``ONES``."""
+
+    weight: float
+    first: Any
+    second: Any
+    rows: Order = (0, 1)
+    cols: Order = (0, 1)
+
+    @property
+    def swapped(self) -> "Term":
+        """The same term with its factors in the other order."""
+        return Term(self.weight, self.second, self.first, self.rows[::-1], self.cols[::-1])
+
+    @property
+    def has_ones(self) -> bool:
+        """Whether it comes down to sums over a vertex."""
+        return self.first is ONES or self.second is ONES
+
+    @property
+    def factors(self) -> tuple[Any, Any]:
+        """Both factors."""
+        return self.first, self.second
+
+
+def with_factors(terms: Sequence[Term], change: Callable[[Factor], Factor]) -> list[Term]:
+    """Return terms with every factor changed; what was one object stays one."""
+    changed: dict[int, Any] = {id(ONES): ONES}
+    for factor in (factor for term in terms for factor in term.factors):
+        if id(factor) not in changed:
+            changed[id(factor)] = change(factor)
+    return [replace(term, first=changed[id(term.first)], second=changed[id(term.second)]) for term in terms]
+
+
+@dataclass(frozen=True)
+class SharedProduct:
+    """One product with ``first ⊗ second``: columns enter in some orders, rows leave in some, each with a weight."""
+
+    first: Factor
+    second: Factor
+    rows: Weights
+    cols: Weights
+
+
+@dataclass(frozen=True)
+class SharedSums:
+    """Sums of the values at each vertex, times a factor, at a vertex of each row; the sum of all for ``ONES``."""
+
+    factor: Any
+    rows: Weights
+    cols: Weights
+
+
+def share(terms: Sequence[Term]) -> tuple[list[SharedProduct], list[SharedSums]]:
+    """Return the products and group sums that the terms come down to, each to be computed once.
+
+    Terms that differ in one factor only become one term with the sum of these. Terms with the same two factors enter
+    and leave one product, where the orders of their indices allow it: the ten terms of the metric learning kernel are
+    one product, since ``k(d, d')² - 2 k(d, d') k(d, t') + k(d, t')²`` is ``-1/2`` times what it has for other rows.
+    """
+    products: dict[tuple[int, int], tuple[Term, dict[Order, dict[Order, float]]]] = {}
+    for found_term in _merged([term for term in terms if not term.has_ones]):
+        turned = (id(found_term.second), id(found_term.first)) in products
+        term = found_term.swapped if turned else found_term
+        _, found = products.setdefault((id(term.first), id(term.second)), (term, {}))
+        for part in _symmetrised(term) if term.first is term.second else [term]:
+            _add(found, part.rows, part.cols, part.weight)
+    made = [
+        SharedProduct(*term.factors, rows, cols) for term, found in products.values() for rows, cols in _distinct(found)
+    ]
+    return made, _share_sums([term for term in terms if term.has_ones])
+
+
+def _share_sums(terms: Sequence[Term]) -> list[SharedSums]:
+    """Return the group sums of terms with ones; what is done alike with several factors is done with their sum."""
+    found: dict[int, tuple[Any, dict[int, dict[int, float]]]] = {}
+    for term in (term if term.second is ONES else term.swapped for term in terms):
+        _, entries = found.setdefault(id(term.first), (term.first, {}))
+        _add(entries, term.rows[0], term.cols[0], term.weight)
+    alike: dict[Any, list[tuple[float, Any]]] = {}
+    for factor, entries in found.values():
+        for rows, cols in _distinct(entries):
+            scale = rows[0][1]
+            shape = tuple((row, weight / scale) for row, weight in rows)
+            alike.setdefault((factor is ONES, shape, cols), []).append((scale, factor))
+    made = []
+    for (of_all, rows, cols), weighted in alike.items():
+        if of_all or len(weighted) == 1:
+            scale, factor = weighted[0]
+            made.append(SharedSums(factor, tuple((row, scale * weight) for row, weight in rows), cols))
+        else:
+            made.append(SharedSums(add_factors(weighted), rows, cols))
+    return made
+
+
+def _add(entries: dict[Any, dict[Any, float]], row: Any, col: Any, weight: float) -> None:
+    columns = entries.setdefault(row, {})
+    columns[col] = columns.get(col, 0.0) + weight
+
+
+def _symmetrised(term: Term) -> list[Term]:
+    """Return terms whose factors are one matrix with rows in the order (0, 1), (0, 0) or (1, 1)."""
+    if term.rows[0] > term.rows[1]:
+        return [term.swapped]
+    if term.rows[0] == term.rows[1] and term.cols[0] != term.cols[1]:  # then its columns may be in either order
+        half = replace(term, weight=term.weight / 2)
+        return [half, half.swapped]
+    return [term]
+
+
+def _distinct(entries: dict[Any, dict[Any, float]]) -> Iterable[tuple[Weights, Weights]]:
+    """Yield rows and columns of each distinct product: rows whose columns are a multiple of each other's share one."""
+    found: dict[Weights, list[tuple[Any, float]]] = {}
+    for row, columns in entries.items():
+        kept = sorted((col, weight) for col, weight in columns.items() if weight != 0)
+        if kept:
+            scale = kept[0][1]
+            shape = tuple((col, weight / scale) for col, weight in kept)
+            found.setdefault(shape, []).append((row, scale))
+    for cols, rows in found.items():
+        yield tuple(rows), cols
+
+
+def _merged(terms: Sequence[Term]) -> list[Term]:
+    """Return terms of which those with a common factor have become one, whichever factor leaves fewer of them."""
+    by_first = _groups(terms, 0)
+    by_second = _groups(terms, 1)
+    which, groups = (1, by_first) if len(by_first) <= len(by_second) else (0, by_second)
+    made = []
+    for group in groups:
+        if len({id(term.factors[which]) for term in group}) == 1:  # one factor with all of the weight
+            made.append(replace(group[0], weight=sum(term.weight for term in group)))
+            continue
+        total = add_factors([(term.weight, term.factors[which]) for term in group])
+        changed: dict[str, Any] = {("first", "second")[which]: total}
+        made.append(replace(group[0], weight=1.0, **changed))
+    return made
+
+
+def _groups(terms: Sequence[Term], kept: int) -> list[list[Term]]:
+    """Return lists of terms that may become one: those of the same orders with the same kept factor."""
+    found: dict[Any, list[Term]] = {}
+    for term in terms:
+        found.setdefault((id(term.factors[kept]), term.rows, term.cols), []).append(term)
+    return list(found.values())

@@ -1,0 +1,105 @@
+"""What a solver is: a method to minimise a regularized risk that says what it needs, and refuses what it cannot do."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from vectrick._registry import Registry
+from vectrick._typing import Array
+from vectrick.losses import Loss
+from vectrick.solvers.solution import Callback, Solution
+from vectrick.solvers.space import Space
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How far a solver is to go, and from where.
+
+    Attributes
+    ----------
+    tol : float
+        When to stop, as the solver measures it.
+    max_iter, inner_iter : int
+        The most iterations, and the most within a step of Newton's method.
+    step : float, optional
+        A fixed step of Newton's method; None for the exact line search.
+    start : array, optional
+        Coefficients to start from.
+    fit_intercept : bool
+        Whether to find an intercept, for losses that have no gradient everywhere; others are wrapped by
+        `WithIntercept`.
+    mixed : bool
+        Whether to find directions with products of low precision.
+    budget : int, optional
+        The most iterations that all directions in low precision may take together.
+    callback : callable, optional
+        Called with an `Iterate` after each iteration; returning True stops.
+    """
+
+    tol: float
+    max_iter: int
+    inner_iter: int = 100
+    step: float | None = None
+    start: Array | None = None
+    fit_intercept: bool = False
+    mixed: bool = False
+    budget: int | None = None
+    callback: Callback | None = None
+
+
+class Solver(ABC):
+    """A method to minimise ``L(p) + ½ α ‖f‖²`` over the functions of a space.
+
+    A subclass writes `minimise` and declares what it needs. An estimator takes an object of it as ``solver=``, and its
+    name once it is registered (``vt.register``).
+    """
+
+    name = ""
+    needs: ClassVar[tuple[str, ...]] = ("is_smooth",)  # attributes that a loss must have; see `NEEDS`
+    max_iter = 1000  # by default
+    has_mixed = False  # whether it has directions of low precision
+    verified = "converged"  # when its gradient is computed anew in the end: if it says so, "always", or never ("")
+
+    @abstractmethod
+    def minimise(self, space: Space, loss: Loss, alpha: float, limits: Limits) -> Solution:
+        """Return the minimum, or what was reached."""
+
+    def check(self, loss: Loss | type[Loss]) -> None:
+        """Refuse a loss that lacks what the method needs."""
+        missing = next((need for need in self.needs if not getattr(loss, need)), None)
+        if missing is None:
+            return
+        kind = loss if isinstance(loss, type) else type(loss)
+        others = [repr(name) for name, solver in SOLVERS.items() if all(getattr(loss, need) for need in solver.needs)]
+        use = f"; use {', '.join(others)} or 'auto'" if others else ""
+        raise ValueError(f"solver is {self.name!r}, which {NEEDS[missing]}, but the loss is {kind.__name__}{use}")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+# What a need is called in errors.
+NEEDS = {
+    "is_smooth": "needs a smooth loss",
+    "is_quadratic": "needs a quadratic loss",
+    "is_hinge": "is for the hinge loss",
+}
+
+SOLVERS: Registry[Solver] = Registry("solver", Solver)
+
+
+def as_solver(value: Any) -> Solver | None:
+    """Return a solver from its name, or as it is; None for "auto"."""
+    if isinstance(value, Solver):
+        return value
+    if isinstance(value, str) and value == "auto":
+        return None
+    if isinstance(value, str) and value in SOLVERS:
+        return SOLVERS[value]()
+    names = ", ".join(map(repr, ("auto", *SOLVERS)))
+    raise ValueError(f"solver is {value!r}, but it must be one of {names}, or a solver object")
+
+
+def refined(limits: Limits, corrections: int) -> Limits:
+    """Return the limits of iterative refinement: so many corrections, which share the iterations."""
+    return replace(limits, max_iter=corrections, inner_iter=limits.max_iter, budget=limits.max_iter)

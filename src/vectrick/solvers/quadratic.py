@@ -1,0 +1,86 @@
+"""Solvers of quadratic losses: one linear system, ``(B + α I) x = -gradient at zero``, for one alpha or for several."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from vectrick._typing import Array
+from vectrick.losses import Curvature, Loss
+from vectrick.solvers.base import Limits, Solver
+from vectrick.solvers.solution import TOLERANCE, Iterate, Solution
+from vectrick.solvers.space import Element, Space
+
+
+@dataclass
+class LinearResult:
+    """The functions that solve a linear system for each shift, and how far the solver came."""
+
+    x: list[Element]
+    reason: str
+    n_iter: int
+    residuals: list[float] = field(default_factory=list)  # relative, of the smallest shift
+    converged: bool = False
+
+    def __post_init__(self) -> None:
+        self.converged = self.converged or self.reason == TOLERANCE
+
+
+# Told after each iteration: its number, the functions, the relative residual. True stops.
+LinearCallback = Callable[[int, list[Element], float], bool | None]
+
+
+class QuadraticSolver(Solver):
+    """Solves ``(B + α I) x = b`` with ``B x = lift(H predict(x))``; a subclass writes `solve`."""
+
+    needs = ("is_smooth", "is_quadratic")
+    solves_paths = False  # whether several alphas cost about as much as the smallest
+    krylov: bool | None = None  # whether iterates lie in a Krylov space: True if they minimise the residual, else False
+
+    @abstractmethod
+    def solve(
+        self,
+        space: Space,
+        curvature: Curvature,
+        rhs: Array,
+        alphas: Sequence[float],
+        *,
+        tol: float,
+        max_iter: int,
+        callback: LinearCallback | None = None,
+    ) -> LinearResult:
+        """Return the solutions for each alpha."""
+
+    def check_curvature(self, space: Space, curvature: Curvature) -> None:
+        """Refuse a problem that the method does not solve."""
+
+    def minimise(self, space: Space, loss: Loss, alpha: float, limits: Limits) -> Solution:
+        """Return the minimum."""
+        return self.minimise_all(space, loss, [alpha], limits)[0]
+
+    def minimise_all(self, space: Space, loss: Loss, alphas: Sequence[float], limits: Limits) -> list[Solution]:
+        """Return the minimum for every alpha; with a start, what is solved for is what has to be added to it."""
+        start, callback = limits.start, limits.callback
+        base = space.zero(loss.y) if start is None else space.element(start)
+        curvature = loss.curvature(base.f)
+        self.check_curvature(space, curvature)
+        rhs = space.lift(-loss.gradient(base.f))
+        if start is not None:
+            rhs = rhs - alphas[0] * base.c
+
+        def moved(x: Element) -> Element:
+            return x if start is None else Element(base.c + x.c, base.f + x.f)
+
+        def told(k: int, functions: list[Element], residual: float) -> bool | None:
+            assert callback is not None
+            x = moved(functions[0])
+            risk = loss.value(x.f) + 0.5 * alphas[0] * space.inner(x, x)
+            return callback(Iterate(k, space.n_products, x.c, x.f, risk, residual))
+
+        result = self.solve(
+            space, curvature, rhs, alphas, tol=limits.tol, max_iter=limits.max_iter,
+            callback=None if callback is None else told,
+        )  # fmt: skip
+        of_all = Solution(
+            None, None, result.converged, result.reason, result.n_iter, space.n_products, result.residuals
+        )
+        return [replace(of_all, x=x.c, predictions=x.f) for x in map(moved, result.x)]
