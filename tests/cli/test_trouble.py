@@ -397,14 +397,14 @@ def test_ctrl_c_while_training_on_all_edges_keeps_the_model(place, monkeypatch):
     from vectrick.data.folder import read_dataset
 
     data = read_dataset(place / "data")
-    trained = training.train(vt.KronSVM(early_stopping=True), data, training.hold_out(data, 0.25, 0), Output("fit"))
+    trained = training.train(Output("fit"), vt.KronSVM(early_stopping=True), data, training.hold_out(data, 0.25, 0))
     before = trained.model
 
     def interrupt(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("vectrick.model_selection.nested.with_iterations", interrupt)
-    training.train_on_all(trained, Output("fit"))
+    monkeypatch.setattr("vectrick.model_selection.trained.with_iterations", interrupt)
+    trained.refit()
     assert trained.model is before
     assert trained.is_interrupted
     assert not trained.is_refitted

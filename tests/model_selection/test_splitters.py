@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_s
 
 import vectrick as vt
 from tests.data import read_graph
-from vectrick.data.splits import NEW
+from vectrick.data.settings import NEW
 
 
 def graph(m=20, q=15, density=0.6, seed=0, share=0.4):

@@ -47,7 +47,7 @@ def run(
     out.say(f"held out. {data.X}\n")
     kernel = vt.Gaussian(gamma=1.0)
     estimator = vt.KronSVM(kernel, kernel, alpha=1e-4, inner_iter=20, early_stopping=True)
-    trained = train(estimator, data, hold_out(data, 0.25, 0), out)
+    trained = train(out, estimator, data, hold_out(data, 0.25, 0))
     summarise(out, trained)
     trained.model.save(output, about={"classes": data.classes})
     out.say("\nThree settings by cross-validation, beside trees on the same numbers and the vertices' own means:\n")

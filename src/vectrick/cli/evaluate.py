@@ -6,9 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from vectrick.cli.baselines import HELP, QUICK, limited, named_baselines, some_of
+from vectrick.cli.baselines import HELP, QUICK, named_baselines, some_of
 from vectrick.cli.command import Interrupted, command_line
-from vectrick.cli.fit import NEW
 from vectrick.cli.info import read_told
 from vectrick.cli.options import DataOptions, ModelOptions, ResumeOptions
 from vectrick.cli.output import Output
@@ -71,6 +70,11 @@ def run(
         check_report(report, force)
     if figure is not None:
         check_figure(figure, compare_kernels, force)
+    from vectrick.data.settings import NEW
+    from vectrick.model_selection.beside_baselines import limited
+
+    if baseline_edges is not None and baseline_edges < 1:
+        raise ValueError(f"--baseline-edges is {baseline_edges}, but it must be at least 1")
     named = some_of(settings, "--settings", list(NEW))
     asked = [new for new in NEW if new in named]  # in the order in which they are everywhere
     others = named_baselines(baselines)
@@ -99,7 +103,7 @@ def run(
         from vectrick.cli.training import hold_out, train
         from vectrick.report import fit_report
 
-        trained = train(estimator, dataset, hold_out(dataset, model.validation_fraction, model.seed), out)
+        trained = train(out, estimator, dataset, hold_out(dataset, model.validation_fraction, model.seed))
         fit_report(trained, command_line(), out.warnings, evaluation=rows).write(report)
         out.wrote("report", report)
 
@@ -116,6 +120,7 @@ def cross_validate(
 ) -> Any:
     """Return a pandas frame with a row for each setting, method and fold; ``done`` gets the rows as they come."""
     import vectrick as vt
+    from vectrick.data.settings import SETTINGS
 
     folds, repeats, seed = division
     name, done = type(estimator).__name__, [] if done is None else done
@@ -125,7 +130,7 @@ def cross_validate(
         def keep(row: dict[str, Any], new: str = new) -> None:
             done.append({**row, "setting": new})
 
-        with out.library_progress(NEW[new]):
+        with out.library_progress(SETTINGS[new].words):
             vt.compare({name: estimator}, data.X, data.y, cv=cv, baselines=others, checkpoint=finished, callback=keep)
     errors = [row["error"] for row in done if row["method"] == name]
     if all(error is not None for error in errors):

@@ -1,7 +1,7 @@
 """``vectrick fit``: train and validate a model, write it to a file, and show how good it is."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,14 +10,10 @@ from vectrick.cli.command import Interrupted, command_line
 from vectrick.cli.options import DataOptions, ModelOptions
 from vectrick.cli.output import Output
 
-EXAMPLE = "vectrick fit gpcr -o gpcr.vt --report gpcr.html"
+if TYPE_CHECKING:
+    from vectrick.model_selection.trained import Trained
 
-NEW = {
-    "both": "both vertices new",
-    "start": "new start vertices",
-    "end": "new end vertices",
-    "neither": "known vertices, new edges",
-}
+EXAMPLE = "vectrick fit gpcr -o gpcr.vt --report gpcr.html"
 
 
 def run(
@@ -44,10 +40,14 @@ def run(
     model is for vertices that it has never seen; --refit then trains on all edges. Ctrl-C keeps the best model so far.
     """
     from vectrick.cli.info import read_told
-    from vectrick.cli.training import Checkpoint, hold_out, train, train_on_all
+    from vectrick.cli.training import hold_out, train
+    from vectrick.model_selection.fit_checkpoint import FitCheckpoint
 
     _check_files([*data.inputs, out.config], output, report, checkpoint, resume, force)
-    state = None if checkpoint is None else Checkpoint(checkpoint, resume, force)
+    state = None
+    if checkpoint is not None:
+        told = lambda iteration: out.note(f"going on after iteration {iteration}")  # noqa: E731
+        state = FitCheckpoint(checkpoint, resume, force, told)
     others = {} if report is None else named_baselines(baselines)
     dataset = read_told(out, data, model.standardize, model.pairwise)
     reading = out.seconds
@@ -55,13 +55,14 @@ def run(
         dataset.refuse_several_classes("--report" if report is not None else "--checkpoint")
     estimator = model.estimator(dataset)
     holdout = None if model.no_early_stopping else hold_out(dataset, model.validation_fraction, model.seed)
-    trained = train(estimator, dataset, holdout, out, state, keep_interrupted=True)
+    trained = train(out, estimator, dataset, holdout, state, keep_interrupted=True)
     trained.seconds["reading"] = reading
     if refit and holdout is not None:
         if trained.is_interrupted:
             out.warn("training was interrupted, so that --refit was left out")
         else:
-            train_on_all(trained, out)
+            out.note(f"training on all edges for {trained.model.n_iter_} iterations")
+            trained.refit()
     trained.model.save(output, about=_about(trained))
     summarise(out, trained)
     out.wrote("model", output)
@@ -96,8 +97,9 @@ def _check_files(
         raise ValueError("--resume is given, but there is no --checkpoint to go on from")
 
 
-def summarise(out: Output, trained: Any) -> None:
+def summarise(out: Output, trained: "Trained") -> None:
     """Say what was trained, how it ended, and how good it is."""
+    from vectrick.data.settings import settings_of
     from vectrick.kernels.text import format_kernel
 
     model, data = trained.model, trained.data
@@ -109,7 +111,7 @@ def summarise(out: Output, trained: Any) -> None:
         },
         "edges": len(data.X),
         "trained_edges": len(data.X) if trained.is_refitted else trained.n_trained,
-        "positive": data.classes[1] if data.is_binary else None,
+        "positive": data.class_names[1] if data.is_binary else None,
         "classes": data.classes,
         "iterations": model.n_iter_,
         "converged": model.solution_.converged,
@@ -125,16 +127,18 @@ def summarise(out: Output, trained: Any) -> None:
     )
     out.say(_kernels(model, data))
     if data.has_classes and not data.is_binary:
-        shares = [f"{name} ({100 * float((trained.y == name).mean()):.3g} %)" for name in data.classes]
+        shares = [f"{name} ({100 * float((trained.y == name).mean()):.3g} %)" for name in data.class_names]
         out.say(f"classes, each against the rest: {', '.join(shares)}")
     elif data.is_binary:
         share = float((trained.y == trained.y.max()).mean())
-        out.say(f"positive label: {data.classes[1]} ({100 * share:.3g} % of the edges), the other: {data.classes[0]}")
+        out.say(
+            f"positive label: {data.class_names[1]} ({100 * share:.3g} % of the edges), the other: {data.class_names[0]}"
+        )
     if trained.scores:
-        words = {**NEW, "start": "one new vertex"} if data.X.is_one_set else NEW
+        settings = settings_of(data.X.is_one_set)
         out.table(
             ["held-out edges", "edges", trained.scoring],
-            [[words[new], len(trained.holdout.tests[new]), score] for new, score in trained.scores.items()],
+            [[settings[new].words, len(trained.holdout.tests[new]), score] for new, score in trained.scores.items()],
         )
     if trained.is_refitted:
         out.say(f"the model was trained again on all {len(data.X)} edges")

@@ -214,7 +214,6 @@ def _model_info(out: Output, path: Path) -> None:
     from vectrick.backends.memory import format_bytes
     from vectrick.cli.vertices import class_names
     from vectrick.kernels.text import format_kernel
-    from vectrick.report.build import weighted_components
 
     model = vt.load(path)
     predictor = model._predictor
@@ -224,7 +223,7 @@ def _model_info(out: Output, path: Path) -> None:
         "estimator": type(model).__name__,
         "start_kernel": format_kernel(predictor.start.kernel),
         "end_kernel": format_kernel(predictor.end.kernel),
-        "pairwise": weighted_components(model),
+        "pairwise": predictor.kernel.words,
         "alpha": model.alpha,
         "form": f"{model.form_}: {model.form_reason_}",
         "iterations": model.n_iter_,

@@ -199,7 +199,7 @@ def _report(out: Output, data: Any, found: Any, score: Any, path: Path, seed: in
     estimator = clone(found.model)  # which makes as many iterations as were chosen
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the number of iterations was chosen
-        trained = train(estimator, data, hold_out(data, 0.25, seed), out)
+        trained = train(out, estimator, data, hold_out(data, 0.25, seed))
     rows = beside_baselines(trained, named_baselines(QUICK), out)
     fit_report(trained, command_line(), out.warnings, evaluation=rows, tuning=(found, score)).write(path)
     out.wrote("report", path)

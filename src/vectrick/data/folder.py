@@ -56,6 +56,11 @@ class Dataset:
         return self.classes is not None and len(self.classes) == 2
 
     @property
+    def class_names(self) -> tuple[str, ...]:
+        """The names of the classes; none where labels are values."""
+        return self.classes or ()
+
+    @property
     def has_classes(self) -> bool:
         """Whether the labels are classes, two or more."""
         return self.classes is not None

@@ -1,12 +1,15 @@
 """Which edges a split of the vertices keeps, in the four settings of pairwise learning."""
 
+import itertools
+from collections.abc import Iterable
+
 import numpy as np
 
 from vectrick._typing import Array
-from vectrick.backends.arrays import like, namespace, to_host, zeros
+from vectrick.backends.arrays import distinct, like, namespace, to_host, zeros
 from vectrick.data.edges import Edges
 
-NEW = ("both", "start", "end", "neither")  # which vertices of a test edge no training edge has
+_TRIES = 20  # divisions of the vertices to try, where one leaves a part with one label only
 
 
 def hold_out_vertices(edges: Edges, fraction: float, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -29,6 +32,41 @@ def hold_out_vertices(edges: Edges, fraction: float, rng: np.random.Generator) -
         new_start = _draw(edges.start, len(edges.start_table), fraction, rng)[edges.start]
         new_end = _draw(edges.end, len(edges.end_table), fraction, rng)[edges.end]
     return edges_of_split("both", new_start, new_end)
+
+
+class TooFewLabelsError(ValueError):
+    """Every division of the vertices left a part with too few different labels.
+
+    Attributes
+    ----------
+    part : str
+        "training" or "validation", of the last division that was tried.
+    n_edges, n_labels, n_tries : int
+        How many edges and different labels that part has, and how many divisions were tried.
+    """
+
+    def __init__(self, part: str, n_edges: int, n_labels: int) -> None:
+        self.part, self.n_edges, self.n_labels, self.n_tries = part, n_edges, n_labels, _TRIES
+        super().__init__(
+            f"{_TRIES} divisions of the vertices all left a part with too few labels: the {part} part of the last one "
+            f"has {n_edges} edges with {n_labels} different labels"
+        )
+
+
+def hold_out_labeled(
+    edges: Edges, labels: Array, fraction: float, generators: Iterable[np.random.Generator], n_labels: int = 2
+) -> tuple[Array, Array]:
+    """Return the masks of the first of some divisions whose parts both have so many different labels.
+
+    Each try takes the next generator; without luck, `TooFewLabelsError` tells of the last one.
+    """
+    for rng in itertools.islice(generators, _TRIES):
+        parts = hold_out_vertices(edges, fraction, rng)
+        different = [len(distinct(labels[mask])) for mask in parts]
+        if min(different) >= n_labels:
+            return parts
+    worst = int(np.argmin(different))
+    raise TooFewLabelsError(("training", "validation")[worst], int(parts[worst].sum()), different[worst])
 
 
 def edges_of_split(new: str, new_start: Array, new_end: Array) -> tuple[Array, Array]:

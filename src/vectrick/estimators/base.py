@@ -1,5 +1,6 @@
 """The base of all estimators: parameters, fit, predictions."""
 
+import itertools
 import types
 from abc import abstractmethod
 from collections.abc import Callable
@@ -12,9 +13,10 @@ from sklearn.utils import check_random_state
 
 from vectrick._typing import Array
 from vectrick.backends import HOST, Backend, release, settle_backend
-from vectrick.backends.arrays import cast, distinct, like, numpy_dtype, placed, to_host, true_places, zeros
-from vectrick.data import Edges, Graph, Kept, hold_out_vertices
+from vectrick.backends.arrays import cast, like, numpy_dtype, placed, to_host, true_places, zeros
+from vectrick.data import Edges, Graph, Kept
 from vectrick.data.signs import check_signs
+from vectrick.data.splits import TooFewLabelsError, hold_out_labeled
 from vectrick.estimators.callbacks import FitStep, Monitor, Validation, Watch, check_watch, why_ended
 from vectrick.estimators.fitted import FittedModel
 from vectrick.estimators.parameters import ATTRIBUTES, PARAMETERS, check_parameters
@@ -32,8 +34,6 @@ from vectrick.models.vertex_kernel import aligned_edges
 from vectrick.solvers import Solution, Solver, as_solver, check_solver, minimise
 from vectrick.solvers.minimise import check_precision, choose_solver
 from vectrick.solvers.solution import LIMIT
-
-_TRIES = 20  # divisions of the vertices to try, where one leaves a part with one label only
 
 
 class KronEstimator(FittedModel):
@@ -378,23 +378,21 @@ class KronEstimator(FittedModel):
     def _hold_out(self, edges: Edges, labels: Array, rows: Array | None) -> tuple[Array, Array]:
         """Return masks of the edges to train on and of those to validate with, among those in a mask, if any."""
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-        usable = edges if rows is None else edges[rows]
-        for _ in range(_TRIES):
-            parts = hold_out_vertices(usable, self.validation_fraction, rng)
-            if rows is not None:
-                places, masks = true_places(rows), parts
-                parts = zeros(len(edges), rows), zeros(len(edges), rows)
-                for part, mask in zip(parts, masks, strict=True):
-                    part[places[mask]] = True
-            different = [len(distinct(labels[mask])) for mask in parts]
-            if min(different) > 1:
-                return parts
-        part = int(np.argmin(different))
-        raise ValueError(
-            f"validation_fraction is {self.validation_fraction}, which leaves {int(parts[part].sum())} edges with "
-            f"{different[part]} different labels in the {('training', 'validation')[part]} part; choose another "
-            "fraction or random_state, or give validation=(X, y)"
-        )
+        usable, known = (edges, labels) if rows is None else (edges[rows], labels[rows])
+        try:
+            masks = hold_out_labeled(usable, known, self.validation_fraction, itertools.repeat(rng))
+        except TooFewLabelsError as error:
+            raise ValueError(
+                f"validation_fraction is {self.validation_fraction}, which leaves {error.n_edges} edges with "
+                f"{error.n_labels} different labels in the {error.part} part; choose another fraction or "
+                "random_state, or give validation=(X, y)"
+            ) from None
+        if rows is None:
+            return masks
+        parts = zeros(len(edges), rows), zeros(len(edges), rows)
+        for part, mask in zip(parts, masks, strict=True):
+            part[true_places(rows)[mask]] = True
+        return parts
 
     def _check_labels(self, labels: Array) -> None:
         """Refuse labels of the edges to train on that nothing can be learned from."""

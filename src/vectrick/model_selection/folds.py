@@ -7,7 +7,8 @@ import numpy as np
 
 from vectrick._typing import Array
 from vectrick.backends.arrays import unmasked
-from vectrick.data.splits import NEW, divide_vertices
+from vectrick.data.settings import NEW
+from vectrick.data.splits import divide_vertices
 from vectrick.model_selection.pairs import Pairs
 
 

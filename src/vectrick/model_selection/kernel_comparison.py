@@ -16,13 +16,14 @@ from vectrick._typing import Array
 from vectrick._warnings import warn
 from vectrick.backends.arrays import unmasked
 from vectrick.data import Edges, Graph
+from vectrick.data.settings import NEW
 from vectrick.data.signs import check_signs
-from vectrick.data.splits import NEW
 from vectrick.estimators import KronEstimator, KronRidge, check_parameters
 from vectrick.kernels import Gaussian, as_kernel
 from vectrick.kernels.pairwise import PAIRWISE, as_pairwise
+from vectrick.model_selection.candidates import settle_scoring
 from vectrick.model_selection.finished import Finished
-from vectrick.model_selection.nested import nested_score, settle_scoring
+from vectrick.model_selection.nested import nested_score
 from vectrick.model_selection.paths import check_alphas
 from vectrick.model_selection.splitters import VertexKFold
 from vectrick.models.kernel_spec import KernelSpec

@@ -1,10 +1,8 @@
 """Nested cross-validation: what a model is worth when its parameters are tuned inside the training folds only."""
 
-import itertools
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -15,18 +13,22 @@ from vectrick._progress import Progress
 from vectrick._typing import Array
 from vectrick.backends.arrays import unmasked
 from vectrick.data import Edges
-from vectrick.estimators import KronEstimator, as_edges, fit_along
+from vectrick.estimators import as_edges
 from vectrick.metrics.scores import OF_CLASSES, SCORES
+from vectrick.model_selection.candidates import (
+    Choice,
+    as_lists,
+    choose_best,
+    compare_candidate,
+    make_candidates,
+    settle_scoring,
+    with_iterations,
+)
 from vectrick.model_selection.finished import Finished
 from vectrick.model_selection.folds import Fold
 from vectrick.model_selection.parallel import count_jobs, in_parallel
-from vectrick.model_selection.paths import check_alphas, check_iterations
-from vectrick.model_selection.sharing import Sharing
+from vectrick.model_selection.paths import check_iterations
 from vectrick.model_selection.splitters import VertexKFold, check_splitter
-from vectrick.models.kernel_spec import KernelSpec
-from vectrick.solvers import iterative_solver
-
-_NEVER = 10**9  # iterations without a better score: all of them are compared
 
 
 @dataclass(frozen=True)
@@ -70,17 +72,6 @@ class NestedScore:
         over = f"{n_repeats} repeats" if n_repeats > 1 else f"{n_folds} folds"
         low, high = self.scores.min(), self.scores.max()
         return f"<{self.scoring} {self.mean:.3f} ± {self.spread:.3f} over {over}; folds from {low:.3f} to {high:.3f}>"
-
-
-@dataclass(frozen=True)
-class _Candidate:
-    """An estimator with every parameter set but alpha, on edges that share its kernels."""
-
-    estimator: KronEstimator
-    shown: dict[str, Any]
-    X: Edges
-    alphas: Array
-    plain: KronEstimator  # the same with the kernels as they were given
 
 
 def nested_score(
@@ -206,54 +197,7 @@ def nested_score(
     return NestedScore(np.array(judged).reshape(outer.n_repeats, -1), chosen, scoring)
 
 
-def as_lists(estimator: Any, param_grid: Any) -> tuple[list[Any], list[Any]]:
-    """Return the estimators, checked, and a grid for each."""
-    estimators = list(estimator) if isinstance(estimator, list | tuple) else [estimator]
-    for one in estimators:
-        if not isinstance(one, KronEstimator):
-            raise TypeError(
-                f"estimator is of type {type(one).__name__}, but it must be one of vectrick's; for others use "
-                "GridSearchCV with cv=vt.VertexKFold(...)"
-            )
-    grids = list(param_grid) if isinstance(param_grid, list | tuple) else [param_grid] * len(estimators)
-    if not estimators or len(grids) != len(estimators):
-        raise ValueError(f"param_grid has {len(grids)} grids, but there are {len(estimators)} estimators")
-    return estimators, grids
-
-
-def settle_scoring(scoring: str, estimators: list[Any], labels: Array, n_best: int) -> str:
-    """Return the score that is meant, or say why it cannot be."""
-    if isinstance(n_best, bool) or not isinstance(n_best, Integral) or n_best < 1:
-        raise ValueError(f"n_best is {n_best!r}, but it must be a positive integer")
-    names = ("auto", *SCORES)
-    if scoring not in names:
-        raise ValueError(f"scoring is {scoring!r}, but it must be one of {', '.join(map(repr, names))}")
-    if scoring == "auto":
-        scoring = estimators[0]._auto_scoring(labels)
-    n_values = len(np.unique(labels))
-    if scoring in OF_CLASSES and n_values != 2:
-        raise ValueError(f"scoring is {scoring!r}, which needs two classes, but y has {n_values} values")
-    if n_best > 1 and scoring == "r2":
-        raise ValueError(f"n_best is {n_best} and scoring is 'r2', but a mean of standardised predictions has no scale")
-    if scoring == "concordance" and len({getattr(one, "groups", None) for one in estimators}) > 1:
-        raise ValueError("estimator has several with other groups, but their concordances are no common score")
-    return scoring
-
-
-def compare_candidate(
-    candidate: _Candidate, labels: Array, folds: list[Fold], iterations: Sequence[int] | None
-) -> Array:
-    """Return the mean scores over inner folds, a row for each alpha and a column for each iteration."""
-    tables = []
-    for fold in folds:
-        train, test = ((candidate.X[rows], labels[rows]) for rows in (fold.train, fold.test))
-        limits: dict[str, Any] = {"iterations": iterations, "warm_start": False}
-        steps = fit_along(candidate.estimator, *train, candidate.alphas.tolist(), test, **limits)
-        tables.append(_table(steps))
-    return _mean(tables)
-
-
-def _judge(best: "list[_Choice]", labels: Array, values: Array, fold: Fold, scoring: str) -> float:
+def _judge(best: list[Choice], labels: Array, values: Array, fold: Fold, scoring: str) -> float:
     """Return the score on the test edges of a fold, of what was chosen for it."""
     predicted = []
     for choice in best:
@@ -271,39 +215,6 @@ def _judge(best: "list[_Choice]", labels: Array, values: Array, fold: Fold, scor
     return float(SCORES[scoring](values[fold.test], mean, groups))
 
 
-def make_candidates(estimators: list[Any], grids: list[Any], edges: Edges, scoring: str) -> list[_Candidate]:
-    """Return an estimator for every combination of parameters but alpha, with kernels that the folds share."""
-    found = []
-    sharing: dict[float, Sharing] = {}
-    for estimator, grid in zip(estimators, grids, strict=True):
-        if not isinstance(grid, Mapping):
-            raise TypeError(f"param_grid is of type {type(grid).__name__}, but it must be a dict of lists of values")
-        alphas = check_alphas(grid.get("alpha", [estimator.alpha]), "param_grid['alpha']")
-        others = {name: _values(name, values) for name, values in grid.items() if name != "alpha"}
-        for values in itertools.product(*others.values()):
-            # Copies, since "start_kernel__gamma" would change the kernel that other candidates have as well.
-            parameters = {name: clone(value, safe=False) for name, value in zip(others, values, strict=True)}
-            plain = clone(estimator).set_params(**parameters)
-            one = clone(plain)
-            share = sharing.setdefault(float(one.factor_tol), Sharing(edges, float(one.factor_tol)))
-            X, start, end = edges, one.start_kernel, one.end_kernel
-            if one.pairwise == "kronecker" and not any(isinstance(kernel, list | tuple) for kernel in (start, end)):
-                X, start, end = share.of(start, end)
-            shown = {"estimator": type(estimator).__name__, **parameters} if len(estimators) > 1 else parameters
-            dtype = one._compute_dtype(edges).name  # that of the features, in whose place there are kernel values
-            one.set_params(start_kernel=start, end_kernel=end, scoring=scoring, dtype=dtype, n_threads=1)
-            one.set_params(n_iter_no_change=_NEVER, n_start_features=None, verbose=0)
-            found.append(_Candidate(one, shown, X, alphas, plain))
-    return found
-
-
-def _values(name: str, values: Any) -> list[Any]:
-    """Return the values of a parameter, which must be a list of some."""
-    if isinstance(values, str) or not isinstance(values, Iterable) or not len(found := list(values)):
-        raise ValueError(f"param_grid[{name!r}] is {values!r}, but it must be a list of at least one value")
-    return found
-
-
 def _inner_folds(inner: VertexKFold, fold: Fold, edges: Edges, labels: Array) -> list[Fold]:
     """Return the folds of the training edges of a fold, as positions among all edges."""
     rows = fold.train
@@ -312,71 +223,3 @@ def _inner_folds(inner: VertexKFold, fold: Fold, edges: Edges, labels: Array) ->
     except ValueError as error:
         raise ValueError(f"inner folds of {fold.name}: {error}") from None
     return [Fold(part.name, rows[part.train], rows[part.test]) for part in parts]
-
-
-def _table(steps: Any) -> Array:
-    """Return the scores, a row for each alpha and a column for each iteration from 1, those between filled in."""
-    rows = []
-    for step in steps:
-        every = np.arange(1, step.iterations[-1] + 1)
-        row = np.full(len(every), np.nan)
-        row[step.iterations - 1] = step.scores
-        rows.append(row)
-    return _pad(rows)
-
-
-def _pad(rows: Iterable[Array]) -> Array:
-    """Return rows as a matrix; one that ended early stays where it ended."""
-    rows = list(rows)
-    width = max(len(row) for row in rows)
-    return np.array([np.append(row, np.full(width - len(row), row[-1])) for row in rows])
-
-
-def _mean(tables: list[Array]) -> Array:
-    """Return the mean over inner folds; a score that is not known in all of them is NaN."""
-    width = max(table.shape[1] for table in tables)
-    wide = [np.pad(table, ((0, 0), (0, width - table.shape[1])), mode="edge") for table in tables]
-    return np.asarray(np.mean(wide, axis=0))
-
-
-@dataclass(frozen=True)
-class _Choice:
-    """A candidate with the alpha and the iteration that have its best score over the inner folds."""
-
-    candidate: _Candidate
-    alpha: float
-    iteration: int
-    inner_score: float
-
-    @property
-    def shown(self) -> dict[str, Any]:
-        """What was chosen, for people."""
-        found = {"alpha": self.alpha, "iteration": self.iteration, "inner_score": self.inner_score}
-        return {**self.candidate.shown, **found}
-
-
-def choose_best(candidates: list[_Candidate], tables: list[Array]) -> list[_Choice]:
-    """Return the candidates at their best, the best one first; of equal alphas and iterations the most regular."""
-    found = []
-    for candidate, table in zip(candidates, tables, strict=True):
-        if not np.isnan(table).all():
-            score = float(np.nanmax(table))
-            rows, columns = np.nonzero(table == score)
-            iteration = int(columns[rows == rows[-1]][0]) + 1
-            found.append(_Choice(candidate, float(candidate.alphas[rows[-1]]), iteration, score))
-    if not found:
-        raise ValueError("no candidate has a score on the inner folds: the predictions are NaN or constant")
-    return sorted(found, key=lambda choice: -choice.inner_score)
-
-
-def with_iterations(estimator: KronEstimator, alpha: float, iteration: int) -> KronEstimator:
-    """Return the estimator that makes just so many iterations of the solver that was compared."""
-    if KernelSpec.of(estimator).two_step is not None:  # which makes none
-        fixed: KronEstimator = clone(estimator).set_params(alpha=alpha)
-        return fixed
-    solver = estimator.solver
-    if solver == "auto":
-        solver = iterative_solver(estimator._loss_type).name
-    fixed = clone(estimator)
-    fixed.set_params(alpha=alpha, max_iter=iteration, solver=solver, early_stopping=False)
-    return fixed

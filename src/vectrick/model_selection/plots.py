@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 
 from vectrick._files import replacing
+from vectrick.data.settings import SETTINGS
 from vectrick.kernels.pairwise import PAIRWISE
 
-_SETTINGS = {"both": "both vertices new", "start": "start vertex new", "end": "end vertex new",
-             "neither": "neither new"}  # fmt: skip
 _MARKERS = "osD^vPX*<>"
 
 
@@ -36,7 +35,7 @@ def plot_kernels(frame: Any, scoring: str, path: Path | str | None = None) -> An
         axes.axhline(0.5, color="0.6", linewidth=0.8, linestyle=":", label="chance")
     for place in range(1, len(settings)):
         axes.axvline(place - 0.5, color="0.85", linewidth=0.8)
-    axes.set_xticks(range(len(settings)), [_SETTINGS.get(setting, setting) for setting in settings])
+    axes.set_xticks(range(len(settings)), [SETTINGS[setting].words for setting in settings])
     axes.set_ylabel(f"{scoring}: mean, standard deviation over folds")
     axes.grid(axis="y", color="0.9", linewidth=0.6)
     axes.set_axisbelow(True)

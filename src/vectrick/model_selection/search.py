@@ -12,8 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from vectrick._progress import Progress
 from vectrick.backends.arrays import unmasked
 from vectrick.estimators import as_edges
-from vectrick.model_selection.finished import Finished
-from vectrick.model_selection.nested import (
+from vectrick.model_selection.candidates import (
     as_lists,
     choose_best,
     compare_candidate,
@@ -21,6 +20,7 @@ from vectrick.model_selection.nested import (
     settle_scoring,
     with_iterations,
 )
+from vectrick.model_selection.finished import Finished
 from vectrick.model_selection.parallel import count_jobs, in_parallel
 from vectrick.model_selection.paths import check_iterations
 from vectrick.model_selection.splitters import VertexKFold, check_splitter

@@ -75,6 +75,15 @@ class EdgeKernel:
         return labels
 
     @property
+    def words(self) -> str:
+        """All of it in one line: of a product its name, else the components, with their weights where there are some."""
+        if self.is_product:
+            return self.components[0].pairwise.name
+        if len(self.components) == 1:
+            return self.labels[0]
+        return "; ".join(f"{weight:.3g} × {name}" for weight, name in zip(self.weights, self.labels, strict=True))
+
+    @property
     def used(self) -> list[VertexKernel]:
         """The vertex kernels of the components whose weight is not zero, each once."""
         used: dict[int, VertexKernel] = {}

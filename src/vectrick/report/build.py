@@ -4,39 +4,49 @@ import platform
 from html import escape
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from vectrick._version import __version__
 from vectrick.backends.memory import format_bytes
+from vectrick.data.folder import Dataset
+from vectrick.data.settings import SETTINGS, settings_of
 from vectrick.kernels.text import format_kernel
+from vectrick.metrics.auc import auc
+from vectrick.model_selection.nested import NestedScore
+from vectrick.model_selection.search import VertexSearch
+from vectrick.model_selection.trained import Trained
 from vectrick.report import figures
-from vectrick.report.matrix import best_new, shown_part
 from vectrick.report.page import Report, Seconds, Section
+from vectrick.report.predicted import best_section, matrix_section, sides_of
 from vectrick.report.split import split_picture
 
-NEW = {"both": "both new", "start": "start new", "end": "end new", "neither": "neither new"}
-ONE_SET = {**NEW, "start": "one new"}  # where both ends come from one vertex set
+if TYPE_CHECKING:
+    import pandas
 
-_BEST = 500  # new edges with the largest scores
-_PARTNERS, _MOST_ROWS = 5, 20_000  # the best partners of every vertex beside these, and how many rows there can be
-_STATIC = 100  # rows of the table that are there without a script, as on paper
 _SCORES = {
     "auc": "AUC", "average_precision": "average precision", "concordance": "concordance index", "r2": "R²",
 }  # fmt: skip
 _PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "pandas", "pyarrow", "plotly")
 
 
+Tuning = tuple[VertexSearch, NestedScore | None]  # what was searched, and what that is worth
+
+
 def fit_report(
-    trained: Any, command: str, warnings: list[str], evaluation: Any = None, tuning: tuple[Any, Any] | None = None
+    trained: Trained,
+    command: str,
+    warnings: list[str],
+    evaluation: "pandas.DataFrame | None" = None,
+    tuning: Tuning | None = None,
 ) -> Report:
     """Return the report of a trained model, with a cross-validation and a search beside it where there are some."""
     name = _name(trained.data)
     report = Report(f"{name}: {type(trained.model).__name__}", _lead(trained, evaluation, tuning))
     _tiles(report, trained)
     _data_section(report, trained, warnings)
-    if trained.holdout is not None:
+    if trained.holdout.tests:
         _split_section(report, trained)
     _training_section(report, trained)
     if trained.scores:
@@ -46,19 +56,19 @@ def fit_report(
         _comparison_section(report, evaluation, _words(trained))
     if tuning is not None:
         _tuning_section(report, *tuning)
-    _matrix_section(report, trained)
-    _best_section(report, trained)
+    matrix_section(report, trained)
+    best_section(report, trained)
     _cost_section(report, trained)
     _again_section(report, trained, command)
     return report
 
 
-def _words(trained: Any) -> dict[str, str]:
+def _words(trained: Trained) -> dict[str, str]:
     """Return what the settings are called."""
-    return ONE_SET if trained.data.X.is_one_set else NEW
+    return {new: setting.label for new, setting in settings_of(trained.data.X.is_one_set).items()}
 
 
-def _name(data: Any) -> str:
+def _name(data: Dataset) -> str:
     edges = data.files.get("edges")
     return "Checker" if edges is None else Path(edges).resolve().parent.name or "edges"
 
@@ -67,7 +77,7 @@ def _score_name(scoring: str) -> str:
     return _SCORES.get(scoring, scoring)
 
 
-def _lead(trained: Any, evaluation: Any, tuning: tuple[Any, Any] | None) -> str:
+def _lead(trained: Trained, evaluation: "pandas.DataFrame | None", tuning: Tuning | None) -> str:
     """Return the score that says most: the nested one, the cross-validated one, or that of the held-out edges."""
     if tuning is not None and tuning[1] is not None:
         score = tuning[1]
@@ -85,7 +95,7 @@ def _lead(trained: Any, evaluation: Any, tuning: tuple[Any, Any] | None) -> str:
     return f"Trained on {len(trained.data.X)} edges; no edges were held out, so that nothing is said about its quality."
 
 
-def _cross_validated(rows: Any) -> str:
+def _cross_validated(rows: "pandas.DataFrame") -> str:
     """Return what a cross-validation found in its first setting, beside the best of the others."""
     setting, model = rows["setting"].iloc[0], rows["method"].iloc[0]
     scores = rows[rows["setting"] == setting].groupby("method", sort=False)["score"]
@@ -93,11 +103,11 @@ def _cross_validated(rows: Any) -> str:
     beside = "" if means.empty else f" The best of the others, {means.idxmax()}, has {means.max():.3f}."
     return (
         f"{_score_name(rows['scoring'].iloc[0])} {scores.mean()[model]:.3f} ± {scores.std()[model]:.3f} by "
-        f"cross-validation, {NEW[setting]}.{beside}"
+        f"cross-validation, {SETTINGS[setting].label}.{beside}"
     )
 
 
-def _tiles(report: Report, trained: Any) -> None:
+def _tiles(report: Report, trained: Trained) -> None:
     X = trained.data.X
     report.tiles = [
         ("edges", f"{len(X):,}".replace(",", " ")),
@@ -116,9 +126,9 @@ def _tiles(report: Report, trained: Any) -> None:
     report.tiles += [("iterations", str(trained.model.n_iter_)), ("training", training)]
 
 
-def _data_section(report: Report, trained: Any, warnings: list[str]) -> None:
+def _data_section(report: Report, trained: Trained, warnings: list[str]) -> None:
     X, y = trained.data.X, trained.data.y
-    sides = _sides(X)
+    sides = sides_of(X)
     used = [len(np.unique(vertices)) for _, _, vertices in sides]
     pairs = used[0] * (used[0] - 1) / 2 if X.is_one_set else used[0] * used[1]
     section = report.section("The data")
@@ -132,7 +142,7 @@ def _data_section(report: Report, trained: Any, warnings: list[str]) -> None:
         facts[f"{side} vertices".strip()] = f"{len(table)}, {n_used} with edges; {kind}"
     if trained.data.is_binary:
         positive = int((y == y.max()).sum())
-        negative, name = trained.data.classes
+        negative, name = trained.data.class_names
         facts[f"labels ({trained.data.label})"] = (
             f"{positive} positive ({name}), {len(y) - positive} negative ({negative})"
         )
@@ -149,14 +159,7 @@ def _data_section(report: Report, trained: Any, warnings: list[str]) -> None:
         section.html(f'<p class="warning">{escape(warning)}</p>')
 
 
-def _sides(X: Any) -> list[tuple[str, Any, Any]]:
-    """Return the name, the table and the vertices of the edges of each side; one vertex set is one, without a name."""
-    if X.is_one_set:
-        return [("", X.start_table, np.concatenate([X.start, X.end]))]
-    return [("start", X.start_table, X.start), ("end", X.end_table, X.end)]
-
-
-def _split_section(report: Report, trained: Any) -> None:
+def _split_section(report: Report, trained: Trained) -> None:
     section, holdout, X = report.section("How it was split"), trained.holdout, trained.data.X
     section.text(
         f"The vertices {'' if X.is_one_set else 'of each side '}were divided, not the edges: a held-out vertex has no "
@@ -164,12 +167,12 @@ def _split_section(report: Report, trained: Any) -> None:
         "chose the iteration and are scored as “both new”; those that join a held-out to a training vertex are left "
         f"out of both, and scored as {'“one new”' if X.is_one_set else '“start new” and “end new”'}."
     )
-    used = [len(np.unique(vertices)) for _, _, vertices in _sides(X[holdout.train])]
-    totals = [len(np.unique(vertices)) for _, _, vertices in _sides(X)]
+    used = [len(np.unique(vertices)) for _, _, vertices in sides_of(X[holdout.train])]
+    totals = [len(np.unique(vertices)) for _, _, vertices in sides_of(X)]
     section.html(split_picture((2 * used)[:2], (2 * totals)[:2], holdout, X.is_one_set))
 
 
-def _training_section(report: Report, trained: Any) -> None:
+def _training_section(report: Report, trained: Trained) -> None:
     section, model = report.section("Training"), trained.model
     solution = model.solution_
     ended = "The solver converged" if solution.converged else "Training ended"
@@ -197,29 +200,19 @@ def _training_section(report: Report, trained: Any) -> None:
         kernels = {"kernel": next(iter(kernels.values()))}
     section.facts({
         **kernels,
-        "pairwise": weighted_components(model),
+        "pairwise": model._predictor.kernel.words,
         "alpha": f"{model.alpha:g}",
         "form": f"{model.form_}: {model.form_reason_}",
         "coefficients": f"{np.count_nonzero(model._predictor.coefficients)} that are not zero",
     })  # fmt: skip
 
 
-def weighted_components(model: Any) -> str:
-    """Return the kernels of edges of a model in words, with their weights where there are several."""
-    if not hasattr(model, "components_"):
-        return str(model._predictor.kernel.components[0].pairwise.name)
-    if len(model.components_) == 1:
-        return str(model.components_[0])
-    pairs = zip(model.kernel_weights_, model.components_, strict=True)
-    return "; ".join(f"{weight:.3g} × {name}" for weight, name in pairs)
-
-
-def _kept(trained: Any) -> str:
+def _kept(trained: Trained) -> str:
     made, kept = len(trained.history.get("iteration", [])), trained.model.n_iter_
     return f"{made} iterations were made, number {kept} was kept." if made > 1 else "It took one step."
 
 
-def _parts(trained: Any) -> dict[str, Any]:
+def _parts(trained: Trained) -> dict[str, Any]:
     """Return labels and predictions of the held-out edges by setting."""
     return {
         _words(trained)[new]: (trained.y[trained.holdout.tests[new]], predicted)
@@ -227,11 +220,9 @@ def _parts(trained: Any) -> dict[str, Any]:
     }
 
 
-def _quality_section(report: Report, trained: Any) -> None:
+def _quality_section(report: Report, trained: Trained) -> None:
     section, parts = report.section("Quality on held-out edges"), _parts(trained)
     if trained.data.is_binary:
-        from vectrick.metrics import auc
-
         scores = {name: auc(np.where(y == np.unique(y)[1], 1.0, -1.0), score) for name, (y, score) in parts.items()}
         coded = {name: (np.where(y == np.unique(y)[1], 1, 0), score) for name, (y, score) in parts.items()}
         report.figures["roc"], report.figures["recall"] = figures.curves(coded, scores)
@@ -265,7 +256,7 @@ def _quality_section(report: Report, trained: Any) -> None:
         )
 
 
-def _settings_section(report: Report, trained: Any) -> None:
+def _settings_section(report: Report, trained: Trained) -> None:
     section, scoring = report.section("Score by setting"), _score_name(trained.scoring)
     scores = {_words(trained)[new]: score for new, score in trained.scores.items()}
     report.figures["settings"] = figures.settings(scores, scoring)
@@ -281,7 +272,7 @@ def _settings_section(report: Report, trained: Any) -> None:
     )
 
 
-def _comparison_section(report: Report, rows: Any, words: dict[str, str]) -> None:
+def _comparison_section(report: Report, rows: "pandas.DataFrame", words: dict[str, str]) -> None:
     section, scoring = report.section("Comparison with baselines"), _score_name(rows["scoring"].iloc[0])
     grouped = rows.groupby(["setting", "method"], sort=False)
     folded = bool((grouped.size() > 1).any())
@@ -299,25 +290,25 @@ def _comparison_section(report: Report, rows: Any, words: dict[str, str]) -> Non
         how + "“vertex mean” knows only which vertices have many positive edges: what is not better than that has "
         "learned no interaction, and where both vertices are new it is at chance.",
     )
-    found = []
-    for (setting, method), some in grouped:
-        score, seconds = some["score"], float(some["fit"].sum() + some["predict"].sum())
-        spread = [float(score.std()), len(some)] if folded else []
-        found.append([words[setting], method, float(score.mean()), *spread, Seconds(seconds)])
+    lines = []
+    for (setting, method), folds in grouped:
+        score, seconds = folds["score"], float(folds["fit"].sum() + folds["predict"].sum())
+        spread = [float(score.std()), len(folds)] if folded else []
+        lines.append([words[setting], method, float(score.mean()), *spread, Seconds(seconds)])
     spread_columns = ["standard deviation", "folds"] if folded else []
-    section.table(["test edges", "method", f"mean {scoring}" if folded else scoring, *spread_columns, "time"], found)
+    section.table(["test edges", "method", f"mean {scoring}" if folded else scoring, *spread_columns, "time"], lines)
 
 
-def _tuning_section(report: Report, found: Any, score: Any) -> None:
-    section, scoring = report.section("Tuning"), _score_name(found.scoring)
+def _tuning_section(report: Report, search: VertexSearch, score: NestedScore | None) -> None:
+    section, scoring = report.section("Tuning"), _score_name(search.scoring)
     if score is not None:
         section.text(
             f"Nested cross-validation: {scoring} {score.mean:.3f} ± {score.spread:.3f} over folds, from "
             f"{score.scores.min():.3f} to {score.scores.max():.3f}. In each fold everything was chosen inside the "
             "training edges."
         )
-    columns = [name for name in found.choices[0] if name != "inner_score"]
-    rows = [[_shown(one[name]) for name in columns] + [float(one["inner_score"])] for one in found.choices]
+    columns = [name for name in search.choices[0] if name != "inner_score"]
+    rows = [[_shown(one[name]) for name in columns] + [float(one["inner_score"])] for one in search.choices]
     section.text("The combinations at their best alpha and iteration, chosen on all edges; the first one is the model.")
     section.table([name.replace("_", " ") for name in columns] + [f"{scoring} over folds"], rows)
 
@@ -326,85 +317,7 @@ def _shown(value: Any) -> Any:
     return value if isinstance(value, int | float | str) else format_kernel(value)
 
 
-def _matrix_section(report: Report, trained: Any) -> None:
-    section, X, model = report.section("The matrix of predictions"), trained.data.X, trained.model
-    part = shown_part(model, X)
-    words, states = _states(trained, part)
-    names = [
-        [str(name) for name in (np.asarray(table.ids)[rows] if table.ids is not None else rows)]
-        for table, rows in ((X.start_table, part.starts), (X.end_table, part.ends))
-    ]
-    signed = hasattr(model, "classes_")
-    figure = figures.heat_map(part.scores, names[0], names[1], states, words, signed)
-    if X.is_one_set:
-        for axis in ("xaxis", "yaxis"):
-            figure["layout"][axis]["title"]["text"] = "vertices"
-    report.figures["matrix"] = figure
-    which = (
-        "All vertices"
-        if part.is_all
-        else f"The {len(part.starts)} {'' if X.is_one_set else 'start '}and {len(part.ends)} "
-        f"{'' if X.is_one_set else 'end '}vertices with most edges"
-    )
-    section.figure(
-        "matrix",
-        f"{which}, those with like predictions side by side: blocks of one colour are groups of vertices that go with "
-        "groups of others. Point at a cell for its vertices, its score, and whether the edge is known "
-        "or new; drag to zoom.",
-        size="tall",
-    )
-
-
-def _states(trained: Any, part: Any) -> tuple[list[str], list[str]]:
-    """Return what can be known of a pair, in words, and a character for each pair of the shown part."""
-    X, y = trained.data.X, trained.data.y
-    place = [np.full(len(table), -1) for table in (X.start_table, X.end_table)]
-    for where, rows in zip(place, (part.starts, part.ends), strict=True):
-        where[rows] = np.arange(len(rows))
-    start, end = place[0][X.start], place[1][X.end]
-    shown = (start >= 0) & (end >= 0)
-    grid = np.zeros(part.scores.shape, np.uint8)
-    words = ["new", "known"]
-    if trained.data.is_binary:
-        words = ["new", *(f"known: {name}" for name in trained.data.classes)]
-        grid[start[shown], end[shown]] = 1 + (y[shown] == y.max())
-    else:
-        grid[start[shown], end[shown]] = 1
-    return words, ["".join(map(str, row)) for row in grid.tolist()]
-
-
-def _best_section(report: Report, trained: Any) -> None:
-    section, X, model = report.section("The best new edges"), trained.data.X, trained.model
-    per_vertex = min(_PARTNERS, _MOST_ROWS // (len(X.start_table) + len(X.end_table)))
-    partners = f", and the {per_vertex} best partners of every vertex" if per_vertex else ""
-    starts, ends, scores = best_new(model, X, _BEST, per_vertex)
-    intro = f"The {min(_BEST, len(starts))} pairs with the largest scores that are no edges of the data{partners}."
-    if not len(starts) and trained.data.is_binary:
-        starts, ends, scores = best_new(model, X[trained.y == trained.y.max()], _BEST, per_vertex)
-        intro = (
-            f"Every pair is an edge of the data. These are edges of label {trained.data.classes[0]} with the largest "
-            f"scores{partners}: where that label means that nothing was recorded, they are what to look at next."
-        )
-    if not len(starts):
-        section.text("Every pair of vertices is a known edge, so that there are no new ones.")
-        return
-    counted = X[trained.y == trained.y.max()] if trained.data.is_binary else X
-    degrees = [np.bincount(vertices, minlength=len(table)) for _, table, vertices in _sides(counted)]
-    degrees = (2 * degrees)[:2] if X.is_one_set else degrees
-    kind = "positive edges" if trained.data.is_binary else "edges"
-    two = ("one", "other") if X.is_one_set else ("start", "end")
-    columns = [*two, "score", *(f"{kind} of {name}" for name in two)]
-    names = [table.ids if table.ids is not None else np.arange(len(table)) for table in (X.start_table, X.end_table)]
-    rows = [
-        [str(names[0][i]), str(names[1][j]), float(f"{score:.6g}"), int(degrees[0][i]), int(degrees[1][j])]
-        for i, j, score in zip(starts, ends, scores, strict=True)
-    ]
-    section.text(intro + " Click on a header to sort.")
-    section.table(columns, rows[:_STATIC], searchable="best")
-    report.tables["best"] = rows
-
-
-def _cost_section(report: Report, trained: Any) -> None:
+def _cost_section(report: Report, trained: Trained) -> None:
     section = report.section("Time, plan and memory")
     facts = {name: str(Seconds(seconds)) for name, seconds in trained.seconds.items()}
     facts["products with the kernel of edges"] = str(trained.model.solution_.n_products)
@@ -423,11 +336,11 @@ def _peak_memory() -> int | None:
         import resource
     except ImportError:  # not on Windows
         return None
-    found = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return int(found) if platform.system() == "Darwin" else 1024 * int(found)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return int(peak) if platform.system() == "Darwin" else 1024 * int(peak)
 
 
-def _again_section(report: Report, trained: Any, command: str) -> None:
+def _again_section(report: Report, trained: Trained, command: str) -> None:
     section: Section = report.section("To get it again")
     section.code(command)
     versions = {name: metadata.version(name) for name in _PACKAGES}

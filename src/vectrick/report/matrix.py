@@ -1,7 +1,6 @@
 """The matrix of predictions: a part of it for a heat map, and the best pairs that are no known edges."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
@@ -9,6 +8,7 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 from vectrick._typing import Array
 from vectrick.backends import HOST
 from vectrick.data import Edges
+from vectrick.estimators import KronEstimator
 
 _CELLS = 250_000  # of a heat map
 _CLUSTERED = 2000  # vertices up to which like ones are put side by side
@@ -25,7 +25,7 @@ class Shown:
     is_all: bool
 
 
-def shown_part(model: Any, X: Any) -> Shown:
+def shown_part(model: KronEstimator, X: Edges) -> Shown:
     """Return the predictions for all vertices, or where they are too many, for those with most edges."""
     tables = X.start_table, X.end_table
     sizes = _sizes(len(tables[0]), len(tables[1]))
@@ -58,7 +58,7 @@ def _order(scores: Array) -> Array:
     return np.asarray(leaves_list(linkage(scores, "average")))
 
 
-def best_new(model: Any, X: Any, count: int, per_vertex: int = 0) -> tuple[Array, Array, Array]:
+def best_new(model: KronEstimator, X: Edges, count: int, per_vertex: int = 0) -> tuple[Array, Array, Array]:
     """Return the start vertices, end vertices and scores of the pairs with the largest scores that are no edges of X.
 
     With ``per_vertex``, also so many of the best partners of every start and of every end vertex. Of one vertex set, a

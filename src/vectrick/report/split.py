@@ -1,11 +1,11 @@
 """The picture of a split: the grid of train, test and left-out blocks, to the scale of the numbers of vertices."""
 
-from typing import Any
+from vectrick.model_selection.holdout import Holdout
 
 _LEFT, _TOP, _WIDTH, _HEIGHT = 96, 46, 380, 260
 
 
-def split_picture(used: list[int], totals: list[int], holdout: Any, one_set: bool = False) -> str:
+def split_picture(used: list[int], totals: list[int], holdout: Holdout, one_set: bool = False) -> str:
     """Return it as markup; ``used`` of ``totals`` start and end vertices train, of one vertex set both are the same."""
     names = ("vertices", "vertices") if one_set else ("start vertices", "end vertices")
     right = ("", "") if one_set else (str(len(holdout.tests["end"])), "end new")

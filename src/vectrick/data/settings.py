@@ -1,0 +1,28 @@
+"""The four settings of pairwise learning, which vertices of a test edge no training edge has, and their words."""
+
+from typing import NamedTuple
+
+
+class Setting(NamedTuple):
+    """What a setting is called: in a table or a figure, and in a sentence."""
+
+    label: str
+    words: str
+
+
+SETTINGS = {
+    "both": Setting("both new", "both vertices new"),
+    "start": Setting("start new", "new start vertices"),
+    "end": Setting("end new", "new end vertices"),
+    "neither": Setting("neither new", "known vertices, new edges"),
+}
+NEW = tuple(SETTINGS)
+
+
+def settings_of(one_set: bool) -> dict[str, Setting]:
+    """Return the settings; where both ends come from one vertex set, "start" says that one of them is new.
+
+    >>> settings_of(one_set=True)["start"].label
+    'one new'
+    """
+    return {**SETTINGS, "start": Setting("one new", "one new vertex")} if one_set else SETTINGS

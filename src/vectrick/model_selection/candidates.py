@@ -1,0 +1,181 @@
+"""Candidates of a search: combinations of parameters, their scores on folds, and the best of them."""
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from vectrick._typing import Array
+from vectrick.data import Edges
+from vectrick.estimators import KronEstimator, PathStep, fit_along
+from vectrick.metrics.scores import OF_CLASSES, SCORES
+from vectrick.model_selection.folds import Fold
+from vectrick.model_selection.paths import check_alphas
+from vectrick.model_selection.sharing import Sharing
+from vectrick.models.kernel_spec import KernelSpec
+from vectrick.solvers import iterative_solver
+
+_NEVER = 10**9  # iterations without a better score: all of them are compared
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An estimator with every parameter set but alpha, on edges that share its kernels."""
+
+    estimator: KronEstimator
+    shown: dict[str, Any]
+    X: Edges
+    alphas: Array
+    plain: KronEstimator  # the same with the kernels as they were given
+
+
+def as_lists(estimator: Any, param_grid: Any) -> tuple[list[Any], list[Any]]:
+    """Return the estimators, checked, and a grid for each."""
+    estimators = list(estimator) if isinstance(estimator, list | tuple) else [estimator]
+    for one in estimators:
+        if not isinstance(one, KronEstimator):
+            raise TypeError(
+                f"estimator is of type {type(one).__name__}, but it must be one of vectrick's; for others use "
+                "GridSearchCV with cv=vt.VertexKFold(...)"
+            )
+    grids = list(param_grid) if isinstance(param_grid, list | tuple) else [param_grid] * len(estimators)
+    if not estimators or len(grids) != len(estimators):
+        raise ValueError(f"param_grid has {len(grids)} grids, but there are {len(estimators)} estimators")
+    return estimators, grids
+
+
+def settle_scoring(scoring: str, estimators: list[Any], labels: Array, n_best: int) -> str:
+    """Return the score that is meant, or say why it cannot be."""
+    if isinstance(n_best, bool) or not isinstance(n_best, Integral) or n_best < 1:
+        raise ValueError(f"n_best is {n_best!r}, but it must be a positive integer")
+    names = ("auto", *SCORES)
+    if scoring not in names:
+        raise ValueError(f"scoring is {scoring!r}, but it must be one of {', '.join(map(repr, names))}")
+    if scoring == "auto":
+        scoring = estimators[0]._auto_scoring(labels)
+    n_values = len(np.unique(labels))
+    if scoring in OF_CLASSES and n_values != 2:
+        raise ValueError(f"scoring is {scoring!r}, which needs two classes, but y has {n_values} values")
+    if n_best > 1 and scoring == "r2":
+        raise ValueError(f"n_best is {n_best} and scoring is 'r2', but a mean of standardised predictions has no scale")
+    if scoring == "concordance" and len({getattr(one, "groups", None) for one in estimators}) > 1:
+        raise ValueError("estimator has several with other groups, but their concordances are no common score")
+    return scoring
+
+
+def compare_candidate(
+    candidate: Candidate, labels: Array, folds: list[Fold], iterations: Sequence[int] | None
+) -> Array:
+    """Return the mean scores over inner folds, a row for each alpha and a column for each iteration."""
+    tables = []
+    for fold in folds:
+        train, test = ((candidate.X[rows], labels[rows]) for rows in (fold.train, fold.test))
+        limits: dict[str, Any] = {"iterations": iterations, "warm_start": False}
+        steps = fit_along(candidate.estimator, *train, candidate.alphas.tolist(), test, **limits)
+        tables.append(_table(steps))
+    return _mean(tables)
+
+
+def make_candidates(estimators: list[Any], grids: list[Any], edges: Edges, scoring: str) -> list[Candidate]:
+    """Return an estimator for every combination of parameters but alpha, with kernels that the folds share."""
+    candidates = []
+    sharing: dict[float, Sharing] = {}
+    for estimator, grid in zip(estimators, grids, strict=True):
+        if not isinstance(grid, Mapping):
+            raise TypeError(f"param_grid is of type {type(grid).__name__}, but it must be a dict of lists of values")
+        alphas = check_alphas(grid.get("alpha", [estimator.alpha]), "param_grid['alpha']")
+        others = {name: _values(name, values) for name, values in grid.items() if name != "alpha"}
+        for values in itertools.product(*others.values()):
+            # Copies, since "start_kernel__gamma" would change the kernel that other candidates have as well.
+            parameters = {name: clone(value, safe=False) for name, value in zip(others, values, strict=True)}
+            plain = clone(estimator).set_params(**parameters)
+            shared = clone(plain)
+            share = sharing.setdefault(float(shared.factor_tol), Sharing(edges, float(shared.factor_tol)))
+            X, start, end = edges, shared.start_kernel, shared.end_kernel
+            if shared.pairwise == "kronecker" and not any(isinstance(kernel, list | tuple) for kernel in (start, end)):
+                X, start, end = share.of(start, end)
+            shown = {"estimator": type(estimator).__name__, **parameters} if len(estimators) > 1 else parameters
+            dtype = shared._compute_dtype(edges).name  # that of the features, in whose place there are kernel values
+            shared.set_params(start_kernel=start, end_kernel=end, scoring=scoring, dtype=dtype, n_threads=1)
+            shared.set_params(n_iter_no_change=_NEVER, n_start_features=None, verbose=0)
+            candidates.append(Candidate(shared, shown, X, alphas, plain))
+    return candidates
+
+
+def _values(name: str, values: Any) -> list[Any]:
+    """Return the values of a parameter, which must be a list of some."""
+    if isinstance(values, str) or not isinstance(values, Iterable) or not len(choices := list(values)):
+        raise ValueError(f"param_grid[{name!r}] is {values!r}, but it must be a list of at least one value")
+    return choices
+
+
+def _table(steps: list[PathStep]) -> Array:
+    """Return the scores, a row for each alpha and a column for each iteration from 1, those between filled in."""
+    rows = []
+    for step in steps:
+        every = np.arange(1, step.iterations[-1] + 1)
+        row = np.full(len(every), np.nan)
+        row[step.iterations - 1] = step.scores
+        rows.append(row)
+    return _pad(rows)
+
+
+def _pad(rows: Iterable[Array]) -> Array:
+    """Return rows as a matrix; one that ended early stays where it ended."""
+    rows = list(rows)
+    width = max(len(row) for row in rows)
+    return np.array([np.append(row, np.full(width - len(row), row[-1])) for row in rows])
+
+
+def _mean(tables: list[Array]) -> Array:
+    """Return the mean over inner folds; a score that is not known in all of them is NaN."""
+    width = max(table.shape[1] for table in tables)
+    wide = [np.pad(table, ((0, 0), (0, width - table.shape[1])), mode="edge") for table in tables]
+    return np.asarray(np.mean(wide, axis=0))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A candidate with the alpha and the iteration that have its best score over the inner folds."""
+
+    candidate: Candidate
+    alpha: float
+    iteration: int
+    inner_score: float
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """What was chosen, for people."""
+        best = {"alpha": self.alpha, "iteration": self.iteration, "inner_score": self.inner_score}
+        return {**self.candidate.shown, **best}
+
+
+def choose_best(candidates: list[Candidate], tables: list[Array]) -> list[Choice]:
+    """Return the candidates at their best, the best one first; of equal alphas and iterations the most regular."""
+    choices = []
+    for candidate, table in zip(candidates, tables, strict=True):
+        if not np.isnan(table).all():
+            score = float(np.nanmax(table))
+            rows, columns = np.nonzero(table == score)
+            iteration = int(columns[rows == rows[-1]][0]) + 1
+            choices.append(Choice(candidate, float(candidate.alphas[rows[-1]]), iteration, score))
+    if not choices:
+        raise ValueError("no candidate has a score on the inner folds: the predictions are NaN or constant")
+    return sorted(choices, key=lambda choice: -choice.inner_score)
+
+
+def with_iterations(estimator: KronEstimator, alpha: float, iteration: int) -> KronEstimator:
+    """Return the estimator that makes just so many iterations of the solver that was compared."""
+    if KernelSpec.of(estimator).two_step is not None:  # which makes none
+        fixed: KronEstimator = clone(estimator).set_params(alpha=alpha)
+        return fixed
+    solver = estimator.solver
+    if solver == "auto":
+        solver = iterative_solver(estimator._loss_type).name
+    fixed = clone(estimator)
+    fixed.set_params(alpha=alpha, max_iter=iteration, solver=solver, early_stopping=False)
+    return fixed

@@ -1,0 +1,131 @@
+"""Training with a hold-out: a fit that can be watched, resumed and interrupted, and is judged on held-out edges."""
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from vectrick._typing import Array
+from vectrick.data.folder import Dataset
+from vectrick.estimators import FitStep, KronEstimator
+from vectrick.model_selection.candidates import with_iterations
+from vectrick.model_selection.fit_checkpoint import FitCheckpoint
+from vectrick.model_selection.holdout import Holdout
+from vectrick.model_selection.pairs import Pairs
+from vectrick.model_selection.scorers import get_scorer, predictions
+
+
+@dataclass
+class Trained:
+    """A fitted model beside the data, the held-out edges, their predictions, and how long it took."""
+
+    model: Any
+    data: Dataset
+    holdout: Holdout
+    scoring: str
+    scores: dict[str, float] = field(default_factory=dict)
+    predictions: dict[str, Array] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    history: dict[str, list[Any]] = field(default_factory=dict)
+    is_refitted: bool = False  # on all edges, after the scores
+    is_interrupted: bool = False  # so that something is missing
+
+    @property
+    def y(self) -> Array:
+        """The labels of all edges."""
+        return self.data.y
+
+    @property
+    def n_trained(self) -> int:
+        """The number of edges that the model was trained on before it was validated."""
+        return len(self.holdout.train)
+
+    def judge(self) -> None:
+        """Score the model on the held-out edges of each setting that has different labels."""
+        scorer, begin = get_scorer(self.scoring), time.perf_counter()
+        for new, rows in self.holdout.tests.items():
+            if len(np.unique(self.y[rows])) < 2:
+                continue
+            edges = self.data.X[rows]
+            self.predictions[new] = predictions(self.model, edges)
+            classes = getattr(self.model, "classes_", None)
+            self.scores[new] = scorer.score(self.y[rows], self.predictions[new], Pairs.of(edges), classes)
+        self.seconds["predicting"] = time.perf_counter() - begin
+
+    def refit(self) -> None:
+        """Put a model in the place of the trained one that makes as many iterations on all edges."""
+        model, begin = self.model, time.perf_counter()
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)  # the number of iterations was chosen
+                self.model = with_iterations(model, model.alpha, model.n_iter_).fit(self.data.X, self.y)
+        except KeyboardInterrupt:  # the model that was validated is still there
+            self.is_interrupted = True
+            return
+        self.is_refitted = True
+        self.seconds["training on all edges"] = time.perf_counter() - begin
+
+
+def scoring_of(estimator: KronEstimator, y: Array) -> str:
+    """Return the score that an estimator is judged by."""
+    return estimator._auto_scoring(y) if estimator.scoring == "auto" else estimator.scoring
+
+
+def train(
+    estimator: KronEstimator,
+    data: Dataset,
+    holdout: Holdout | None = None,
+    *,
+    callback: Callable[[FitStep], bool | None] | None = None,
+    checkpoint: FitCheckpoint | None = None,
+    keep_interrupted: bool = False,
+) -> Trained:
+    """Fit to the edges that are not held out, and score those that are.
+
+    Parameters
+    ----------
+    estimator : estimator
+        One of vectrick's. With early stopping, the held-out edges between new vertices choose the iteration.
+    data : Dataset
+        Edges and labels.
+    holdout : Holdout, optional
+        Which edges to hold out; by default none.
+    callback : callable, optional
+        Called with a `FitStep` after each iteration.
+    checkpoint : FitCheckpoint, optional
+        A file that keeps the state of the fit, and that it goes on from.
+    keep_interrupted : bool
+        Whether Ctrl-C ends training with the best model so far.
+    """
+    X, y, validation = data.X, data.y, None
+    holdout = Holdout(np.arange(len(X)), {}) if holdout is None else holdout
+    rows = holdout.train
+    if holdout.tests and estimator.early_stopping:
+        validation = X[holdout.tests["both"]], y[holdout.tests["both"]]
+    begin = time.perf_counter()
+    resume = None if checkpoint is None else checkpoint.read(estimator, X[rows], y[rows], validation)
+
+    def told(step: FitStep) -> bool | None:
+        stop = None if callback is None else callback(step)
+        if checkpoint is not None:
+            checkpoint.write(step)
+        return stop
+
+    watch: dict[str, Any] = {"callback": told, "keep_interrupted": keep_interrupted, "resume": resume}
+    model = estimator.fit(X[rows], y[rows], validation=validation, **watch)
+    model._known_edges = X.start, X.end  # also those that were held out
+    trained = Trained(model, data, holdout, scoring_of(estimator, y), history=model.history_)
+    trained.is_interrupted = str(model.solution_.reason).startswith("interrupted")
+    trained.seconds["training"] = time.perf_counter() - begin
+    if holdout.tests:
+        try:
+            trained.judge()
+        except KeyboardInterrupt:
+            if not keep_interrupted:
+                raise
+            trained.is_interrupted = True
+    return trained
