@@ -19,6 +19,7 @@ LAYERS = [
     ["report"],
     ["testing"],
     ["model_selection"],
+    ["extensions"],
     ["estimators"],
     ["models"],
     ["solvers"],  # uses the losses beside it

@@ -16,9 +16,10 @@ from vectrick._version import __version__
 
 if TYPE_CHECKING:
     import vectrick.kernels.pairwise as pairwise
-    from vectrick import datasets
+    from vectrick import backends, datasets, kernels, losses, solvers
     from vectrick.data import Edges
     from vectrick.estimators import KronLogistic, KronRanker, KronRidge, KronSVM, ModelFileError, from_svc, load
+    from vectrick.extensions import register
     from vectrick.kernels import (
         Constant,
         Cosine,
@@ -62,6 +63,7 @@ _NAMES = {
         "Standardized",
         "Tanimoto",
     ],
+    "vectrick.extensions": ["register"],
     "vectrick.metrics": ["concordance_index", "interaction_concordance"],
     "vectrick.model_selection": [
         "KernelComparison",
@@ -88,7 +90,14 @@ _NAMES = {
         "kron_sum",
     ],
 }
-_MODULES = {"datasets": "vectrick.datasets", "pairwise": "vectrick.kernels.pairwise"}
+_MODULES = {
+    "backends": "vectrick.backends",
+    "datasets": "vectrick.datasets",
+    "kernels": "vectrick.kernels",
+    "losses": "vectrick.losses",
+    "pairwise": "vectrick.kernels.pairwise",
+    "solvers": "vectrick.solvers",
+}
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = [
@@ -119,6 +128,7 @@ __all__ = [
     "VertexKFold",
     "__version__",
     "alpha_path",
+    "backends",
     "baselines",
     "compare",
     "compare_kernels",
@@ -127,12 +137,16 @@ __all__ = [
     "from_svc",
     "get_scorer",
     "interaction_concordance",
+    "kernels",
     "kron",
     "kron_sum",
     "leave_out_predictions",
     "load",
+    "losses",
     "nested_score",
     "pairwise",
+    "register",
+    "solvers",
     "vertex_search",
     "vertex_split",
 ]

@@ -131,9 +131,8 @@ def summarise(out: Output, trained: "Trained") -> None:
         out.say(f"classes, each against the rest: {', '.join(shares)}")
     elif data.is_binary:
         share = float((trained.y == trained.y.max()).mean())
-        out.say(
-            f"positive label: {data.class_names[1]} ({100 * share:.3g} % of the edges), the other: {data.class_names[0]}"
-        )
+        negative, positive = data.class_names
+        out.say(f"positive label: {positive} ({100 * share:.3g} % of the edges), the other: {negative}")
     if trained.scores:
         settings = settings_of(data.X.is_one_set)
         out.table(

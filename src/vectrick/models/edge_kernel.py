@@ -76,7 +76,7 @@ class EdgeKernel:
 
     @property
     def words(self) -> str:
-        """All of it in one line: of a product its name, else the components, with their weights where there are some."""
+        """All of it in one line: the name of a product, else the components, with weights where there are several."""
         if self.is_product:
             return self.components[0].pairwise.name
         if len(self.components) == 1:

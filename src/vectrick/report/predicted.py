@@ -80,7 +80,8 @@ def best_section(report: Report, trained: Trained) -> None:
         starts, ends, scores = best_new(model, X[trained.y == trained.y.max()], _BEST, per_vertex)
         intro = (
             f"Every pair is an edge of the data. These are edges of label {trained.data.class_names[0]} with the "
-            f"largest scores{partners}: where that label means that nothing was recorded, they are what to look at next."
+            f"largest scores{partners}: where that label means that nothing was recorded, they are what to look at "
+            "next."
         )
     if not len(starts):
         section.text("Every pair of vertices is a known edge, so that there are no new ones.")

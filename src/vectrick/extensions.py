@@ -1,0 +1,62 @@
+"""Extensions: kernels, pairwise kernels, losses, solvers and backends of users, known by their names."""
+
+from typing import TypeVar
+
+from vectrick._registry import Registry
+from vectrick.backends import Backend, register_backend
+from vectrick.kernels import KERNELS, Kernel
+from vectrick.kernels.pairwise import PAIRWISE, PairwiseKernel
+from vectrick.losses import LOSSES, Loss
+from vectrick.solvers import SOLVERS, Solver
+
+T = TypeVar("T")
+
+FAMILIES: dict[type, Registry] = {  # type: ignore[type-arg]
+    Kernel: KERNELS,
+    PairwiseKernel: PAIRWISE,
+    Loss: LOSSES,
+    Solver: SOLVERS,
+}
+
+
+def register(extension: T) -> T:
+    """Let a class of your own be known by its name: in parameters, in text such as ``"mine + constant"``, and in files.
+
+    A kernel, a pairwise kernel, a loss or a solver works in `fit` without this. A model file names what it needs, and
+    `vectrick.load` knows what was registered in the process that loads it, so register there as well.
+
+    Parameters
+    ----------
+    extension : class or Backend
+        A subclass of `vectrick.kernels.Kernel`, `vectrick.pairwise.PairwiseKernel`, `vectrick.losses.Loss` or
+        `vectrick.solvers.Solver` with a ``name``, or an object of a subclass of `vectrick.backends.Backend`.
+
+    Returns
+    -------
+    class or Backend
+        What was given, so that ``@vt.register`` can stand above a class.
+
+    Examples
+    --------
+    >>> import numpy as np, vectrick as vt
+    >>> @vt.register
+    ... class Exponential(vt.kernels.Kernel):
+    ...     name = "exponential"
+    ...     def _matrix(self, X, Y):
+    ...         return np.exp(-np.abs(X[:, None] - Y).sum(axis=2))
+    ...     def diagonal(self, X):
+    ...         return np.ones(len(X))
+    >>> X, y = vt.datasets.make_checkerboard(20, random_state=0)
+    >>> vt.KronRidge("exponential", "exponential").fit(X, y).score(X, y) > 0.5
+    True
+    """
+    if isinstance(extension, Backend):
+        register_backend(extension)
+        return extension
+    for base, registry in FAMILIES.items():
+        if isinstance(extension, type) and issubclass(extension, base):
+            registry.register(extension)
+            return extension
+    names = ", ".join(base.__name__ for base in FAMILIES)
+    what = extension.__name__ if isinstance(extension, type) else f"an object of type {type(extension).__name__}"
+    raise TypeError(f"register was given {what}, but it takes a subclass of {names}, or an object of a Backend")
