@@ -50,7 +50,7 @@ def check_targets(outputs: Mapping[str, Path | None], inputs: Iterable[Path | No
         raise ValueError(f"{', '.join(targets)} must be different files")
     read = {Path(os.path.realpath(path)) for path in inputs if path is not None}
     for option, target in targets.items():
-        if target in read or any(target.exists() and one.exists() and target.samefile(one) for one in read):
+        if target in read or any(target.exists() and source.exists() and target.samefile(source) for source in read):
             raise ValueError(f"{option} is {str(outputs[option])!r}, which is read as well; choose another name")
 
 

@@ -32,8 +32,9 @@ def _cgroup_free(root: Path = Path("/sys/fs/cgroup")) -> int | None:
     for limit, used, statistics, cached in versions:
         try:
             free = int((root / limit).read_text()) - int((root / used).read_text())
-            found = dict(line.split() for line in (root / statistics).read_text().splitlines())
-            return max(0, free + int(found.get(cached, 0)))  # files that were read are given up when memory runs short
+            counters = dict(line.split() for line in (root / statistics).read_text().splitlines())
+            # Files that were read are given up when memory runs short.
+            return max(0, free + int(counters.get(cached, 0)))
         except (OSError, ValueError):
             continue
     return None

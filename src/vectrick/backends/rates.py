@@ -77,9 +77,9 @@ def _read(path: Path) -> Rates | None:
     try:
         if not path.is_file() or path.stat().st_size > _LARGEST_FILE:  # opening a pipe would wait for ever
             return None
-        found = json.loads(path.read_text())
+        content = json.loads(path.read_text())
         names = [field.name for field in fields(Rates) if field.name != "measured"]
-        values: dict[str, Any] = {name: float(found[name]) for name in names}
+        values: dict[str, Any] = {name: float(content[name]) for name in names}
     except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError, MemoryError):
         return None
     good = all(math.isfinite(x) and x > 0 for x in values.values())

@@ -65,7 +65,7 @@ def common_backend(named: dict[str, Any], advice: str) -> Backend:
     return next(iter(others.values()), HOST)
 
 
-def settle_backend(backend: Any, device: Any, found: Backend = HOST) -> Backend:
+def settle_backend(backend: Any, device: Any, home: Backend = HOST) -> Backend:
     """Return the backend to compute with, from what the user asked for and where the data are.
 
     "auto" takes a GPU where there is one, and else the CPU, silently unless ``device`` asks for a GPU.
@@ -75,11 +75,11 @@ def settle_backend(backend: Any, device: Any, found: Backend = HOST) -> Backend:
     if backend not in backend_names():
         raise ValueError(f"backend is {backend!r}, but it must be one of {', '.join(map(repr, backend_names()))}")
     if backend in ("torch", "auto"):
-        return _settle_torch(backend, device, found)
+        return _settle_torch(backend, device, home)
     if device is not None and str(device) not in ("auto", "cpu"):
         raise ValueError(f"backend is {backend!r}, but device is {str(device)!r}; use backend='torch'")
-    if isinstance(found, TorchBackend) and found.device.type != "cpu":
-        raise ValueError(f"backend is {backend!r}, but the data are tensors on {found}; use backend='torch'")
+    if isinstance(home, TorchBackend) and home.device.type != "cpu":
+        raise ValueError(f"backend is {backend!r}, but the data are tensors on {home}; use backend='torch'")
     return HOST if backend == "cpu" else _OTHERS[backend]
 
 
@@ -91,9 +91,9 @@ def release(backend: Any, error: BaseException) -> None:
         devices.release(error)
 
 
-def _settle_torch(backend: str, device: Any, found: Backend) -> Backend:
+def _settle_torch(backend: str, device: Any, home: Backend) -> Backend:
     """Return the backend of the device that was asked for, or that the data are on."""
-    data = found if isinstance(found, TorchBackend) else None
+    data = home if isinstance(home, TorchBackend) else None
     if backend == "auto" and str(device) == "cpu" and find_spec("torch") is None:
         return HOST
     if device is not None and str(device) != "auto":

@@ -78,9 +78,9 @@ def add_command(app: typer.Typer, module: ModuleType) -> None:
 
         _handled(work, out, common.debug)
 
-    ordered = sorted(parameters.values(), key=lambda one: one.default is not inspect.Parameter.empty)
+    ordered = sorted(parameters.values(), key=lambda item: item.default is not inspect.Parameter.empty)
     run.__signature__ = inspect.Signature(ordered)  # type: ignore[attr-defined]
-    run.__annotations__ = {one.name: one.annotation for one in ordered}
+    run.__annotations__ = {item.name: item.annotation for item in ordered}
     run.__doc__ = inspect.getdoc(function)
     app.command(name, epilog=f"Example: `{module.EXAMPLE}`")(run)
 
@@ -92,17 +92,18 @@ def command_line() -> str:
 
 def _fields(kind: Any) -> dict[str, inspect.Parameter]:
     hints = get_type_hints(kind, include_extras=True)
-    found = {}
-    for one in sorted(fields(kind), key=lambda one: one.name not in kind.__annotations__):  # what is shared comes last
-        default = inspect.Parameter.empty if one.default is MISSING else one.default
-        found[one.name] = inspect.Parameter(
-            one.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hints[one.name]
+    by_name = {}
+    # What is shared comes last.
+    for option in sorted(fields(kind), key=lambda option: option.name not in kind.__annotations__):
+        default = inspect.Parameter.empty if option.default is MISSING else option.default
+        by_name[option.name] = inspect.Parameter(
+            option.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hints[option.name]
         )
-    return found
+    return by_name
 
 
 def _taken(kind: Any, given: dict[str, Any]) -> Any:
-    return kind(**{one.name: given.pop(one.name) for one in fields(kind)})
+    return kind(**{option.name: given.pop(option.name) for option in fields(kind)})
 
 
 def _handled(work: Callable[[], None], out: Output, debug: bool) -> None:
@@ -162,19 +163,23 @@ def _read_config(context: typer.Context, path: Path | None) -> Path | None:
     except (OSError, ValueError) as error:
         raise typer.BadParameter(f"{path} cannot be read: {error}") from None
     commands: dict[str, Any] = context.parent.command.commands if context.parent is not None else {}  # type: ignore[attr-defined]
-    known = {name: {one.name for one in command.params} for name, command in commands.items()}
+    known = {name: {parameter.name for parameter in command.params} for name, command in commands.items()}
     own = content.pop(str(context.info_name), {})
     if not isinstance(own, dict):
         raise typer.BadParameter(f"{path} has {context.info_name} = {own!r}, but it must be a table of options")
     top = {key: value for key, value in content.items() if not (key in known and isinstance(value, dict))}
     everything = set().union(*known.values())
-    many = {one.name for one in context.command.params if getattr(one, "multiple", False) or one.nargs == -1}
-    found: dict[str, Any] = {}
+    many = {
+        parameter.name
+        for parameter in context.command.params
+        if getattr(parameter, "multiple", False) or parameter.nargs == -1
+    }
+    options: dict[str, Any] = {}
     for values, allowed in ((top, everything), (own, known.get(str(context.info_name), set()))):
         for key, value in values.items():
             name = key.replace("-", "_")
             if name not in allowed or name == "config":
                 raise typer.BadParameter(f"{path} has {key!r}, but there is no option --{key.replace('_', '-')}")
-            found[name] = [value] if name in many and not isinstance(value, list) else value
-    context.default_map = {**(context.default_map or {}), **found}
+            options[name] = [value] if name in many and not isinstance(value, list) else value
+    context.default_map = {**(context.default_map or {}), **options}
     return path

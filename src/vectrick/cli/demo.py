@@ -73,9 +73,9 @@ def _checker(size: int) -> Any:
     X, y = vt.datasets.make_checkerboard(size, random_state=0)
     tables = []
     for letter, table in (("s", X.start_table), ("e", X.end_table)):
-        made = VertexTable(table.features, table.name, [f"{letter}{i:04d}" for i in range(len(table))])
-        made.columns = ["number"]
-        tables.append(made)
+        named = VertexTable(table.features, table.name, [f"{letter}{i:04d}" for i in range(len(table))])
+        named.columns = ["number"]
+        tables.append(named)
     return Dataset(Edges._of(X.start, X.end, *tables), y, {"start": "features", "end": "features"}, classes=("-1", "1"))
 
 

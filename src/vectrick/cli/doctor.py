@@ -60,9 +60,11 @@ def _blas() -> str:
     import scipy.linalg  # noqa: F401 (which loads its BLAS)
     from threadpoolctl import threadpool_info
 
-    found = [one for one in threadpool_info() if one["user_api"] == "blas"]
+    libraries = [library for library in threadpool_info() if library["user_api"] == "blas"]
     return ", ".join(
-        dict.fromkeys(f"{one['internal_api']} {one['version']} ({one.get('architecture', '')})" for one in found)
+        dict.fromkeys(
+            f"{each['internal_api']} {each['version']} ({each.get('architecture', '')})" for each in libraries
+        )
     )
 
 
@@ -114,8 +116,8 @@ def _checks() -> list[tuple[str, bool, str]]:
     v = rng.standard_normal(30)
     exact = np.kron(M, N)[np.ix_(rows[0] * 5 + rows[1], cols[0] * 8 + cols[1])] @ v
     error = max(float(np.abs(vt.kron(M, N, path=path)[rows, cols] @ v - exact).max()) for path in ("sparse", "dense"))
-    found = [("product against np.kron", error < 1e-12, f"largest difference {error:.1e}")]
-    found += _torch_checks(M, N, rows, cols, v, exact)
+    checks = [("product against np.kron", error < 1e-12, f"largest difference {error:.1e}")]
+    checks += _torch_checks(M, N, rows, cols, v, exact)
 
     X, y = vt.datasets.make_checkerboard(60, density=0.5, noise=0.0, random_state=0)
     model = vt.KronSVM(vt.Gaussian(1.0), vt.Gaussian(1.0), alpha=0.1).fit(X, y)
@@ -123,7 +125,7 @@ def _checks() -> list[tuple[str, bool, str]]:
         model.save(Path(folder) / "model.vt")
         same = vt.load(Path(folder) / "model.vt")
     equal = bool((same.decision_function(X) == model.decision_function(X)).all())
-    found.append(("model file", equal, "a loaded model predicts the same"))
+    checks.append(("model file", equal, "a loaded model predicts the same"))
 
     m, n = 1000, 250_000
     K = rng.standard_normal((m, m))
@@ -134,5 +136,6 @@ def _checks() -> list[tuple[str, bool, str]]:
     op @ v
     seconds = time.perf_counter() - begin
     rate = 4 * m * n / seconds / 1e9
-    found.append(("speed", True, f"{1000 * seconds:.0f} ms for 250 000 edges of 1000 × 1000 vertices, {rate:.0f} GF/s"))
-    return found
+    speed = f"{1000 * seconds:.0f} ms for 250 000 edges of 1000 × 1000 vertices, {rate:.0f} GF/s"
+    checks.append(("speed", True, speed))
+    return checks

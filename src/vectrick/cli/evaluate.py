@@ -81,13 +81,13 @@ def run(
     dataset = read_told(out, data, model.standardize, "all" if compare_kernels else model.pairwise)
     if report is not None or compare_kernels:
         dataset.refuse_several_classes("--report" if report is not None else "--compare-kernels")
-    some = model.pairwise_names() if compare_kernels and model.pairwise != "kronecker" else None
+    kernels = model.pairwise_names() if compare_kernels and model.pairwise != "kronecker" else None
     estimator = (replace(model, pairwise="kronecker") if compare_kernels else model).estimator(dataset)
     division = folds, repeats, model.seed
     done: list[dict[str, Any]] = []
     try:
         if compare_kernels:
-            rows = cross_validate_kernels(out, estimator, dataset, asked, division, some, figure, finished)
+            rows = cross_validate_kernels(out, estimator, dataset, asked, division, kernels, figure, finished)
         else:
             others = limited(others, dataset.X, baseline_edges)
             rows = cross_validate(out, estimator, dataset, asked, others, division, finished, done)
@@ -166,20 +166,20 @@ def cross_validate_kernels(
     if plain.max_iter is None and not plain._loss_type.is_quadratic:
         plain.set_params(max_iter=_NEWTON_STEPS)
     with out.library_progress("pairwise kernels"):
-        found = vt.compare_kernels(
+        comparison = vt.compare_kernels(
             data.X, data.y, plain, kernels=kernels, settings=settings, n_folds=folds, n_repeats=repeats,
             random_state=seed, checkpoint=finished,
         )  # fmt: skip
-    for name, why in found.left_out.items():
+    for name, why in comparison.left_out.items():
         out.note(f"{name} was left out: {why}")
-    out.result["left_out"] = found.left_out
+    out.result["left_out"] = comparison.left_out
     if figure is not None:
-        found.plot(figure)
+        comparison.plot(figure)
         out.wrote("figure", figure)
-    if found.folds["score"].isna().all():
+    if comparison.folds["score"].isna().all():
         raise ValueError("every pairwise kernel failed in every fold; the warnings say why")
-    rows = found.folds.rename(columns={"kernel": "method", "seconds": "fit"})
-    return rows.assign(predict=0.0, scoring=found.scoring)
+    rows = comparison.folds.rename(columns={"kernel": "method", "seconds": "fit"})
+    return rows.assign(predict=0.0, scoring=comparison.scoring)
 
 
 def check_figure(path: Path, compares: bool, force: bool) -> None:
@@ -201,23 +201,23 @@ def show_evaluation(out: Output, rows: Any) -> None:
     """Print the mean and the spread (standard deviation) over folds of each method in each setting."""
     scoring = rows["scoring"].iloc[0]
     grouped = rows.groupby(["setting", "method"], sort=False)
-    found = [
+    summaries = [
         {
             "setting": setting,
             "method": method,
-            "mean": float(some["score"].mean(skipna=False)),
-            "spread": float(some["score"].std()),
-            "lowest": float(some["score"].min()),
-            "highest": float(some["score"].max()),
-            "folds": len(some),
-            "scores": some["score"].tolist(),
-            "seconds": float(some["fit"].sum() + some["predict"].sum()),
+            "mean": float(results["score"].mean(skipna=False)),
+            "spread": float(results["score"].std()),
+            "lowest": float(results["score"].min()),
+            "highest": float(results["score"].max()),
+            "folds": len(results),
+            "scores": results["score"].tolist(),
+            "seconds": float(results["fit"].sum() + results["predict"].sum()),
         }
-        for (setting, method), some in grouped
+        for (setting, method), results in grouped
     ]
-    out.result |= {"scoring": scoring, "evaluation": found}
+    out.result |= {"scoring": scoring, "evaluation": summaries}
     table = [
-        [f"{one['setting']} new", *(value for name, value in one.items() if name not in ("setting", "scores"))]
-        for one in found
+        [f"{summary['setting']} new", *(value for name, value in summary.items() if name not in ("setting", "scores"))]
+        for summary in summaries
     ]
     out.table(["test edges", "method", scoring, "spread", "lowest", "highest", "folds", "seconds"], table)

@@ -120,8 +120,8 @@ def summarise(out: Output, trained: "Trained") -> None:
         "scoring": trained.scoring,
         "scores": dict(trained.scores),
     }
-    made = len(trained.history.get("iteration", []))
-    kept = f"kept iteration {model.n_iter_} of the {made} that were made" if made > 1 else "one step"
+    n_made = len(trained.history.get("iteration", []))
+    kept = f"kept iteration {model.n_iter_} of the {n_made} that were made" if n_made > 1 else "one step"
     out.say(
         f"{type(model).__name__}: {kept}; it ended because: {model.solution_.reason.partition('; the best was')[0]}"
     )
@@ -154,13 +154,14 @@ def _kernels(model: Any, data: Any) -> str:
     from vectrick.kernels.text import format_kernel
     from vectrick.models.kernel_spec import KernelSpec
 
-    found = []
+    sentences = []
     for side, kernel in (("start", model.start_kernel), ("end", model.end_kernel)):
         text = format_kernel(kernel)
         of_rows = data.kinds[side] == "kernel" and text != "precomputed"
-        found.append(text + " of the rows of the kernel matrix" * of_rows)
-    text = f"kernels: {found[0]}" if found[0] == found[1] else f"start kernel: {found[0]}; end kernel: {found[1]}"
-    names = list(dict.fromkeys(one.pairwise.name for one in KernelSpec.of(model).components))
+        sentences.append(text + " of the rows of the kernel matrix" * of_rows)
+    start, end = sentences
+    text = f"kernels: {start}" if start == end else f"start kernel: {start}; end kernel: {end}"
+    names = list(dict.fromkeys(component.pairwise.name for component in KernelSpec.of(model).components))
     return text + (f"; pairwise: {', '.join(names)}" if names != ["kronecker"] else "")
 
 

@@ -126,34 +126,34 @@ def dataset_warnings(data: Any, standardized: bool = False) -> list[str]:
     import numpy as np
 
     X, y = data.X, data.y
-    found = []
+    warnings = []
     key = X.start.astype(np.int64) * len(X.end_table) + X.end
     order = np.argsort(key, kind="stable")
     same = np.flatnonzero(np.diff(key[order]) == 0)
     if len(same):
         other = int((y[order[same]] != y[order[same + 1]]).sum())
-        found.append(f"{len(same)} edges repeat another one, {other} of them with another label")
+        warnings.append(f"{len(same)} edges repeat another one, {other} of them with another label")
     if X.is_one_set:
         reverse = X.end.astype(np.int64) * len(X.end_table) + X.start
         both = np.isin(reverse, key) & (X.start != X.end)
         if both.any():
-            found.append(f"{int(both.sum())} edges are there in both directions; see --pairwise for what that means")
+            warnings.append(f"{int(both.sum())} edges are there in both directions; see --pairwise for what that means")
     tables = [("start", X.start_table)] if X.is_one_set else [("start", X.start_table), ("end", X.end_table)]
     for side, table in tables:
         copies = _copies(table)
         if copies:
-            found.append(
+            warnings.append(
                 f"{copies} {'' if X.is_one_set else side + ' '}vertices have the same features as another one: in a "
                 "fold where one of them trains, the other is not new (leakage)"
             )
         scale = None if standardized or data.kinds[side] == "kernel" else _scales(table)
         if scale is not None:
-            found.append(scale)
+            warnings.append(scale)
     if data.is_binary:
         rare = min(np.unique(y, return_counts=True)[1])
         if rare < 50:
-            found.append(f"there are only {rare} edges of the rarer class, so scores will vary much between folds")
-    return found
+            warnings.append(f"there are only {rare} edges of the rarer class, so scores will vary much between folds")
+    return warnings
 
 
 def _scales(table: Any) -> str | None:

@@ -241,14 +241,14 @@ class KernelOptions:
         from vectrick.kernels.pairwise import as_pairwise
 
         words = [word.partition("=") for word in self.pairwise.split(",")]
-        found: list[Any] = []
+        kernels: list[Any] = []
         for name, sign, weight in words:
             as_pairwise(name.strip(), "--pairwise")
             try:
-                found.append((name.strip(), float(weight)) if sign else name.strip())
+                kernels.append((name.strip(), float(weight)) if sign else name.strip())
             except ValueError:
                 raise ValueError(f"--pairwise has the weight {weight!r}, but it must be a number") from None
-        return found[0] if len(found) == 1 and isinstance(found[0], str) else found
+        return kernels[0] if len(kernels) == 1 and isinstance(kernels[0], str) else kernels
 
     def kernel(self, side: str, text: str, data: "Dataset") -> Any:
         """Return a kernel from its description, one of scaled features if that is asked for."""
@@ -260,18 +260,18 @@ class KernelOptions:
                 f"--{side}-kernel is {text!r}, which is a file, but it must be a kernel such as 'gaussian'; name the "
                 f"file of a kernel matrix with --{side}-matrix"
             )
-        found = parse_kernel(text, f"--{side}-kernel")
+        kernel = parse_kernel(text, f"--{side}-kernel")
         table = data.X.start_table if side == "start" else data.X.end_table
-        if isinstance(found, Precomputed):
+        if isinstance(kernel, Precomputed):
             if data.kinds[side] != "kernel":
                 raise ValueError(
                     f"--{side}-kernel is 'precomputed', but the {side} vertices have features; give a kernel matrix "
                     f"as {side}_kernel or with --{side}-matrix"
                 )
-            return found
+            return kernel
         if "precomputed" in text:
             raise ValueError(f"--{side}-kernel is {text!r}, but 'precomputed' can only stand alone")
-        return Standardized(found) if self.standardize and table.n_features else found
+        return Standardized(kernel) if self.standardize and table.n_features else kernel
 
 
 @dataclass(frozen=True)

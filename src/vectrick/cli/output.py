@@ -85,13 +85,13 @@ class Output:
         from rich.table import Table
         from rich.text import Text
 
-        made = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+        table = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
         for name, values in zip(columns, zip(*rows, strict=True) if rows else [()] * len(columns), strict=True):
             numbers = all(isinstance(value, int | float) for value in values)
-            made.add_column(name, justify="right" if numbers else "left", overflow="fold")
+            table.add_column(name, justify="right" if numbers else "left", overflow="fold")
         for row in rows:
-            made.add_row(*(Text(shown(value)) for value in row))  # as text: an id may look like markup
-        Console(width=None if sys.stdout.isatty() else _WIDE, highlight=False).print(made)
+            table.add_row(*(Text(shown(value)) for value in row))  # as text: an id may look like markup
+        Console(width=None if sys.stdout.isatty() else _WIDE, highlight=False).print(table)
 
     def facts(self, values: dict[str, Any]) -> None:
         """Print names and values for people, two columns without a header."""
@@ -101,12 +101,12 @@ class Output:
         from rich.table import Table
         from rich.text import Text
 
-        made = Table(box=None, show_header=False, pad_edge=False)
-        made.add_column(style="dim", no_wrap=True)
-        made.add_column(overflow="fold")
+        table = Table(box=None, show_header=False, pad_edge=False)
+        table.add_column(style="dim", no_wrap=True)
+        table.add_column(overflow="fold")
         for name, value in values.items():
-            made.add_row(name.replace("_", " "), Text(shown(value)))
-        Console(width=None if sys.stdout.isatty() else _WIDE, highlight=False).print(made)
+            table.add_row(name.replace("_", " "), Text(shown(value)))
+        Console(width=None if sys.stdout.isatty() else _WIDE, highlight=False).print(table)
 
     def wrote(self, what: str, path: Any) -> None:
         """Take in that a file was written, and say so."""

@@ -92,12 +92,12 @@ def _predict_edges(
             ]
             X = Edges._of(rows[0], rows[1], start, end)
             scores = model._decide(X)
-            made = {"start": named(shown[0], rows[0]), "end": named(shown[1], rows[1]), **_columns(model, scores)}
+            table = {"start": named(shown[0], rows[0]), "end": named(shown[1], rows[1]), **_columns(model, scores)}
             if names is not None:
-                made["prediction"] = _labels(names, scores)
+                table["prediction"] = _labels(names, scores)
             if len(wanted) > 2:
-                made["label"] = batch.column(label)
-            write(made)
+                table["label"] = batch.column(label)
+            write(table)
             done += len(X)
             bar.step(done)
         if not done:
@@ -111,8 +111,10 @@ def _columns(model: Any, scores: Any) -> dict[str, Any]:
     if scores.ndim == 2:  # a score for each of several classes
         names = class_names(model) or []
         chance = probabilities(model, scores)
-        found = {"score": scores.max(axis=1), **{f"score_{name}": scores[:, j] for j, name in enumerate(names)}}
-        return found if chance is None else {**found, "probability": (chance / chance.sum(axis=1)[:, None]).max(axis=1)}
+        columns = {"score": scores.max(axis=1), **{f"score_{name}": scores[:, j] for j, name in enumerate(names)}}
+        if chance is not None:
+            columns["probability"] = (chance / chance.sum(axis=1)[:, None]).max(axis=1)
+        return columns
     chance = probabilities(model, scores)
     return {"score": scores} if chance is None else {"score": scores, "probability": chance}
 

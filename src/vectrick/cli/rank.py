@@ -60,22 +60,22 @@ def run(
     asked = start or end or vertices.tables(fitted, only_new=True)[side].ids.astype(str).tolist()
     rows = _positions(tables[side], asked, ("start", "end")[side])
     known = None if edges is None else _known(edges, (vertices.start_column, vertices.end_column), label_column)
-    found = []
+    lines = []
     with out.progress("ranking", len(rows)) as bar:
         for low in range(0, len(rows), _AT_A_TIME):
-            some = rows[low : low + _AT_A_TIME]
-            for row, scores in zip(some, _scores(fitted, tables, side, some), strict=True):
-                found += _best(fitted, tables, side, row, scores, top, known, new, lowest)
-            bar.step(low + len(some))
-    found = _as_written(found, tables, side)
+            block = rows[low : low + _AT_A_TIME]
+            for row, scores in zip(block, _scores(fitted, tables, side, block), strict=True):
+                lines += _best(fitted, tables, side, row, scores, top, known, new, lowest)
+            bar.step(low + len(block))
+    lines = _as_written(lines, tables, side)
     columns = ["rank", ("start", "end")[side], ("start", "end")[other], "score"]
     columns += ["probability"] * hasattr(fitted, "predict_proba") + ["label"] * (known is not None)
-    out.result["partners"] = [dict(zip(columns, line, strict=True)) for line in found]
-    out.table(columns, [[rank, str(one), str(other), *rest] for rank, one, other, *rest in found])
-    if not found:
+    out.result["partners"] = [dict(zip(columns, line, strict=True)) for line in lines]
+    out.table(columns, [[rank, str(vertex), str(other), *rest] for rank, vertex, other, *rest in lines])
+    if not lines:
         out.say(f"nothing is left: {edges} knows every pair of these vertices")
-    if output is not None and found:
-        _write(output, columns, found)
+    if output is not None and lines:
+        _write(output, columns, lines)
         out.wrote("ranking", output)
 
 
@@ -83,9 +83,10 @@ def _positions(table: Any, asked: list[str], side: str) -> list[int]:
     place = {str(vertex): row for row, vertex in enumerate(table.ids.tolist())}
     for vertex in asked:
         if vertex not in place:
-            some = ", ".join(list(place)[:3])
+            shown = ", ".join(list(place)[:3])
             raise ValueError(
-                f"--{side} is {vertex!r}, but neither the model nor --{side}-features has it; vertices there are {some}"
+                f"--{side} is {vertex!r}, but neither the model nor --{side}-features has it; vertices there are "
+                f"{shown}"
             )
     return [place[vertex] for vertex in asked]
 
@@ -96,25 +97,25 @@ def _known(path: Path, columns: tuple[str, str], label: str) -> dict[tuple[str, 
 
     source = read_pairs(path, *columns)
     wanted = [*columns, *([label] if label in source.columns else [])]
-    found = source.read(wanted, text=wanted)
-    words = [found.column(name).to_pylist() for name in wanted]
+    edges = source.read(wanted, text=wanted)
+    words = [edges.column(name).to_pylist() for name in wanted]
     labels = words[2] if len(words) > 2 else ["yes"] * len(words[0])
     return dict(zip(zip(words[0], words[1], strict=True), labels, strict=True))
 
 
 def _scores(model: Any, tables: Any, side: int, rows: list[int]) -> Any:
     """Return a row of scores with all partners for each of some vertices."""
-    some = tables[side].take(rows)  # with their ids, by which a kernel may know them
-    return model.predict_grid(some, tables[1]) if side == 0 else model.predict_grid(tables[0], some).T
+    vertices = tables[side].take(rows)  # with their ids, by which a kernel may know them
+    return model.predict_grid(vertices, tables[1]) if side == 0 else model.predict_grid(tables[0], vertices).T
 
 
 def _as_written(lines: list[list[Any]], tables: Any, side: int) -> list[list[Any]]:
     """Return lines whose ids are integers where all ids of their side are."""
     from vectrick.cli.vertices import as_written, ids_of
 
-    texts = [ids_of(tables[one]) for one in (side, 1 - side)]
+    texts = [ids_of(tables[vertex]) for vertex in (side, 1 - side)]
     names = [dict(zip(ids.to_pylist(), as_written(ids).to_pylist(), strict=True)) for ids in texts]
-    return [[rank, names[0][one], names[1][other], *rest] for rank, one, other, *rest in lines]
+    return [[rank, names[0][vertex], names[1][other], *rest] for rank, vertex, other, *rest in lines]
 
 
 def _best(

@@ -78,18 +78,18 @@ def run(
             with out.library_progress("nested"):
                 score = vt.nested_score(*problem, outer=cv, n_jobs=jobs, checkpoint=finished)
         with out.library_progress("choosing"):
-            found = vt.vertex_search(*problem, cv=cv, n_jobs=jobs, checkpoint=finished)
+            search = vt.vertex_search(*problem, cv=cv, n_jobs=jobs, checkpoint=finished)
     except KeyboardInterrupt:
         if keeping.checkpoint is None:
             raise
         raise Interrupted(f"interrupted{keeping.hint}") from None
-    _show(out, score, found)
+    _show(out, score, search)
     if output is not None:
-        found.model.save(output, about=_about(dataset, found, score))
+        search.model.save(output, about=_about(dataset, search, score))
         out.wrote("model", output)
     finished.remove()
     if report is not None:
-        _report(out, dataset, found, score, report, seed)
+        _report(out, dataset, search, score, report, seed)
 
 
 def _weights(text: str) -> list[float]:
@@ -103,7 +103,7 @@ def _estimators(text: str | None, data: Any, max_iter: int) -> list[Any]:
     import vectrick as vt
 
     names = ["ridge"] if text is None else [word.strip() for word in text.split(",")]
-    made = []
+    estimators = []
     for name in names:
         if name not in _LOSSES:
             raise ValueError(f"--losses has {name!r}, but it must be some of {', '.join(_LOSSES)}")
@@ -111,8 +111,8 @@ def _estimators(text: str | None, data: Any, max_iter: int) -> list[Any]:
             raise ValueError(f"--losses has {name!r}, which needs two classes, but column {data.label!r} has numbers")
         kind = getattr(vt, _LOSSES[name])
         limits = {"max_iter": max_iter} if name == "ridge" else {"max_iter": 10, "inner_iter": 10}
-        made.append(kind(**limits, fit_intercept=not data.is_binary))
-    return made
+        estimators.append(kind(**limits, fit_intercept=not data.is_binary))
+    return estimators
 
 
 def _kernels(texts: list[str] | None, standardize: bool, data: Any) -> list[tuple[Any, Any]]:
@@ -140,35 +140,35 @@ def _grids(
             ([k for k in one_set if PAIRWISE[k].symmetry > 0], {"start_kernel": starts}),
             ([k for k in one_set if PAIRWISE[k].symmetry < 0], {"start_kernel": starts, "fit_intercept": [False]}),
         ]
-        grids = [{**rest, "pairwise": some, "alpha": alphas} for some, rest in parts if some]
-    return [one for one in estimators for _ in grids], [grid for _ in estimators for grid in grids]
+        grids = [{**rest, "pairwise": names, "alpha": alphas} for names, rest in parts if names]
+    return [estimator for estimator in estimators for _ in grids], [grid for _ in estimators for grid in grids]
 
 
-def _show(out: Output, score: Any, found: Any) -> None:
+def _show(out: Output, score: Any, search: Any) -> None:
 
-    best = found.choices[0]
+    best = search.choices[0]
     out.result |= {
-        "scoring": found.scoring,
+        "scoring": search.scoring,
         "nested": None
         if score is None
         else {"mean": score.mean, "spread": score.spread, "folds": score.scores.ravel()},
-        "choices": [{name: _plain(value) for name, value in one.items()} for one in found.choices],
+        "choices": [{name: _plain(value) for name, value in choice.items()} for choice in search.choices],
     }
     several = [name for name in ("estimator", "pairwise") if name in best]
     columns = [*several, "start_kernel", "end_kernel", "alpha", "iteration"]
     lines = []
-    for one in found.choices[:10]:
-        shown = {"end_kernel": one["start_kernel"], **one}  # of one vertex set both ends have the same
+    for choice in search.choices[:10]:
+        shown = {"end_kernel": choice["start_kernel"], **choice}  # of one vertex set both ends have the same
         words = [_plain(shown[name]) for name in columns]
-        lines.append([*words, one["inner_score"]])
-    out.table([*columns, f"{found.scoring} over folds"], lines, "the best combinations, chosen on all edges")
+        lines.append([*words, choice["inner_score"]])
+    out.table([*columns, f"{search.scoring} over folds"], lines, "the best combinations, chosen on all edges")
     if score is not None:
         out.say(
             f"nested {score.scoring}, for vertices that the choice has not seen: {score.mean:.3f} ± {score.spread:.3f}"
         )
 
 
-def _about(data: Any, found: Any, score: Any) -> dict[str, Any]:
+def _about(data: Any, search: Any, score: Any) -> dict[str, Any]:
     """Return what a model file says about the choice."""
     nested = None if score is None else {"mean": score.mean, "spread": score.spread}
     return {
@@ -176,7 +176,7 @@ def _about(data: Any, found: Any, score: Any) -> dict[str, Any]:
         "label": data.label,
         "classes": data.classes,
         "medians": data.medians,
-        "scoring": found.scoring,
+        "scoring": search.scoring,
         "nested": nested,
     }
 
@@ -187,7 +187,7 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, int | float | str) else format_kernel(value)
 
 
-def _report(out: Output, data: Any, found: Any, score: Any, path: Path, seed: int) -> None:
+def _report(out: Output, data: Any, search: Any, score: Any, path: Path, seed: int) -> None:
     import warnings
 
     from sklearn.base import clone
@@ -196,10 +196,10 @@ def _report(out: Output, data: Any, found: Any, score: Any, path: Path, seed: in
     from vectrick.cli.training import hold_out, train
     from vectrick.report import fit_report
 
-    estimator = clone(found.model)  # which makes as many iterations as were chosen
+    estimator = clone(search.model)  # which makes as many iterations as were chosen
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the number of iterations was chosen
         trained = train(out, estimator, data, hold_out(data, 0.25, seed))
     rows = beside_baselines(trained, named_baselines(QUICK), out)
-    fit_report(trained, command_line(), out.warnings, evaluation=rows, tuning=(found, score)).write(path)
+    fit_report(trained, command_line(), out.warnings, evaluation=rows, tuning=(search, score)).write(path)
     out.wrote("report", path)

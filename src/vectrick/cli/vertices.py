@@ -34,9 +34,9 @@ def vertex_table(
         features = csr_array(vstack([csr_array(new.features), csr_array(features)]))
     else:
         features = np.vstack([new.features, features])
-    made = VertexTable(features, new.name, np.concatenate([new.ids, np.asarray(known.ids)[old].astype(str)]))
-    made.columns = new.columns
-    return made
+    both = VertexTable(features, new.name, np.concatenate([new.ids, np.asarray(known.ids)[old].astype(str)]))
+    both.columns = new.columns
+    return both
 
 
 def _medians(model: Any, side: str) -> dict[str, float]:

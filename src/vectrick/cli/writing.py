@@ -26,7 +26,7 @@ def table_writer(path: Path) -> Iterator[Any]:
     from pyarrow import csv, parquet
 
     writer: Any = None
-    with replacing(path) as made:
+    with replacing(path) as draft:
 
         def write(columns: dict[str, Any]) -> None:
             nonlocal writer
@@ -36,10 +36,10 @@ def table_writer(path: Path) -> Iterator[Any]:
                 table = pa.table({name: table[name].cast(table.schema.field(name).type.value_type)
                                   if name in coded else table[name] for name in table.column_names})  # fmt: skip
                 mark = csv.WriteOptions(delimiter="\t" if path.suffix == ".tsv" else ",")
-                writer = writer or csv.CSVWriter(made, table.schema, write_options=mark)
+                writer = writer or csv.CSVWriter(draft, table.schema, write_options=mark)
             else:
                 # Scores hardly repeat: a dictionary of them would only take time.
-                writer = writer or parquet.ParquetWriter(made, table.schema, use_dictionary=coded)
+                writer = writer or parquet.ParquetWriter(draft, table.schema, use_dictionary=coded)
             writer.write_table(table)
 
         try:

@@ -85,9 +85,9 @@ class Edges:
     @classmethod
     def _of(cls, start: Any, end: Array, start_table: VertexTable, end_table: VertexTable) -> "Edges":
         """Make edges from checked positions and tables."""
-        made = cls.__new__(cls)
-        made.start, made.end, made.start_table, made.end_table = start, end, start_table, end_table
-        return made
+        edges = cls.__new__(cls)
+        edges.start, edges.end, edges.start_table, edges.end_table = start, end, start_table, end_table
+        return edges
 
     def with_tables(self, start_table: VertexTable, end_table: VertexTable) -> "Edges":
         """Return the same edges with other descriptions of the same vertices."""
@@ -152,9 +152,9 @@ class Edges:
         empty = cls(none, none, start_features, end_features, start_ids=start_ids, end_ids=end_ids)
         first, second = empty.start_table, empty.end_table
         start, end = (np.arange(len(table), dtype=np.int32) for table in (first, second))
-        made = cls._of(np.repeat(start, len(end)), np.tile(end, len(start)), first, second)
-        made._settle_device()
-        return made
+        edges = cls._of(np.repeat(start, len(end)), np.tile(end, len(start)), first, second)
+        edges._settle_device()
+        return edges
 
     @property
     def shape(self) -> tuple[int, int]:

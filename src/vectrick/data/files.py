@@ -86,14 +86,14 @@ class TableFile:
 
         with _told(self.path):
             if self.is_parquet:
-                found = parquet.read_table(self.path, columns=columns, read_dictionary=list(ids))
+                table = parquet.read_table(self.path, columns=columns, read_dictionary=list(ids))
             else:
-                found = arrow_csv.read_csv(self.path, **self._options(columns, text, ids))
-            _check_plain(found)
-            found = _with_text(found, text, ids)
-        if found.num_rows == 0:
+                table = arrow_csv.read_csv(self.path, **self._options(columns, text, ids))
+            _check_plain(table)
+            table = _with_text(table, text, ids)
+        if table.num_rows == 0:
             raise ValueError(f"{self.path} has a header, but no rows")
-        return found
+        return table
 
     def batches(self, columns: Sequence[str], ids: Sequence[str], n_rows: int) -> Iterator[Any]:
         """Yield Arrow tables of about ``n_rows`` rows, one after the other, so that the whole need not fit."""
@@ -136,13 +136,13 @@ class TableFile:
         """Return the ids in a column of a table as an Arrow array of strings, none of them missing or twice."""
         from pyarrow import compute
 
-        found = table.column(column).combine_chunks()
-        self._check_ids(found, column)
-        counts = compute.value_counts(found)
+        values = table.column(column).combine_chunks()
+        self._check_ids(values, column)
+        counts = compute.value_counts(values)
         often = counts.field("values").filter(compute.greater(counts.field("counts"), 1))
         if len(often):
             raise ValueError(f"{self.path} has {len(often)} ids more than once: {_some(often.to_pylist())}")
-        return found
+        return values
 
     def positions(self, table: Any, column: str, known: Any, where: str, complaints: list[str] | None = None) -> Array:
         """Return the rows of the ids in a column among the ``known`` ones, those of ``where``.
@@ -157,22 +157,22 @@ class TableFile:
             return np.empty(0, np.int32)
         rows = compute.index_in(coded.dictionary, value_set=known)
         place, codes = rows.fill_null(-1).to_numpy(), coded.indices.to_numpy()
-        found = place[codes].astype(np.int32, copy=False)
-        if rows.null_count and (found < 0).any():
-            unknown = np.unique(codes[found < 0])
+        positions = place[codes].astype(np.int32, copy=False)
+        if rows.null_count and (positions < 0).any():
+            unknown = np.unique(codes[positions < 0])
             words = _some([coded.dictionary[int(code)].as_py() for code in unknown[:_SHOWN]], len(unknown))
             complaint = (
                 f"{self.path}: {len(unknown)} ids in column {column!r} are not in {where}: {words} "
-                f"({int((found < 0).sum())} of {len(found)} edges have them)"
+                f"({int((positions < 0).sum())} of {len(positions)} edges have them)"
             )
             if complaints is None:
                 raise ValueError(complaint)
             complaints.append(complaint)
-        return np.asarray(found)
+        return np.asarray(positions)
 
-    def _check_ids(self, found: Any, column: str) -> None:
-        if found.null_count:
-            empty = np.flatnonzero(found.is_null().to_numpy(zero_copy_only=False))
+    def _check_ids(self, values: Any, column: str) -> None:
+        if values.null_count:
+            empty = np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))
             raise ValueError(f"{self.path}: column {column!r} has no id in row {empty[0] + 1}")
 
     def numbers(self, table: Any, columns: Sequence[str]) -> Array:
@@ -214,13 +214,13 @@ class TableFile:
 
     def vector(self, values: Any, name: str) -> Array:
         """Return a column as finite numbers."""
-        found = self._floats(values, name)
-        if not np.isfinite(found).all():
-            at = int(np.flatnonzero(~np.isfinite(found))[0])
+        numbers = self._floats(values, name)
+        if not np.isfinite(numbers).all():
+            at = int(np.flatnonzero(~np.isfinite(numbers))[0])
             shown = values[at].as_py()
             what = "is empty" if shown is None or shown != shown else f"is {shown!r}"
             raise ValueError(f"{self.path}: row {at + 1}, column {name!r} {what}, but it must be a finite number")
-        return np.asarray(found)
+        return np.asarray(numbers)
 
     def _as_numbers(self, values: Any, name: str) -> Any:
         import pyarrow as pa
@@ -276,8 +276,8 @@ def _with_text(table: Any, text: Sequence[str], ids: Sequence[str]) -> Any:
     for name in ids:
         column = table.column(name)
         if column.type != coded:
-            made = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-            table = table.set_column(table.column_names.index(name), name, compute.cast(made, coded))
+            encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+            table = table.set_column(table.column_names.index(name), name, compute.cast(encoded, coded))
     return table
 
 

@@ -186,9 +186,9 @@ def read_vertices(
             raise ValueError(f"{source.path} has no columns with numbers or categories beside its ids")
     if kind == "kernel" and expected is None:
         _check_matrix(source, ids.to_pylist(), names)
-    made = VertexTable(features, f"{side}_features", np.array(ids.to_pylist(), object))
-    made.columns, made.medians = names, filled
-    return made
+    vertices = VertexTable(features, f"{side}_features", np.array(ids.to_pylist(), object))
+    vertices.columns, vertices.medians = names, filled
+    return vertices
 
 
 def read_pairs(path: Path | str, start_column: str = "start", end_column: str = "end") -> TableFile:
@@ -214,9 +214,9 @@ def _locate(
         raise FileNotFoundError(f"{root or 'the data set'} has no edges: a file edges{ENDINGS[0]}, {_endings('edges')}")
     files, kinds = {"edges": edge_file}, {}
     for side, (features, matrix) in given.items():
-        found = _choose(root, side, features, matrix)
-        if found is not None:
-            kinds[side], files[side] = found
+        chosen = _choose(root, side, features, matrix)
+        if chosen is not None:
+            kinds[side], files[side] = chosen
     if "start" not in files:
         raise FileNotFoundError(
             f"{root or 'the data set'} says nothing about its start vertices: give start_features or start_kernel"
@@ -229,18 +229,19 @@ def _find(root: Path | None, stem: str) -> Path | None:
     """Return the file of that name in a folder, whatever its ending."""
     if root is None:
         return None
-    found = [root / f"{stem}{ending}" for ending in ENDINGS if (root / f"{stem}{ending}").exists()]
-    if len(found) > 1:
-        raise ValueError(f"{root} has both {found[0].name} and {found[1].name}; remove one, or name the file to use")
-    return found[0] if found else None
+    matches = [root / f"{stem}{ending}" for ending in ENDINGS if (root / f"{stem}{ending}").exists()]
+    if len(matches) > 1:
+        both = f"{matches[0].name} and {matches[1].name}"
+        raise ValueError(f"{root} has both {both}; remove one, or name the file to use")
+    return matches[0] if matches else None
 
 
 def _choose(root: Path | None, side: str, features: Any, matrix: Any) -> tuple[str, Path] | None:
     """Return the file that describes the vertices of a side, and of which kind it is."""
     named = [(kind, Path(path)) for kind, path in (("features", features), ("kernel", matrix)) if path is not None]
     if not named:
-        found = [(kind, _find(root, f"{side}_{kind}")) for kind in ("features", "kernel")]
-        named = [(kind, path) for kind, path in found if path is not None]
+        matches = [(kind, _find(root, f"{side}_{kind}")) for kind in ("features", "kernel")]
+        named = [(kind, path) for kind, path in matches if path is not None]
     if len(named) > 1:
         raise ValueError(
             f"there are both {named[0][1].name} and {named[1][1].name}, but the {side} vertices have one table; name "

@@ -46,8 +46,8 @@ class Kept:
 
     def named(self, mask: Any) -> Any:
         """Return the user's numbers of the training edges in a mask, in ascending order."""
-        found = true_places(self.outward(mask))
-        return found if self.places is None else like(self.places, found)[found]
+        places = true_places(self.outward(mask))
+        return places if self.places is None else like(self.places, places)[places]
 
 
 @dataclass(frozen=True)

@@ -51,9 +51,9 @@ class VertexTable:
         frame = nw.from_native(features, eager_only=True, pass_through=True)
         if isinstance(frame, nw.DataFrame):
             native = features
-            features, found, self.columns = _split_frame(frame, features, name, id_column)
+            features, own_ids, self.columns = _split_frame(frame, features, name, id_column)
             self.is_named = self.is_named or "id" in frame.columns or id_column is not None or not counts_rows(native)
-            ids = found if ids is None else ids
+            ids = own_ids if ids is None else ids
         self.features: Any = _as_matrix(features, name)
         self.ids = None if ids is None else _as_ids(ids, len(self), name)
 
@@ -279,11 +279,11 @@ def _as_matrix(features: Any, name: str) -> Any:
 
 
 def _as_ids(ids: Any, length: int, name: str) -> Array:
-    found = _as_integers(np.asarray(unmasked(ids, f"the id column of {name}")))
-    if found.shape != (length,):
-        raise ValueError(f"the ids of {name} have shape {found.shape}, but there are {length} vertices")
-    distinct, inverse = _distinct(found, f"the id column of {name}")
+    values = _as_integers(np.asarray(unmasked(ids, f"the id column of {name}")))
+    if values.shape != (length,):
+        raise ValueError(f"the ids of {name} have shape {values.shape}, but there are {length} vertices")
+    distinct, inverse = _distinct(values, f"the id column of {name}")
     if len(distinct) < length:
         often = distinct[np.bincount(inverse) > 1]
         raise ValueError(f"{name} has the id {often.tolist()[0]!r} more than once")
-    return found
+    return values

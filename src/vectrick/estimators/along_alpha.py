@@ -180,7 +180,7 @@ class _KrylovPath:
         def score(i: int) -> None:
             constants = self.constant - weights[i] @ self.shifts
             predicted = weights[i].astype(self.predictions.dtype) @ self.predictions + constants[:, None]
-            scores[i] = [self.validation.score_of(one) for one in predicted]
+            scores[i] = [self.validation.score_of(predictions) for predictions in predicted]
 
         run_tasks(score, len(alphas), count_threads(self.lead.n_threads))
         best = np.argmax(np.where(np.isnan(scores), -np.inf, scores), axis=1)

@@ -13,7 +13,7 @@ from vectrick._typing import Array
 from vectrick.backends.arrays import cast, distinct, like, to_host, unmasked
 from vectrick.estimators.base import KronEstimator
 from vectrick.estimators.callbacks import FitStep
-from vectrick.estimators.several import SeveralClassesError, fit_against_rest, side_by_side
+from vectrick.estimators.several_classes import SeveralClassesError, fit_against_rest, side_by_side
 from vectrick.estimators.validate import as_classes
 
 

@@ -12,7 +12,7 @@ from vectrick._typing import Array
 from vectrick.backends import HOST, Backend
 from vectrick.backends.arrays import to_host
 from vectrick.estimators.parameters import check_parameters
-from vectrick.estimators.several import set_machines
+from vectrick.estimators.several_classes import set_machines
 from vectrick.kernels import as_kernel
 from vectrick.losses import LOSSES
 from vectrick.models.files.checks import LOADING_ERRORS, Tensors, finite, numbers, of_kind, plain, tensor_of
@@ -67,7 +67,7 @@ def _is_same(tensor: Array, other: Array | None) -> bool:
 def _described(model: Any) -> tuple[dict[str, Any], Tensors]:
     """Return a fitted model as a header and tensors; of several classes, with what the first machine has."""
     fitted = model if not hasattr(model, "machines_") else model.machines_[0]
-    predictor: Predictor = fitted._predictor.on(HOST) if fitted._predictor.backend != HOST else fitted._predictor
+    predictor: Predictor = fitted._predictor.on(HOST)
     tensors: Tensors = {}
     header: dict[str, Any] = {
         "estimator": type(model).__name__,
@@ -130,11 +130,11 @@ def _parameters(model: Any, tensors: Tensors) -> dict[str, Any]:
     for name, value in model.get_params(deep=False).items():
         several = isinstance(value, list | tuple)
         if name.endswith("_kernel") and several:
-            parameters[name] = [_given_kernel(one, f"{name}.{i}", tensors) for i, one in enumerate(value)]
+            parameters[name] = [_given_kernel(kernel, f"{name}.{i}", tensors) for i, kernel in enumerate(value)]
         elif name.endswith("_kernel"):
             parameters[name] = _given_kernel(value, name, tensors)
         elif name == "pairwise":
-            parameters[name] = [_given_pairwise(one) for one in value] if several else _given_pairwise(value)
+            parameters[name] = [_given_pairwise(kernel) for kernel in value] if several else _given_pairwise(value)
         elif name == "kernel_weights" and value is not None and not isinstance(value, str):
             parameters[name] = np.asarray(value, np.float64).tolist()
         elif name == "random_state" and not isinstance(value, int | np.integer | None):
@@ -250,12 +250,12 @@ def _several(header: dict[str, Any], tensors: Tensors) -> Any:
     if len(told) != len(classes) or len(classes) < 3:
         raise ValueError(f"there are {len(told)} machines for {len(classes)} classes")
     machines = []
-    for number, one in enumerate(told):
+    for number, described in enumerate(told):
         prefix = f"machine.{number}."
         own = {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
-        if one["estimator"] != header["estimator"] or "machines" in one:
+        if described["estimator"] != header["estimator"] or "machines" in described:
             raise ValueError(f"machine {number} is of another kind than the model")
-        machines.append(made_again(one, {**shared, **own}))
+        machines.append(made_again(described, {**shared, **own}))
     model = ESTIMATORS[header["estimator"]](**machines[0].get_params(deep=False))
     set_machines(model, classes, machines)
     model.about_ = of_kind(dict, header["about"])
@@ -265,7 +265,7 @@ def _several(header: dict[str, Any], tensors: Tensors) -> Any:
 def _parameter(name: str, value: Any, tensors: Tensors) -> Any:
     """Return a parameter of the estimator."""
     if isinstance(value, list) and (name.endswith("_kernel") or name == "pairwise"):
-        return [_parameter(name, one, tensors) for one in value]
+        return [_parameter(name, item, tensors) for item in value]
     if isinstance(value, dict) and name.endswith("_kernel"):
         return read_kernel(value, tensors)
     if isinstance(value, dict) and name == "pairwise":
@@ -273,7 +273,7 @@ def _parameter(name: str, value: Any, tensors: Tensors) -> Any:
             return _parameter(name, value["kernel"], tensors), of_kind(float, value["weight"])
         return read_pairwise(value)
     if isinstance(value, list) and name == "kernel_weights":
-        return [numbers(one) if isinstance(one, list) else of_kind(float, one) for one in value]
+        return [numbers(item) if isinstance(item, list) else of_kind(float, item) for item in value]
     return plain(value)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from vectrick._typing import Array
-from vectrick.backends import HOST, Backend, backend_of, settle_backend
+from vectrick.backends import HOST, Backend, common_backend, settle_backend
 from vectrick.backends.arrays import to_host
 from vectrick.data import VertexTable
 from vectrick.estimators.files import save_model
@@ -58,8 +58,8 @@ class FittedModel(NestedParameters):
         if end_features is None and predictor.start.known is not predictor.end.known:
             raise ValueError("end_features is None, but the model was trained with two vertex sets; give both tables")
         end = start if end_features is None else predictor.end.table(end_features)
-        homes = [backend_of(table.features) for table in (start, end)]
-        home = next((backend for backend in homes if backend != HOST), HOST)
+        advice = "the tables are on different devices: {}; move one of them with .to()"
+        home = common_backend({"start_features": start.features, "end_features": end.features}, advice)
         return self._placed(home), start, end, partial(as_given, home=home)
 
     def iter_grid(self, start_features: Any, end_features: Any = None) -> Iterator[tuple[slice, slice, Array]]:

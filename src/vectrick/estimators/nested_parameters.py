@@ -17,35 +17,35 @@ class NestedParameters(BaseEstimator):
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; ``deep`` includes those of kernels, also of kernels in lists."""
-        found: dict[str, Any] = super().get_params(deep)
+        params: dict[str, Any] = super().get_params(deep)
         for name in _LISTS if deep else ():
-            value = found.get(name)
-            for number, one in enumerate(value if isinstance(value, list | tuple) else ()):
-                if hasattr(kernel := _kernel_of(one), "get_params"):
-                    found |= {f"{name}__{number}__{key}": inner for key, inner in kernel.get_params().items()}
-        return found
+            value = params.get(name)
+            for number, item in enumerate(value if isinstance(value, list | tuple) else ()):
+                if hasattr(kernel := _kernel_of(item), "get_params"):
+                    params |= {f"{name}__{number}__{key}": inner for key, inner in kernel.get_params().items()}
+        return params
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, also of kernels: ``start_kernel__gamma``, or ``start_kernel__0__gamma`` in a list."""
         plain = {name: value for name, value in params.items() if "__" not in name}
         super().set_params(**plain)  # first, so that names of kernels are those that are meant
-        within = {name: found for name in params if (found := _NAME.fullmatch(name))}
+        within = {name: match for name in params if (match := _NAME.fullmatch(name))}
         for name in params:
             parameter = name.partition("__")[0]
             if name not in plain and name not in within and isinstance(getattr(self, parameter, None), str):
                 setattr(self, parameter, _as_object(getattr(self, parameter), parameter))
         super().set_params(**{name: value for name, value in params.items() if name not in (*plain, *within)})
-        for name, found in within.items():
-            given, number = getattr(self, found[1]), int(found[2])
+        for name, match in within.items():
+            given, number = getattr(self, match[1]), int(match[2])
             if not isinstance(given, list | tuple) or number >= len(given):
-                raise ValueError(f"{name} is set, but {found[1]} is {given!r}, which has no kernel {number}")
+                raise ValueError(f"{name} is set, but {match[1]} is {given!r}, which has no kernel {number}")
             kernel = _kernel_of(given[number])
             if isinstance(kernel, str):
-                kernel = _as_object(kernel, found[1])
-                setattr(self, found[1], _with_kernel(given, number, kernel))
+                kernel = _as_object(kernel, match[1])
+                setattr(self, match[1], _with_kernel(given, number, kernel))
             if not hasattr(kernel, "set_params"):
-                raise ValueError(f"{name} is set, but {found[1]}[{number}] is {kernel!r}; give a kernel object")
-            kernel.set_params(**{found[3]: params[name]})
+                raise ValueError(f"{name} is set, but {match[1]}[{number}] is {kernel!r}; give a kernel object")
+            kernel.set_params(**{match[3]: params[name]})
         return self
 
 
@@ -60,9 +60,9 @@ def _with_kernel(given: Any, number: int, kernel: Any) -> Any:
     """Return a list of kernels with another one in its place, with the weight that it had."""
     old = given[number]
     new = (kernel, *old[1:]) if isinstance(old, list | tuple) else kernel
-    return type(given)([new if i == number else one for i, one in enumerate(given)])
+    return type(given)([new if i == number else item for i, item in enumerate(given)])
 
 
-def _kernel_of(one: Any) -> Any:
+def _kernel_of(item: Any) -> Any:
     """Return a kernel without its weight."""
-    return one[0] if isinstance(one, list | tuple) and one else one
+    return item[0] if isinstance(item, list | tuple) and item else item

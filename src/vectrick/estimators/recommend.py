@@ -45,8 +45,9 @@ def _asked(model: Any, start: Any) -> tuple[VertexTable, Array]:
     if isinstance(start, VertexTable) or getattr(start, "ndim", 1) == 2 or _is_frame(start):
         table: VertexTable = model._predictor.start.table(start)
         return table, np.arange(len(table))
-    one = isinstance(start, str | Integral)
-    rows = known.positions(np.array([start], object if isinstance(start, str) else None) if one else start, "start")
+    is_single = isinstance(start, str | Integral)
+    vertices = np.array([start], object if isinstance(start, str) else None) if is_single else start
+    rows = known.positions(vertices, "start")
     distinct, asked = np.unique(np.asarray(to_host(rows)), return_inverse=True)
     return _with_names(known).take(distinct), asked.ravel()
 
@@ -124,7 +125,7 @@ def _pairs_of_ids(model: Any, first: Array, second: Array, starts: VertexTable, 
         pairs.append((second, first))
     if one_set:
         pairs.append((_names(starts), _names(starts)))
-    rows = np.concatenate([_rows_of(starts, one, own[0]) for one, _ in pairs])
+    rows = np.concatenate([_rows_of(starts, vertices, own[0]) for vertices, _ in pairs])
     cols = np.concatenate([_rows_of(ends, other, own[1]) for _, other in pairs])
     both = (rows >= 0) & (cols >= 0)
     return np.stack([rows[both], cols[both]])

@@ -64,7 +64,7 @@ def check_not_zero(training: Training, space: Space, solution: Solution, interce
 def _kernel_values(training: Training) -> float:
     """Return how large the kernel values of edges are, by those of the vertices with themselves."""
     both = training.kernel.start, training.kernel.end
-    start, end = (float(abs(one.kernel.diagonal(one.vertices)).max()) for one in both)
+    start, end = (float(abs(vertex_kernel.kernel.diagonal(vertex_kernel.vertices)).max()) for vertex_kernel in both)
     return start * end if training.kernel.is_product else max(start, end, start * end)
 
 

@@ -48,14 +48,14 @@ class Alignment:
         self._counts: dict[Any, Any] = {}
         self._inner: dict[Any, Any] = {}
         factors = _host_factors(kernel)
-        self.own = self.pair, [one.pairwise.terms(*_both(factors, one, kernel)) for one in kernel.components]
+        self.own = self.pair, [each.pairwise.terms(*_both(factors, each, kernel)) for each in kernel.components]
         if kinds <= {Symmetric} or kinds <= {Antisymmetric}:
             # The traces of these do not factor. Those of the Kronecker kernel do, of edges that are there in both
             # directions; for labels with the symmetry, its inner product with them is the same.
             sign = kernel.symmetry
             self.pair = np.concatenate(self.pair), np.concatenate(self.pair[::-1])
             self.y = np.concatenate([self.y, sign * self.y])
-            self.terms = [[Term(1.0, *(2 * [factors[one.start].kernel]))] for one in kernel.components]
+            self.terms = [[Term(1.0, *(2 * [factors[each.start].kernel]))] for each in kernel.components]
         else:
             self.terms = self.own[1]
         self.labels = kernel.labels
@@ -77,7 +77,7 @@ class Alignment:
 
     def mean_diagonals(self) -> Array:
         """Return the mean kernel value of an edge with itself, for each kernel."""
-        found, pair = [], self.own[0]
+        means, pair = [], self.own[0]
         for terms in self.own[1]:
             total = 0.0
             for term in terms:
@@ -86,15 +86,15 @@ class Alignment:
                     for factor in factors:
                         value = value * np.asarray(factor[pair[i], pair[k]]).ravel()
                 total += float(np.mean(value))
-            found.append(total)
-        return np.array(found)
+            means.append(total)
+        return np.array(means)
 
-    def _trace(self, one: Term, other: Term) -> float:
+    def _trace(self, term: Term, other: Term) -> float:
         """Return the sum of the products of all entries of two terms."""
-        slots = _slots(one)
+        slots = _slots(term)
         for place, factors in _slots(other).items():
             slots[place] = slots.get(place, []) + factors
-        weight = one.weight * other.weight
+        weight = term.weight * other.weight
         if len(slots) > 2:
             raise ValueError(
                 f"kernel_weights cannot be learned for these kernels of edges, {'; '.join(self.labels)}: 'mlpk', and "
@@ -156,8 +156,8 @@ def nonnegative_minimum(M: Array, a: Array) -> Array:
     values, vectors = np.linalg.eigh(M / np.outer(scale, scale))
     kept = values > 1e-12 * values[-1]
     roots = np.sqrt(values[kept])[:, None]
-    found, _ = nnls(roots * vectors[:, kept].T, (vectors[:, kept].T @ (a / scale)) / roots[:, 0])
-    return np.asarray(found / scale)
+    minimum, _ = nnls(roots * vectors[:, kept].T, (vectors[:, kept].T @ (a / scale)) / roots[:, 0])
+    return np.asarray(minimum / scale)
 
 
 def normalised(weights: Array, diagonals: Array) -> Array:
@@ -181,16 +181,16 @@ def refined_weights(start: Array, diagonals: Array, risk: Callable[[Array], floa
     least, best = min(risks), tried[int(np.argmin(risks))]
     for _ in range(_ROUNDS):
         before = least
-        some = np.union1d(first, np.flatnonzero(best))
-        for i, step in itertools.product(some.tolist(), _STEPS):
+        candidates = np.union1d(first, np.flatnonzero(best))
+        for i, step in itertools.product(candidates.tolist(), _STEPS):
             changed = best.copy()
             changed[i] = step * best[i] if best[i] > 0 else step * alike[i] / 4
             if not changed.any() or np.array_equal(changed, best):
                 continue
             changed = normalised(changed, diagonals)
-            found = risk(changed)
-            if found < least:
-                least, best = found, changed
+            new_risk = risk(changed)
+            if new_risk < least:
+                least, best = new_risk, changed
         if least == before:
             break
     return np.asarray(best)
@@ -202,25 +202,25 @@ def _pair(graph: Graph) -> tuple[Array, Array]:
 
 def _host_factors(kernel: EdgeKernel) -> dict[Any, VertexFactors]:
     """Return the matrices of all sides, those of the end under negative numbers."""
-    found: dict[Any, VertexFactors] = {}
+    factors: dict[Any, VertexFactors] = {}
     for sign, sides in ((1, kernel.starts), (-1, () if kernel.one_set else kernel.ends)):
         for i, side in enumerate(sides):
             matrix = np.asarray(to_host(side.matrix), np.float64)
-            found[i if sign > 0 else -1 - i] = VertexFactors(matrix, partial(identity, len(matrix), matrix.dtype))
-    return found
+            factors[i if sign > 0 else -1 - i] = VertexFactors(matrix, partial(identity, len(matrix), matrix.dtype))
+    return factors
 
 
-def _both(factors: dict[Any, VertexFactors], one: Any, kernel: EdgeKernel) -> tuple[VertexFactors, VertexFactors]:
-    return factors[one.start], factors[one.end if kernel.one_set else -1 - one.end]
+def _both(factors: dict[Any, VertexFactors], component: Any, kernel: EdgeKernel) -> tuple[VertexFactors, VertexFactors]:
+    return factors[component.start], factors[component.end if kernel.one_set else -1 - component.end]
 
 
 def _slots(term: Term) -> dict[tuple[int, int], list[Any]]:
     """Return the factors of a term by the indices of row and column that they belong to."""
-    found: dict[tuple[int, int], list[Any]] = {}
+    slots: dict[tuple[int, int], list[Any]] = {}
     for factor, place in zip(term.factors, zip(term.rows, term.cols, strict=True), strict=True):
         if factor is not ONES:
-            found.setdefault(place, []).append(factor)
-    return found
+            slots.setdefault(place, []).append(factor)
+    return slots
 
 
 def _all_together(factors: list[Any]) -> Any:

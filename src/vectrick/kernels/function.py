@@ -25,13 +25,13 @@ class Function(Kernel):
         self.function = function
 
     def _matrix(self, X: Any, Y: Any) -> Array:
-        found = np.asarray(self.function(to_host(X), to_host(Y)))
-        if found.shape != (X.shape[0], Y.shape[0]):
+        values = np.asarray(self.function(to_host(X), to_host(Y)))
+        if values.shape != (X.shape[0], Y.shape[0]):
             raise ValueError(
-                f"the kernel function returned shape {found.shape} for {X.shape[0]} and {Y.shape[0]} vertices, "
+                f"the kernel function returned shape {values.shape} for {X.shape[0]} and {Y.shape[0]} vertices, "
                 f"but it must return ({X.shape[0]}, {Y.shape[0]})"
             )
-        return like(found, X)
+        return like(values, X)
 
     def diagonal(self, X: Any) -> Array:
         """Return the kernel values of the rows of X with themselves."""

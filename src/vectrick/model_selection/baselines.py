@@ -150,8 +150,8 @@ class Neighbours(Baseline):
 
         def score(k: int, fold: Fold) -> float:
             if fold.name not in means:
-                found = NearestNeighbors().fit(rows[fold.train])
-                means[fold.name] = _neighbour_means(found, rows[fold.test], y[fold.train], self.ks)
+                neighbours = NearestNeighbors().fit(rows[fold.train])
+                means[fold.name] = _neighbour_means(neighbours, rows[fold.test], y[fold.train], self.ks)
             return _score(y[fold.test], means[fold.name][:, list(self.ks).index(k)])
 
         self.k_ = _search(self.ks, score, X, y, self.random_state)
@@ -284,8 +284,8 @@ class Rows:
         check_memory("the table of concatenated features", len(X), sum(n_columns))
         out = np.empty((len(X), sum(n_columns)), np.float32)
         columns = slice(0, n_columns[0]), slice(n_columns[0], None)
-        for (rows, features), some, shift, spread in zip(_sides(X), columns, self.shift, self.spread, strict=True):
-            out[:, some] = ((_dense(features) - shift) / spread).astype(np.float32)[rows]
+        for (rows, features), chosen, shift, spread in zip(_sides(X), columns, self.shift, self.spread, strict=True):
+            out[:, chosen] = ((_dense(features) - shift) / spread).astype(np.float32)[rows]
         return out
 
 
@@ -313,12 +313,12 @@ def _score(y: Array, score: Array) -> float:
     return get_scorer("concordance").score(y, score)
 
 
-def _neighbour_means(found: Any, rows: Array, y: Array, ks: Sequence[int]) -> Array:
+def _neighbour_means(neighbours: Any, rows: Array, y: Array, ks: Sequence[int]) -> Array:
     """Return the mean labels of the k nearest, a column for each k; some rows at a time."""
     numbers: Array = np.minimum(np.asarray(ks), len(y))
     out = np.empty((len(rows), len(ks)))
     for low in range(0, len(rows), _QUERIES):
-        nearest = found.kneighbors(rows[low : low + _QUERIES], int(numbers.max()), return_distance=False)
+        nearest = neighbours.kneighbors(rows[low : low + _QUERIES], int(numbers.max()), return_distance=False)
         out[low : low + _QUERIES] = np.cumsum(y[nearest], axis=1)[:, numbers - 1] / numbers
     return out
 

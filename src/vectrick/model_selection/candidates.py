@@ -13,8 +13,8 @@ from vectrick._typing import Array
 from vectrick.data import Edges
 from vectrick.estimators import KronEstimator, PathStep, fit_along
 from vectrick.metrics.scores import OF_CLASSES, SCORES
+from vectrick.model_selection.alpha_paths import check_alphas
 from vectrick.model_selection.folds import Fold
-from vectrick.model_selection.paths import check_alphas
 from vectrick.model_selection.sharing import Sharing
 from vectrick.models.kernel_spec import KernelSpec
 from vectrick.solvers import iterative_solver
@@ -36,10 +36,10 @@ class Candidate:
 def as_lists(estimator: Any, param_grid: Any) -> tuple[list[Any], list[Any]]:
     """Return the estimators, checked, and a grid for each."""
     estimators = list(estimator) if isinstance(estimator, list | tuple) else [estimator]
-    for one in estimators:
-        if not isinstance(one, KronEstimator):
+    for each in estimators:
+        if not isinstance(each, KronEstimator):
             raise TypeError(
-                f"estimator is of type {type(one).__name__}, but it must be one of vectrick's; for others use "
+                f"estimator is of type {type(each).__name__}, but it must be one of vectrick's; for others use "
                 "GridSearchCV with cv=vt.VertexKFold(...)"
             )
     grids = list(param_grid) if isinstance(param_grid, list | tuple) else [param_grid] * len(estimators)
@@ -62,7 +62,7 @@ def settle_scoring(scoring: str, estimators: list[Any], labels: Array, n_best: i
         raise ValueError(f"scoring is {scoring!r}, which needs two classes, but y has {n_values} values")
     if n_best > 1 and scoring == "r2":
         raise ValueError(f"n_best is {n_best} and scoring is 'r2', but a mean of standardised predictions has no scale")
-    if scoring == "concordance" and len({getattr(one, "groups", None) for one in estimators}) > 1:
+    if scoring == "concordance" and len({getattr(estimator, "groups", None) for estimator in estimators}) > 1:
         raise ValueError("estimator has several with other groups, but their concordances are no common score")
     return scoring
 

@@ -12,13 +12,13 @@ from vectrick._typing import Array
 from vectrick._warnings import warn
 from vectrick.backends.arrays import unmasked
 from vectrick.data import Edges
+from vectrick.model_selection.against_rest import AgainstRest
 from vectrick.model_selection.baselines import Baseline
 from vectrick.model_selection.baselines import baselines as all_baselines
 from vectrick.model_selection.finished import Finished
 from vectrick.model_selection.pairs import Pairs
 from vectrick.model_selection.sampling import OnSomeEdges
 from vectrick.model_selection.scorers import EdgeScorer, get_scorer, predictions
-from vectrick.model_selection.several import AgainstRest
 from vectrick.model_selection.splitters import VertexKFold, check_splitter
 
 
@@ -88,8 +88,8 @@ def compare(
     labels = np.asarray(unmasked(y, "y"))
     several = _has_several_classes(methods, labels)
     if several:  # for which the baselines are not made
-        methods = {name: AgainstRest(one) if isinstance(one, Baseline | OnSomeEdges) else one
-                   for name, one in methods.items()}  # fmt: skip
+        methods = {name: AgainstRest(each) if isinstance(each, Baseline | OnSomeEdges) else each
+                   for name, each in methods.items()}  # fmt: skip
     if scoring == "auto":
         scoring = "auc" if several or len(np.unique(labels)) == 2 else "concordance"
     scorer = get_scorer(scoring)
@@ -110,8 +110,8 @@ def compare(
                 if callback is not None:
                     callback(rows[-1])
                 progress.step(f"{name}, {fold.name}: {scoring} {row['score']:.3f}")
-    found = pd.DataFrame(rows)
-    return found if per_fold else _summary(found).rename_axis(columns=scoring)
+    scores = pd.DataFrame(rows)
+    return scores if per_fold else _summary(scores).rename_axis(columns=scoring)
 
 
 def _has_several_classes(methods: dict[str, Any], labels: Array) -> bool:
@@ -142,13 +142,13 @@ def _named(estimators: Any) -> dict[str, Any]:
     """Return the methods with names."""
     if isinstance(estimators, Mapping):
         return dict(estimators)
-    found: dict[str, Any] = {}
+    named: dict[str, Any] = {}
     for estimator in estimators if isinstance(estimators, list | tuple) else [estimators]:
         name = base = type(estimator).__name__
-        while name in found:
+        while name in named:
             name = f"{base} {2 if name == base else int(name.rpartition(' ')[2]) + 1}"
-        found[name] = estimator
-    return found
+        named[name] = estimator
+    return named
 
 
 def _run(name: str, method: Any, X: Edges, y: Array, fold: Any, scorer: EdgeScorer) -> dict[str, Any]:
@@ -177,13 +177,13 @@ def _summary(rows: Any) -> Any:
     """Return a row for each method, the best first."""
     import pandas as pd
 
-    found = {}
-    for name, some in rows.groupby("method", sort=False):
+    summary = {}
+    for name, results in rows.groupby("method", sort=False):
         # NaN where one fold failed: a mean over the others could not be compared.
-        score = some["score"]
-        means = np.array([rows.mean(skipna=False) for _, rows in score.groupby(some["repeat"])])
-        fit, predict = some["fit"].sum(skipna=False), some["predict"].sum(skipna=False)
-        found[name] = {
+        score = results["score"]
+        means = np.array([rows.mean(skipna=False) for _, rows in score.groupby(results["repeat"])])
+        fit, predict = results["fit"].sum(skipna=False), results["predict"].sum(skipna=False)
+        summary[name] = {
             "mean": score.mean(skipna=False),
             "spread": means.std(ddof=1) if len(means) > 1 else score.std(skipna=False),
             "lowest": score.min(skipna=False),
@@ -192,4 +192,4 @@ def _summary(rows: Any) -> Any:
             "fit": fit,
             "predict": predict,
         }
-    return pd.DataFrame.from_dict(found, orient="index").sort_values("mean", ascending=False)
+    return pd.DataFrame.from_dict(summary, orient="index").sort_values("mean", ascending=False)

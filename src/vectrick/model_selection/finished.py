@@ -108,8 +108,8 @@ def fingerprint(*what: Any) -> str:
     True
     """
     digest = hashlib.sha256()
-    for one in what:
-        _take_in(digest, one)
+    for item in what:
+        _take_in(digest, item)
     return digest.hexdigest()
 
 
@@ -123,7 +123,7 @@ def _take_in(digest: Any, value: Any) -> None:
     elif hasattr(value, "get_params"):  # first of all, since an estimator has a dtype as well
         # Neither threads nor words about progress change a result.
         parameters = value.get_params(deep=False)
-        _take_in(digest, {name: one for name, one in parameters.items() if name not in ("n_threads", "verbose")})
+        _take_in(digest, {name: item for name, item in parameters.items() if name not in ("n_threads", "verbose")})
     elif issparse(value):
         for part in (value.data, value.indices, value.indptr):
             _take_in(digest, part)
@@ -138,8 +138,8 @@ def _take_in(digest: Any, value: Any) -> None:
             _take_in(digest, value[key])
     elif isinstance(value, list | tuple):
         digest.update(str(len(value)).encode())
-        for one in value:
-            _take_in(digest, one)
+        for item in value:
+            _take_in(digest, item)
     elif isinstance(value, str | int | float | None):
         digest.update(repr(value).encode())
     elif isinstance(value, functools.partial):
@@ -184,7 +184,7 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
 
 def _is_result(value: Any) -> bool:
     if isinstance(value, dict):
-        return all(_is_number(one) or one is None or isinstance(one, str) for one in value.values())
+        return all(_is_number(item) or item is None or isinstance(item, str) for item in value.values())
     if isinstance(value, list):
         rows = [row for row in value if isinstance(row, list) and all(map(_is_number, row))]
         return len(rows) == len(value) and len({len(row) for row in rows}) == 1

@@ -21,10 +21,10 @@ from vectrick.data.signs import check_signs
 from vectrick.estimators import KronEstimator, KronRidge, check_parameters
 from vectrick.kernels import Gaussian, as_kernel
 from vectrick.kernels.pairwise import PAIRWISE, as_pairwise
+from vectrick.model_selection.alpha_paths import check_alphas
 from vectrick.model_selection.candidates import settle_scoring
 from vectrick.model_selection.finished import Finished
 from vectrick.model_selection.nested import nested_score
-from vectrick.model_selection.paths import check_alphas
 from vectrick.model_selection.splitters import VertexKFold
 from vectrick.models.kernel_spec import KernelSpec
 
@@ -59,21 +59,22 @@ class KernelComparison:
         import pandas as pd
 
         rows = []
-        for (setting, kernel), some in self.folds.groupby(["setting", "kernel"], sort=False):
-            score = some["score"]
+        for (setting, kernel), results in self.folds.groupby(["setting", "kernel"], sort=False):
+            score = results["score"]
             mean = score.mean(skipna=False)
             rows.append({"setting": setting, "kernel": kernel, "mean": mean, "spread": score.std(skipna=False),
-                         "lowest": score.min(), "highest": score.max(), "seconds": some["seconds"].sum()})  # fmt: skip
-        found = pd.DataFrame(rows)
-        order = found["setting"].map({name: place for place, name in enumerate(found["setting"].unique())})
-        found = found.assign(order=order).sort_values(["order", "mean"], ascending=[True, False])
-        return found.drop(columns="order").reset_index(drop=True)
+                         "lowest": score.min(), "highest": score.max(),
+                         "seconds": results["seconds"].sum()})  # fmt: skip
+        frame = pd.DataFrame(rows)
+        order = frame["setting"].map({name: place for place, name in enumerate(frame["setting"].unique())})
+        frame = frame.assign(order=order).sort_values(["order", "mean"], ascending=[True, False])
+        return frame.drop(columns="order").reset_index(drop=True)
 
     def table(self) -> Any:
         """Return the means as a frame with a row for each kernel and a column for each setting."""
         frame = self.frame
-        found = frame.pivot(index="kernel", columns="setting", values="mean")
-        return found.loc[list(dict.fromkeys(self.folds["kernel"])), list(dict.fromkeys(self.folds["setting"]))]
+        table = frame.pivot(index="kernel", columns="setting", values="mean")
+        return table.loc[list(dict.fromkeys(self.folds["kernel"])), list(dict.fromkeys(self.folds["setting"]))]
 
     def plot(self, path: Path | str | None = None) -> Any:
         """Return a matplotlib figure of the scores by setting, with the spread over folds; written to a file if named.
@@ -231,20 +232,21 @@ def _named(kernels: Any) -> dict[str, Any]:
     if isinstance(kernels, str):
         raise ValueError(f"kernels is {kernels!r}, but it must be a list of pairwise kernels, or a dict")
     if isinstance(kernels, Mapping):
-        found = dict(kernels)
+        named = dict(kernels)
     else:
-        found = {}
-        for one in kernels:
-            name = one if isinstance(one, str) else repr(one) if isinstance(one, list) else as_pairwise(one).name
-            found[name if name not in found else f"{name} {len(found) + 1}"] = one
-    if not found:
+        named = {}
+        for kernel in kernels:
+            name = repr(kernel) if isinstance(kernel, list) else as_pairwise(kernel).name
+            name = kernel if isinstance(kernel, str) else name
+            named[name if name not in named else f"{name} {len(named) + 1}"] = kernel
+    if not named:
         raise ValueError("kernels is empty, so there is nothing to compare")
-    return found
+    return named
 
 
 def _fitting(model: KronEstimator, X: Edges, y: Array) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the names of all pairwise kernels that fit the data and the estimator, and why others do not."""
-    found: dict[str, Any] = {}
+    fitting: dict[str, Any] = {}
     left_out: dict[str, str] = {}
     vertex_kernels = [as_kernel(kernel, "start_kernel") for kernel in (model.start_kernel, model.end_kernel)
                       if not isinstance(kernel, list | tuple)]  # fmt: skip
@@ -263,5 +265,5 @@ def _fitting(model: KronEstimator, X: Edges, y: Array) -> tuple[dict[str, Any], 
         except ValueError as error:
             left_out[name] = str(error)
             continue
-        found[name] = name
-    return found, left_out
+        fitting[name] = name
+    return fitting, left_out

@@ -15,6 +15,7 @@ from vectrick.backends.arrays import unmasked
 from vectrick.data import Edges
 from vectrick.estimators import as_edges
 from vectrick.metrics.scores import OF_CLASSES, SCORES
+from vectrick.model_selection.alpha_paths import check_iterations
 from vectrick.model_selection.candidates import (
     Choice,
     as_lists,
@@ -27,7 +28,6 @@ from vectrick.model_selection.candidates import (
 from vectrick.model_selection.finished import Finished
 from vectrick.model_selection.folds import Fold
 from vectrick.model_selection.parallel import count_jobs, in_parallel
-from vectrick.model_selection.paths import check_iterations
 from vectrick.model_selection.splitters import VertexKFold, check_splitter
 
 
@@ -166,7 +166,7 @@ def nested_score(
     inner_folds = [_inner_folds(inner, fold, edges, labels) for fold in folds]
     tasks = [(f, c) for f in range(len(folds)) for c in range(len(candidates))]
     progress = Progress("nested_score", len(tasks) + len(folds), verbose)
-    divided = [[fold.test, *(one.test for one in parts)] for fold, parts in zip(folds, inner_folds, strict=True)]
+    divided = [[fold.test, *(choice.test for choice in parts)] for fold, parts in zip(folds, inner_folds, strict=True)]
     what = "nested_score", estimators, grids, edges, labels, divided, scoring, iterations, n_best
     with Finished.of(checkpoint).work(*what) as finished:
         compared = in_parallel(
@@ -190,9 +190,9 @@ def nested_score(
             float,
         )
     chosen = [
-        {"fold": fold.name, **one.shown, "score": score}
-        for fold, some, score in zip(folds, best, judged, strict=True)
-        for one in some
+        {"fold": fold.name, **choice.shown, "score": score}
+        for fold, choices, score in zip(folds, best, judged, strict=True)
+        for choice in choices
     ]
     return NestedScore(np.array(judged).reshape(outer.n_repeats, -1), chosen, scoring)
 
@@ -211,7 +211,7 @@ def _judge(best: list[Choice], labels: Array, values: Array, fold: Fold, scoring
     groups = model._groups_of(test)
     if len(best) == 1:
         return float(SCORES[scoring](values[fold.test], predicted[0], groups))
-    mean = np.mean([(one - one.mean()) / max(one.std(), 1e-300) for one in predicted], axis=0)
+    mean = np.mean([(each - each.mean()) / max(each.std(), 1e-300) for each in predicted], axis=0)
     return float(SCORES[scoring](values[fold.test], mean, groups))
 
 

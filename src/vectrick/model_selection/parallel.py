@@ -72,7 +72,7 @@ def _with_warnings(
         warnings.simplefilter("always")
         warnings.simplefilter("ignore", ConvergenceWarning)
         result = work(*task)
-    return result, [(one.category, str(one.message)) for one in caught]
+    return result, [(warning.category, str(warning.message)) for warning in caught]
 
 
 def _end_with(parent: int) -> None:

@@ -24,11 +24,11 @@ def plot_kernels(frame: Any, scoring: str, path: Path | str | None = None) -> An
     figure = Figure(figsize=(1.6 + 2.1 * len(settings), 3.6), layout="constrained")
     axes = figure.subplots()
     for number, (kernel, colour) in enumerate(kernels.items()):
-        some = frame[frame["kernel"] == kernel].set_index("setting")
+        results = frame[frame["kernel"] == kernel].set_index("setting")
         shift = (number - (len(kernels) - 1) / 2) * 0.8 / len(kernels)
-        places = [settings.index(setting) + shift for setting in some.index]
+        places = [settings.index(setting) + shift for setting in results.index]
         axes.errorbar(
-            places, some["mean"], yerr=np.nan_to_num(some["spread"]), fmt=_MARKERS[colour % len(_MARKERS)],
+            places, results["mean"], yerr=np.nan_to_num(results["spread"]), fmt=_MARKERS[colour % len(_MARKERS)],
             color=f"C{colour % 10}", markersize=5, capsize=2, linewidth=1, label=kernel,
         )  # fmt: skip
     if scoring in ("auc", "concordance"):

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from vectrick._progress import Progress
 from vectrick.backends.arrays import unmasked
 from vectrick.estimators import as_edges
+from vectrick.model_selection.alpha_paths import check_iterations
 from vectrick.model_selection.candidates import (
     as_lists,
     choose_best,
@@ -22,7 +23,6 @@ from vectrick.model_selection.candidates import (
 )
 from vectrick.model_selection.finished import Finished
 from vectrick.model_selection.parallel import count_jobs, in_parallel
-from vectrick.model_selection.paths import check_iterations
 from vectrick.model_selection.splitters import VertexKFold, check_splitter
 
 

@@ -65,9 +65,9 @@ class Sharing:
         if few is not None and few.shape[1] < m:
             return table, kernel  # the folds take rows of the features
         if kernel.is_psd and few is None and m >= WORTH_FACTORING and self.tolerance > 0:
-            found = feature_map(kernel, features, self.tolerance, int(WORTH_RANK * m))
-            if found is not None:
-                return _spread(found.train, used, table, square=False), Linear()
+            factor = feature_map(kernel, features, self.tolerance, int(WORTH_RANK * m))
+            if factor is not None:
+                return _spread(factor.train, used, table, square=False), Linear()
         if 8 * len(table) ** 2 > available_memory() // _SHARE_OF_MEMORY:
             return table, kernel
         matrix = np.asarray(kernel(features, features), np.float64)

@@ -100,7 +100,7 @@ def vertex_split(
     shares = np.array([1.0 - validation_size - test_size, validation_size, test_size])
     start, end = _parts(pairs, new, shares, rng, positive)
     train = (start == 0) & (end == 0)
-    found = [np.flatnonzero(train)]
+    parts = [np.flatnonzero(train)]
     advice = f"use {stratify_advice(y, stratify)}other sizes or another random_state"
     for part_number, name, share in ((1, "validation", validation_size), (2, "test", test_size)):
         if new == "neither":
@@ -112,8 +112,8 @@ def vertex_split(
         fold = make_fold(f"the {name} split", pairs, new, train, test, strict)
         if share:
             fold.check(y, advice)
-        found.append(fold.test)
-    return VertexSplit(found[0], found[1], found[2], len(pairs))
+        parts.append(fold.test)
+    return VertexSplit(parts[0], parts[1], parts[2], len(pairs))
 
 
 def _check_sizes(validation_size: float, test_size: float) -> None:

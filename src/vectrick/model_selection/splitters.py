@@ -120,14 +120,14 @@ class VertexKFold(BaseCrossValidator):
         self._check(pairs)
         positive = rarer_class(y) if self.stratify else None
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_repeats)
-        found = []
+        folds = []
         for repeat, seed in enumerate(seeds):
             where = f" of repeat {repeat}" if self.n_repeats > 1 else ""
-            found += self._divide(pairs, np.random.default_rng(seed), positive, where)
+            folds += self._divide(pairs, np.random.default_rng(seed), positive, where)
         advice = f"use {stratify_advice(y, self.stratify)}fewer parts or another random_state"
-        for fold in found:
+        for fold in folds:
             fold.check(y, advice)
-        return found
+        return folds
 
     def report(self, X: Any, y: Any = None, groups: Any = None) -> Any:
         """Return a pandas frame with a row for each fold: how many edges it uses, and how many it leaves out.

@@ -70,7 +70,8 @@ class EdgeKernel:
         labels = []
         for component in self.components:
             both = self.starts[component.start], self.ends[component.end]
-            words = [format_kernel(one.kernel) for one in (both[:1] if component.pairwise.one_set else both)]
+            shown = both[:1] if component.pairwise.one_set else both
+            words = [format_kernel(vertex_kernel.kernel) for vertex_kernel in shown]
             labels.append(f"{component.pairwise.name}: {', '.join(words)}")
         return labels
 

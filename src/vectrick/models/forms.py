@@ -131,9 +131,9 @@ def _worth_factoring(side: VertexKernel, tolerance: float, n_edges: int) -> Feat
     return _factor(side, "dual", tolerance if worth else 0.0)
 
 
-def _training_factors(found: FeatureMap | None, side: VertexKernel, dtype: np.dtype[Any]) -> VertexFactors:
+def _training_factors(features: FeatureMap | None, side: VertexKernel, dtype: np.dtype[Any]) -> VertexFactors:
     """Return the matrices of the training vertices of a side, as thin as they come."""
-    return VertexFactors(_thin_factor(found, side, dtype), partial(identity, side.vertices.shape[0], dtype))
+    return VertexFactors(_thin_factor(features, side, dtype), partial(identity, side.vertices.shape[0], dtype))
 
 
 def dual_form(kernel: EdgeKernel, graph: Graph, dtype: np.dtype[Any], n_threads: int | None) -> Form:
@@ -158,18 +158,18 @@ def _factor(side: VertexKernel, form: str, tolerance: float) -> FeatureMap | Non
 
 def _dual_factors(maps: Maps, start: VertexKernel, end: VertexKernel, dtype: np.dtype[Any]) -> tuple[Any, Any]:
     """Return G and K, as thin as they come."""
-    check_matrices(side for found, side in zip(maps, (start, end), strict=True) if not _is_thin(found, side))
+    check_matrices(side for features, side in zip(maps, (start, end), strict=True) if not _is_thin(features, side))
     return _thin_factor(maps[1], end, dtype), _thin_factor(maps[0], start, dtype)
 
 
-def _is_thin(found: FeatureMap | None, side: VertexKernel) -> bool:
-    return found is not None and not issparse(found.train) and found.rank < side.vertices.shape[0]
+def _is_thin(features: FeatureMap | None, side: VertexKernel) -> bool:
+    return features is not None and not issparse(features.train) and features.rank < side.vertices.shape[0]
 
 
-def _thin_factor(found: FeatureMap | None, side: VertexKernel, dtype: np.dtype[Any]) -> Any:
+def _thin_factor(features: FeatureMap | None, side: VertexKernel, dtype: np.dtype[Any]) -> Any:
     """Return the kernel matrix of a side, by its features where they are few."""
-    if found is not None and _is_thin(found, side):
-        return LowRank(_cast(found.train, dtype, side))
+    if features is not None and _is_thin(features, side):
+        return LowRank(_cast(features.train, dtype, side))
     return _cast(side.matrix, dtype, side)
 
 
@@ -190,8 +190,8 @@ def _cast(values: Any, dtype: np.dtype[Any], side: VertexKernel) -> Any:
 def _thin(maps: Maps) -> str:
     """Say what is not exact."""
     approximate = [
-        f"{side} kernel by pivoted Cholesky of rank {found.rank}, entries to {found.tolerance:.0e}"
-        for side, found in zip(("start", "end"), maps, strict=True)
-        if found is not None and found.tolerance > 0
+        f"{side} kernel by pivoted Cholesky of rank {features.rank}, entries to {features.tolerance:.0e}"
+        for side, features in zip(("start", "end"), maps, strict=True)
+        if features is not None and features.tolerance > 0
     ]
     return "; " + ", ".join(approximate) if approximate else ""

@@ -132,16 +132,16 @@ def _read_pairwise(value: Any) -> tuple[list[PairwiseKernel], Array | None]:
         return [as_pairwise(value)], None
     if not value:
         raise ValueError("pairwise is an empty list, but there must be at least one kernel")
-    weighted = [isinstance(one, list | tuple) for one in value]
+    weighted = [isinstance(item, list | tuple) for item in value]
     if any(weighted) and not all(weighted):
         raise ValueError(f"pairwise is {value!r}, but either each of its kernels has a weight, or none has")
     if not any(weighted):
-        return [as_pairwise(one, f"pairwise[{i}]") for i, one in enumerate(value)], None
-    for i, one in enumerate(value):
-        if len(one) != 2:
-            raise ValueError(f"pairwise[{i}] is {one!r}, but it must be a kernel and its weight")
-    kinds = [as_pairwise(one[0], f"pairwise[{i}][0]") for i, one in enumerate(value)]
-    return kinds, check_weights([one[1] for one in value], len(kinds), "pairwise weights")
+        return [as_pairwise(item, f"pairwise[{i}]") for i, item in enumerate(value)], None
+    for i, item in enumerate(value):
+        if len(item) != 2:
+            raise ValueError(f"pairwise[{i}] is {item!r}, but it must be a kernel and its weight")
+    kinds = [as_pairwise(item[0], f"pairwise[{i}][0]") for i, item in enumerate(value)]
+    return kinds, check_weights([item[1] for item in value], len(kinds), "pairwise weights")
 
 
 def _read_kernels(value: Any, argument: str) -> list[Kernel]:
@@ -149,7 +149,7 @@ def _read_kernels(value: Any, argument: str) -> list[Kernel]:
         return [as_kernel(value, argument)]
     if not value:
         raise ValueError(f"{argument} is an empty list, but there must be at least one kernel")
-    return [as_kernel(one, f"{argument}[{i}]") for i, one in enumerate(value)]
+    return [as_kernel(kernel, f"{argument}[{i}]") for i, kernel in enumerate(value)]
 
 
 def _end_of_one_set(start: list[Kernel], end: list[Kernel], given: Any, kind: PairwiseKernel) -> list[Kernel]:

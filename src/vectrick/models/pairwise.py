@@ -184,7 +184,7 @@ class _Cores:
             into = products if term.rows == (0, 1) else alone[term.rows[0]]
             _add(into, (term.first, term.second), core)
         self.products = [(first, second, _dense(core)) for (first, second), core in products.items()]
-        self.at_start, self.at_end = ([(*key, _dense(core)) for key, core in found.items()] for found in alone)
+        self.at_start, self.at_end = ([(*key, _dense(core)) for key, core in cores.items()] for cores in alone)
 
 
 def _add(into: dict[Any, Any], key: Any, value: Any) -> None:

@@ -274,7 +274,7 @@ def check_matrices(vertex_kernels: Iterable[VertexKernel]) -> None:
     sizes = [vertex_kernel.vertices.shape[0] for vertex_kernel in missing]
     n_bytes, free = sum(8 * m * m for m in sizes), HOST.free_memory()
     if n_bytes > free:
-        each = " and ".join(f"{m} × {m} ({one.name})" for one, m in zip(missing, sizes, strict=True))
+        each = " and ".join(f"{m} × {m} ({each_kernel.name})" for each_kernel, m in zip(missing, sizes, strict=True))
         raise MemoryError(
             f"the kernel matrices, {each}, take {format_bytes(n_bytes)} together, but there are only "
             f"{format_bytes(free)}; use fewer vertices at a time, or form='primal' for kernels of few features"

@@ -227,9 +227,9 @@ class KronOperator(Operator):
             raise TypeError("only rows and columns that are edges can be restricted; index the operator first")
         self._prepare()
         if self._problem is None:  # made of blocks, or of nothing
-            some = KronOperator(self.M, self.N, cut(self.rows, row_mask), cut(self.cols, col_mask), self._options)
-            some._prepare()
-            return some
+            restricted = KronOperator(self.M, self.N, cut(self.rows, row_mask), cut(self.cols, col_mask), self._options)
+            restricted._prepare()
+            return restricted
         if self._problem.not_finite:  # what keeps NaN and infinity away depends on the vertices that occur
             whole = KronOperator(self.M, self.N, None, None, self._options)
             return whole[_index(cut(self.rows, row_mask)), _index(cut(self.cols, col_mask))]
@@ -320,8 +320,8 @@ class KronOperator(Operator):
                 moved(rows_of(factor, rows), self.backend, self.dtype)
                 for factor, rows in ((self.M, part.of_m), (self.N, part.of_n))
             )
-            some = KronOperator(M, N, part.rows, self.cols, self._options)
-            out[part.places] = some._product(block)
+            operator = KronOperator(M, N, part.rows, self.cols, self._options)
+            out[part.places] = operator._product(block)
 
     def _check_memory(self, n_vectors: int) -> None:
         plan = self.plan
@@ -339,9 +339,9 @@ class KronOperator(Operator):
     def lowered(self) -> "KronOperator":
         """Return the same operator computing in float32, by TF32 on a GPU that has it."""
         options, dtype = replace(self._options, fast=True), np.dtype(np.float32)
-        made = KronOperator(in_dtype(self.M, dtype), in_dtype(self.N, dtype), self.rows, self.cols, options)
-        made._prepare()
-        return made
+        operator = KronOperator(in_dtype(self.M, dtype), in_dtype(self.N, dtype), self.rows, self.cols, options)
+        operator._prepare()
+        return operator
 
     def _multiply(self, block: Array, out: Array) -> None:
         self._prepare()
@@ -386,8 +386,8 @@ class KronOperator(Operator):
 
 def _masks_on(backend: Backend, rows: Any, cols: Any) -> tuple[Any, Any]:
     """Return masks where the operator is; one object for both stays one."""
-    made = [None if mask is None else placed(mask, backend) for mask in (rows, cols)]
-    return made[0], made[0] if cols is rows else made[1]
+    there = [None if mask is None else placed(mask, backend) for mask in (rows, cols)]
+    return there[0], there[0] if cols is rows else there[1]
 
 
 def _index(pair: Pair | None) -> Pair | slice:

@@ -83,15 +83,15 @@ def _checked(terms: Sequence[Term], backend: Backend) -> list[Term]:
         for name, factor in zip(("first", "second"), term.factors, strict=True):
             if factor is not ONES:
                 as_factor(factor, f"terms[{number}].{name}")
-    found = with_factors(terms, lambda factor: as_factor(factor, "a factor"))
-    dtype = _dtype(found)
-    return with_factors(found, lambda factor: moved(factor, backend, dtype))
+    checked = with_factors(terms, lambda factor: as_factor(factor, "a factor"))
+    dtype = _dtype(checked)
+    return with_factors(checked, lambda factor: moved(factor, backend, dtype))
 
 
 def _dtype(terms: Sequence[Term]) -> np.dtype[Any]:
     """Return the widest dtype of the factors."""
-    found = [dtype_of(factor) for term in terms for factor in term.factors if factor is not ONES]
-    return np.result_type(*found) if found else np.dtype(np.float64)
+    dtypes = [dtype_of(factor) for term in terms for factor in term.factors if factor is not ONES]
+    return np.result_type(*dtypes) if dtypes else np.dtype(np.float64)
 
 
 def _sizes(terms: Sequence[Term], axis: int) -> tuple[int, int]:
@@ -207,5 +207,5 @@ def _transposed(terms: Sequence[Term]) -> list[Term]:
 
 def _summands(terms: Sequence[Term], rows: Pair, cols: Pair, options: SumOptions) -> list[Any]:
     products, sums = share(terms)
-    made: list[Any] = [KronSummand.of(product, rows, cols, options) for product in products]
-    return [*made, GroupSums.of(sums, (rows, cols), options)] if sums else made
+    summands: list[Any] = [KronSummand.of(product, rows, cols, options) for product in products]
+    return [*summands, GroupSums.of(sums, (rows, cols), options)] if sums else summands

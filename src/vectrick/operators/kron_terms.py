@@ -94,35 +94,37 @@ def share(terms: Sequence[Term]) -> tuple[list[SharedProduct], list[SharedSums]]
     for found_term in _merged([term for term in terms if not term.has_ones]):
         turned = (id(found_term.second), id(found_term.first)) in products
         term = found_term.swapped if turned else found_term
-        _, found = products.setdefault((id(term.first), id(term.second)), (term, {}))
+        _, entries = products.setdefault((id(term.first), id(term.second)), (term, {}))
         for part in _symmetrised(term) if term.first is term.second else [term]:
-            _add(found, part.rows, part.cols, part.weight)
-    made = [
-        SharedProduct(*term.factors, rows, cols) for term, found in products.values() for rows, cols in _distinct(found)
+            _add(entries, part.rows, part.cols, part.weight)
+    shared = [
+        SharedProduct(*term.factors, rows, cols)
+        for term, entries in products.values()
+        for rows, cols in _distinct(entries)
     ]
-    return made, _share_sums([term for term in terms if term.has_ones])
+    return shared, _share_sums([term for term in terms if term.has_ones])
 
 
 def _share_sums(terms: Sequence[Term]) -> list[SharedSums]:
     """Return the group sums of terms with ones; what is done alike with several factors is done with their sum."""
-    found: dict[int, tuple[Any, dict[int, dict[int, float]]]] = {}
+    by_factor: dict[int, tuple[Any, dict[int, dict[int, float]]]] = {}
     for term in (term if term.second is ONES else term.swapped for term in terms):
-        _, entries = found.setdefault(id(term.first), (term.first, {}))
+        _, entries = by_factor.setdefault(id(term.first), (term.first, {}))
         _add(entries, term.rows[0], term.cols[0], term.weight)
     alike: dict[Any, list[tuple[float, Any]]] = {}
-    for factor, entries in found.values():
+    for factor, entries in by_factor.values():
         for rows, cols in _distinct(entries):
             scale = rows[0][1]
             shape = tuple((row, weight / scale) for row, weight in rows)
             alike.setdefault((factor is ONES, shape, cols), []).append((scale, factor))
-    made = []
+    shared = []
     for (of_all, rows, cols), weighted in alike.items():
         if of_all or len(weighted) == 1:
             scale, factor = weighted[0]
-            made.append(SharedSums(factor, tuple((row, scale * weight) for row, weight in rows), cols))
+            shared.append(SharedSums(factor, tuple((row, scale * weight) for row, weight in rows), cols))
         else:
-            made.append(SharedSums(add_factors(weighted), rows, cols))
-    return made
+            shared.append(SharedSums(add_factors(weighted), rows, cols))
+    return shared
 
 
 def _add(entries: dict[Any, dict[Any, float]], row: Any, col: Any, weight: float) -> None:
@@ -142,14 +144,14 @@ def _symmetrised(term: Term) -> list[Term]:
 
 def _distinct(entries: dict[Any, dict[Any, float]]) -> Iterable[tuple[Weights, Weights]]:
     """Yield rows and columns of each distinct product: rows whose columns are a multiple of each other's share one."""
-    found: dict[Weights, list[tuple[Any, float]]] = {}
+    alike: dict[Weights, list[tuple[Any, float]]] = {}
     for row, columns in entries.items():
         kept = sorted((col, weight) for col, weight in columns.items() if weight != 0)
         if kept:
             scale = kept[0][1]
             shape = tuple((col, weight / scale) for col, weight in kept)
-            found.setdefault(shape, []).append((row, scale))
-    for cols, rows in found.items():
+            alike.setdefault(shape, []).append((row, scale))
+    for cols, rows in alike.items():
         yield tuple(rows), cols
 
 
@@ -158,20 +160,20 @@ def _merged(terms: Sequence[Term]) -> list[Term]:
     by_first = _groups(terms, 0)
     by_second = _groups(terms, 1)
     which, groups = (1, by_first) if len(by_first) <= len(by_second) else (0, by_second)
-    made = []
+    merged = []
     for group in groups:
         if len({id(term.factors[which]) for term in group}) == 1:  # one factor with all of the weight
-            made.append(replace(group[0], weight=sum(term.weight for term in group)))
+            merged.append(replace(group[0], weight=sum(term.weight for term in group)))
             continue
         total = add_factors([(term.weight, term.factors[which]) for term in group])
         changed: dict[str, Any] = {("first", "second")[which]: total}
-        made.append(replace(group[0], weight=1.0, **changed))
-    return made
+        merged.append(replace(group[0], weight=1.0, **changed))
+    return merged
 
 
 def _groups(terms: Sequence[Term], kept: int) -> list[list[Term]]:
     """Return lists of terms that may become one: those of the same orders with the same kept factor."""
-    found: dict[Any, list[Term]] = {}
+    groups: dict[Any, list[Term]] = {}
     for term in terms:
-        found.setdefault((id(term.factors[kept]), term.rows, term.cols), []).append(term)
-    return list(found.values())
+        groups.setdefault((id(term.factors[kept]), term.rows, term.cols), []).append(term)
+    return list(groups.values())

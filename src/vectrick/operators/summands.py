@@ -62,7 +62,7 @@ class _Slots:
         if len(lists) == 1:
             return cls(lists[0] if orders[0][0] != (0, 1) else pair, slots)
         concatenate = namespace(pair[0]).concatenate
-        return cls((concatenate([one for one, _ in lists]), concatenate([other for _, other in lists])), slots)
+        return cls((concatenate([first for first, _ in lists]), concatenate([second for _, second in lists])), slots)
 
     def cut(self, mask: Array | None) -> "tuple[_Slots, Array | None]":
         """Return the slots of the edges in a mask, and the mask of these in the list."""

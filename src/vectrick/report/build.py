@@ -20,7 +20,7 @@ from vectrick.model_selection.trained import Trained
 from vectrick.report import figures
 from vectrick.report.page import Report, Seconds, Section
 from vectrick.report.predicted import best_section, matrix_section, sides_of
-from vectrick.report.split import split_picture
+from vectrick.report.split_picture import split_picture
 
 if TYPE_CHECKING:
     import pandas
@@ -208,8 +208,8 @@ def _training_section(report: Report, trained: Trained) -> None:
 
 
 def _kept(trained: Trained) -> str:
-    made, kept = len(trained.history.get("iteration", [])), trained.model.n_iter_
-    return f"{made} iterations were made, number {kept} was kept." if made > 1 else "It took one step."
+    n_made, kept = len(trained.history.get("iteration", [])), trained.model.n_iter_
+    return f"{n_made} iterations were made, number {kept} was kept." if n_made > 1 else "It took one step."
 
 
 def _parts(trained: Trained) -> dict[str, Any]:
@@ -308,7 +308,7 @@ def _tuning_section(report: Report, search: VertexSearch, score: NestedScore | N
             "training edges."
         )
     columns = [name for name in search.choices[0] if name != "inner_score"]
-    rows = [[_shown(one[name]) for name in columns] + [float(one["inner_score"])] for one in search.choices]
+    rows = [[_shown(choice[name]) for name in columns] + [float(choice["inner_score"])] for choice in search.choices]
     section.text("The combinations at their best alpha and iteration, chosen on all edges; the first one is the model.")
     section.table([name.replace("_", " ") for name in columns] + [f"{scoring} over folds"], rows)
 

@@ -64,9 +64,9 @@ def curves(parts: dict[str, tuple[Array, Array]], scores: dict[str, float]) -> t
     for (name, (y, scored)), colour in zip(parts.items(), COLOURS, strict=False):
         false, true, _ = roc_curve(y, scored)
         roc.append(_line(false, true, f"{name}, AUC {scores[name]:.3f}", colour))
-        precision, found, _ = precision_recall_curve(y, scored)
+        precision, found_share, _ = precision_recall_curve(y, scored)
         mean = average_precision_score(y, scored)
-        recall.append(_line(found[::-1], precision[::-1], f"{name}, mean {mean:.3f}", colour))
+        recall.append(_line(found_share[::-1], precision[::-1], f"{name}, mean {mean:.3f}", colour))
         share = float((y == y.max()).mean())
         recall.append({"x": [0, 1], "y": [share, share], "mode": "lines", "showlegend": False,
                        "line": {"color": colour, "dash": "dot", "width": 1}})  # fmt: skip
@@ -128,9 +128,9 @@ def settings(scores: dict[str, float], scoring: str) -> Figure:
 def comparison(rows: Any, names: dict[str, str], scoring: str) -> Figure:
     """Return a box with a dot for each fold, for each setting and method."""
     data = []
-    for (method, some), colour in zip(rows.groupby("method", sort=False), COLOURS * 3, strict=False):
-        data.append({"type": "box", "name": method, "x": [names[new] for new in some["setting"]],
-                     "y": numbers(some["score"]), "boxpoints": "all", "pointpos": 0, "jitter": 0.4,
+    for (method, results), colour in zip(rows.groupby("method", sort=False), COLOURS * 3, strict=False):
+        data.append({"type": "box", "name": method, "x": [names[new] for new in results["setting"]],
+                     "y": numbers(results["score"]), "boxpoints": "all", "pointpos": 0, "jitter": 0.4,
                      "marker": {"color": colour, "size": 5}, "line": {"color": colour, "width": 1}})  # fmt: skip
     return {
         "data": data,
@@ -143,11 +143,11 @@ def calibration(y: Array, chance: Array, n_bins: int = 10) -> Figure:
     bins = np.minimum((chance * n_bins).astype(int), n_bins - 1)
     filled = [bin for bin in range(n_bins) if (bins == bin).sum() >= min(_FEW, len(y) // n_bins)]
     said = [float(chance[bins == bin].mean()) for bin in filled]
-    found = [float((y[bins == bin] == y.max()).mean()) for bin in filled]
+    shares = [float((y[bins == bin] == y.max()).mean()) for bin in filled]
     counts = [int((bins == bin).sum()) for bin in filled]
     data: list[Any] = [
         {"x": [0, 1], "y": [0, 1], "mode": "lines", "name": "perfect", "line": {"color": "--grey", "dash": "dot"}},
-        {"x": numbers(said), "y": numbers(found), "mode": "lines+markers", "name": "held-out edges",
+        {"x": numbers(said), "y": numbers(shares), "mode": "lines+markers", "name": "held-out edges",
          "text": [f"{count} edges" for count in counts], "line": {"color": "--one"},
          "marker": {"size": numbers(4 + 14 * np.sqrt(np.array(counts) / max(counts)), 3)}},
     ]  # fmt: skip

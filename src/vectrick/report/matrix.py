@@ -95,8 +95,8 @@ def best_new(model: KronEstimator, X: Edges, count: int, per_vertex: int = 0) ->
         flat = block.ravel()
         top = np.argpartition(flat, -count)[-count:] if len(flat) > count else np.arange(len(flat))
         i, j = np.divmod(top, block.shape[1])
-        found = np.column_stack([taken[rows.start + i], cols.start + j, flat[top]])
-        best = np.vstack([best, found[np.isfinite(found[:, 2])]])
+        block_best = np.column_stack([taken[rows.start + i], cols.start + j, flat[top]])
+        best = np.vstack([best, block_best[np.isfinite(block_best[:, 2])]])
         best = best[np.argsort(-best[:, 2], kind="stable")[:count]]
     if per_vertex:
         starts, ends = of_start.pairs(), of_end.pairs()[:, [1, 0, 2]]

@@ -92,9 +92,9 @@ class Report:
 
     def section(self, title: str) -> Section:
         """Add a section."""
-        made = Section(title)
-        self.sections.append(made)
-        return made
+        section = Section(title)
+        self.sections.append(section)
+        return section
 
     def html(self) -> str:
         """Return the page as text."""
@@ -102,10 +102,10 @@ class Report:
 
         assets = files("vectrick.report") / "assets"
         tiles = "".join(f"<div><b>{escape(value)}</b><span>{escape(name)}</span></div>" for name, value in self.tiles)
-        links = "".join(f'<a href="#part{i}">{escape(one.title)}</a>' for i, one in enumerate(self.sections))
+        links = "".join(f'<a href="#part{i}">{escape(section.title)}</a>' for i, section in enumerate(self.sections))
         body = "".join(
-            f'<section id="part{i}"><h2>{escape(one.title)}</h2>{"".join(one.parts)}</section>'
-            for i, one in enumerate(self.sections)
+            f'<section id="part{i}"><h2>{escape(section.title)}</h2>{"".join(section.parts)}</section>'
+            for i, section in enumerate(self.sections)
         )
         values = {
             "title": escape(self.title), "lead": escape(self.lead), "tiles": tiles, "links": links,

@@ -90,16 +90,16 @@ def conjugate_gradients(
     x, r, p = space.zero(rhs.c), rhs, space.direction(rhs)
     others = [_Shifted(shift - smallest, x.copy(), p.copy()) for shift in shifts if shift > smallest]
     following = iter(others)
-    found = [x if shift == smallest else next(following).x for shift in shifts]
+    solutions = [x if shift == smallest else next(following).x for shift in shifts]
     step_before, beta_before = 1.0, 0.0
     residuals = [0.0 if rhs.square <= 0 else 1.0]
     for k in range(max_iter):
         if max([residuals[-1], *(residuals[-1] * other.zeta for other in others)]) <= tol:
-            return LinearResult(found, TOLERANCE, k, residuals)
+            return LinearResult(solutions, TOLERANCE, k, residuals)
         hp = curvature.times(p.f)
         curve = float(p.f @ hp) + smallest * space.inner(p, p)
         if not 0 < curve < inf or not isfinite(r.square):
-            return LinearResult(found, STALLED, k, residuals)
+            return LinearResult(solutions, STALLED, k, residuals)
         step = r.square / curve
         x.add(step, p)
         for other in others:
@@ -107,13 +107,13 @@ def conjugate_gradients(
             if not other.done:
                 other.move(step, step_before, beta_before)
         if k + 1 == max_iter:  # the residual after the last step would cost a product that nobody needs
-            stop = callback is not None and callback(k + 1, found, residuals[-1])
-            return LinearResult(found, CALLBACK if stop else LIMIT, max_iter, residuals)
+            stop = callback is not None and callback(k + 1, solutions, residuals[-1])
+            return LinearResult(solutions, CALLBACK if stop else LIMIT, max_iter, residuals)
         new = space.residual(r.c - step * (space.lift(hp) + smallest * p.c))
         del hp  # as long as the edges
         residuals.append(new.norm / rhs.norm)
-        if callback is not None and callback(k + 1, found, residuals[-1]):
-            return LinearResult(found, CALLBACK, k + 1, residuals)
+        if callback is not None and callback(k + 1, solutions, residuals[-1]):
+            return LinearResult(solutions, CALLBACK, k + 1, residuals)
         beta = max(new.square, 0.0) / r.square
         beta_p = beta * p.f if others else None
         p = space.direction(new, beta, p)

@@ -55,12 +55,12 @@ def solve_complete(
     products = xp.clip(k, 0.0, None)[:, None] * xp.clip(g, 0.0, None)
     seen = products > max(Y.shape) * np.finfo(float).eps * float(products.max())
     ones = U.sum(0)[:, None] * V.sum(0)
-    found = []
+    solutions = []
     for alpha in alphas:
         inverse = 1.0 / (products + alpha)
         b = float((ones * inverse * rotated).sum() / (ones * inverse * ones).sum()) if fit_intercept else 0.0
-        found.append((U @ (seen * inverse * (rotated - b * ones)) @ V.T, b))
-    return found
+        solutions.append((U @ (seen * inverse * (rotated - b * ones)) @ V.T, b))
+    return solutions
 
 
 def solve_two_step(K: Array, G: Array, Y: Array, alphas: Sequence[tuple[float, float]]) -> list[tuple[Array, float]]:

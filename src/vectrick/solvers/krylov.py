@@ -120,8 +120,8 @@ def krylov_basis(
         if element is None:
             v = space.element(rest / size)
         else:
-            made = space.direction(element)
-            v = Element(made.c / size, made.f / size)
+            direction = space.direction(element)
+            v = Element(direction.c / size, direction.f / size)
         if told is not None:
             told(v)
         vectors[k, :] = v.c

@@ -159,7 +159,8 @@ def minimise_path(
     tol = max(tol, finest(loss.y))
     solutions = chosen.minimise_all(space, loss, alphas, Limits(tol, max_iter))
     first = _gradient_at_zero(space, loss)
-    solutions = [_verified(space, loss, alpha, one, tol, first) for alpha, one in zip(alphas, solutions, strict=True)]
-    worst = max(solutions, key=lambda one: (not one.converged, one.residuals[-1]))
+    pairs = zip(alphas, solutions, strict=True)
+    solutions = [_verified(space, loss, alpha, solution, tol, first) for alpha, solution in pairs]
+    worst = max(solutions, key=lambda solution: (not solution.converged, solution.residuals[-1]))
     worst.warn(chosen.name, tol)
     return solutions

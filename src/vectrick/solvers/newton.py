@@ -103,8 +103,8 @@ def newton(
     near = False  # whether the last system was solved as exactly as it deserved
 
     def ended(converged: bool, reason: str, n_iter: int) -> Solution:
-        made = _solution(space, x, converged, reason, n_iter, residuals)
-        return made if mixed is None else replace(made, n_corrections=mixed.n_corrections)
+        solution = _solution(space, x, converged, reason, n_iter, residuals)
+        return solution if mixed is None else replace(solution, n_corrections=mixed.n_corrections)
 
     for k in range(max_iter):
         curvature = loss.curvature(x.f)
@@ -131,10 +131,10 @@ def newton(
         if new is None and near and isinstance(space, Dual) and curvature.active is not None and inner.step is None:
             new = _sparse_step(space, loss, alpha, x, risk, curvature, gradient, accuracy * rest.norm, inner)
         if new is None:
-            found = _solve(part.space, part.curvature(curvature), rest, alpha, inner, accuracy)
-            near = found.converged
-            new = _step(space, loss, alpha, x, _negative(part.expand(found.x[0])), inner.step)
-            del found  # as long as the edges, and the next iteration will need the room
+            result = _solve(part.space, part.curvature(curvature), rest, alpha, inner, accuracy)
+            near = result.converged
+            new = _step(space, loss, alpha, x, _negative(part.expand(result.x[0])), inner.step)
+            del result  # as long as the edges, and the next iteration will need the room
         if not new[1] < risk and inner.step is None and low is None:
             reason = why_stalled(x.f, residuals[-1])
             return ended(reason == ROUNDING, reason, k)
@@ -199,10 +199,10 @@ def _sparse_step(
     part = space.part(curvature.active)
     rest = part.space.residual(part.take(gradient - curvature.times(gone.f) - alpha * c))
     if rest.norm > 0:
-        found = _solve(part.space, part.curvature(curvature), rest, alpha, inner, min(0.5, accuracy / rest.norm))
-        if not found.converged:
+        result = _solve(part.space, part.curvature(curvature), rest, alpha, inner, min(0.5, accuracy / rest.norm))
+        if not result.converged:
             return None
-        gone.add(1.0, part.expand(found.x[0]))
+        gone.add(1.0, part.expand(result.x[0]))
     descent = _negative(gone)
     best = _step(space, loss, alpha, x, descent, None)
     whole = _step(space, loss, alpha, x, descent, 1.0)

@@ -96,9 +96,9 @@ def quasi_minimal_residuals(
         if callback is not None and callback(n_iter, [space.element(x)], float("nan")):
             reason = CALLBACK
             break
-    found = space.element(x)
-    rest = rhs - space.lift(curvature.times(found.f)) - alpha * found.c
-    return LinearResult([found], reason, n_iter, [1.0, _norm(rest) / size if size else 0.0])
+    solution = space.element(x)
+    rest = rhs - space.lift(curvature.times(solution.f)) - alpha * solution.c
+    return LinearResult([solution], reason, n_iter, [1.0, _norm(rest) / size if size else 0.0])
 
 
 def _norm(v: Array) -> float:

@@ -98,9 +98,9 @@ class Solution:
 
     def __repr__(self) -> str:
         last = f", residual {self.residuals[-1]:.1e}" if self.residuals else ""
-        made = f"{self.n_iter} iterations, {self.n_products} products"
-        made += f", {self.n_corrections} corrections" if self.n_corrections else ""
-        return f"<Solution: {'converged' if self.converged else 'not converged'}, {self.reason}, {made}{last}>"
+        work = f"{self.n_iter} iterations, {self.n_products} products"
+        work += f", {self.n_corrections} corrections" if self.n_corrections else ""
+        return f"<Solution: {'converged' if self.converged else 'not converged'}, {self.reason}, {work}{last}>"
 
     def warn(self, solver: str, tol: float) -> None:
         """Warn if the solver gave up before the tolerance was reached, other than at the callback's wish."""

@@ -187,8 +187,8 @@ class Primal(Space):
         """Return the space with the predictions of the active edges only."""
         if active is None or float(active.sum()) > self.features.worth_restricting * self.n_edges:
             return Subspace(self, self)
-        some = Primal(self.features.restrict(rows=active), self.transposed.restrict(cols=active))
-        return Subspace(self, some, active)
+        active_only = Primal(self.features.restrict(rows=active), self.transposed.restrict(cols=active))
+        return Subspace(self, active_only, active)
 
 
 @dataclass

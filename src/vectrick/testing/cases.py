@@ -43,7 +43,7 @@ class EstimatorCase:
         X, y = self._data()
         return self.make(**parameters).fit(X, y), X, y
 
-    def _assert_same(self, one: Any, other: Any, X: Edges, X_other: Edges | None = None, rtol: float = 1e-6) -> None:
-        expected = self._scores(one, X)
-        found = self._scores(other, X if X_other is None else X_other)
-        assert_allclose(found, expected, rtol=0, atol=rtol * max(1e-3, np.abs(expected).max()))
+    def _assert_same(self, model: Any, other: Any, X: Edges, X_other: Edges | None = None, rtol: float = 1e-6) -> None:
+        expected = self._scores(model, X)
+        scores = self._scores(other, X if X_other is None else X_other)
+        assert_allclose(scores, expected, rtol=0, atol=rtol * max(1e-3, np.abs(expected).max()))

@@ -84,14 +84,14 @@ class EstimatorContract(BadInputContract):
 
     def test_is_deterministic(self) -> None:
         """The same seed gives the same bits."""
-        one, X, _ = self._fitted(early_stopping=True, random_state=3)
+        first, X, _ = self._fitted(early_stopping=True, random_state=3)
         other, _, _ = self._fitted(early_stopping=True, random_state=3)
-        assert_array_equal(self._scores(one, X), self._scores(other, X))
+        assert_array_equal(self._scores(first, X), self._scores(other, X))
 
     def test_threads_do_not_matter(self) -> None:
         """One thread and three give the same predictions."""
-        one, X, _ = self._fitted(n_threads=1)
-        self._assert_same(one, self._fitted(n_threads=3)[0], X, rtol=1e-9)
+        single, X, _ = self._fitted(n_threads=1)
+        self._assert_same(single, self._fitted(n_threads=3)[0], X, rtol=1e-9)
 
     # What is learned
 
@@ -215,9 +215,9 @@ class EstimatorContract(BadInputContract):
 
     def test_sums_and_products_of_kernels(self) -> None:
         """Half a kernel plus half of it is the kernel, and ``g² = g · g``."""
-        one, X, _ = self._fitted(start_kernel=Gaussian(gamma=0.6))
+        plain, X, _ = self._fitted(start_kernel=Gaussian(gamma=0.6))
         other, _, _ = self._fitted(start_kernel=Gaussian(gamma=0.3) * Gaussian(gamma=0.3))
-        self._assert_same(one, other, X)
+        self._assert_same(plain, other, X)
         scaled = Edges(X.start, X.end, np.sqrt(2) * X.start_table.features, X.end_table.features)
         twice, _, y = self._fitted(start_kernel=Linear() + Linear())
         self._assert_same(twice, self.make().fit(scaled, y), X, scaled)

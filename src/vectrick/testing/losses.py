@@ -35,18 +35,18 @@ class LossContract:
         for weighted in (False, True):
             loss, p, _ = self._made(weighted)
             step = 1e-6
-            found = [(loss.value(p + step * e) - loss.value(p - step * e)) / (2 * step) for e in np.eye(_N)]
+            quotients = [(loss.value(p + step * e) - loss.value(p - step * e)) / (2 * step) for e in np.eye(_N)]
             scale = np.abs(loss.gradient(p)).max()
-            assert_allclose(loss.gradient(p), found, rtol=1e-5, atol=1e-6 * scale)
+            assert_allclose(loss.gradient(p), quotients, rtol=1e-5, atol=1e-6 * scale)
 
     def test_hessian_is_the_difference_quotient(self) -> None:
         """The Hessian agrees with central differences of the gradient."""
         for weighted in (False, True):
             loss, p, rng = self._made(weighted)
             v, step = rng.standard_normal(_N), 1e-6
-            found = (loss.gradient(p + step * v) - loss.gradient(p - step * v)) / (2 * step)
-            scale = np.abs(found).max(initial=1.0)
-            assert_allclose(loss.curvature(p).times(v), found, rtol=1e-5, atol=1e-6 * scale)
+            quotients = (loss.gradient(p + step * v) - loss.gradient(p - step * v)) / (2 * step)
+            scale = np.abs(quotients).max(initial=1.0)
+            assert_allclose(loss.curvature(p).times(v), quotients, rtol=1e-5, atol=1e-6 * scale)
 
     def test_hessian_is_symmetric_and_positive(self) -> None:
         """``uᵀ H v = vᵀ H u`` and ``vᵀ H v ≥ 0``."""

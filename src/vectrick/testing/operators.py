@@ -12,11 +12,11 @@ from vectrick.operators import Operator
 TOLERANCE = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}
 
 
-def assert_close(found: Any, expected: Any, dtype: Any) -> None:
+def assert_close(actual: Any, expected: Any, dtype: Any) -> None:
     """Assert equality relative to the largest entry: 1e-12 in float64, 1e-5 in float32."""
     expected = np.asarray(expected)
     scale = np.abs(expected).max(initial=0.0)
-    assert_allclose(found, expected, rtol=0, atol=TOLERANCE[np.dtype(dtype)] * max(scale, np.finfo(dtype).tiny))
+    assert_allclose(actual, expected, rtol=0, atol=TOLERANCE[np.dtype(dtype)] * max(scale, np.finfo(dtype).tiny))
 
 
 def dot_test(operator: Operator, rng: np.random.Generator) -> None:
@@ -52,24 +52,24 @@ class OperatorContract:
         """A product equals that of the matrix."""
         op, matrix, rng = self._made()
         v = rng.standard_normal(op.shape[1]).astype(op.dtype)
-        found = op @ v
-        assert found.shape == (op.shape[0],)
-        assert found.dtype == op.dtype
-        assert_close(found, matrix @ v.astype(np.float64), op.dtype)
-        assert_close(op.matvec(v), found, op.dtype)
+        product = op @ v
+        assert product.shape == (op.shape[0],)
+        assert product.dtype == op.dtype
+        assert_close(product, matrix @ v.astype(np.float64), op.dtype)
+        assert_close(op.matvec(v), product, op.dtype)
 
     def test_times_block(self) -> None:
         """A block of vectors gives the same bits as its columns, in either memory order."""
         op, _, rng = self._made()
         V = rng.standard_normal((op.shape[1], 11)).astype(op.dtype)
-        found = op @ V
-        assert found.shape == (op.shape[0], 11)
+        product = op @ V
+        assert product.shape == (op.shape[0], 11)
         for column in range(11):
-            assert_array_equal(found[:, column], op @ V[:, column])
-        assert_array_equal(op @ np.asfortranarray(V), found)
-        assert_array_equal(op.matmat(V), found)
+            assert_array_equal(product[:, column], op @ V[:, column])
+        assert_array_equal(op @ np.asfortranarray(V), product)
+        assert_array_equal(op.matmat(V), product)
         assert (op @ V[:, :0]).shape == (op.shape[0], 0)
-        assert_array_equal(op @ V[:, :1], found[:, :1])
+        assert_array_equal(op @ V[:, :1], product[:, :1])
 
     def test_adjoint(self) -> None:
         """The transpose is the adjoint, and its transpose is the operator again."""

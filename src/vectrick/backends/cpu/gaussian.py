@@ -55,13 +55,13 @@ def _by_differences(X: Array, Y: Array, gamma: float) -> Array:
     out = np.empty((len(X), len(Y)))
     height = max(1, _BLOCK // max(1, len(Y)))
     for top in range(0, len(X), height):
-        block, some = out[top : top + height], X[top : top + height]
+        block, rows = out[top : top + height], X[top : top + height]
         if X.shape[1] > VERY_FEW:
-            cdist(some, Y, "sqeuclidean", out=block)
+            cdist(rows, Y, "sqeuclidean", out=block)
         else:
-            np.subtract.outer(some[:, 0], Y[:, 0], out=block)
+            np.subtract.outer(rows[:, 0], Y[:, 0], out=block)
             np.square(block, out=block)
-            for x, y in zip(some.T[1:], Y.T[1:], strict=True):
+            for x, y in zip(rows.T[1:], Y.T[1:], strict=True):
                 block += np.subtract.outer(x, y) ** 2
         _exp_of_minus(block)
     return out

@@ -55,14 +55,14 @@ def sums_by_group(values: Array, groupings: Sequence[tuple[Array, int]], n_threa
 
     def task(number: int) -> None:
         if len(groupings) == 2:  # both ends of the edges, in one pass
-            found = sums[0][number], sums[1][number]
-            _add_up_twice(values, groupings[0][0], groupings[1][0], *found, *parts[number])
+            parts_of_sum = sums[0][number], sums[1][number]
+            _add_up_twice(values, groupings[0][0], groupings[1][0], *parts_of_sum, *parts[number])
             return
         for (groups, _), each in zip(groupings, sums, strict=True):
             _add_up(values, groups, each[number], *parts[number])
 
     run_tasks(task, len(parts), n_threads)
-    return [found[0] if len(found) == 1 else found.sum(axis=0) for found in sums]
+    return [parts_of_sum[0] if len(parts_of_sum) == 1 else parts_of_sum.sum(axis=0) for parts_of_sum in sums]
 
 
 def add_by_group(spread: Sequence[tuple[Array, Array]], out: Array, n_threads: int) -> None:

@@ -67,10 +67,10 @@ class MatchedRows(Stage):
 
         values = space.get("values", len(x), x.dtype)
         np.take(x, self.col_order, out=values, mode="clip")
-        found = space.get("products", len(target), x.dtype)
+        products = space.get("products", len(target), x.dtype)
         edges = (self.held, self.row_ends), (self.contracted, self.col_ends)
-        matched_product(self.A.array(contiguous=True), edges, values, found, self.problem.n_threads)
-        target[self.row_order] = found
+        matched_product(self.A.array(contiguous=True), edges, values, products, self.problem.n_threads)
+        target[self.row_order] = products
         return target
 
 

@@ -129,7 +129,7 @@ def interaction_differences(bounds, ends, y, score, y_unit, score_unit, first, l
                     n, i, j = n + 1, i + 1, j + 1
             if n > 1:
                 _sort_pairs(of_y, of_score, n)
-                found = _difference(of_y, of_score, scratch, 0, n)
-                difference += found[0]
-                comparable += found[1]
+                own = _difference(of_y, of_score, scratch, 0, n)
+                difference += own[0]
+                comparable += own[1]
     return difference, comparable

@@ -298,10 +298,10 @@ class SampledRows(Stage):
 
     def run(self, x: Array, space: Workspace, target: Array) -> Array:
         """Return the result in the order of the edges."""
-        found = space.get("products", len(self.layout.held), x.dtype)
+        in_order = space.get("products", len(self.layout.held), x.dtype)
         A = self.A.array(contiguous=True)
-        products.sampled_product(A, self.tail, self.tiles, x, self.layout, found, self.problem.n_threads)
-        np.take(found, self.layout.position, out=target, mode="clip")
+        products.sampled_product(A, self.tail, self.tiles, x, self.layout, in_order, self.problem.n_threads)
+        np.take(in_order, self.layout.position, out=target, mode="clip")
         return target
 
 

@@ -55,12 +55,12 @@ def measure(dtype: DTypeLike, n_threads: int) -> Rates:
         seconds -= 2 * side**2 * size / move + n_edges / take
         return flops / max(seconds, flops / (0.9 * gemm))  # noise must not make it faster than BLAS
 
-    found: dict[str, Any] = {}
+    measured: dict[str, Any] = {}
     for name, factor, n_edges in (("small", small, n * n // 4), ("large", matrix, large**2 // 25)):
         sparse, sampled = _time_products(factor, n_edges, n_threads, rng)
-        found[f"sparse_{name}"] = rate(n_edges, len(factor), sparse)
-        found[f"sampled_{name}"] = rate(n_edges, len(factor), sampled)
-    return Rates(gemm=gemm, move=move, take=take, add_at=add_at, dispatch=default_rates(dtype, 1).dispatch, **found)
+        measured[f"sparse_{name}"] = rate(n_edges, len(factor), sparse)
+        measured[f"sampled_{name}"] = rate(n_edges, len(factor), sampled)
+    return Rates(gemm=gemm, move=move, take=take, add_at=add_at, dispatch=default_rates(dtype, 1).dispatch, **measured)
 
 
 def _time_products(F: Any, n_edges: int, n_threads: int, rng: np.random.Generator) -> tuple[float, float]:

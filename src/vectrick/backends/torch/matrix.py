@@ -68,6 +68,6 @@ def with_zeros(matrix: Any, shape: tuple[int, int]) -> Any:
     """Return a matrix with zeros behind its rows and columns, or itself where it has the shape already."""
     if tuple(matrix.shape) == shape:
         return matrix
-    made = matrix.new_zeros(shape)
-    made[: matrix.shape[0], : matrix.shape[1]] = matrix
-    return made
+    larger = matrix.new_zeros(shape)
+    larger[: matrix.shape[0], : matrix.shape[1]] = matrix
+    return larger

@@ -20,18 +20,18 @@ class DeviceStage(Stage):
 
     def _cells(self, i: Tensor, j: Tensor, n_i: int, n_j: int) -> Cells:
         key = ("cells", id(i), id(j), n_i, n_j)
-        found: Cells = self.problem.shared(key, lambda: Cells.of(i, j, n_i, n_j))
-        return found
+        cells: Cells = self.problem.shared(key, lambda: Cells.of(i, j, n_i, n_j))
+        return cells
 
     def _blocks(self, row: Tensor, column: Tensor, n_rows: int, n_columns: int) -> EdgeBlocks:
         key = ("blocks", id(row), id(column), n_rows, n_columns)
-        found: EdgeBlocks = self.problem.shared(key, lambda: EdgeBlocks.of(row, column, n_rows, n_columns))
-        return found
+        blocks: EdgeBlocks = self.problem.shared(key, lambda: EdgeBlocks.of(row, column, n_rows, n_columns))
+        return blocks
 
     def _in_order(self, vertices: Tensor) -> bool:
         """Whether the edges are ordered by these vertices, so that nothing has to be sorted."""
-        found: bool = self.problem.shared(("order", id(vertices)), lambda: EdgeBlocks.in_order(vertices))
-        return found
+        in_order: bool = self.problem.shared(("order", id(vertices)), lambda: EdgeBlocks.in_order(vertices))
+        return in_order
 
     def _bytes(self, n_rows: int, n_cols: int) -> int:
         return n_rows * n_cols * self.size
@@ -225,10 +225,10 @@ class SampledRows(DeviceStage):
             x = space.get("turned", tuple(x.shape), x).copy_(x)
         A = self.A.array(contiguous=True)
         position = self.blocks.position
-        found = target if position is None else space.get("products", (len(target),), x)
+        in_order = target if position is None else space.get("products", (len(target),), x)
         left, right = (x, A) if self.swapped else (A, x)
-        products.sampled_product(left, right, self.blocks, found)
-        return target if position is None else products.taken(found, position, target)
+        products.sampled_product(left, right, self.blocks, in_order)
+        return target if position is None else products.taken(in_order, position, target)
 
 
 class GatherRows(DeviceStage):

@@ -27,12 +27,13 @@ _TYPICAL = {
 
 def typical_rates(dtype: Any, device: Any) -> Rates:
     """Return typical rates, without measuring."""
-    found: dict[str, Any] = _TYPICAL[device.type]
+    typical: dict[str, Any] = _TYPICAL[device.type]
     at = 0 if np.dtype(dtype).itemsize == 8 else 1
-    sparse, sampled = found["sparse"][at], found["sampled"][at]
+    sparse, sampled = typical["sparse"][at], typical["sampled"][at]
     return Rates(
-        gemm=found["gemm"][at], sparse_small=sparse, sparse_large=sparse, sampled_small=sampled, sampled_large=sampled,
-        move=found["move"], take=found["take"], add_at=found["add_at"], dispatch=found["dispatch"], measured=False,
+        gemm=typical["gemm"][at], sparse_small=sparse, sparse_large=sparse, sampled_small=sampled,
+        sampled_large=sampled, move=typical["move"], take=typical["take"], add_at=typical["add_at"],
+        dispatch=typical["dispatch"], measured=False,
     )  # fmt: skip
 
 
@@ -62,10 +63,10 @@ def measure(dtype: Any, device: Any, fast: bool = False) -> Rates:
     flat, target = copy.view(-1), torch.empty_like(vector)
     add_at = len(cells) / _seconds(lambda: products.scatter(vector, how, flat), device)
     take = len(cells) / _seconds(lambda: products.gather(flat, how.index, target), device)
-    some = cells[::4].contiguous()
-    blocks = EdgeBlocks.of((some // side).int(), (some % side).int(), side, side)
-    values = vector[: len(some)]
-    flops = 2 * len(some) * side
+    quarter = cells[::4].contiguous()
+    blocks = EdgeBlocks.of((quarter // side).int(), (quarter % side).int(), side, side)
+    values = vector[: len(quarter)]
+    flops = 2 * len(quarter) * side
     sparse = flops / _seconds(lambda: products.sparse_product(matrix, values, blocks, copy), device)
     sampled = flops / _seconds(lambda: products.sampled_product(matrix, matrix, blocks, target), device)
     dispatch = _TYPICAL[device.type]["dispatch"]

@@ -37,16 +37,16 @@ def write_container(path: Path | str, kind: str, header: dict[str, Any], tensors
 
     about = {"sha256": _NO_DIGEST.decode(), "kind": kind, "format": FORMAT, "version": __version__, **header}
     plain = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
-    with replacing(path) as made:
+    with replacing(path) as draft:
         try:
-            save_file(plain, made, {"vectrick": json.dumps(about)})
+            save_file(plain, draft, {"vectrick": json.dumps(about)})
         except SafetensorError as error:  # such as a full disk
             raise OSError(f"{path} cannot be written: {error}") from None
-        with open(made, "r+b") as file:
+        with open(draft, "r+b") as file:
             start = 8 + len(_PREFIX)
             if file.read(start)[8:] != _PREFIX:
                 raise RuntimeError("safetensors writes its header in another order than this version of vectrick reads")
-            digest = _digest(np.fromfile(made, np.uint8))
+            digest = _digest(np.fromfile(draft, np.uint8))
             file.seek(start)
             file.write(digest)
 
@@ -67,7 +67,7 @@ def read_container(path: Path | str, kind: str) -> tuple[dict[str, Any], dict[st
     try:
         table = json.loads(content[8 : 8 + length].tobytes())
         about = json.loads(table.pop("__metadata__")["vectrick"])
-        version, found = about["format"], about["kind"]
+        version, written_kind = about["format"], about["kind"]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise ModelFileError(f"{path} is damaged: its header cannot be read") from None
     if isinstance(version, int) and version > FORMAT:
@@ -77,8 +77,8 @@ def read_container(path: Path | str, kind: str) -> tuple[dict[str, Any], dict[st
         )
     if content[start : start + 64].tobytes() != _digest(content):
         raise ModelFileError(f"{path} is damaged or truncated: its checksum is another one than that of its content")
-    if found != kind:
-        raise ModelFileError(f"{path} is a {found}, but a {kind} was expected")
+    if written_kind != kind:
+        raise ModelFileError(f"{path} is a {written_kind}, but a {kind} was expected")
     try:
         return about, _tensors(table, content[8 + length :])
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
@@ -103,15 +103,15 @@ def _read(path: Path) -> Array:
 def _digest(content: Array) -> bytes:
     """Return the checksum of a whole file, in which its own digits count as zeros."""
     start = 8 + len(_PREFIX)
-    made = hashlib.sha256(content[:start].data)
-    made.update(_NO_DIGEST)
-    made.update(content[start + 64 :].data)
-    return made.hexdigest().encode()
+    digest = hashlib.sha256(content[:start].data)
+    digest.update(_NO_DIGEST)
+    digest.update(content[start + 64 :].data)
+    return digest.hexdigest().encode()
 
 
 def _tensors(table: dict[str, Any], data: Array) -> dict[str, Array]:
     """Return the tensors, which fill the data one after the other."""
-    found, ends = {}, {0}
+    tensors, ends = {}, {0}
     for name, entry in table.items():
         dtype, shape = np.dtype(_DTYPES[entry["dtype"]]), entry["shape"]
         begin, end = entry["data_offsets"]
@@ -122,10 +122,10 @@ def _tensors(table: dict[str, Any], data: Array) -> dict[str, Array]:
         values = data[begin:end].view(dtype)
         if dtype.kind == "b" and values.view(np.uint8).max(initial=0) > 1:
             raise ValueError(f"the tensor {name!r} holds values that are neither true nor false")
-        found[name] = values.reshape(shape)
-        found[name].flags.writeable = False
+        tensors[name] = values.reshape(shape)
+        tensors[name].flags.writeable = False
         ends.add(end)
     begins = {entry["data_offsets"][0] for entry in table.values()}
     if len(data) not in ends or not begins <= ends:
         raise ValueError("its tensors do not fill it")
-    return found
+    return tensors

@@ -84,8 +84,8 @@ def _edge_kernel(header: dict[str, Any], tensors: Tensors, start: VertexKernel, 
     all_kernels: dict[str, tuple[VertexKernel, ...]] = {}
     for name, first in (("starts", start), ("ends", end)):
         kernels = [first]
-        for i, one in enumerate(header[name], 1):
-            kernel, m, projection = read_kernel(one, tensors), len(first.used), None
+        for i, described in enumerate(header[name], 1):
+            kernel, m, projection = read_kernel(described, tensors), len(first.used), None
             _check_kernel(kernel, first.name, first.known, first.used)
             if f"{name}.{i}.projection" in tensors:
                 projection = tensor_of(tensors, f"{name}.{i}.projection", "f", (m, m))
@@ -185,15 +185,15 @@ def _check_kernel(kernel: Kernel, name: str, table: VertexTable, used: Array) ->
             learned = [value for value in (part.mean, part.scale) if value is not None]
             if part.scale is None or any(np.shape(value) != (table.n_features,) for value in learned):
                 raise ValueError(f"the scale of the {name} features has another length than their number")
-    one = table.features[used[:1]].astype(np.float64)
-    if not np.isfinite(kernel(one, one)).all():
+    first = table.features[used[:1]].astype(np.float64)
+    if not np.isfinite(kernel(first, first)).all():
         raise ValueError(f"the {name} kernel has values that are no numbers")
 
 
 def _ingredients(kernel: Kernel) -> list[Kernel]:
     """Return a kernel and those that it is made of."""
     inner = [value for value in kernel.get_params(deep=False).values() if isinstance(value, Kernel)]
-    return [kernel, *(part for one in inner for part in _ingredients(one))]
+    return [kernel, *(part for part_kernel in inner for part in _ingredients(part_kernel))]
 
 
 def read_kernel(header: dict[str, Any], tensors: Tensors) -> Kernel:
@@ -236,7 +236,7 @@ def _map(header: dict[str, Any], side: VertexKernel, tensors: Tensors) -> Featur
 def read_plan(header: dict[str, Any]) -> Plan:
     """Return how products were computed."""
     estimates = tuple(
-        Estimate(**{**one, "arrays": tuple(Allocation(**array) for array in one["arrays"])})
-        for one in header["estimates"]
+        Estimate(**{**estimate, "arrays": tuple(Allocation(**array) for array in estimate["arrays"])})
+        for estimate in header["estimates"]
     )
     return Plan(**{**header, "estimates": estimates})

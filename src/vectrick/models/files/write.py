@@ -47,7 +47,7 @@ def pairwise_header(kernel: PairwiseKernel) -> dict[str, Any]:
 def _edge_kernel_header(kernel: EdgeKernel, tensors: Tensors) -> dict[str, Any]:
     """Return a kernel of edges as JSON; the sides behind the first of either end have kernels of their own only."""
     header: dict[str, Any] = {
-        "components": [[pairwise_header(one.pairwise), one.start, one.end] for one in kernel.components],
+        "components": [[pairwise_header(each.pairwise), each.start, each.end] for each in kernel.components],
         "weights": kernel.weights.tolist(),
         "one_set": kernel.one_set,
     }

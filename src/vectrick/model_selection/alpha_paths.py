@@ -200,18 +200,18 @@ def check_new_vertices(estimator: Any, train: Any, validation: Any, new: str) ->
 
 def _names(tables: list[VertexTable], rows: list[Array], plain: bool) -> list[dict[Any, int]] | None:
     """Return what tells the vertices of two tables apart, with their rows; None if nothing does."""
-    used = [np.unique(some).tolist() for some in rows]
+    used = [np.unique(vertices).tolist() for vertices in rows]
     if tables[0] is tables[1]:
-        return [{row: row for row in some} for some in used]
+        return [{row: row for row in vertices} for vertices in used]
     if plain:
         return [
-            {(table.features[row].astype(np.float64) + 0.0).tobytes(): row for row in some}
-            for table, some in zip(tables, used, strict=True)
+            {(table.features[row].astype(np.float64) + 0.0).tobytes(): row for row in vertices}
+            for table, vertices in zip(tables, used, strict=True)
         ]
     if tables[0].ids is not None and tables[1].ids is not None:
         return [
-            {table.ids[row : row + 1].tolist()[0]: row for row in some}  # type: ignore[index]
-            for table, some in zip(tables, used, strict=True)
+            {table.ids[row : row + 1].tolist()[0]: row for row in vertices}  # type: ignore[index]
+            for table, vertices in zip(tables, used, strict=True)
         ]
     return None
 

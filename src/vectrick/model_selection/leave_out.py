@@ -75,11 +75,12 @@ def leave_out_predictions(estimator: KronRidge, X: Any, y: Any, leave: str = "bo
     for side, count in (("start", m), ("end", q)):
         if leave in ("both", side) and count < 2:
             raise ValueError(f"leave is {leave!r}, but there is only one {side} vertex")
-    for one in (start, end):
-        if not np.allclose(one.matrix, one.kernel(one.vertices, one.vertices), atol=1e-6 * np.abs(one.matrix).max()):
+    for vertex_kernel in (start, end):
+        K, vertices = vertex_kernel.matrix, vertex_kernel.vertices
+        if not np.allclose(K, vertex_kernel.kernel(vertices, vertices), atol=1e-6 * np.abs(K).max()):
             raise ValueError(
-                f"{one.name}_kernel is not symmetric and positive semi-definite; it was repaired with all vertices, "
-                "those that are left out included, so that the closed form is not training again"
+                f"{vertex_kernel.name}_kernel is not symmetric and positive semi-definite; it was repaired with all "
+                "vertices, those that are left out included, so that the closed form is not training again"
             )
     Y = np.empty((m, q))
     Y[graph.start, graph.end] = training.loss.y
