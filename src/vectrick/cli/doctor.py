@@ -28,6 +28,7 @@ def run(out: Output) -> None:
     from vectrick._version import __version__
     from vectrick.backends.memory import available_memory, format_bytes
     from vectrick.backends.threads import count_threads
+    from vectrick.backends.torch.devices import describe_gpu
 
     facts: dict[str, Any] = {
         "vectrick": __version__,
@@ -36,7 +37,7 @@ def run(out: Output) -> None:
         "threads": count_threads(None),
         "free_memory": format_bytes(available_memory()),
         "blas": _blas(),
-        "gpu": _gpu(),
+        "gpu": describe_gpu(),
     }
     checks = _checks()
     out.result |= {**facts, "checks": {name: passed for name, passed, _ in checks}}
@@ -66,23 +67,6 @@ def _blas() -> str:
             f"{each['internal_api']} {each['version']} ({each.get('architecture', '')})" for each in libraries
         )
     )
-
-
-def _gpu() -> str:
-    from importlib.util import find_spec
-
-    from vectrick.backends.memory import format_bytes
-
-    if find_spec("torch") is None:
-        return "torch is not installed: pip install 'vectrick[torch]'"
-    import torch
-
-    if not torch.cuda.is_available():
-        return "this torch is a CPU build" if torch.version.cuda is None else "torch sees none"
-    triton = "with Triton" if find_spec("triton") is not None else "without Triton, so that sparse products are slow"
-    free, total = torch.cuda.mem_get_info()
-    memory = f"{format_bytes(free)} of {format_bytes(total)} free"
-    return f"{torch.cuda.get_device_name()}, {memory}, {triton}"
 
 
 def _torch_checks(M: Any, N: Any, rows: Any, cols: Any, v: Any, exact: Any) -> list[tuple[str, bool, str]]:

@@ -1,4 +1,4 @@
-"""Contracts of operators, losses and estimators: inherit a class, say how to make one, and the tests come with it.
+"""Contracts of backends, operators, losses and estimators: inherit a class, say how to make one, get the tests.
 
 A test class for a new operator is three lines long::
 
@@ -7,8 +7,17 @@ A test class for a new operator is three lines long::
             return MyOperator(...), the_same_as_a_dense_matrix
 """
 
+from vectrick.testing.backends import BackendContract
 from vectrick.testing.estimators import EstimatorContract
 from vectrick.testing.losses import LossContract
 from vectrick.testing.operators import TOLERANCE, OperatorContract, assert_close, dot_test
 
-__all__ = ["TOLERANCE", "EstimatorContract", "LossContract", "OperatorContract", "assert_close", "dot_test"]
+__all__ = [
+    "TOLERANCE",
+    "BackendContract",
+    "EstimatorContract",
+    "LossContract",
+    "OperatorContract",
+    "assert_close",
+    "dot_test",
+]

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
 
-from vectrick.backends.memory import available_memory
+from vectrick.backends.memory import available_memory, format_bytes
 
 _setting = threading.RLock()  # of the whole process, which other threads must not see half changed
 
@@ -51,6 +51,18 @@ def as_device(device: Any) -> Any:
     if at >= n_devices:
         raise ValueError(f"device is {text!r}, but there are {n_devices} GPUs: 'cuda:0' to 'cuda:{n_devices - 1}'")
     return torch.device("cuda", at)
+
+
+def describe_gpu() -> str:
+    """Return which GPU there is and what it has free, or why there is none."""
+    if find_spec("torch") is None:
+        return "torch is not installed: pip install 'vectrick[torch]'"
+    torch = load_torch()
+    if not torch.cuda.is_available():
+        return "this torch is a CPU build" if torch.version.cuda is None else "torch sees none"
+    triton = "with Triton" if find_spec("triton") is not None else "without Triton, so that sparse products are slow"
+    free, total = torch.cuda.mem_get_info()
+    return f"{torch.cuda.get_device_name()}, {format_bytes(free)} of {format_bytes(total)} free, {triton}"
 
 
 def free_memory(device: Any) -> int:
