@@ -2,4 +2,7 @@
 
 from typing import Any, TypeAlias
 
-Array: TypeAlias = Any  # an array of NumPy, or of the backend that computes, such as a tensor of torch
+from numpy.typing import NDArray
+
+# An array of NumPy, or of the backend that computes, such as a tensor of torch, which is used like one.
+Array: TypeAlias = NDArray[Any]

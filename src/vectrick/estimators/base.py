@@ -431,5 +431,6 @@ def _restored(solution: Solution, form: Form, monitor: Monitor) -> Solution:
     if monitor.best_iteration == solution.n_iter:
         return solution
     reason = f"{why_ended(solution)}; the best was iteration {monitor.best_iteration}"
+    assert monitor.best is not None
     predictions = form.space.predict(monitor.best)
     return replace(solution, x=monitor.best, predictions=predictions, converged=False, reason=reason, dual=None)

@@ -80,7 +80,7 @@ def set_machines(model: Any, classes: Array, machines: list[Any]) -> None:
     model.solution_, model.history_, model.n_iter_ = longest.solution_, longest.history_, longest.n_iter_
     model.intercept_ = np.array([machine.intercept_ for machine in machines])
     name = "dual_coef_" if all(hasattr(machine, "dual_coef_") for machine in machines) else "coef_"
-    parts = [getattr(machine, name, None) for machine in machines]
+    parts: list[Any] = [getattr(machine, name, None) for machine in machines]
     if len({None if part is None else part.shape for part in parts} | {None}) == 2:  # all there, and alike
         setattr(model, name, namespace(parts[0]).stack(parts))
     if all(hasattr(machine, "support_") for machine in machines):

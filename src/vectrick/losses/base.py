@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from vectrick._registry import Registry
 from vectrick._typing import Array
@@ -97,7 +98,7 @@ class Pointwise(Loss):
         return first, second
 
     def _joined(self, function: Callable[[Array, Array], Array], p: Array) -> Array:
-        out = None
+        out: Any = None
         for piece, part in self._pieces(function, p):
             if out is None:
                 out = empty(self.y.shape[0], part)

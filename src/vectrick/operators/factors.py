@@ -170,8 +170,9 @@ def add_factors(weighted: Sequence[tuple[float, Factor]]) -> Factor:
     factors = [factor for _, factor in weighted]
     thin = [factor for factor in factors if isinstance(factor, LowRank)]
     if len(thin) == len(factors) and sum(factor.rank for factor in thin) < min(thin[0].shape):
-        xp = namespace(factors[0].A)
-        return LowRank(xp.hstack([w * f.A for w, f in weighted]), xp.hstack([f.B for f in factors]))
+        xp, weights = namespace(thin[0].A), [weight for weight, _ in weighted]
+        scaled = [weight * factor.A for weight, factor in zip(weights, thin, strict=True)]
+        return LowRank(xp.hstack(scaled), xp.hstack([factor.B for factor in thin]))
     total: Any = 0
     for weight, factor in weighted:
         total = weight * (factor.toarray() if isinstance(factor, LowRank) else factor) + total
@@ -182,7 +183,7 @@ def is_finite(factor: Factor) -> bool:
     """Whether all entries are finite."""
     if isinstance(factor, LowRank):
         return is_finite(factor.A) and is_finite(factor.B)
-    entries = factor.data if issparse(factor) else factor
+    entries: Any = factor.data if issparse(factor) else factor
     return backend_of(entries).is_finite(entries)
 
 

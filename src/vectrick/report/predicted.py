@@ -66,7 +66,7 @@ def _states(trained: Trained, part: Shown) -> tuple[list[str], list[str]]:
         grid[start[shown], end[shown]] = 1 + (y[shown] == y.max())
     else:
         grid[start[shown], end[shown]] = 1
-    return words, ["".join(map(str, row)) for row in grid.tolist()]
+    return words, ["".join(map(str, row.tolist())) for row in grid]
 
 
 def best_section(report: Report, trained: Trained) -> None:

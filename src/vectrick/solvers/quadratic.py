@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from vectrick._typing import Array
 from vectrick.losses import Curvature, Loss
@@ -80,7 +80,5 @@ class QuadraticSolver(Solver):
             space, curvature, rhs, alphas, tol=limits.tol, max_iter=limits.max_iter,
             callback=None if callback is None else told,
         )  # fmt: skip
-        of_all = Solution(
-            None, None, result.converged, result.reason, result.n_iter, space.n_products, result.residuals
-        )
-        return [replace(of_all, x=x.c, predictions=x.f) for x in map(moved, result.x)]
+        reached = result.converged, result.reason, result.n_iter, space.n_products, result.residuals
+        return [Solution(x.c, x.f, *reached) for x in map(moved, result.x)]

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from sklearn.exceptions import ConvergenceWarning
 
@@ -27,8 +27,8 @@ class Iterate:
 
     n_iter: int
     n_products: int
-    x: Array  # the coefficients
-    predictions: Array  # for the training edges
+    x: Any  # the coefficients; None where nobody asked
+    predictions: Any  # for the training edges; None where they are not kept
     risk: float
     residual: float  # relative to the first one; NaN where it is not known
     intercept: float = 0.0  # where the solver finds it itself
@@ -86,7 +86,7 @@ class Solution:
     """
 
     x: Array
-    predictions: Array
+    predictions: Any
     converged: bool
     reason: str
     n_iter: int

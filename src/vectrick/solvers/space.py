@@ -8,6 +8,7 @@ the same in both forms: it makes the same functions, one after the other.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 from vectrick._typing import Array
 from vectrick.backends.arrays import copy_of, pieces, zeros
@@ -17,10 +18,10 @@ from vectrick.operators import Operator
 
 @dataclass
 class Element:
-    """A function: coefficients c, and predictions f for the training edges."""
+    """A function: coefficients c, and predictions f for the training edges, None where they are used up."""
 
     c: Array
-    f: Array
+    f: Any
 
     def add(self, t: float, other: "Element") -> None:
         """Add t times another function in place."""
