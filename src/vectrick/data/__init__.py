@@ -1,8 +1,8 @@
 """Labeled bipartite graphs: edges, vertex tables, graphs of numbered vertices, and which edges a vertex split keeps."""
 
-from vectrick.data.edges import Edges
+from vectrick.data.edges import Edges, EdgesLike
 from vectrick.data.graph import Graph, Kept
 from vectrick.data.splits import hold_out_vertices
 from vectrick.data.tables import VertexTable
 
-__all__ = ["Edges", "Graph", "Kept", "VertexTable", "hold_out_vertices"]
+__all__ = ["Edges", "EdgesLike", "Graph", "Kept", "VertexTable", "hold_out_vertices"]

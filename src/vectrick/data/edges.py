@@ -1,13 +1,13 @@
 """``Edges``: pairs of start and end vertices beside the two tables that describe the vertices."""
 
 import re
-from typing import Any
+from typing import Any, TypeAlias
 
 import narwhals as nw
 import numpy as np
 from scipy.sparse import issparse
 
-from vectrick._typing import Array
+from vectrick._typing import Array, ArrayLike
 from vectrick.backends import Backend, as_backend, backend_of, common_backend
 from vectrick.backends.arrays import placed, unmasked
 from vectrick.data.tables import VertexTable
@@ -216,6 +216,10 @@ class Edges:
         n_start, n_end = len(self.start_table), len(self.end_table)
         between = f"{n_start} vertices of one set" if self.is_one_set else f"{n_start} start and {n_end} end vertices"
         return f"<{len(self)} edges between {between}>"
+
+
+# What estimators take as X: edges, or a plain array of concatenated features with ``n_start_features``.
+EdgesLike: TypeAlias = Edges | ArrayLike
 
 
 def _eager(frame: Any, name: str) -> Any:

@@ -11,10 +11,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from vectrick._typing import Array
+from vectrick._typing import Array, ArrayLike
 from vectrick.backends import HOST, Backend, release, settle_backend
 from vectrick.backends.arrays import cast, like, numpy_dtype, placed, to_host, true_places, zeros
-from vectrick.data import Edges, Graph, Kept
+from vectrick.data import Edges, EdgesLike, Graph, Kept
 from vectrick.data.signs import check_signs
 from vectrick.data.splits import TooFewLabelsError, hold_out_labeled
 from vectrick.estimators.callbacks import FitStep, Monitor, Validation, Watch, check_watch, why_ended
@@ -144,11 +144,11 @@ class KronEstimator(FittedModel):
 
     def fit(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
+        X: EdgesLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
         *,
-        validation: tuple[Any, Any] | None = None,
+        validation: tuple[EdgesLike, ArrayLike] | None = None,
         callback: Callable[[FitStep], bool | None] | None = None,
         keep_interrupted: bool = False,
         resume: FitStep | None = None,

@@ -9,8 +9,9 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from vectrick._typing import Array
+from vectrick._typing import Array, ArrayLike
 from vectrick.backends.arrays import cast, distinct, like, to_host, unmasked
+from vectrick.data import EdgesLike
 from vectrick.estimators.base import KronEstimator
 from vectrick.estimators.callbacks import FitStep
 from vectrick.estimators.several_classes import SeveralClassesError, fit_against_rest, side_by_side
@@ -22,11 +23,11 @@ class KronClassifier(ClassifierMixin, KronEstimator):
 
     def fit(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
+        X: EdgesLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
         *,
-        validation: tuple[Any, Any] | None = None,
+        validation: tuple[EdgesLike, ArrayLike] | None = None,
         callback: Callable[[FitStep], bool | None] | None = None,
         keep_interrupted: bool = False,
         resume: FitStep | None = None,
@@ -121,14 +122,14 @@ class KronClassifier(ClassifierMixin, KronEstimator):
     def _auto_scoring(self, y: Array) -> str:
         return "auc"
 
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: EdgesLike) -> Array:
         """Return the real-valued predictions for edges; positive ones mean the second class.
 
         Of several classes there is a column for each.
         """
         return self._decide(X)
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: EdgesLike) -> Array:
         """Return the class of each edge."""
         decisions = self._decide(X)
         if self._machines:
@@ -136,7 +137,7 @@ class KronClassifier(ClassifierMixin, KronEstimator):
         positive = decisions > 0 if self.classes_.dtype.kind in "biuf" else to_host(decisions > 0)  # words are there
         return like(self.classes_, positive)[cast(positive, np.int64)]
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: EdgesLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the share of edges whose class is predicted rightly."""
         return float(
             accuracy_score(

@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from vectrick._typing import Array
+from vectrick._typing import Array, Table
 from vectrick.backends import HOST, Backend, common_backend, settle_backend
 from vectrick.backends.arrays import to_host
 from vectrick.data import VertexTable
@@ -62,7 +62,7 @@ class FittedModel(NestedParameters):
         home = common_backend({"start_features": start.features, "end_features": end.features}, advice)
         return self._placed(home), start, end, partial(as_given, home=home)
 
-    def iter_grid(self, start_features: Any, end_features: Any = None) -> Iterator[tuple[slice, slice, Array]]:
+    def iter_grid(self, start_features: Table, end_features: Table = None) -> Iterator[tuple[slice, slice, Array]]:
         """Yield the predictions for every pair of vertices block by block, where all of them would not fit into memory.
 
         Each block comes with the rows and columns of the grid that it fills.
@@ -71,7 +71,7 @@ class FittedModel(NestedParameters):
         for rows, cols, block in predictor.blocks(start, end):
             yield rows, cols, given(block) + self.intercept_
 
-    def predict_grid(self, start_features: Any, end_features: Any = None) -> Array:
+    def predict_grid(self, start_features: Table, end_features: Table = None) -> Array:
         """Return the real-valued predictions for every pair of a start and an end vertex, a row for each start vertex.
 
         The vertices are given by their features (or rows of a precomputed kernel); without ``end_features`` both ends
@@ -81,7 +81,7 @@ class FittedModel(NestedParameters):
         predictor, start, end, given = self._tables(start_features, end_features)
         return given(predictor.grid(start, end)) + self.intercept_
 
-    def top_k(self, start_features: Any, end_features: Any = None, k: int = 10) -> tuple[Array, Array]:
+    def top_k(self, start_features: Table, end_features: Table = None, k: int = 10) -> tuple[Array, Array]:
         """Return the k end vertices with the largest predictions for each start vertex, and the predictions.
 
         Without ``end_features`` both ends are the same vertices, for a model of one vertex set. End vertices are given

@@ -1,10 +1,9 @@
 """Kronecker logistic regression."""
 
-from typing import Any
-
 from vectrick._typing import Array
 from vectrick.backends import backend_of
 from vectrick.backends.arrays import namespace
+from vectrick.data import EdgesLike
 from vectrick.estimators.classifier import KronClassifier
 from vectrick.losses import Logistic, Loss
 
@@ -41,7 +40,7 @@ class KronLogistic(KronClassifier):
     def _loss_type(self) -> type[Loss]:
         return Logistic
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: EdgesLike) -> Array:
         """Return the probability of each class for each edge.
 
         Of several classes these are the probabilities of the machines, scaled so that they add up to one.
@@ -52,7 +51,7 @@ class KronLogistic(KronClassifier):
             return positive / positive.sum(-1)[:, None]
         return namespace(scores).stack([1 - positive, positive], -1)
 
-    def predict_log_proba(self, X: Any) -> Array:
+    def predict_log_proba(self, X: EdgesLike) -> Array:
         """Return the logarithm of the probability of each class for each edge."""
         if self._machines:
             probabilities = self.predict_proba(X)

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from vectrick._typing import Array
+from vectrick._typing import Array, ArrayLike
 from vectrick.backends import Backend
 from vectrick.backends.arrays import to_host
-from vectrick.data import Edges
+from vectrick.data import Edges, EdgesLike
 from vectrick.estimators.regressor import KronRegressor
 from vectrick.estimators.validate import as_edges
 from vectrick.losses import Loss, RankRLS
@@ -96,7 +96,7 @@ class KronRanker(KronRegressor):
     def _auto_scoring(self, y: Array) -> str:
         return "concordance"
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: EdgesLike, y: ArrayLike) -> float:
         """Return the concordance index: the share of pairs with different labels that are in the right order.
 
         With ``groups`` only pairs within a group count, as in training.

@@ -5,6 +5,7 @@ from typing import Any
 from vectrick._typing import Array
 from vectrick._warnings import warn
 from vectrick.backends.arrays import distinct
+from vectrick.data import EdgesLike
 from vectrick.estimators.base import KronEstimator
 from vectrick.estimators.validate import as_real_labels
 
@@ -24,6 +25,6 @@ class KronRegressor(KronEstimator):
     def _auto_scoring(self, y: Array) -> str:
         return "auc" if len(distinct(y)) == 2 else "r2"
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: EdgesLike) -> Array:
         """Return the prediction for each edge."""
         return self._decide(X)

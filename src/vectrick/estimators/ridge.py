@@ -8,8 +8,10 @@ import numpy as np
 from sklearn.base import RegressorMixin, clone
 from sklearn.metrics import r2_score
 
+from vectrick._typing import ArrayLike
 from vectrick.backends import Backend
 from vectrick.backends.arrays import cast, to_host, unmasked, zeros
+from vectrick.data import EdgesLike
 from vectrick.estimators.parameters import check_parameters
 from vectrick.estimators.regressor import KronRegressor
 from vectrick.estimators.soundness import check_not_zero
@@ -97,7 +99,7 @@ class KronRidge(RegressorMixin, KronRegressor):
         tags.regressor_tags.poor_score = self._sees_products_only
         return tags
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: EdgesLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the coefficient of determination R² of the predictions."""
         return float(
             r2_score(
@@ -107,7 +109,7 @@ class KronRidge(RegressorMixin, KronRegressor):
             )
         )
 
-    def fit_path(self, X: Any, y: Any, alphas: Sequence[float]) -> list["KronRidge"]:
+    def fit_path(self, X: EdgesLike, y: ArrayLike, alphas: Sequence[float]) -> list["KronRidge"]:
         """Return an estimator for every alpha, for about the price of the smallest one.
 
         A complete graph takes one eigendecomposition; else one Krylov space serves all of them (``solver="cg"`` or

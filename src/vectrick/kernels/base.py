@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.preprocessing import normalize
 
 from vectrick._registry import Registry
-from vectrick._typing import Array
+from vectrick._typing import Array, Features
 from vectrick.backends import backend_of
 from vectrick.backends.arrays import namespace, placed, to_host, unmasked
 
@@ -34,31 +34,31 @@ class Kernel(BaseEstimator):
     learned: tuple[str, ...] = ()  # parameters that a fit settles, so that text does not give them
     is_psd = True  # positive semi-definite whatever the data; otherwise the matrix is checked
 
-    def __call__(self, X: Any, Y: Any = None) -> Array:
+    def __call__(self, X: Features, Y: Features = None) -> Array:
         """Return the matrix of kernel values between the rows of X and of Y, by default X again."""
         X, Y = unmasked(X, "X"), unmasked(X if Y is None else Y, "Y")
         return self._matrix(*_same_kind(X, Y))
 
     @abstractmethod
-    def _matrix(self, X: Any, Y: Any) -> Array:
+    def _matrix(self, X: Features, Y: Features) -> Array:
         """Return the matrix of kernel values between the rows of X and of Y."""
 
     @abstractmethod
-    def diagonal(self, X: Any) -> Array:
+    def diagonal(self, X: Features) -> Array:
         """Return the kernel values of the rows of X with themselves."""
 
-    def resolve(self, X: Any, positions: Array) -> "Kernel":
+    def resolve(self, X: Features, positions: Array) -> "Kernel":
         """Return the kernel with everything settled that depends on the training vertices.
 
         ``positions`` are their rows in the table that X was taken from.
         """
         return self
 
-    def columns(self, X: Any, train: Any, which: Any) -> Array:
+    def columns(self, X: Features, train: Any, which: Any) -> Array:
         """Return the kernel values between the rows of X and the rows ``which`` of the training vertices."""
         return self(X, train[which])
 
-    def features(self, X: Any) -> Any:
+    def features(self, X: Features) -> Features | None:
         """Return features whose inner products are the kernel values, or None where there is no finite number."""
         return None
 
@@ -82,7 +82,7 @@ class _Pair(Kernel):
         """Whether both are."""
         return self.first.is_psd and self.second.is_psd
 
-    def resolve(self, X: Any, positions: Array) -> "Kernel":
+    def resolve(self, X: Features, positions: Array) -> "Kernel":
         """Settle both."""
         return type(self)(self.first.resolve(X, positions), self.second.resolve(X, positions))
 
@@ -97,18 +97,18 @@ class Sum(_Pair):
 
     name = "sum"
 
-    def _matrix(self, X: Any, Y: Any) -> Array:
+    def _matrix(self, X: Features, Y: Features) -> Array:
         return self.first(X, Y) + self.second(X, Y)
 
-    def diagonal(self, X: Any) -> Array:
+    def diagonal(self, X: Features) -> Array:
         """Return the kernel values of the rows of X with themselves."""
         return self.first.diagonal(X) + self.second.diagonal(X)
 
-    def columns(self, X: Any, train: Any, which: Any) -> Array:
+    def columns(self, X: Features, train: Any, which: Any) -> Array:
         """Return the kernel values between the rows of X and some training vertices."""
         return self.first.columns(X, train, which) + self.second.columns(X, train, which)
 
-    def features(self, X: Any) -> Any:
+    def features(self, X: Features) -> Features | None:
         """Return the features of both side by side."""
         first, second = self.first.features(X), self.second.features(X)
         if first is None or second is None:
@@ -128,14 +128,14 @@ class Product(_Pair):
 
     name = "product"
 
-    def _matrix(self, X: Any, Y: Any) -> Array:
+    def _matrix(self, X: Features, Y: Features) -> Array:
         return self.first(X, Y) * self.second(X, Y)
 
-    def diagonal(self, X: Any) -> Array:
+    def diagonal(self, X: Features) -> Array:
         """Return the kernel values of the rows of X with themselves."""
         return self.first.diagonal(X) * self.second.diagonal(X)
 
-    def columns(self, X: Any, train: Any, which: Any) -> Array:
+    def columns(self, X: Features, train: Any, which: Any) -> Array:
         """Return the kernel values between the rows of X and some training vertices."""
         return self.first.columns(X, train, which) * self.second.columns(X, train, which)
 

@@ -1,10 +1,10 @@
 """The constant kernel: added to a kernel, it gives a model of edges the main effects of the other side's vertices."""
 
 from numbers import Real
-from typing import Any
 
 import numpy as np
 
+from vectrick._typing import Array, Features
 from vectrick.kernels.base import Kernel, ones
 
 
@@ -31,14 +31,14 @@ class Constant(Kernel):
     def __init__(self, value: float = 1.0) -> None:
         self.value = value
 
-    def _matrix(self, X: Any, Y: Any) -> Any:
+    def _matrix(self, X: Features, Y: Features) -> Array:
         return self._checked() * ones(X)[:, None] * ones(Y)
 
-    def diagonal(self, X: Any) -> Any:
+    def diagonal(self, X: Features) -> Array:
         """Return the constant for each row."""
         return self._checked() * ones(X)
 
-    def features(self, X: Any) -> Any:
+    def features(self, X: Features) -> Features | None:
         """Return the root of the constant for each row."""
         return self._checked() ** 0.5 * ones(X)[:, None]
 

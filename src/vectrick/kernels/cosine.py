@@ -1,8 +1,6 @@
 """The cosine kernel."""
 
-from typing import Any
-
-from vectrick._typing import Array
+from vectrick._typing import Array, Features
 from vectrick.backends.arrays import cast, numpy_dtype
 from vectrick.kernels.base import Kernel, dense_products, squared_norms, unit_rows
 
@@ -17,13 +15,13 @@ class Cosine(Kernel):
 
     name = "cosine"
 
-    def _matrix(self, X: Any, Y: Any) -> Any:
+    def _matrix(self, X: Features, Y: Features) -> Array:
         return dense_products(unit_rows(X), unit_rows(Y))
 
-    def diagonal(self, X: Any) -> Array:
+    def diagonal(self, X: Features) -> Array:
         """Return ones, and zeros for rows of zeros."""
         return cast(squared_norms(X) > 0, numpy_dtype(X))
 
-    def features(self, X: Any) -> Any:
+    def features(self, X: Features) -> Features | None:
         """Return the rows, scaled to length one."""
         return unit_rows(X)

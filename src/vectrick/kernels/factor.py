@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from vectrick._typing import Array
+from vectrick._typing import Array, Features
 from vectrick.backends import HOST, backend_of
 from vectrick.backends.arrays import cast, contiguous, empty, like, namespace, placed, to_host
 from vectrick.kernels.base import Kernel
@@ -33,7 +33,7 @@ class FeatureMap(ABC):
         return int(self.train.shape[1])
 
     @abstractmethod
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Features) -> Any:
         """Return the features of other vertices."""
 
 
@@ -44,7 +44,7 @@ class ExactMap(FeatureMap):
         super().__init__(train)
         self.kernel = kernel
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Features) -> Any:
         """Return the features of other vertices."""
         return self.kernel.features(X)
 
@@ -53,23 +53,23 @@ class CholeskyMap(FeatureMap):
     """Features from kernel values with the pivots: ``k(x, pivots) L⁻ᵀ``."""
 
     def __init__(
-        self, kernel: Kernel, X: Any, train: Array, pivots: Array, tolerance: float, corner: Array | None = None
+        self, kernel: Kernel, X: Features, train: Array, pivots: Array, tolerance: float, corner: Array | None = None
     ) -> None:
         super().__init__(train)
         self.kernel, self.X, self.pivots, self.tolerance = kernel, X, pivots, tolerance
         self.corner = train[pivots] if corner is None else corner  # L at the pivots, lower triangular
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Features) -> Any:
         """Return the features of other vertices."""
         values = like(self._values(X), self.corner)
         return backend_of(values).solve_triangular(self.corner, values.T).T
 
-    def _values(self, X: Any) -> Array:
+    def _values(self, X: Features) -> Array:
         """Return the kernel values with the pivots."""
         return self.kernel.columns(X, self.X, self.pivots if issparse(self.X) else like(self.pivots, self.X))
 
 
-def feature_map(kernel: Kernel, X: Any, tolerance: float, max_rank: int | None = None) -> FeatureMap | None:
+def feature_map(kernel: Kernel, X: Features, tolerance: float, max_rank: int | None = None) -> FeatureMap | None:
     """Return the features of a resolved kernel at the training vertices X, or None if there are over ``max_rank``.
 
     >>> import numpy as np, vectrick as vt

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from vectrick._typing import Array
+from vectrick._typing import Array, Features
 from vectrick.backends.arrays import like, to_host
 from vectrick.kernels.base import Kernel
 
@@ -24,7 +24,7 @@ class Function(Kernel):
     def __init__(self, function: Callable[[Any, Any], Any]) -> None:
         self.function = function
 
-    def _matrix(self, X: Any, Y: Any) -> Array:
+    def _matrix(self, X: Features, Y: Features) -> Array:
         values = np.asarray(self.function(to_host(X), to_host(Y)))
         if values.shape != (X.shape[0], Y.shape[0]):
             raise ValueError(
@@ -33,6 +33,6 @@ class Function(Kernel):
             )
         return like(values, X)
 
-    def diagonal(self, X: Any) -> Array:
+    def diagonal(self, X: Features) -> Array:
         """Return the kernel values of the rows of X with themselves."""
         return like(np.array([float(self(X[[i]], X[[i]])[0, 0]) for i in range(X.shape[0])]), X)

@@ -1,12 +1,10 @@
 """The Gaussian kernel."""
 
-from typing import Any
-
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.metrics.pairwise import rbf_kernel
 
-from vectrick._typing import Array
+from vectrick._typing import Array, Features
 from vectrick.backends import backend_of
 from vectrick.kernels.base import Kernel, ones, settle_gamma
 
@@ -32,16 +30,16 @@ class Gaussian(Kernel):
     def __init__(self, gamma: float | str = "scale") -> None:
         self.gamma = gamma
 
-    def resolve(self, X: Any, positions: Array) -> "Gaussian":
+    def resolve(self, X: Features, positions: Array) -> "Gaussian":
         """Return the kernel with a number for gamma."""
         return Gaussian(settle_gamma(self.gamma, X))
 
-    def _matrix(self, X: Any, Y: Any) -> Array:
+    def _matrix(self, X: Features, Y: Features) -> Array:
         gamma = settle_gamma(self.gamma, X)
         if issparse(X) or issparse(Y):
             return np.asarray(rbf_kernel(X, Y, gamma=gamma))
         return backend_of(X).gaussian(X, Y, gamma)
 
-    def diagonal(self, X: Any) -> Array:
+    def diagonal(self, X: Features) -> Array:
         """Return ones."""
         return ones(X)

@@ -1,7 +1,6 @@
 """The linear kernel."""
 
-from typing import Any
-
+from vectrick._typing import Array, Features
 from vectrick.kernels.base import Kernel, dense_products, squared_norms
 
 
@@ -15,13 +14,13 @@ class Linear(Kernel):
 
     name = "linear"
 
-    def _matrix(self, X: Any, Y: Any) -> Any:
+    def _matrix(self, X: Features, Y: Features) -> Array:
         return dense_products(X, Y)
 
-    def diagonal(self, X: Any) -> Any:
+    def diagonal(self, X: Features) -> Array:
         """Return the squared lengths."""
         return squared_norms(X)
 
-    def features(self, X: Any) -> Any:
+    def features(self, X: Features) -> Features | None:
         """Return the table itself."""
         return X

@@ -1,8 +1,6 @@
 """The polynomial kernel."""
 
-from typing import Any
-
-from vectrick._typing import Array
+from vectrick._typing import Array, Features
 from vectrick.kernels.base import Kernel, dense_products, settle_gamma, squared_norms
 
 
@@ -33,7 +31,7 @@ class Polynomial(Kernel):
         self.gamma = gamma
         self.coef0 = coef0
 
-    def resolve(self, X: Any, positions: Array) -> "Polynomial":
+    def resolve(self, X: Features, positions: Array) -> "Polynomial":
         """Return the kernel with a number for gamma, its parameters checked."""
         if self.degree != int(self.degree) or self.degree < 1:
             raise ValueError(f"degree is {self.degree!r}, but it must be a positive integer")
@@ -41,10 +39,10 @@ class Polynomial(Kernel):
             raise ValueError(f"coef0 is {self.coef0!r}, but it must not be negative")
         return Polynomial(self.degree, settle_gamma(self.gamma, X), self.coef0)
 
-    def _matrix(self, X: Any, Y: Any) -> Any:
+    def _matrix(self, X: Features, Y: Features) -> Array:
         gamma = settle_gamma(self.gamma, X)
         return (gamma * dense_products(X, Y) + self.coef0) ** self.degree
 
-    def diagonal(self, X: Any) -> Any:
+    def diagonal(self, X: Features) -> Array:
         """Return the kernel values of the rows of X with themselves."""
         return (settle_gamma(self.gamma, X) * squared_norms(X) + self.coef0) ** self.degree

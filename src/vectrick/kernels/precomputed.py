@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from vectrick._typing import Array
+from vectrick._typing import Array, Features
 from vectrick.backends.arrays import like, to_host
 from vectrick.kernels.base import Kernel
 
@@ -30,16 +30,16 @@ class Precomputed(Kernel):
     def __init__(self, used: Any = None) -> None:
         self.used = used
 
-    def resolve(self, X: Any, positions: Array) -> "Precomputed":
+    def resolve(self, X: Features, positions: Array) -> "Precomputed":
         """Return the kernel with the columns of the training vertices."""
         return Precomputed(np.asarray(to_host(positions)))
 
-    def _matrix(self, X: Any, Y: Any) -> Array:
+    def _matrix(self, X: Features, Y: Features) -> Array:
         if self.used is None:
             raise ValueError("a precomputed kernel knows its columns only after it was fitted with training vertices")
         return self._taken(X, self.used)
 
-    def columns(self, X: Any, train: Any, which: Any) -> Array:
+    def columns(self, X: Features, train: Any, which: Any) -> Array:
         """Return the kernel values between the rows of X and some training vertices."""
         return self._taken(X, to_host(self.used)[to_host(which)])
 
@@ -47,6 +47,6 @@ class Precomputed(Kernel):
         taken = X[:, to_host(columns) if issparse(X) else like(columns, X)]
         return taken.toarray() if issparse(taken) else taken
 
-    def diagonal(self, X: Any) -> Array:
+    def diagonal(self, X: Features) -> Array:
         """Return the diagonal of the kernel matrix of the training vertices."""
         return self(X).diagonal()

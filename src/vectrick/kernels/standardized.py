@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csc_array, csr_array, diags_array, issparse
 
-from vectrick._typing import Array
+from vectrick._typing import Array, Features
 from vectrick.backends.arrays import as_floats, like, to_host
 from vectrick.kernels.base import Kernel
 
@@ -46,7 +46,7 @@ class Standardized(Kernel):
         """Whether the kernel is."""
         return self.kernel.is_psd
 
-    def resolve(self, X: Any, positions: Array) -> "Standardized":
+    def resolve(self, X: Features, positions: Array) -> "Standardized":
         """Return the kernel with what it learned from the training vertices."""
         if not isinstance(self.kernel, Kernel):
             raise ValueError(f"kernel is {self.kernel!r}, but it must be a kernel such as vt.Gaussian()")
@@ -59,21 +59,21 @@ class Standardized(Kernel):
         settled.kernel = self.kernel.resolve(settled._scaled(X), positions)
         return settled
 
-    def _scaled(self, X: Any) -> Any:
+    def _scaled(self, X: Features) -> Any:
         if self.scale is None:
             raise ValueError("a Standardized kernel knows its scale only after it was fitted with training vertices")
         if issparse(X):
             return csr_array(X @ diags_array(1.0 / self.scale))
         return (X if self.mean is None else X - like(self.mean, X)) / like(self.scale, X)
 
-    def _matrix(self, X: Any, Y: Any) -> Array:
+    def _matrix(self, X: Features, Y: Features) -> Array:
         return self.kernel(self._scaled(X), self._scaled(Y))
 
-    def diagonal(self, X: Any) -> Array:
+    def diagonal(self, X: Features) -> Array:
         """Return the kernel values of the rows of X with themselves."""
         return self.kernel.diagonal(self._scaled(X))
 
-    def features(self, X: Any) -> Any:
+    def features(self, X: Features) -> Features | None:
         """Return the features of the kernel for the scaled rows."""
         return self.kernel.features(self._scaled(X))
 
@@ -89,7 +89,7 @@ def _given(values: Any, name: str, n_features: int) -> Array:
     return array
 
 
-def _moments(X: Any) -> tuple[Array | None, Array]:
+def _moments(X: Features) -> tuple[Array | None, Array]:
     """Return the means of the columns (None for sparse ones) and their standard deviations, 1 for constant ones."""
     if not issparse(X):
         mean, spread, largest = X.mean(axis=0), X.std(axis=0), np.abs(X).max(axis=0, initial=0.0)

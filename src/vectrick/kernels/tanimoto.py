@@ -1,8 +1,6 @@
 """The Tanimoto kernel of fingerprints."""
 
-from typing import Any
-
-from vectrick._typing import Array
+from vectrick._typing import Array, Features
 from vectrick.backends.arrays import namespace
 from vectrick.kernels.base import Kernel, dense_products, ones, squared_norms
 
@@ -19,19 +17,19 @@ class Tanimoto(Kernel):
 
     name = "tanimoto"
 
-    def resolve(self, X: Any, positions: Array) -> "Tanimoto":
+    def resolve(self, X: Features, positions: Array) -> "Tanimoto":
         """Return the kernel, or say that there are negative features."""
         smallest = X.min() if X.shape[0] and X.shape[1] else 0.0
         if smallest < 0:
             raise ValueError(f"the Tanimoto kernel takes features that are not negative, but there is {smallest}")
         return self
 
-    def _matrix(self, X: Any, Y: Any) -> Any:
+    def _matrix(self, X: Features, Y: Features) -> Array:
         common = dense_products(X, Y)
         union = squared_norms(X)[:, None] + squared_norms(Y)[None, :] - common
         where, empty = namespace(common).where, union <= 0  # two rows of zeros
         return where(empty, 1.0, common / where(empty, 1.0, union))
 
-    def diagonal(self, X: Any) -> Array:
+    def diagonal(self, X: Features) -> Array:
         """Return ones."""
         return ones(X)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from vectrick._typing import Array
-from vectrick.data import Edges, VertexTable
+from vectrick._typing import Array, ArrayLike
+from vectrick.data import Edges, EdgesLike, VertexTable
 from vectrick.estimators import KronEstimator, PathStep, as_edges, fit_along
 from vectrick.model_selection.folds import check_new
 
@@ -73,8 +73,8 @@ class AlphaPath:
 
 def alpha_path(
     estimator: Any,
-    X: Any,
-    y: Any,
+    X: EdgesLike,
+    y: ArrayLike,
     alphas: Sequence[float] | Array,
     validation: tuple[Any, Any] | None = None,
     *,

@@ -1,17 +1,15 @@
 """Leave-one-out predictions of ridge regression on complete graphs, without training again."""
 
-from typing import Any
-
 import numpy as np
 
-from vectrick._typing import Array
+from vectrick._typing import Array, ArrayLike
 from vectrick.backends.arrays import to_host
-from vectrick.data import Edges
+from vectrick.data import Edges, EdgesLike
 from vectrick.estimators import KronRidge
 from vectrick.solvers.leave_out import LEAVE, leave_out
 
 
-def leave_out_predictions(estimator: KronRidge, X: Any, y: Any, leave: str = "both") -> Array:
+def leave_out_predictions(estimator: KronRidge, X: EdgesLike, y: ArrayLike, leave: str = "both") -> Array:
     """Return for every edge of a complete graph the prediction of a model that was trained without it.
 
     In closed form from one eigendecomposition of each kernel (for "both", of the kernel of the smaller side without

@@ -10,9 +10,9 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from vectrick._progress import Progress
-from vectrick._typing import Array
+from vectrick._typing import Array, ArrayLike
 from vectrick.backends.arrays import unmasked
-from vectrick.data import Edges
+from vectrick.data import Edges, EdgesLike
 from vectrick.estimators import as_edges
 from vectrick.metrics.scores import OF_CLASSES, SCORES
 from vectrick.model_selection.alpha_paths import check_iterations
@@ -76,8 +76,8 @@ class NestedScore:
 
 def nested_score(
     estimator: Any,
-    X: Any,
-    y: Any,
+    X: EdgesLike,
+    y: ArrayLike,
     param_grid: Any,
     *,
     outer: VertexKFold | None = None,

@@ -10,7 +10,9 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from vectrick._progress import Progress
+from vectrick._typing import ArrayLike
 from vectrick.backends.arrays import unmasked
+from vectrick.data import EdgesLike
 from vectrick.estimators import as_edges
 from vectrick.model_selection.alpha_paths import check_iterations
 from vectrick.model_selection.candidates import (
@@ -55,8 +57,8 @@ class VertexSearch:
 
 def vertex_search(
     estimator: Any,
-    X: Any,
-    y: Any,
+    X: EdgesLike,
+    y: ArrayLike,
     param_grid: Any,
     *,
     cv: VertexKFold | None = None,
