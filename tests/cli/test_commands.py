@@ -442,3 +442,19 @@ def test_ids_that_look_like_markup_are_shown_as_they_are(tmp_path):
         file.write_text(file.read_text().replace("t1,", "[red]t1[/red],").replace("\nt1,", "\n[red]t1[/red],"))
     vectrick("fit", "data", cwd=tmp_path)
     assert "[red]t1[/red]" in vectrick("rank", "model.vt", "--start", "d0", "--top", "40", cwd=tmp_path).stdout
+
+
+def test_help_texts_name_what_is_registered():
+    from vectrick.backends import backend_names
+    from vectrick.cli import options
+    from vectrick.kernels.pairwise import PAIRWISE
+    from vectrick.kernels.text import describe_kernels
+    from vectrick.solvers import SOLVERS
+
+    assert (
+        describe_kernels().removesuffix(", standardized(kernel)") == options._KERNELS
+    )  # which has an option of its own
+    assert ", ".join(SOLVERS) == options._SOLVERS
+    text = options.KernelOptions.__annotations__["pairwise"].__metadata__[0].help
+    assert all(name in text for name in PAIRWISE)
+    assert all(repr(name) in options._BACKEND or name in options._BACKEND for name in backend_names())

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from vectrick.data.folder import Dataset
 
 DEFAULT_KERNEL = "gaussian + constant(0.3)"
+# What the registries say, which would take a second to load for a help text; a test compares them.
 _KERNELS = "linear, gaussian(gamma), polynomial(degree, gamma, coef0), cosine, tanimoto, constant(value), precomputed"
+_SOLVERS = "cg, minres, qmr, direct, eigen, newton, newton-qmr, newton-direct, lbfgs, box"
 
 
 class Loss(StrEnum):
@@ -120,7 +122,7 @@ def _check_backend(backend: str, device: str | None) -> None:
         settle_backend(backend, device)
 
 
-_BACKEND = "Where to compute: cpu, torch, or auto for torch where there is a GPU."
+_BACKEND = "Where to compute: cpu, torch, auto for torch where there is a GPU, or reference, simple and slow, to compare with."
 _DEVICE = "With torch: cuda, cuda:1, or cpu."
 
 
@@ -304,7 +306,7 @@ class ModelOptions(KernelOptions):
     inner_iter: Annotated[int, _training("--inner-iter", help="The most iterations in a step of Newton's method.")] = 10
     tol: Annotated[float, _training("--tol", help="The relative gradient at which to stop.")] = 1e-6
     form: Annotated[str, _training("--form", help="auto, dual or primal.")] = "auto"
-    solver: Annotated[str, _training("--solver", help="auto, or one that the Python documentation names.")] = "auto"
+    solver: Annotated[str, _training("--solver", help=f"auto, or one of {_SOLVERS}; each is for some losses.")] = "auto"
     dtype: Annotated[str | None, _training("--dtype", help="float64 or float32.", show_default="that of the data")] = (
         None
     )

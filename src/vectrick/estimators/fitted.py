@@ -37,9 +37,7 @@ class FittedModel(NestedParameters):
 
     def _placed(self, home: Backend) -> Predictor:
         """Return the predictor where ``backend`` and ``device`` want it; ``home`` is where the user's arrays are."""
-        backend = settle_backend(self.backend, self.device, home)
-        if backend != self._predictor.backend:
-            self._predictor = self._predictor.on(backend)
+        self._predictor = self._predictor.on(settle_backend(self.backend, self.device, home))
         return self._predictor
 
     def __getstate__(self) -> Any:

@@ -32,8 +32,7 @@ class PairwisePredictor(Predictor):
         self.a = a[support]
         self.graph = replace(graph, start=graph.start[support], end=graph.end[support])
 
-    def on(self, backend: Backend) -> "PairwisePredictor":
-        """Return the same predictor in another place."""
+    def _moved(self, backend: Backend) -> "PairwisePredictor":
         kernel, a = self.kernel.on(backend), placed(self.a, backend)
         return PairwisePredictor(kernel, self.graph.on(backend), a, self.n_threads)
 

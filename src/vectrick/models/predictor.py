@@ -38,8 +38,12 @@ class Predictor(ABC):
         """Where predictions are made."""
         return self.kernel.start.backend
 
-    @abstractmethod
     def on(self, backend: Backend) -> "Predictor":
+        """Return the same predictor in another place, or itself where it is there."""
+        return self if backend == self.backend else self._moved(backend)
+
+    @abstractmethod
+    def _moved(self, backend: Backend) -> "Predictor":
         """Return the same predictor in another place."""
 
     @property

@@ -166,8 +166,7 @@ class DualPredictor(ProductPredictor):
         """The dual coefficients of the support edges."""
         return self.a
 
-    def on(self, backend: Backend) -> "DualPredictor":
-        """Return the same predictor in another place."""
+    def _moved(self, backend: Backend) -> "DualPredictor":
         kernel, a = self.kernel.on(backend), placed(self.a, backend)
         return DualPredictor(kernel, self.graph.on(backend), a, self.n_threads)
 
@@ -198,8 +197,7 @@ class PrimalPredictor(ProductPredictor):
             values = placed(values.toarray(), self.backend)
         return cast(values, numpy_dtype(self.w))
 
-    def on(self, backend: Backend) -> "PrimalPredictor":
-        """Return the same predictor in another place."""
+    def _moved(self, backend: Backend) -> "PrimalPredictor":
         kernel = self.kernel.on(backend)
         maps = _map_on(self.start_map, kernel.start), _map_on(self.end_map, kernel.end)
         return PrimalPredictor(kernel, *maps, placed(self.w, backend), self.n_threads)
