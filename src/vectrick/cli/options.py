@@ -122,7 +122,7 @@ def _check_backend(backend: str, device: str | None) -> None:
         settle_backend(backend, device)
 
 
-_BACKEND = "Where to compute: cpu, torch, auto for torch where there is a GPU, or reference, simple and slow, to compare with."
+_BACKEND = "Where to compute: cpu, torch, auto for torch where there is a GPU, or reference, which is simple and slow."
 _DEVICE = "With torch: cuda, cuda:1, or cpu."
 
 

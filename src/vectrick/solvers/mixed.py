@@ -43,20 +43,20 @@ class LowPrecision:
             return None
         scale = gradient.norm  # so that small gradients keep their digits
         rhs = cast(gradient.c / scale, "float32")
-        part = self.low.part(curvature.active, rhs)
-        before = part.space.n_products
-        rest = part.space.residual(part.take(rhs))
+        sub = self.low.subspace(curvature.active, rhs)
+        before = sub.space.n_products
+        rest = sub.space.residual(sub.take(rhs))
         max_iter = self.max_iter if self.budget is None else min(self.max_iter // _SHARES + 1, self.budget)
         limits: dict[str, Any] = {"tol": max(accuracy, ACCURACY), "max_iter": max_iter}
-        result = conjugate_gradients(part.space, part.curvature(curvature.lowered()), rest, [self.alpha], **limits)
-        self.space.n_products += part.space.n_products - before
+        result = conjugate_gradients(sub.space, sub.curvature(curvature.lowered()), rest, [self.alpha], **limits)
+        self.space.n_products += sub.space.n_products - before
         self.n_corrections += 1
         self._before = residual
         self.budget = None if self.budget is None else self.budget - result.n_iter
         c = result.x[0].c
-        if part.keep is not None and isinstance(self.low, Dual):
+        if sub.keep is not None and isinstance(self.low, Dual):
             c = zeros(self.low.size, c)
-            c[part.keep] = result.x[0].c
+            c[sub.keep] = result.x[0].c
         return self.space.element(cast(c, numpy_dtype(gradient.c)) * -scale)
 
     def give_up(self, residual: float, tol: float) -> None:

@@ -109,8 +109,8 @@ def newton(
     for k in range(max_iter):
         curvature = loss.curvature(x.f)
         gradient = space.lift(loss.gradient(x.f)) + alpha * x.c
-        part = space.part(curvature.active if low is None else None, gradient)
-        rest = part.space.residual(part.take(gradient))
+        sub = space.subspace(curvature.active if low is None else None, gradient)
+        rest = sub.space.residual(sub.take(gradient))
         residuals.append(rest.norm / first if first else 0.0)
         if residuals[-1] <= tol:
             return ended(True, TOLERANCE, k)
@@ -126,14 +126,14 @@ def newton(
                     low.give_up(residuals[-1], tol)
                     new = None
             if new is None:
-                low, part = None, space.part(curvature.active, gradient)
-                rest = part.space.residual(part.take(gradient))
+                low, sub = None, space.subspace(curvature.active, gradient)
+                rest = sub.space.residual(sub.take(gradient))
         if new is None and near and isinstance(space, Dual) and curvature.active is not None and inner.step is None:
             new = _sparse_step(space, loss, alpha, x, risk, curvature, gradient, accuracy * rest.norm, inner)
         if new is None:
-            result = _solve(part.space, part.curvature(curvature), rest, alpha, inner, accuracy)
+            result = _solve(sub.space, sub.curvature(curvature), rest, alpha, inner, accuracy)
             near = result.converged
-            new = _step(space, loss, alpha, x, _negative(part.expand(result.x[0])), inner.step)
+            new = _step(space, loss, alpha, x, _negative(sub.expand(result.x[0])), inner.step)
             del result  # as long as the edges, and the next iteration will need the room
         if not new[1] < risk and inner.step is None and low is None:
             reason = why_stalled(x.f, residuals[-1])
@@ -196,13 +196,13 @@ def _sparse_step(
     if bool(outside.any()):
         space.n_products += 1
         gone = Element(c, space.A.restrict(cols=outside) @ c[outside])
-    part = space.part(curvature.active)
-    rest = part.space.residual(part.take(gradient - curvature.times(gone.f) - alpha * c))
+    sub = space.subspace(curvature.active)
+    rest = sub.space.residual(sub.take(gradient - curvature.times(gone.f) - alpha * c))
     if rest.norm > 0:
-        result = _solve(part.space, part.curvature(curvature), rest, alpha, inner, min(0.5, accuracy / rest.norm))
+        result = _solve(sub.space, sub.curvature(curvature), rest, alpha, inner, min(0.5, accuracy / rest.norm))
         if not result.converged:
             return None
-        gone.add(1.0, part.expand(result.x[0]))
+        gone.add(1.0, sub.expand(result.x[0]))
     descent = _negative(gone)
     best = _step(space, loss, alpha, x, descent, None)
     whole = _step(space, loss, alpha, x, descent, 1.0)

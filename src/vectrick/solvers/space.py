@@ -89,7 +89,7 @@ class Space(ABC):
         """Return the same functions with products in float32."""
 
     @abstractmethod
-    def part(self, active: Array | None, coefficients: Array | None = None) -> "Subspace":
+    def subspace(self, active: Array | None, coefficients: Array | None = None) -> "Subspace":
         """Return the space of a Newton system with curvature at active edges only, and the given coefficients in it."""
 
     def element(self, c: Array) -> Element:
@@ -137,7 +137,7 @@ class Dual(Space):
         """Return the same functions with products in float32."""
         return Dual(self.A.lowered())
 
-    def part(self, active: Array | None, coefficients: Array | None = None) -> "Subspace":
+    def subspace(self, active: Array | None, coefficients: Array | None = None) -> "Subspace":
         """Return the space of the active edges and of those with a coefficient."""
         if active is None:
             return Subspace(self, self)
@@ -184,7 +184,7 @@ class Primal(Space):
         """Return the same functions with products in float32."""
         return Primal(self.features.lowered(), self.transposed.lowered())
 
-    def part(self, active: Array | None, coefficients: Array | None = None) -> "Subspace":
+    def subspace(self, active: Array | None, coefficients: Array | None = None) -> "Subspace":
         """Return the space with the predictions of the active edges only."""
         if active is None or float(active.sum()) > self.features.worth_restricting * self.n_edges:
             return Subspace(self, self)
