@@ -7,10 +7,10 @@ T = TypeVar("T")
 
 
 class cached_property(Generic[T]):  # noqa: N801 (it is used like functools' own)
-    """As functools.cached_property is from Python 3.12 on.
+    """A property like functools.cached_property from Python 3.12 on.
 
-    Before, it holds one lock for all instances of a class while it computes: a process that is forked meanwhile waits
-    for ever. Without it, two threads that ask at the same time may both compute.
+    Before 3.12, functools holds one lock for all instances of a class while it computes: a process that is forked
+    meanwhile waits for ever. Without the lock, two threads that ask at the same time may both compute the value.
 
     >>> class Circle:
     ...     @cached_property
@@ -41,5 +41,5 @@ class cached_property(Generic[T]):  # noqa: N801 (it is used like functools' own
         if instance is None:
             return self
         value = self.function(instance)
-        instance.__dict__[self.name] = value  # which is found before this from now on
+        instance.__dict__[self.name] = value  # from now on found before this descriptor
         return value

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and never over what is read."""
+"""Files that are written whole or not at all, and never over a file that is read."""
 
 import hashlib
 import os
@@ -10,14 +10,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-_UNFINISHED = re.compile(r"\.vectrick-([0-9a-f]{8})-(\d+)-[0-9a-f]{8}\.tmp")  # of which machine and process
-_OLD = 24 * 3600  # seconds after which an unfinished file is nobody's, wherever it was begun
+_UNFINISHED = re.compile(r"\.vectrick-([0-9a-f]{8})-(\d+)-[0-9a-f]{8}\.tmp")  # names its machine and process
+_OLD = 24 * 3600  # seconds after which an unfinished file is removed, whatever machine began it
 
 
 def check_output(path: Path | str, force: bool) -> Path:
     """Return where to write, or say why nothing can be written there, before any work is done.
 
-    A file that exists is refused unless ``force`` says that it may be replaced.
+    A file that exists is refused unless ``force`` is true.
     """
     path = Path(path)
     try:
@@ -32,7 +32,7 @@ def check_output(path: Path | str, force: bool) -> Path:
     if target.is_symlink():
         raise OSError(f"{path} cannot be written: it is a link that leads to itself")
     if path.exists() and not path.is_file():
-        raise OSError(f"{path} is no plain file, so that it cannot be replaced by one")
+        raise OSError(f"{path} is no plain file, so it cannot be replaced by one")
     if path.exists() and not force:
         raise FileExistsError(f"{path} exists; use --force to replace it, or choose another name")
     folder = target.parent
@@ -44,7 +44,7 @@ def check_output(path: Path | str, force: bool) -> Path:
 
 
 def check_targets(outputs: Mapping[str, Path | None], inputs: Iterable[Path | None]) -> None:
-    """Refuse outputs, by the names of their options, that are one file, or that are read as well."""
+    """Refuse outputs, given by the names of their options, if two are one file or one is also an input."""
     targets = {option: Path(os.path.realpath(path)) for option, path in outputs.items() if path is not None}
     if len(set(targets.values())) < len(targets):
         raise ValueError(f"{', '.join(targets)} must be different files")
@@ -58,8 +58,8 @@ def check_targets(outputs: Mapping[str, Path | None], inputs: Iterable[Path | No
 def replacing(path: Path | str) -> Iterator[Path]:
     """Yield a new, empty file beside ``path`` that takes its place at the end, and is removed if anything fails.
 
-    What is written is on the disk before it gets the name, so that a crash leaves the old file or the new one. A link
-    stays a link: what it points to is replaced. What earlier processes that were killed have left there is removed.
+    The content is on the disk before it gets the name: a crash leaves the old file or the new one. A link stays a link:
+    its target is replaced. Unfinished files of earlier processes that were killed are removed.
     """
     target = Path(os.path.realpath(path))
     _clean(target.parent)
@@ -69,7 +69,7 @@ def replacing(path: Path | str) -> Iterator[Path]:
     rights = draft.stat().st_mode
     try:
         yield draft
-        draft.chmod(rights)  # which a library may have written anew with others
+        draft.chmod(rights)  # a library may have written it anew with other rights
         _sync(draft)
         os.replace(draft, target)
     except BaseException:
@@ -87,7 +87,7 @@ def write_text(path: Path | str, text: str) -> None:
 
 
 def _clean(folder: Path) -> None:
-    """Remove files that a process has begun here and not finished, because it is no more."""
+    """Remove unfinished files in a folder whose process no longer runs."""
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             name = _UNFINISHED.fullmatch(entry.name)
@@ -100,7 +100,7 @@ def _clean(folder: Path) -> None:
 
 
 def _machine() -> str:
-    """Return eight digits for this machine, or container: another one that shares a folder has its own processes."""
+    """Return eight digits for this machine or container; others that share a folder have their own processes."""
     try:
         processes = os.stat("/proc/self/ns/pid").st_ino
     except OSError:

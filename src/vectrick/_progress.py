@@ -14,7 +14,7 @@ _listener: Callable[[int, int, str], None] | None = None
 
 @contextmanager
 def told_to(listener: Callable[[int, int, str], None]) -> Iterator[None]:
-    """Tell a function of all progress (how much is done, of how much, what) in place of printing it."""
+    """Report all progress to a function (steps done, total steps, what was done) in place of printing it."""
     global _listener
     _listener, before = listener, _listener
     try:
@@ -24,7 +24,7 @@ def told_to(listener: Callable[[int, int, str], None]) -> Iterator[None]:
 
 
 class Progress:
-    """Counts what is done of ``total``, and says so; safe to share among threads.
+    """A counter that reports how many of ``total`` steps are done; safe to share among threads.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Progress:
         self._lock = threading.Lock()
 
     def step(self, what: str = "") -> None:
-        """Take in that one more step is done."""
+        """Count one more finished step."""
         with self._lock:
             self.done += 1
             if _listener is not None:

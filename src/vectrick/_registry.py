@@ -1,4 +1,4 @@
-"""A family of classes by their names: what parsers, model files, help texts and lists of choices are derived from."""
+"""A family of classes by their names; parsers, model files, help texts and lists of choices are derived from it."""
 
 import inspect
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ class Registry(Generic[T]):
     Parameters
     ----------
     family : str
-        What they are called in errors.
+        The word for one of them in errors.
     base : type
         The class that all of them are subclasses of.
 
@@ -33,9 +33,9 @@ class Registry(Generic[T]):
         self._plain: list[str] = []
 
     def register(self, kind: type[T]) -> type[T]:
-        """Let a class be known by its name, and return it, so that this can be a decorator."""
+        """Register a class by its name and return it; it can be used as a decorator."""
         if not (isinstance(kind, type) and issubclass(kind, self.base)):
-            raise TypeError(f"{kind!r} is no class of a {self.family}; it must be a subclass of {self.base.__name__}")
+            raise TypeError(f"{kind!r} is not a {self.family} class; it must be a subclass of {self.base.__name__}")
         names = (getattr(kind, "name", ""), *getattr(kind, "aliases", ()))
         if not all(isinstance(name, str) and name for name in names):
             raise ValueError(f'{kind.__name__} has no name; say name = "..." in the class')
@@ -51,7 +51,7 @@ class Registry(Generic[T]):
         return kind
 
     def called(self, class_name: str) -> type[T] | None:
-        """Return the class that is called so in Python, as model files have it; None where there is none."""
+        """Return the class with this name in Python, which model files use; None if there is none."""
         return next((kind for kind in self._kinds.values() if kind.__name__ == class_name), None)
 
     def knows(self, kind: type) -> bool:
@@ -84,7 +84,7 @@ class Registry(Generic[T]):
 
 
 def _is_again(kind: type, known: type) -> bool:
-    """Whether a class is another one's new self, as when a notebook runs a cell twice."""
+    """Whether a class is a known class defined again, as when a notebook runs a cell twice."""
     return (kind.__module__, kind.__qualname__) == (known.__module__, known.__qualname__)
 
 

@@ -15,14 +15,14 @@ def make_checkerboard(
 ) -> tuple[Edges, Array]:
     """Return edges and labels of the paper's Checker simulation, a problem that no linear model can learn.
 
-    A vertex has one feature, uniform in (0, 100). The label of an edge is +1 where both features have the same parity
-    when rounded down and -1 elsewhere; then each label is flipped with probability ``noise``, so that even the best
-    predictor has an AUC of ``1 - noise``. Another ``random_state`` gives a graph without common vertices.
+    A vertex has one feature, uniform in (0, 100). The label of an edge is +1 if both features have the same parity when
+    rounded down, and -1 otherwise. Then each label is flipped with probability ``noise``, so even the best predictor
+    has an AUC of ``1 - noise``. Another ``random_state`` gives a graph without common vertices.
 
     Parameters
     ----------
     m, q : int
-        Numbers of start and end vertices; ``q=None`` means as many.
+        Numbers of start and end vertices; ``q=None`` means ``q = m``.
     density : float
         The share of all pairs that become edges, drawn without repetition.
     noise : float

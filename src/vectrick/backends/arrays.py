@@ -24,12 +24,12 @@ def namespace(x: Array) -> Any:
 
 
 def to_host(x: Any) -> Any:
-    """Return an array as one of NumPy; whatever else is given stays as it is."""
+    """Return an array as a NumPy array; anything else stays as it is."""
     return backend_of(x).to_host(x)
 
 
 def placed(values: Any, backend: Backend, dtype: Any = None) -> Array:
-    """Return values as an array of a backend; ``dtype`` is one of NumPy, by default they keep theirs."""
+    """Return values as an array of a backend; ``dtype`` is a NumPy dtype, by default that of the values."""
     home = backend_of(values)
     return backend.asarray(values if home.xp is backend.xp else home.to_host(values), dtype)
 
@@ -106,7 +106,7 @@ def pieces(x: Array) -> list[slice]:
 
 
 def unmasked(values: Any, name: str) -> Any:
-    """Return values as they are, or say that some of them are hidden, which no computation here would leave out.
+    """Return values as they are, or refuse masked values, which no computation here would leave out.
 
     >>> import numpy as np
     >>> unmasked(np.ma.array([1.0, 2.0], mask=[False, False]), "y")
@@ -126,7 +126,7 @@ def unmasked(values: Any, name: str) -> Any:
 
 
 def given_array(values: Any, name: str) -> Array:
-    """Return what a user gave as an array of the backend that it belongs to."""
+    """Return a user's values as an array of the backend that they belong to."""
     return backend_of(values).plain(unmasked(values, name), name)
 
 

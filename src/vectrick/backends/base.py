@@ -1,7 +1,7 @@
-"""What a backend is: where arrays live, and how the few things are done that array libraries spell differently.
+"""The base of backends: where arrays live, and the few operations that array libraries spell differently.
 
 Code above the backends never asks what an array is. It asks `backend_of` for the backend of an array, or is handed one,
-and calls a method. A new backend is a subclass of `Backend`, or of one that is there, and one call of
+and calls a method. A new backend is a subclass of `Backend`, or of an existing backend, and one call of
 `register_backend`; see ``docs/architecture.md``.
 """
 
@@ -18,21 +18,21 @@ from vectrick.backends.rates import Rates
 
 
 class Backend(ABC):
-    """A place to compute: its arrays, the primitives, the ways of a product, rates, memory and placement.
+    """A place to compute: its arrays, the primitives, the paths of a product, rates, memory and placement.
 
-    A dtype is always one of NumPy.
+    A dtype is always a NumPy dtype.
     """
 
     name: str
-    device: Any = None  # of torch; None on the host
+    device: Any = None  # a torch device; None on the host
     xp: Any  # the module that holds the functions of its arrays
 
-    # How it likes to work
+    # Preferences
     piece = 1 << 15  # elements of a long vector to pass over at a time
     grid_bytes = 1 << 26  # of a block of a grid of predictions
-    ahead = 1  # results to compute before looking at one, where looking means to wait
-    worth_restricting = 0.8  # the share of the edges up to which an operator of some of them saves more than it takes
-    allowance = 1.0  # how much slower a step of the primal form may be than one of the dual form, to be taken
+    ahead = 1  # results to compute before reading one, if reading means waiting
+    worth_restricting = 0.8  # the share of the edges up to which a restricted operator saves more than it costs
+    allowance = 1.0  # the primal form is taken if its step takes at most this many times a step of the dual form
     divides_rows = False  # whether matrices that do not fit stay on the host, and products take them row by row
 
     def __eq__(self, other: object) -> bool:
@@ -51,23 +51,23 @@ class Backend(ABC):
 
     @abstractmethod
     def owns(self, x: Any) -> bool:
-        """Whether something is an array of this backend, and here."""
+        """Whether an object is an array of this backend in this place."""
 
     @abstractmethod
     def asarray(self, values: Any, dtype: Any = None) -> Array:
-        """Return values as an array here, without a copy where they are one; by default they keep their dtype."""
+        """Return values as an array here, without a copy if they are one; by default they keep their dtype."""
 
     @abstractmethod
     def to_host(self, x: Array) -> Any:
-        """Return an array of this backend as one of NumPy."""
+        """Return an array of this backend as a NumPy array."""
 
     @abstractmethod
     def plain(self, x: Array, name: str) -> Array:
-        """Return an array that a user gave without what the package does not know, or refuse it by its name."""
+        """Return a user's array without anything that the package does not support, or refuse it by its name."""
 
     @abstractmethod
     def refuse_others(self, x: Any, name: str, what: str) -> None:
-        """Refuse an array of another place, from which it is not moved without being asked; ``what`` is here."""
+        """Refuse an array in another place, which is not moved unasked; ``what`` says in the error what is here."""
 
     @abstractmethod
     def dtype_of(self, x: Array) -> np.dtype[Any]:
@@ -75,7 +75,7 @@ class Backend(ABC):
 
     @abstractmethod
     def cast(self, x: Array, dtype: Any) -> Array:
-        """Return an array in another dtype, without a copy where it has it."""
+        """Return an array in another dtype, without a copy if it has that dtype."""
 
     @abstractmethod
     def copy(self, x: Array) -> Array:
@@ -106,7 +106,7 @@ class Backend(ABC):
         return x
 
     def index(self, key: Any, length: int) -> Any:
-        """Return what NumPy takes as an index of a vector as one that an array of this backend takes."""
+        """Convert an index that NumPy takes for a vector to one that arrays of this backend take."""
         return key
 
     # Primitives
@@ -129,7 +129,7 @@ class Backend(ABC):
 
     @abstractmethod
     def scattered(self, values: Array, rows: Array, cols: Array, shape: tuple[int, int]) -> Any:
-        """Return a matrix with values at some places, dense or sparse; those of one place are added up."""
+        """Return a matrix with values at some places, dense or sparse; values at one place are added up."""
 
     @abstractmethod
     def scattered_all(self, values: Array, rows: Array, cols: Array, shape: tuple[int, int]) -> Array:
@@ -172,7 +172,7 @@ class Backend(ABC):
         """Return ``-log(1 + exp(-x))``."""
 
     def fused_cholesky(self, K: Any, rest: Array, pivots: Array, rests: Array) -> Callable[[Array, int], None] | None:
-        """Return what makes one step of pivoted Cholesky in one launch; None where there is nothing better to do."""
+        """Return a function that makes one step of pivoted Cholesky in one launch; None if there is none."""
         return None
 
     def makes_at_once(self, m: int) -> bool:
@@ -200,7 +200,7 @@ class Backend(ABC):
 
     @abstractmethod
     def holds(self, factor: Any) -> bool:
-        """Whether a product can take a factor as it is: an array here, or a sparse matrix where there are such."""
+        """Whether a product can take a factor as it is: an array here, or a sparse matrix if the backend has them."""
 
     @abstractmethod
     def product_paths(self, problem: ProblemLike) -> Iterator[ProductPath]:
@@ -226,10 +226,10 @@ class Backend(ABC):
     def multiply_all(
         self, matrices: Sequence[Any], vectors: Sequence[Array], symmetric: bool, fast: bool, n_threads: int
     ) -> list[Array]:
-        """Return each matrix times its vector; of symmetric ones half may be read."""
+        """Return each matrix times its vector; if all are ``symmetric``, it may read half of each."""
 
     def is_symmetric(self, factor: Any) -> bool:
-        """Whether it is a symmetric matrix of which `multiply_all` gains from reading half."""
+        """Whether a factor is a symmetric matrix, and `multiply_all` gains from reading half of it."""
         return False
 
     def in_parallel(self, task: Callable[[int], None], n_tasks: int, n_threads: int | None) -> None:
@@ -239,40 +239,40 @@ class Backend(ABC):
                 task(number)
 
     def exact_products(self) -> AbstractContextManager[None]:
-        """Return what holds products of matrices to the digits of their dtype."""
+        """Return a context in which matrix products have all the digits of their dtype."""
         return nullcontext()
 
     def own_threads(self) -> AbstractContextManager[None]:
-        """Return what keeps other threads out of the way while a solver runs."""
+        """Return a context that keeps other threads out of the way while a solver runs."""
         return nullcontext()
 
     def edge_order(self, start: Array, end: Array, n_end: int) -> Array | None:
-        """Return the order of edges in which products pass over them best; None where they sort for themselves."""
+        """Return the order of edges that suits products best; None if products sort the edges themselves."""
         return None
 
     # Rates, memory, placement
 
     @abstractmethod
     def rates(self, dtype: np.dtype[Any], n_threads: int, fast: bool, measured: bool) -> Rates:
-        """Return how fast it is: measured now, if that is asked for and has not been done, or else known or typical."""
+        """Return the rates: measured now if that is asked for and has not been done, else known or typical ones."""
 
     @abstractmethod
     def free_memory(self) -> int:
         """Return the bytes that can be allocated."""
 
     def has_room(self, n_bytes: int, share: int) -> bool:
-        """Whether an array may stay here beside others: it takes no more than so many parts of what is free.
+        """Whether an array may stay here beside others: it takes at most ``1 / share`` of the free memory.
 
-        On the host there is nowhere else to go, so that it always may.
+        On the host it always may, since there is nowhere else to go.
         """
         return True
 
     def operator_memory(self) -> int | None:
-        """Return the memory that each of two operators may have, so that vectors have room beside them; None: all."""
+        """Return the memory for each of two operators, which leaves room for vectors; None means all."""
         return None
 
     def release(self, error: BaseException) -> None:  # noqa: B027 - on the host nothing is held
-        """Let go of what work that failed had here; raise MemoryError in words where memory was too little."""
+        """Release what failed work holds here; raise MemoryError with an explanation if memory ran out."""
 
     @property
     def place(self) -> str:

@@ -98,12 +98,12 @@ class ProblemLike(Protocol):
         """Return the factor that columns meet first and the other, and the rows and columns as pairs in that order."""
 
     def shared(self, key: Any, make: Callable[[], Any]) -> Any:
-        """Return what stages of different paths prepare in the same way, made on the first call."""
+        """Return something that stages of different paths share; it is made on the first call."""
 
 
 @dataclass(frozen=True)
 class Allocation:
-    """An array that a stage needs. Those of one slot share the memory; a passing array is gone after building."""
+    """An array that a stage needs. Arrays of one slot share memory; a passing array is gone after building."""
 
     name: str
     n_bytes: int
@@ -142,7 +142,7 @@ class Transposed(Stage):
     label = ""
 
     def seconds(self, rates: Rates) -> float:
-        """Return nothing: it is a view."""
+        """Return zero: it is a view."""
         return 0.0
 
     def allocations(self) -> list[Allocation]:
@@ -256,7 +256,7 @@ class StageMaker(ABC):
         """Return the stages that use a thin factor; None where there are none."""
 
     def matched_stages(self) -> list[Stage] | None:
-        """Return the stage that multiplies only what shares a vertex; None where there is none."""
+        """Return the stage that multiplies only edges that share a vertex; None if there is none."""
         return None
 
 
@@ -281,7 +281,7 @@ def compose_paths(problem: ProblemLike, maker: Callable[[ProblemLike, Name], Sta
 
 
 def _preparing(problem: ProblemLike, sparse_entry: bool, sparse_exit: bool, sorting: float) -> float:
-    """Return the seconds that sorting the edges takes; there is no need to know it any better."""
+    """Return the seconds that sorting the edges takes; a rough number is enough."""
     n_sorted = problem.shape[1] * sparse_entry + problem.shape[0] * sparse_exit
     return sorting * n_sorted if problem.once else 0.0
 

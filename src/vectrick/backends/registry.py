@@ -1,4 +1,4 @@
-"""Which backends there are, which one an array belongs to, and which one is meant."""
+"""Which backends exist, which one an array belongs to, and which one the user means."""
 
 from importlib.util import find_spec
 from typing import Any
@@ -17,9 +17,9 @@ _OTHERS: dict[str, Backend] = {}
 
 
 def register_backend(backend: Backend) -> Backend:
-    """Let ``backend=`` of estimators and operators take a backend by its name.
+    """Register a backend: ``backend=`` of estimators and operators then takes its name.
 
-    A model that was trained with it can be loaded where it is registered.
+    A model that was trained with it can be loaded if it is registered.
     """
     if not isinstance(backend, Backend):
         raise TypeError(f"backend is of type {type(backend).__name__}, but it must be a Backend")
@@ -38,7 +38,7 @@ def backend_names() -> tuple[str, ...]:
 
 
 def backend_of(x: Any) -> Backend:
-    """Return the backend that an array belongs to; what is no tensor is at home on the host.
+    """Return the backend that an array belongs to; everything that is not a tensor belongs to the host.
 
     >>> import numpy as np
     >>> backend_of(np.ones(2))
@@ -50,14 +50,14 @@ def backend_of(x: Any) -> Backend:
 
 
 def as_backend(place: Any) -> Backend:
-    """Return a backend from itself, a device of torch (also by its name), or None for the host."""
+    """Return a backend from itself, from a torch device (also by its name), or from None for the host."""
     if isinstance(place, Backend):
         return place
     return HOST if place is None else on_device(place)
 
 
 def common_backend(named: dict[str, Any], advice: str) -> Backend:
-    """Return the backend of arrays of which those that are tensors must be in one place, or say which is where."""
+    """Return the backend of arrays; tensors must be in one place, or the error says where each of them is."""
     places = {name: backend_of(array) for name, array in named.items()}
     others = {name: backend for name, backend in places.items() if backend != HOST}
     if len(set(others.values())) > 1:
@@ -68,7 +68,7 @@ def common_backend(named: dict[str, Any], advice: str) -> Backend:
 def settle_backend(backend: Any, device: Any, home: Backend = HOST) -> Backend:
     """Return the backend to compute with, from what the user asked for and where the data are.
 
-    "auto" takes a GPU where there is one, and else the CPU, silently unless ``device`` asks for a GPU.
+    "auto" takes a GPU if there is one, and else the CPU, silently unless ``device`` asks for a GPU.
     """
     if isinstance(backend, Backend):
         return backend
@@ -84,7 +84,7 @@ def settle_backend(backend: Any, device: Any, home: Backend = HOST) -> Backend:
 
 
 def release(backend: Any, error: BaseException) -> None:
-    """Let a backend, given as to `settle_backend`, let go of what work that failed had there."""
+    """Release what failed work holds on a backend, which is given as for `settle_backend`."""
     if isinstance(backend, Backend) or backend in _OTHERS:
         (backend if isinstance(backend, Backend) else _OTHERS[backend]).release(error)
     elif backend != "cpu":

@@ -1,4 +1,4 @@
-"""How many threads, on which pool, and BLAS held to the same number: the one place that decides."""
+"""The number of threads, their pool, and the limit of BLAS: the one place that decides."""
 
 import itertools
 import math
@@ -150,7 +150,7 @@ def single_threaded_blas() -> Iterator[None]:
 
 
 def _libraries(own: bool) -> list[Any]:
-    """Return the BLAS libraries, those in which each thread has a limit of its own, or the others."""
+    """Return the BLAS libraries in which each thread has a limit of its own, or the other BLAS libraries."""
     global _blas
     if _blas is None:
         from threadpoolctl import ThreadpoolController

@@ -1,4 +1,4 @@
-"""The columns of a vertex table as numbers: categories become columns of 0 and 1, gaps are filled if so asked."""
+"""The columns of a vertex table as numbers: categories become columns of 0 and 1, gaps are filled on request."""
 
 from collections import Counter
 from typing import Any
@@ -10,11 +10,11 @@ from vectrick._warnings import warn
 from vectrick.data.files import TableFile
 
 _SHOWN = 5
-_FEW_ROWS = 20  # up to which a column of words that are all different may still be categories
+_FEW_ROWS = 20  # up to which a column of all different words may still hold categories
 
 
 class TableWarning(UserWarning):
-    """A table was not all numbers, and something was made of the rest."""
+    """A table does not hold numbers only; the rest was converted, filled or left out."""
 
 
 def read_columns(
@@ -28,8 +28,8 @@ def read_columns(
     """Return the features in the columns of a table, their names, and the medians that gaps are filled with.
 
     A column of words becomes a column of 0 and 1 for each word, ``colour=red``. ``expected`` are the features that a
-    model was trained with: they are taken by name, and words that it does not know are left out. Gaps are an error, or
-    with ``impute="median"`` filled with the median of the column, or with the given ``medians``.
+    model was trained with: they are taken by name, and words that the model does not know are left out. Gaps raise an
+    error, unless they are filled with the median of the column (``impute="median"``) or with the given ``medians``.
     """
     if impute not in (None, "median"):
         raise ValueError(f"--impute is {impute!r}, but it must be 'median'")
@@ -66,7 +66,7 @@ def read_columns(
         warn(f"{source.path.name}: gaps in {_listed(filled)} were filled with the median", TableWarning)
     often = [name for name, count in Counter(names).items() if count > 1]
     if often:
-        raise ValueError(f"{source.path} makes the feature {often[0]!r} twice, of words and of a column of that name")
+        raise ValueError(f"{source.path} makes the feature {often[0]!r} twice, from words and a column of that name")
     features = np.hstack(parts) if parts else np.empty((table.num_rows, 0))
     if expected is not None:
         features, names = _in_order(source, features, names, expected), list(expected)
@@ -74,14 +74,14 @@ def read_columns(
 
 
 def _categories(source: TableFile, table: Any, column: str, expected: list[str] | None) -> tuple[Array, list[str]]:
-    """Return a column of 0 and 1 for each word of a column; one that only names the rows is left out."""
+    """Return a column of 0 and 1 for each word of a column; a column that only names the rows is left out."""
     words = source.words(table, column)
     if expected is None:
         known = sorted({word for word in words if word is not None})
         if len(known) > len(words) / 2 and len(words) > _FEW_ROWS:
             warn(
-                f"{source.path.name}: column {column!r} has {len(known)} different words in {len(words)} rows, so that "
-                "it names the rows more than it describes them, and was left out",
+                f"{source.path.name}: column {column!r} has {len(known)} different words in {len(words)} rows: it "
+                "names the rows more than it describes them, and was left out",
                 TableWarning,
             )
             return np.empty((len(words), 0)), []

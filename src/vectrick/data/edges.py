@@ -12,7 +12,7 @@ from vectrick.backends import Backend, as_backend, backend_of, common_backend
 from vectrick.backends.arrays import placed, unmasked
 from vectrick.data.tables import VertexTable
 
-_ID = re.compile(r"(?i:(^|[_\s-])id)$|[a-z]I[dD]$")  # how columns of ids are called: movie_id, movieId, "movie id"
+_ID = re.compile(r"(?i:(^|[_\s-])id)$|[a-z]I[dD]$")  # names of id columns: movie_id, movieId, "movie id"
 
 
 class Edges:
@@ -21,9 +21,9 @@ class Edges:
     Parameters
     ----------
     start, end : array
-        For each edge its start and end vertex: ids where the table has ids, else positions. Integers are ids where the
-        ids are integers (such as the index of a pandas frame that was sorted), or numerals such as "7" among which are
-        these integers; otherwise they are positions.
+        The start and the end vertex of each edge: ids if the table has ids, else positions. Integers are ids if the
+        ids of the table are integers (such as the index of a pandas frame that was sorted), or numerals such as "7"
+        that include these integers; otherwise they are positions.
     start_features, end_features : array, tensor, SciPy sparse matrix, pandas or polars frame
         One row for each vertex. ``end_features=None`` means that both ends come from one vertex set. For a precomputed
         kernel, row i holds the kernel values between vertex i and all vertices of the table.
@@ -33,10 +33,10 @@ class Edges:
     Attributes
     ----------
     start, end : array
-        The positions of the vertices of each edge, so that ``X.start_table.features[X.start]`` are their features. A
-        mask over vertices makes one over edges: ``X[~held[X.start]]`` leaves out the edges of held-out start vertices.
+        The positions of the vertices of each edge: ``X.start_table.features[X.start]`` holds their features. A mask
+        over vertices gives a mask over edges: ``X[~held[X.start]]`` leaves out the edges of held-out start vertices.
     start_table, end_table : VertexTable
-        The tables, with ``features`` and ``ids``; one object where both ends come from one vertex set.
+        The tables, with ``features`` and ``ids``; one object if both ends come from one vertex set.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class Edges:
         self._settle_device()
 
     def _settle_device(self) -> None:
-        """Let everything live where the tensors do, if there are any; they must not be on different devices."""
+        """Move everything to the device of the tensors, if there are any; all tensors must be on one device."""
         named = {
             "start": self.start,
             "end": self.end,
@@ -107,10 +107,10 @@ class Edges:
     ) -> "Edges":
         """Make edges from a pandas or polars frame whose columns ``start`` and ``end`` hold ids.
 
-        A table gives the features of the vertices. Its ids are its column ``start_id`` or ``end_id``; by default its
-        column of the same name as that of the edges, else its column "id", else the index of a pandas frame. The index
-        0, 1, 2, … that pandas gives every frame is refused where a column could hold the ids, unless it has a name
-        (``table.rename_axis("movie")``). ``end_table=None`` means that both ends share one table.
+        A table holds the features of the vertices. Its ids are in its column ``start_id`` or ``end_id``; by default in
+        the column with the same name as in the edges, else in the column "id", else in the index of a pandas frame. The
+        index 0, 1, 2, … that pandas gives every frame is refused if a column could hold the ids, unless the index has a
+        name (``table.rename_axis("movie")``). ``end_table=None`` means that both ends share one table.
 
         >>> import pandas as pd, vectrick as vt
         >>> drugs = pd.DataFrame({"weight": [1.0, 2.0]}, index=["aspirin", "caffeine"])
@@ -142,7 +142,7 @@ class Edges:
     def grid(
         cls, start_features: Any, end_features: Any = None, *, start_ids: Any = None, end_ids: Any = None
     ) -> "Edges":
-        """Return every pair, the complete graph: edge ``i * n_end + j`` joins start vertex i and end vertex j.
+        """Return all pairs as edges, the complete graph: edge ``i * n_end + j`` joins start vertex i and end vertex j.
 
         >>> import numpy as np, vectrick as vt
         >>> vt.Edges.grid(np.eye(2), np.eye(3)).end
@@ -170,7 +170,7 @@ class Edges:
         return len(self.start)
 
     def __getitem__(self, key: Any) -> "Edges":
-        """Return some of the edges, by mask, positions or slice; ``X[key, ...]`` is the same."""
+        """Return the edges that a mask, positions or a slice selects; ``X[key, ...]`` does the same."""
         if isinstance(key, tuple):
             if len(key) != 2 or (key[1] is not Ellipsis and key[1] != slice(None)):
                 raise IndexError(f"edges were indexed with {key!r}, but only rows can be taken, as in X[mask]")
@@ -184,16 +184,16 @@ class Edges:
 
     @property
     def device(self) -> Any:
-        """The device of torch on which the positions are a tensor; None where they are arrays of NumPy."""
+        """The torch device of the positions; None if they are NumPy arrays."""
         return self.backend.device
 
     @property
     def backend(self) -> Backend:
-        """The backend that the positions are an array of."""
+        """The backend that the positions belong to."""
         return backend_of(self.start)
 
     def on(self, device: Any) -> "Edges":
-        """Return the edges as tensors on a device of torch, or for None as arrays of NumPy; O(n) to copy them.
+        """Return the edges as tensors on a torch device, or as NumPy arrays for None; the copy takes O(n).
 
         Estimators with ``backend="torch"`` do this themselves; it pays to do it once for edges that are used often.
         """
@@ -223,7 +223,7 @@ EdgesLike: TypeAlias = Edges | ArrayLike
 
 
 def _eager(frame: Any, name: str) -> Any:
-    """Return a frame as narwhals has it, or say how to make one of what was given."""
+    """Return a frame as a narwhals frame, or say what to give instead."""
     if hasattr(frame, "collect") and not hasattr(frame, "to_numpy"):
         raise TypeError(f"{name} is a {type(frame).__name__}, which is not computed yet; give {name}.collect()")
     try:
@@ -235,7 +235,7 @@ def _eager(frame: Any, name: str) -> Any:
 
 
 def _named_table(table: Any, name: str, column: str, id_column: str | None, ids: Any) -> VertexTable:
-    """Return a vertex table whose ids are in the column that was named, or that has the name of the edges' column."""
+    """Return a vertex table whose ids are in the named column, or in the column with the name of the edges' column."""
     if isinstance(table, VertexTable) and id_column is None:
         return table
     frame = nw.from_native(table, eager_only=True, pass_through=True)
@@ -275,7 +275,7 @@ def _refuse_accidents(frame: Any, name: str, column: Any, ids: Any) -> None:
     if candidates:
         side, shown = name.partition("_")[0], ", ".join(map(repr, candidates[:5]))
         raise ValueError(
-            f"{name} has no column {column!r} or 'id', so that its row numbers would be taken for ids, but it has "
+            f"{name} has no column {column!r} or 'id', so its row numbers would be taken for ids, but it has "
             f"columns that could hold them: {shown}; say {side}_id={candidates[0]!r}"
             + (
                 ""

@@ -17,7 +17,7 @@ _SHOWN = 5  # ids or columns named in an error
 
 
 class TableFile:
-    """A table in a file: its columns are known at once, its content when it is asked for."""
+    """A table in a file; its columns are read at once, its content on request."""
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
@@ -70,7 +70,7 @@ class TableFile:
         shown = ", ".join(repr(name) for name in self.columns[:_SHOWN]) + (", …" if len(self.columns) > _SHOWN else "")
         if len(self.columns) == 1 and (mark := next((mark for mark in ";\t|," if mark in self.columns[0]), None)):
             wanted = "commas" if self.delimiter == "," else "tabs"
-            hint = ", or its name end in .tsv" if mark == "\t" else ""
+            hint = ", or its name must end in .tsv" if mark == "\t" else ""
             raise ValueError(
                 f"{self.path} seems to be separated by {mark!r}, but it must be by {wanted}{hint}: {shown}"
             )
@@ -96,7 +96,7 @@ class TableFile:
         return table
 
     def batches(self, columns: Sequence[str], ids: Sequence[str], n_rows: int) -> Iterator[Any]:
-        """Yield Arrow tables of about ``n_rows`` rows, one after the other, so that the whole need not fit."""
+        """Yield Arrow tables of about ``n_rows`` rows one after the other; the whole file need not fit in memory."""
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
         from pyarrow import parquet
@@ -133,7 +133,7 @@ class TableFile:
         }
 
     def ids(self, table: Any, column: str) -> Any:
-        """Return the ids in a column of a table as an Arrow array of strings, none of them missing or twice."""
+        """Return the ids in a column as an Arrow array of strings, or refuse missing and repeated ids."""
         from pyarrow import compute
 
         values = table.column(column).combine_chunks()
@@ -145,15 +145,15 @@ class TableFile:
         return values
 
     def positions(self, table: Any, column: str, known: Any, where: str, complaints: list[str] | None = None) -> Array:
-        """Return the rows of the ids in a column among the ``known`` ones, those of ``where``.
+        """Return the position of each id of a column among the ``known`` ids, which come from ``where``.
 
-        Unknown ids are an error; or they are -1, and said in a list of ``complaints``.
+        Unknown ids raise an error; if there is a list of ``complaints``, they become -1 and are reported there.
         """
         from pyarrow import compute
 
         coded = table.column(column).unify_dictionaries().combine_chunks()
         self._check_ids(coded, column)
-        if hasattr(coded, "chunks"):  # of no rows
+        if hasattr(coded, "chunks"):  # there are no rows
             return np.empty(0, np.int32)
         rows = compute.index_in(coded.dictionary, value_set=known)
         place, codes = rows.fill_null(-1).to_numpy(), coded.indices.to_numpy()
@@ -176,7 +176,7 @@ class TableFile:
             raise ValueError(f"{self.path}: column {column!r} has no id in row {empty[0] + 1}")
 
     def numbers(self, table: Any, columns: Sequence[str]) -> Array:
-        """Return columns of a table as a matrix, or say where it holds something else than a finite number."""
+        """Return columns of a table as a matrix, or say where a value is not a finite number."""
         out = np.empty((table.num_rows, len(columns)))
         for j, name in enumerate(columns):
             out[:, j] = self.vector(table.column(name), name)
@@ -195,7 +195,7 @@ class TableFile:
         return bool(words) and not any(map(_is_number, words))
 
     def words(self, table: Any, name: str) -> list[str | None]:
-        """Return a column of words, None where there is none."""
+        """Return a column of words, with None for empty entries."""
         import pyarrow as pa
 
         return [word or None for word in table.column(name).cast(pa.string()).to_pylist()]
@@ -264,7 +264,7 @@ def _check_plain(table: Any) -> None:
 
 
 def _with_text(table: Any, text: Sequence[str], ids: Sequence[str]) -> Any:
-    """Return a table whose columns of ids are text, whatever the file has them as."""
+    """Return a table whose id columns are text, whatever their type in the file."""
     import pyarrow as pa
     from pyarrow import compute
 

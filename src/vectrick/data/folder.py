@@ -28,17 +28,18 @@ class Dataset:
     X, y : Edges, array
         The edges, and their labels as numbers.
     classes : tuple of str, optional
-        Where there are classes, their names; of two, the positive one last. More than two are the labels themselves.
+        The names of the classes, if there are classes. Of two classes, the positive one is last. If there are more
+        than two, the labels are these names.
     kinds : dict
         "features" or "kernel" for "start" and "end".
     files : dict
-        The files by what they are.
+        The files by their role.
     label : str
         The name of the label's column.
     dropped : list of str
-        What was left out, and why, where that was allowed.
+        What was left out, and why, if that was allowed.
     medians : dict
-        What gaps in the columns of "start" and "end" tables were filled with.
+        The medians that filled gaps in the columns of the "start" and "end" tables.
     """
 
     X: Edges
@@ -57,7 +58,7 @@ class Dataset:
 
     @property
     def class_names(self) -> tuple[str, ...]:
-        """The names of the classes; none where labels are values."""
+        """The names of the classes; empty if the labels are values."""
         return self.classes or ()
 
     @property
@@ -66,7 +67,7 @@ class Dataset:
         return self.classes is not None
 
     def refuse_several_classes(self, what: str) -> None:
-        """Refuse more than two classes for something that has no answer for them yet."""
+        """Refuse more than two classes for something that does not support them yet."""
         if self.classes is not None and len(self.classes) > 2:
             raise ValueError(f"{what} is for values or two classes, but column {self.label!r} has {len(self.classes)}")
 
@@ -92,10 +93,10 @@ def read_dataset(
     """Read a dataset folder, or files that are named one by one.
 
     A folder holds ``edges``, ``start_features`` or ``start_kernel``, and ``end_features`` or ``end_kernel`` (neither of
-    these where both ends come from one vertex set), each as CSV or TSV (also gzipped) or Parquet. A table has ids in
-    its column "id" (or one of the name of the edges' column) and numbers in the others, or words, which become columns
-    of 0 and 1; a table of the columns id, feature and value is sparse. A kernel matrix has the ids in its header as
-    well, in the same order.
+    these if both ends come from one vertex set), each as CSV or TSV (also gzipped) or Parquet. A table has ids in its
+    column "id" (or in the column with the name of the edges' column). The other columns hold numbers, or words, which
+    become columns of 0 and 1. A table with the columns id, feature and value is sparse. A kernel matrix also has the
+    ids in its header, in the same order.
 
     Parameters
     ----------
@@ -106,7 +107,7 @@ def read_dataset(
     start_column, end_column, label_column : str
         Names of the columns of the edges.
     start_id_column, end_id_column : str, optional
-        Names of the columns of ids in the tables; by default "id", or that of the edges.
+        Names of the id columns in the tables; by default "id", or the name of the edges' column.
     positive : str, optional
         Which of two classes is the positive one; by default the larger number, a word such as "yes" or "active", or
         the later one in the alphabet.
@@ -156,11 +157,11 @@ def read_vertices(
     impute: str | None = None,
     medians: dict[str, float] | None = None,
 ) -> VertexTable:
-    """Read a table of features or a kernel matrix; `read_columns` says what is made of words and gaps.
+    """Read a table of features or a kernel matrix; `read_columns` explains how words and gaps are treated.
 
-    Ids are in ``id_column``; if it is not named, in the one called "id" or ``usual``. ``expected`` are the columns that
-    a model was trained with: they are taken by name, in that order. A sparse table may lack some of them, and what it
-    has beyond them is left out, since nothing was learned about it; vertices that have nothing else are refused.
+    Ids are in ``id_column``; by default in the column "id" or ``usual``. ``expected`` are the columns that a model was
+    trained with: they are taken by name, in that order. A sparse table may lack some of them. Its other features are
+    left out, since nothing was learned about them; vertices that have only such features are refused.
     """
     source = TableFile(path)
     option = f"--{side}-id-column"
@@ -192,7 +193,7 @@ def read_vertices(
 
 
 def read_pairs(path: Path | str, start_column: str = "start", end_column: str = "end") -> TableFile:
-    """Return a file of edges without labels, its columns checked."""
+    """Return a file of edges without labels, after a check of its columns."""
     source = TableFile(path)
     source.need(start_column, "--start-column")
     source.need(end_column, "--end-column")
@@ -202,7 +203,7 @@ def read_pairs(path: Path | str, start_column: str = "start", end_column: str = 
 def _locate(
     root: Path | None, edges: Path | str | None, given: dict[str, tuple[Any, Any]]
 ) -> tuple[dict[str, Path], dict[str, str]]:
-    """Return the files of a data set by what they are, and for each side whether it has features or a kernel."""
+    """Return the files of a data set by their role, and for each side whether it has features or a kernel."""
     if root is not None and root.is_file():
         raise NotADirectoryError(
             f"{root} is a file, but DATA is a folder; name files with --edges, --start-features or --start-matrix, …"
@@ -237,7 +238,7 @@ def _find(root: Path | None, stem: str) -> Path | None:
 
 
 def _choose(root: Path | None, side: str, features: Any, matrix: Any) -> tuple[str, Path] | None:
-    """Return the file that describes the vertices of a side, and of which kind it is."""
+    """Return the kind and the path of the file that describes the vertices of a side."""
     named = [(kind, Path(path)) for kind, path in (("features", features), ("kernel", matrix)) if path is not None]
     if not named:
         matches = [(kind, _find(root, f"{side}_{kind}")) for kind in ("features", "kernel")]
@@ -278,7 +279,7 @@ def _read_long(source: TableFile, id_column: str, expected: list[Any] | None) ->
 
 
 def _refuse_strangers(source: TableFile, ids: Any, rows: Array) -> None:
-    """Refuse vertices of which the model knows no feature: their predictions would be those of nothing."""
+    """Refuse vertices without any feature that the model knows: their predictions would mean nothing."""
     strangers = np.setdiff1d(np.arange(len(ids)), rows)
     if len(strangers):
         shown = ", ".join(repr(ids[int(row)].as_py()) for row in strangers[:_SHOWN])

@@ -17,10 +17,10 @@ class Kept:
 
     n_edges: int
     places: Any = None  # the user's numbers of the training edges, ascending; None for all of them
-    order: Any = None  # of the training edges among these; None for their own
+    order: Any = None  # the order of the training edges among these; None for their own order
 
     def only(self, mask: Any) -> "Kept":
-        """Return those of a mask over the user's edges, which were all kept so far."""
+        """Return the edges in a mask over the user's edges; all edges must be kept so far."""
         return self if bool(mask.all()) else Kept(self.n_edges, true_places(mask))
 
     def outward(self, x: Any) -> Any:
@@ -32,7 +32,7 @@ class Kept:
         return out
 
     def inward(self, x: Any) -> Any:
-        """Return values in the user's order in that of the training edges."""
+        """Return values, given in the user's order, in the order of the training edges."""
         return x if self.order is None else x[like(self.order, x)]
 
     def spread(self, x: Any) -> Any:
@@ -61,7 +61,7 @@ class Graph:
 
     @classmethod
     def of(cls, edges: Edges, one_set: bool = False) -> "Graph":
-        """Number the vertices that occur; of one vertex set, those of both ends together if so asked."""
+        """Number the vertices that occur; with ``one_set``, number the vertices of both ends together."""
         if one_set:
             both = namespace(edges.start).concatenate([edges.start, edges.end])
             used, places = _number(both, len(edges.start_table))
@@ -86,7 +86,7 @@ class Graph:
         return bool(seen.all())
 
     def on(self, backend: Backend) -> "Graph":
-        """Return the same graph in another place."""
+        """Return the same graph on another backend."""
         arrays = (self.start, self.end, self.used_start, self.used_end)
         return Graph(*(placed(array, backend) for array in arrays))
 
@@ -101,4 +101,4 @@ def _number(vertices: Array, size: int) -> tuple[Array, Array]:
         return used, backend.read_only(vertices)
     place = zeros(size, vertices, np.int32)
     place[used] = arange(len(used), vertices)
-    return used, backend.read_only(place[vertices])  # which operators take without copying it
+    return used, backend.read_only(place[vertices])  # operators do not copy a read-only array

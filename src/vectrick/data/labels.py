@@ -1,4 +1,4 @@
-"""Labels of edges as files have them: numbers, two classes of any kind, of which one is positive, or several words."""
+"""Labels of edges in files: numbers, two classes of any kind (one of them is positive), or several words."""
 
 from typing import Any
 
@@ -15,10 +15,10 @@ _MOST = 100  # classes
 def read_labels(
     source: TableFile, values: Any, name: str, positive: str | None = None
 ) -> tuple[Array, tuple[str, ...] | None]:
-    """Return the labels in a column as numbers, and where there are two classes their names, the positive one last.
+    """Return the labels in a column as numbers, and if there are two classes their names, the positive one last.
 
-    Numbers stay what they are. Classes that are words or truth values, or whose smaller number is to be the positive
-    one, become -1 and 1. More than two words stay words.
+    Numbers stay unchanged. Two classes become -1 and 1 if they are words or truth values, or if the smaller number is
+    the positive class. More than two words stay words.
     """
     if hasattr(values.type, "value_type"):  # a categorical column
         values = values.cast(values.type.value_type)
@@ -53,7 +53,7 @@ def read_labels(
 
 
 def _pair(y: Array) -> tuple[float, float] | None:
-    """Return the two numbers that labels are, the smaller one first, or None if they are more than two."""
+    """Return the two different labels, the smaller one first, or None if there are more than two."""
     others = y[y != y[0]]
     if len(others) == 0:
         return float(y[0]), float(y[0])
@@ -62,7 +62,7 @@ def _pair(y: Array) -> tuple[float, float] | None:
 
 
 def _words(source: TableFile, values: Any, name: str) -> list[str] | None:
-    """Return labels that are two words or truth values, or None if they are to be read as numbers."""
+    """Return labels that are words or truth values, or None if they are to be read as numbers."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -79,7 +79,7 @@ def _words(source: TableFile, values: Any, name: str) -> list[str] | None:
     if len(distinct) == 2:
         return list(words)
     if any(_is_number(word) for word in distinct):
-        return None  # and the reader of numbers says which one is none
+        return None  # the reader of numbers then says which one is not a number
     if 2 < len(distinct) <= _MOST:
         return list(words)
     shown = ", ".join(map(repr, distinct[:_SHOWN])) + (", …" if len(distinct) > _SHOWN else "")

@@ -1,10 +1,10 @@
-"""The four settings of pairwise learning, which vertices of a test edge no training edge has, and their words."""
+"""The four settings of pairwise learning (which vertices of a test edge are in no training edge) and their names."""
 
 from typing import NamedTuple
 
 
 class Setting(NamedTuple):
-    """What a setting is called: in a table or a figure, and in a sentence."""
+    """The names of a setting: in a table or a figure, and in a sentence."""
 
     label: str
     words: str
@@ -20,7 +20,7 @@ NEW = tuple(SETTINGS)
 
 
 def settings_of(one_set: bool) -> dict[str, Setting]:
-    """Return the settings; where both ends come from one vertex set, "start" says that one of them is new.
+    """Return the settings; if both ends come from one vertex set, "start" means that one of them is new.
 
     >>> settings_of(one_set=True)["start"].label
     'one new'

@@ -1,4 +1,4 @@
-"""Edges and their reverses: labels that contradict a kernel for which turning an edge round changes the sign."""
+"""Edges and their reverses: labels that contradict a kernel whose sign changes when an edge is turned round."""
 
 from typing import Any
 
@@ -12,8 +12,7 @@ from vectrick.data.edges import Edges
 def check_signs(edges: Edges, labels: Any, weight: Any, name: str) -> None:
     """Refuse edges that contradict an antisymmetric kernel: loops, and labels with the sign of their reverse.
 
-    Edges without weight do not count. ``labels`` are None where their signs mean nothing. ``name`` is what the kernel
-    is called.
+    Edges without weight do not count. ``labels`` is None if the signs mean nothing. ``name`` is the kernel's name.
     """
     counts = np.ones(len(edges), bool) if weight is None else np.asarray(to_host(weight > 0))
     loops = np.flatnonzero(np.asarray(to_host(edges.start == edges.end)) & counts)
@@ -28,7 +27,7 @@ def check_signs(edges: Edges, labels: Any, weight: Any, name: str) -> None:
 
 
 def _check_reverse(edges: Edges, labels: Array, counts: Array) -> None:
-    """Refuse labels of which those of an edge and of its reverse have the same sign, on average over repeated edges."""
+    """Refuse an edge and its reverse whose labels have the same sign, on average over repeated edges."""
     start, end, y = (np.asarray(to_host(x))[counts] for x in (edges.start, edges.end, labels))
     size = len(edges.start_table)
     low, high = np.minimum(start, end).astype(np.int64), np.maximum(start, end)

@@ -9,14 +9,14 @@ from vectrick._typing import Array
 from vectrick.backends.arrays import distinct, like, namespace, to_host, zeros
 from vectrick.data.edges import Edges
 
-_TRIES = 20  # divisions of the vertices to try, where one leaves a part with one label only
+_TRIES = 20  # divisions of the vertices to try, since one may leave a part with one label only
 
 
 def hold_out_vertices(edges: Edges, fraction: float, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Return masks of the edges to train on and of those to test on, which join held-out vertices only.
+    """Return masks of the training edges and of the test edges, which join held-out vertices only.
 
-    ``fraction`` of the vertices that occur on each side is held out, at least one; of one vertex set, a vertex is held
-    out wherever it appears. Edges that join a held-out vertex to another are in neither mask.
+    A ``fraction`` of the vertices that occur on each side is held out, at least one. If both ends come from one vertex
+    set, a vertex is held out wherever it appears. Edges with one held-out vertex only are in neither mask.
 
     >>> import numpy as np, vectrick as vt
     >>> X = vt.Edges.grid(np.eye(4), np.eye(4))
@@ -56,9 +56,9 @@ class TooFewLabelsError(ValueError):
 def hold_out_labeled(
     edges: Edges, labels: Array, fraction: float, generators: Iterable[np.random.Generator], n_labels: int = 2
 ) -> tuple[Array, Array]:
-    """Return the masks of the first of some divisions whose parts both have so many different labels.
+    """Return the masks of the first division whose parts both have at least ``n_labels`` different labels.
 
-    Each try takes the next generator; without luck, `TooFewLabelsError` tells of the last one.
+    Each try takes the next generator. If all tries fail, `TooFewLabelsError` describes the last one.
     """
     for rng in itertools.islice(generators, _TRIES):
         parts = hold_out_vertices(edges, fraction, rng)
@@ -72,8 +72,8 @@ def hold_out_labeled(
 def edges_of_split(new: str, new_start: Array, new_end: Array) -> tuple[Array, Array]:
     """Return masks of the training and the test edges, given which edges have a held-out start and end vertex.
 
-    No training edge has a held-out vertex. A test edge has one exactly where the setting says so; the rest of the edges
-    is in neither mask.
+    No training edge has a held-out vertex. A test edge has held-out vertices exactly at the ends that the setting
+    names. All other edges are in neither mask.
 
     >>> import numpy as np
     >>> edges_of_split("start", np.array([True, True, False]), np.array([True, False, False]))[1]
@@ -88,9 +88,9 @@ def divide_vertices(
 ) -> Array:
     """Return the part of each of ``size`` vertices, -1 for those without edges; part p has ``sizes[p]`` vertices.
 
-    ``vertices`` are those of the edges. With ``positive``, a mask of edges, the parts get positive edges in proportion
-    to their sizes, as far as whole vertices allow: each vertex, those with most first, goes to the part that has room
-    and lacks most.
+    ``vertices`` holds the vertex of each edge. With ``positive``, a mask of edges, the parts get positive edges in
+    proportion to their sizes, as far as whole vertices allow: the vertices with most positive edges come first, and
+    each goes to the part that has room and lacks most.
 
     >>> import numpy as np
     >>> vertices = np.array([0, 0, 0, 1, 1, 1, 2, 3])

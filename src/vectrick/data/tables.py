@@ -44,10 +44,10 @@ class VertexTable:
         self.name, self.id_column = name, id_column
         self.columns: list[Any] | None = None  # their names, where the table has names
         self.origin: tuple[VertexTable, Array] | None = None  # the table that it was taken from, and the rows there
-        self.medians: dict[str, float] = {}  # of columns of a file whose gaps were filled with them
+        self.medians: dict[str, float] = {}  # that filled the gaps in columns of a file
         if hasattr(features, "collect") and not hasattr(features, "to_numpy"):
             raise TypeError(f"{name} is a {type(features).__name__}, which is not computed yet; give {name}.collect()")
-        self.is_named = ids is not None  # whether somebody gave the ids, and not pandas, which counts rows
+        self.is_named = ids is not None  # whether somebody gave the ids; pandas only counts rows
         frame = nw.from_native(features, eager_only=True, pass_through=True)
         if isinstance(frame, nw.DataFrame):
             native = features
@@ -67,7 +67,7 @@ class VertexTable:
 
     @property
     def has_names(self) -> bool:
-        """Whether it has ids that say more than positions do, as the default index of a pandas frame does not."""
+        """Whether it has ids that say more than positions; the default index of a pandas frame does not."""
         return self.ids is not None and self.is_named
 
     def is_same(self, other: "VertexTable") -> bool:
@@ -87,10 +87,10 @@ class VertexTable:
     def positions(self, vertices: Any, argument: str, only_ids: bool = False) -> Any:
         """Return the rows of the vertices, given as ids or positions.
 
-        Integers are ids where the ids are numbers, or all of them numerals and some of them these integers, as "7" is
-        7; else they are positions. ``only_ids`` says that integers are always meant as ids.
+        Integers are ids if the ids of the table are numbers, or if all of them are numerals (such as "7" for 7) and
+        some of these integers are among them; otherwise they are positions. With ``only_ids`` integers are always ids.
         """
-        if backend_of(vertices) != HOST and self.ids is None:  # which stay where they are
+        if backend_of(vertices) != HOST and self.ids is None:  # tensors stay where they are
             return self._positions_elsewhere(vertices, argument)
         values = np.asarray(unmasked(to_host(vertices), argument))
         if values.ndim != 1:
@@ -115,7 +115,7 @@ class VertexTable:
         return values.astype(np.int32)
 
     def _numerals(self) -> dict[int, int] | None:
-        """Return the rows by number where all ids are whole numbers written as text, as "7" or "007"; else None."""
+        """Return the row of each number if all ids are whole numbers written as text ("7" or "007"), else None."""
         row_of: dict[int, int] = {}
         for row, word in enumerate(np.asarray(self.ids).tolist()):
             if not isinstance(word, str) or _NUMERAL.fullmatch(word) is None or int(float(word)) in row_of:
@@ -124,7 +124,7 @@ class VertexTable:
         return row_of
 
     def _positions_elsewhere(self, values: Any, argument: str) -> Any:
-        """Return positions that are a tensor, checked where it lives."""
+        """Return positions given as a tensor, checked on its device."""
         if values.ndim != 1 or numpy_dtype(values).kind not in "iu":
             raise TypeError(
                 f"{argument} is a tensor of {values.dtype} with shape {tuple(values.shape)}, but it must be a vector "
@@ -159,7 +159,7 @@ class VertexTable:
         return np.array(rows, np.int32)[inverse]
 
     def take(self, rows: Any) -> "VertexTable":
-        """Return some of the vertices, with their ids; they remember where they come from."""
+        """Return some of the vertices, with their ids; the new table remembers its origin."""
         taken, places = copy.copy(self), np.asarray(to_host(rows))
         taken.features = self.features[rows]
         taken.ids = None if self.ids is None else self.ids[places]
@@ -204,7 +204,7 @@ def _split_frame(frame: Any, native: Any, name: str, id_column: str | None) -> t
 
 
 def _distinct(values: Array, argument: str) -> tuple[Array, Array]:
-    """Return the distinct ids and which of them each one is, or say which one is missing."""
+    """Return the distinct ids and the place of each id among them, or say which id is missing."""
     import pandas as pd  # for its hash table: ten million text ids take a second, where sorting takes minutes
 
     missing: Array = np.flatnonzero(pd.isna(values) if values.dtype.kind in "Of" else [])
@@ -213,12 +213,12 @@ def _distinct(values: Array, argument: str) -> tuple[Array, Array]:
     inverse, distinct = pd.factorize(values)
     kinds = sorted({type(value).__name__ for value in distinct.tolist()})
     if "str" in kinds and len(kinds) > 1:
-        raise TypeError(f"{argument} has ids of several types, {' and '.join(kinds)}, but they must be of one")
+        raise TypeError(f"{argument} has ids of several types, {' and '.join(kinds)}, but all must have one type")
     return distinct, inverse
 
 
 def _as_integers(values: Array) -> Array:
-    """Return integers that stand in an array of objects or floats, as pandas makes them, as an array of integers."""
+    """Return whole numbers in an array of objects or floats, as pandas makes them, as an array of integers."""
     if values.dtype.kind not in "Of" or not values.size or values.ndim != 1:
         return values
     if values.dtype.kind == "f":
@@ -242,7 +242,7 @@ def _is_whole(value: Any) -> bool:
 
 
 def counts_rows(table: Any) -> bool:
-    """Whether the index of a frame is none, or the one that pandas gives every frame: 0, 1, 2, … without a name."""
+    """Whether a frame has no index, or the index that pandas gives every frame: 0, 1, 2, … without a name."""
     index = getattr(table, "index", None)
     if index is None or not hasattr(index, "to_numpy"):
         return True
@@ -250,7 +250,7 @@ def counts_rows(table: Any) -> bool:
 
 
 def _is_missing(value: Any) -> bool:
-    """Whether a value is None, NaN or pandas' NA, which is the only one that cannot be compared."""
+    """Whether a value is None, NaN or pandas' NA; only NA cannot be compared."""
     try:
         return value is None or bool(value != value)
     except TypeError:

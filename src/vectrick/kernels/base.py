@@ -17,25 +17,25 @@ from vectrick.backends.arrays import namespace, placed, to_host, unmasked
 
 
 class KernelWarning(UserWarning):
-    """A kernel matrix was not what a kernel is, and had to be repaired."""
+    """A kernel matrix was not a valid kernel, and had to be repaired."""
 
 
 class Kernel(BaseEstimator):
     """A kernel function of vertices, ``kernel(X, Y)`` for feature tables X and Y: arrays, sparse matrices or tensors.
 
-    A subclass writes `_matrix` and `diagonal`; it may write `resolve` (parameters that depend on the data) and
-    `features` (where the kernel has finitely many). Its parameters are those of ``__init__``, so that a grid search
-    reaches them: ``start_kernel__gamma``. Kernels can be added and multiplied. One of your own works in `fit` as it is;
-    with a ``name`` and ``vt.register`` it has that name everywhere, and models with it can be saved and loaded.
+    A subclass defines `_matrix` and `diagonal`. It may define `resolve` (for parameters that depend on the data) and
+    `features` (if the kernel has finitely many). Its parameters are those of ``__init__``, and a grid search reaches
+    them as ``start_kernel__gamma``. Kernels can be added and multiplied. Your own kernel works in `fit` as it is. With
+    a ``name`` and ``vt.register`` it has that name everywhere, and models that use it can be saved and loaded.
     """
 
-    name = ""  # what ``start_kernel`` and text call it, once it is registered
+    name = ""  # its name in ``start_kernel`` and in text, once it is registered
     aliases: tuple[str, ...] = ()
-    learned: tuple[str, ...] = ()  # parameters that a fit settles, so that text does not give them
-    is_psd = True  # positive semi-definite whatever the data; otherwise the matrix is checked
+    learned: tuple[str, ...] = ()  # parameters that a fit determines; text does not give them
+    is_psd = True  # positive semi-definite for all data; otherwise the matrix is checked
 
     def __call__(self, X: Features, Y: Features = None) -> Array:
-        """Return the matrix of kernel values between the rows of X and of Y, by default X again."""
+        """Return the matrix of kernel values between the rows of X and of Y; by default Y is X."""
         X, Y = unmasked(X, "X"), unmasked(X if Y is None else Y, "Y")
         return self._matrix(*_same_kind(X, Y))
 
@@ -48,7 +48,7 @@ class Kernel(BaseEstimator):
         """Return the kernel values of the rows of X with themselves."""
 
     def resolve(self, X: Features, positions: Array) -> "Kernel":
-        """Return the kernel with everything settled that depends on the training vertices.
+        """Return the kernel with values for all parameters that depend on the training vertices.
 
         ``positions`` are their rows in the table that X was taken from.
         """
@@ -59,7 +59,7 @@ class Kernel(BaseEstimator):
         return self(X, train[which])
 
     def features(self, X: Features) -> Features | None:
-        """Return features whose inner products are the kernel values, or None where there is no finite number."""
+        """Return features whose inner products are the kernel values, or None if there are infinitely many."""
         return None
 
     def __add__(self, other: Any) -> "Sum":
@@ -79,11 +79,11 @@ class _Pair(Kernel):
 
     @property
     def is_psd(self) -> bool:  # type: ignore[override]
-        """Whether both are."""
+        """Whether both kernels are positive semi-definite."""
         return self.first.is_psd and self.second.is_psd
 
     def resolve(self, X: Features, positions: Array) -> "Kernel":
-        """Settle both."""
+        """Return the combination with both kernels resolved."""
         return type(self)(self.first.resolve(X, positions), self.second.resolve(X, positions))
 
 
@@ -109,7 +109,7 @@ class Sum(_Pair):
         return self.first.columns(X, train, which) + self.second.columns(X, train, which)
 
     def features(self, X: Features) -> Features | None:
-        """Return the features of both side by side."""
+        """Return the features of both kernels side by side."""
         first, second = self.first.features(X), self.second.features(X)
         if first is None or second is None:
             return None
@@ -141,7 +141,7 @@ class Product(_Pair):
 
 
 def _same_kind(X: Any, Y: Any) -> tuple[Any, Any]:
-    """Return two tables of one backend; where one is sparse and the other is not at home, they meet where Y is."""
+    """Return two tables on one backend; if they are on two, X moves to the backend of Y."""
     home = backend_of(Y)
     if backend_of(X) == home:
         return X, Y
@@ -171,7 +171,7 @@ def unit_rows(X: Any) -> Any:
 
 
 def _variance(X: Any) -> float:
-    """Return the variance of all entries, those that a sparse table does not hold included."""
+    """Return the variance of all entries, including those that a sparse table does not store."""
     if not issparse(X):
         return backend_of(X).variance(X)
     size, mean = int(X.shape[0] * X.shape[1]), float(X.mean())

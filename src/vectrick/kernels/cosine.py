@@ -6,7 +6,7 @@ from vectrick.kernels.base import Kernel, dense_products, squared_norms, unit_ro
 
 
 class Cosine(Kernel):
-    """``k(x, y) = xᵀ y / (‖x‖ ‖y‖)``, and zero where one of them is zero.
+    """``k(x, y) = xᵀ y / (‖x‖ ‖y‖)``, and zero if x or y is zero.
 
     >>> import numpy as np, vectrick as vt
     >>> vt.Cosine()(np.array([[3.0, 4.0]]), np.array([[1.0, 0.0]]))

@@ -70,7 +70,7 @@ class CholeskyMap(FeatureMap):
 
 
 def feature_map(kernel: Kernel, X: Features, tolerance: float, max_rank: int | None = None) -> FeatureMap | None:
-    """Return the features of a resolved kernel at the training vertices X, or None if there are over ``max_rank``.
+    """Return the features of a resolved kernel at the training vertices X, or None if their number passes ``max_rank``.
 
     >>> import numpy as np, vectrick as vt
     >>> X = np.linspace(0, 1, 50)[:, None]
@@ -97,10 +97,10 @@ def pivoted_cholesky(
 ) -> tuple[Any, Array] | None:
     """Return L with ``L Lᵀ ≈ K`` and its pivots, or None if the rank passes ``max_rank``.
 
-    ``column`` returns columns of K, or is the matrix itself. Of a function it asks for one column after the other,
-    never for the whole, and stops when no diagonal entry of ``K - L Lᵀ`` is over ``tolerance`` times the largest of K,
-    which bounds every entry. It takes O(m r²) for rank r. (LAPACK's ``pstrf`` does the same, but has to be given the
-    whole matrix.)
+    ``column`` returns columns of K, or is the matrix itself. If it is a function, it is called for one column after
+    the other, never for the whole matrix. The steps stop when no diagonal entry of ``K - L Lᵀ`` is over ``tolerance``
+    times the largest of K, which bounds every entry. It takes O(m r²) for rank r. (LAPACK's ``pstrf`` does the same,
+    but needs the whole matrix.)
 
     >>> import numpy as np
     >>> K = np.ones((3, 3)) + np.diag([1.0, 0.0, 0.0])
@@ -148,7 +148,7 @@ class _CholeskySteps:
         if self._fused is not None:
             self._fused(rows, k)
             return
-        pivot = namespace(rows).argmax(self.rest).reshape(1)  # an array: to have it as a number, a GPU has to be asked
+        pivot = namespace(rows).argmax(self.rest).reshape(1)  # an array: reading it as a number would wait for the GPU
         largest = self.rest[pivot]
         self.pivots[k : k + 1], self.rests[k : k + 1] = pivot, largest
         row = self.column(pivot).reshape(-1)
@@ -161,12 +161,12 @@ class _CholeskySteps:
 
 
 def _first_below(rests: Array, limit: float) -> int:
-    """Return how many steps were needed until no rest was over the limit; more than there are if one still is."""
+    """Return the number of steps until no rest was over the limit, or a larger number if one still is."""
     over = rests > limit
     return len(over) + 1 if over.all() else int(np.argmin(over))
 
 
 def _lower(rows: Any, pivots: Any) -> tuple[Any, Array]:
-    """Return the factor and its pivots, with exact zeros above the diagonal of its corner, where rounding left some."""
+    """Return the factor and its pivots, with exact zeros for rounding errors above the diagonal of its corner."""
     rows[:, pivots] = namespace(rows).triu(rows[:, pivots])
     return contiguous(rows.T), np.asarray(to_host(pivots))

@@ -11,7 +11,7 @@ from vectrick.kernels.base import Kernel
 
 
 class Function(Kernel):
-    """``function(X, Y)`` returns the matrix of kernel values between the rows of X and Y, which are arrays of NumPy.
+    """A kernel whose ``function(X, Y)`` returns the matrix of kernel values between the rows of two NumPy arrays.
 
     >>> import numpy as np, vectrick as vt
     >>> vt.Function(lambda X, Y: np.minimum(X, Y.T))(np.array([[1.0], [2.0]]), np.array([[3.0]]))

@@ -15,7 +15,7 @@ class Gaussian(Kernel):
     Parameters
     ----------
     gamma : float or str
-        The width, or "scale" for 1 / (n_features * X.var()) of the training vertices, or "auto" for 1 / n_features.
+        The number γ, or "scale" for 1 / (n_features * X.var()) of the training vertices, or "auto" for 1 / n_features.
 
     Examples
     --------

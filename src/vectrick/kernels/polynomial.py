@@ -32,7 +32,7 @@ class Polynomial(Kernel):
         self.coef0 = coef0
 
     def resolve(self, X: Features, positions: Array) -> "Polynomial":
-        """Return the kernel with a number for gamma, its parameters checked."""
+        """Return the kernel with a number for gamma, after a check of its parameters."""
         if self.degree != int(self.degree) or self.degree < 1:
             raise ValueError(f"degree is {self.degree!r}, but it must be a positive integer")
         if not self.coef0 >= 0:

@@ -13,8 +13,8 @@ from vectrick.kernels.base import Kernel
 class Precomputed(Kernel):
     """Row i of the table holds the kernel values between vertex i and the vertices of the training table.
 
-    The table of the training edges is square, with a row and a column for each vertex, also for those that no training
-    edge uses; the tables at prediction have the same columns.
+    The table of the training edges is square, with a row and a column for each vertex, including those that no training
+    edge uses. The tables for predictions have the same columns.
 
     >>> import numpy as np, vectrick as vt
     >>> K = np.array([[2.0, 1.0], [1.0, 2.0]])
@@ -25,7 +25,7 @@ class Precomputed(Kernel):
     name = "precomputed"
     learned = ("used",)
 
-    is_psd = False  # as good as the numbers that were given
+    is_psd = False  # this depends on the given values
 
     def __init__(self, used: Any = None) -> None:
         self.used = used

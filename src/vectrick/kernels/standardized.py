@@ -11,17 +11,17 @@ from vectrick.kernels.base import Kernel
 
 
 class Standardized(Kernel):
-    """A kernel of features that are brought to zero mean and unit variance over the training vertices.
+    """A kernel of features that are scaled to zero mean and unit variance over the training vertices.
 
-    What is learned belongs to the fitted model, so that folds of a cross-validation learn their own, and new vertices
-    are scaled as the training vertices were. Sparse features are divided only, since shifting them would fill them.
+    The mean and the scale belong to the fitted model: each fold of a cross-validation learns its own, and new vertices
+    are scaled like the training vertices. Sparse features are only divided, since a shift would make them dense.
 
     Parameters
     ----------
     kernel : Kernel
         The kernel of the scaled features.
     mean, scale : array, optional
-        What to subtract and to divide by; by default learned. A feature that does not vary is divided by one.
+        The values to subtract and to divide by; learned by default. A feature that does not vary is divided by one.
 
     Examples
     --------
@@ -43,11 +43,11 @@ class Standardized(Kernel):
 
     @property
     def is_psd(self) -> bool:  # type: ignore[override]
-        """Whether the kernel is."""
+        """Whether the kernel of the scaled features is positive semi-definite."""
         return self.kernel.is_psd
 
     def resolve(self, X: Features, positions: Array) -> "Standardized":
-        """Return the kernel with what it learned from the training vertices."""
+        """Return the kernel with the mean and the scale of the training vertices."""
         if not isinstance(self.kernel, Kernel):
             raise ValueError(f"kernel is {self.kernel!r}, but it must be a kernel such as vt.Gaussian()")
         mean, spread = _moments(to_host(X))
@@ -79,7 +79,7 @@ class Standardized(Kernel):
 
 
 def _given(values: Any, name: str, n_features: int) -> Array:
-    """Return what the user gave for each feature, or say that it is not."""
+    """Return the user's number for each feature, or say what is wrong."""
     array = as_floats(values, f"{name} of Standardized")
     if array.shape != (n_features,) or not np.isfinite(array).all() or (name == "scale" and (array == 0).any()):
         raise ValueError(
@@ -104,5 +104,5 @@ def _moments(X: Features) -> tuple[Array | None, Array]:
 
 
 def _without_rounding(spread: Array, largest: Array) -> Array:
-    """Return 1 for a spread that is rounding, so that a constant feature stays what it is."""
+    """Return the spread, but 1 where it is only rounding: a constant feature is not scaled."""
     return np.where(spread > 10 * np.finfo(np.float64).eps * largest, spread, 1.0)

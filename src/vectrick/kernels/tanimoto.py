@@ -6,7 +6,7 @@ from vectrick.kernels.base import Kernel, dense_products, ones, squared_norms
 
 
 class Tanimoto(Kernel):
-    """``k(x, y) = xᵀ y / (xᵀ x + yᵀ y - xᵀ y)``: of two sets of bits, the share of common ones.
+    """``k(x, y) = xᵀ y / (xᵀ x + yᵀ y - xᵀ y)``: the share of bits that two sets have in common.
 
     Counts may be given in place of bits, but no negative numbers. Two empty fingerprints are equal: their value is 1.
 
@@ -18,7 +18,7 @@ class Tanimoto(Kernel):
     name = "tanimoto"
 
     def resolve(self, X: Features, positions: Array) -> "Tanimoto":
-        """Return the kernel, or say that there are negative features."""
+        """Return the kernel, or refuse negative features."""
         smallest = X.min() if X.shape[0] and X.shape[1] else 0.0
         if smallest < 0:
             raise ValueError(f"the Tanimoto kernel takes features that are not negative, but there is {smallest}")

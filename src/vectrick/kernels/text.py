@@ -11,7 +11,7 @@ _LONGEST = 1000  # characters; also a bound on how deep it can nest
 
 
 def words() -> dict[str, tuple[str, ...]]:
-    """Return the names that text may use, with the parameters that it may give in the order of their places.
+    """Return the names that text may use, each with its parameters in positional order.
 
     >>> words()["polynomial"]
     ('degree', 'gamma', 'coef0')
@@ -19,12 +19,12 @@ def words() -> dict[str, tuple[str, ...]]:
     return {
         name: tuple(parameter for parameter in inspect.signature(kind).parameters if parameter not in kind.learned)
         for name, kind in KERNELS.items()
-        if kind not in (Sum, Product)  # which have signs of their own
+        if kind not in (Sum, Product)  # they have operators of their own
     }
 
 
 def describe_kernels() -> str:
-    """Return all kernels with their parameters in one line, for help texts; another name of the same is left out."""
+    """Return all kernels with their parameters in one line, for help texts; aliases are left out."""
     shown = [f"{name}({', '.join(names)})" if names else name
              for name, names in words().items() if name not in KERNELS[name].aliases]  # fmt: skip
     return ", ".join(shown)
@@ -46,7 +46,7 @@ def parse_kernel(text: str, argument: str = "kernel") -> Kernel:
 
 
 def format_kernel(kernel: Any) -> str:
-    """Return a kernel as text that `parse_kernel` reads, but for what a fit has learned.
+    """Return a kernel as text that `parse_kernel` reads, without the parameters that a fit has learned.
 
     >>> import vectrick as vt
     >>> format_kernel((vt.Gaussian(0.1) + vt.Constant(0.3)) * vt.Linear())

@@ -9,8 +9,8 @@ def auc(y_true: Any, y_score: Any) -> float:
     """Return the probability that a positive label has a larger score than another one; ties count half.
 
     Labels over zero are positive. It is scikit-learn's ``roc_auc_score`` without its checks, which for 250 000 edges
-    take longer than predicting them, and it sorts tensors on their device; with one class only, or with a score that is
-    NaN, it is NaN.
+    take longer than the predictions. It sorts tensors on their device. It is NaN if there is one class only, or if a
+    score is NaN.
 
     >>> auc([-1.0, 1.0, 1.0], [0.2, 0.1, 0.3])
     0.5

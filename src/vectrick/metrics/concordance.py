@@ -14,8 +14,8 @@ AVERAGES = ("pairs", "groups")
 def concordance_index(y_true: Any, y_score: Any, groups: Any = None, *, average: str = "pairs") -> float:
     """Return the share of pairs with different labels whose scores are in the same order; a tied score counts half.
 
-    It is 0.5 at chance and 1.0 for a perfect order; for two classes it is the AUC. It takes O(n log n) and is exact;
-    without two different labels it is NaN.
+    It is 0.5 at chance and 1.0 for a perfect order; for two classes it is the AUC. It takes O(n log n) and is exact. It
+    is NaN if all labels are equal.
 
     Parameters
     ----------
@@ -24,8 +24,8 @@ def concordance_index(y_true: Any, y_score: Any, groups: Any = None, *, average:
     groups : array, optional
         Count only pairs within a group, such as the edges of one start vertex.
     average : str
-        "pairs" gives every pair the same weight, "groups" every group: the mean over those groups that have two
-        different labels.
+        "pairs" gives every pair the same weight. "groups" gives every group the same weight: it is the mean over the
+        groups that have two different labels.
 
     Examples
     --------

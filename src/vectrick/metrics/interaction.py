@@ -16,10 +16,10 @@ def interaction_concordance(y_true: Any, y_score: Any, start: Any, end: Any, *, 
 
     Two start vertices d, d' and two end vertices t, t' whose four edges are known have the interaction
     ``(y(d, t) - y(d', t)) - (y(d, t') - y(d', t'))``. It is zero in a model of main effects, ``f(d) + g(t)``, however
-    well that ranks the edges: such a model has an interaction concordance of 0.5. Interactions of two start vertices
-    are pairs of differences, so that the share is a concordance index for each pair of start vertices (of end vertices,
-    where they are fewer): O(m² q log q) for m ≤ q. Without an interaction in the labels it is NaN. Labels and scores of
-    a repeated edge are averaged.
+    well the model ranks the edges: such a model has an interaction concordance of 0.5. Interactions of two start
+    vertices are pairs of differences, so the share is a concordance index for each pair of start vertices (or of end
+    vertices, if there are fewer): O(m² q log q) for m ≤ q. It is NaN if the labels have no interaction. Labels and
+    scores of a repeated edge are averaged.
 
     Parameters
     ----------

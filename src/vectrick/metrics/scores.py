@@ -1,4 +1,4 @@
-"""Scores by name, of labels and predictions: those of early stopping and of model selection."""
+"""Scores of labels and predictions by name, for early stopping and model selection."""
 
 from collections.abc import Callable
 

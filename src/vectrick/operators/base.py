@@ -17,8 +17,8 @@ from vectrick.operators.factors import as_array
 class Operator(LinearOperator):
     """A real matrix that is known by its products.
 
-    A subclass writes two methods, `_multiply` and `_transposed`, and may write `restrict`. Everything that SciPy does
-    with a ``LinearOperator`` works; a product runs in the operator's dtype, float32 or float64, and returns it.
+    A subclass defines two methods, `_multiply` and `_transposed`, and may define `restrict`. Everything that SciPy does
+    with a ``LinearOperator`` works. A product runs in the operator's dtype, float32 or float64, and returns that dtype.
     """
 
     dtype: np.dtype[Any]
@@ -27,12 +27,12 @@ class Operator(LinearOperator):
 
     @property
     def device(self) -> Any:
-        """The device of torch that products are made on; None for the host."""
+        """The torch device that makes the products; None for the host."""
         return self.backend.device
 
     @property
     def worth_restricting(self) -> float:
-        """The share of the edges up to which an operator of some of them saves more than it takes."""
+        """The share of the edges up to which a restricted operator saves more than it costs."""
         return self.backend.worth_restricting
 
     def __init__(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
@@ -87,7 +87,7 @@ class Operator(LinearOperator):
         return placed(out, backend_of(x))
 
     def _check_memory(self, n_vectors: int) -> None:
-        """Raise MemoryError where the result and work space of a block would not fit."""
+        """Raise MemoryError if the result and work space of a block would not fit."""
 
     def _as_dtype(self, dtype: np.dtype[Any]) -> "Operator":
         """Return the same operator computing in another dtype."""
@@ -202,7 +202,7 @@ def real_number(x: Any) -> float:
 def as_block(x: Any, length: int, dtype: np.dtype[Any], backend: Backend = HOST) -> Any:
     """Return a vector or block as a C-contiguous (length, k) array of a backend, or say what is wrong with it.
 
-    It is moved there, except from another device, where that would be a surprise.
+    It is moved there, but not from another device, since that would be a surprise.
     """
     if issparse(x):
         raise TypeError("v is a sparse matrix, but a product takes a dense vector or block; convert it with toarray()")
@@ -220,7 +220,7 @@ def as_block(x: Any, length: int, dtype: np.dtype[Any], backend: Backend = HOST)
 
 
 def as_mask(mask: Any, length: int, name: str) -> Array | None:
-    """Return a boolean mask over ``length`` edges, or None where it keeps everything."""
+    """Return a boolean mask over ``length`` edges, or None for all edges."""
     if mask is None:
         return None
     array = given_array(mask, name)

@@ -31,7 +31,7 @@ class LowRank:
         self.B = self.A if B is None else as_real_matrix(B, "B")
         if self.A.shape[1] != self.B.shape[1]:
             raise ValueError(
-                f"A has {self.A.shape[1]} columns and B has {self.B.shape[1]}, but A @ B.T needs as many of both"
+                f"A has {self.A.shape[1]} columns and B has {self.B.shape[1]}, but A @ B.T needs equal numbers"
             )
 
     @property
@@ -70,7 +70,7 @@ Factor: TypeAlias = Array | csr_array | LowRank
 
 
 def as_array(value: Any, name: str) -> Array:
-    """Return what a user gave as an array of the backend that it belongs to, or say which argument is no array."""
+    """Return a user's value as an array of the backend that it belongs to, or say which argument is not an array."""
     try:
         array = given_array(value, name)
     except ValueError as error:
@@ -128,7 +128,7 @@ def dtype_of(factor: Any) -> np.dtype[Any]:
 
 
 def n_bytes(factor: Any, dtype: Any) -> int:
-    """Return the bytes of a factor on a device of torch, where a sparse one is dense."""
+    """Return the bytes of a factor on a torch device, where a sparse factor is dense."""
     sides = [factor.A, factor.B] if isinstance(factor, LowRank) else [factor]
     return int(sum(int(side.shape[0]) * int(side.shape[1]) for side in sides) * np.dtype(dtype).itemsize)
 
@@ -139,7 +139,7 @@ def in_dtype(factor: Factor, dtype: Any) -> Any:
 
 
 def moved(factor: Any, backend: Backend, dtype: Any = None) -> Any:
-    """Return a factor where a backend can multiply with it; a sparse one becomes dense where there are no others."""
+    """Return a factor where a backend can multiply with it; a sparse one becomes dense if the backend needs that."""
     if isinstance(factor, LowRank):
         A = placed(factor.A, backend, dtype)
         return LowRank(A, A if factor.B is factor.A else placed(factor.B, backend, dtype))
@@ -166,7 +166,7 @@ def take(factor: Factor, rows: Array | None, cols: Array | None) -> Factor:
 
 
 def add_factors(weighted: Sequence[tuple[float, Factor]]) -> Factor:
-    """Return the weighted sum of factors of one shape; of low rank where all of them are and that is still thin."""
+    """Return the weighted sum of factors of one shape; it has low rank if all of them do and the sum is still thin."""
     factors = [factor for _, factor in weighted]
     thin = [factor for factor in factors if isinstance(factor, LowRank)]
     if len(thin) == len(factors) and sum(factor.rank for factor in thin) < min(thin[0].shape):

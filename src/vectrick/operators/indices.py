@@ -31,7 +31,7 @@ def as_pair(pair: Any, sizes: tuple[int, int], names: tuple[str, str], what: str
         )
     for part, size, name, factor in zip((first, second), sizes, names, "MN", strict=True):
         _check_range(part, size, name, f"{factor} has {size} {what}")
-    # Our own copy: the operator is built from it now, and its transpose and restrictions later. What is read-only need
+    # Our own copy: the operator is built from it now, and its transpose and restrictions later. A read-only array need
     # not be copied.
     return _own(first), _own(second)
 
@@ -78,7 +78,7 @@ def cut(pair: Pair | None, mask: Array | None) -> Pair | None:
 
 
 def used_vertices(indices: Array, size: int, share: float) -> Array | None:
-    """Return the sorted vertices that occur, or None where they are more than this share of all."""
+    """Return the sorted vertices that occur, or None if they are more than this share of all."""
     seen = zeros(size, indices, bool)
     seen[indices] = True
     used = true_places(seen)

@@ -56,12 +56,12 @@ def kron(
     Parameters
     ----------
     M, N : array, tensor, SciPy sparse matrix or LowRank
-        The factors: float32 or float64 in any order; integers become float64, and the wider type counts. They are not
-        copied unless the chosen path needs them in another order or type, so leave them unchanged afterwards.
+        The factors: float32 or float64 in any order; integers become float64, and the wider type is used. They are not
+        copied unless the chosen path needs them in another order or type, so do not change them afterwards.
     path : str
         "auto", or a way to compute: "sparse" (Algorithm 1 of the paper), "dense" (scatter, two BLAS products,
         gather), "sparse-dense", "dense-sparse", "vec" (nothing sampled), "thin" (for LowRank and sparse factors);
-        ":M" or ":N" behind it names the factor that comes first.
+        a suffix ":M" or ":N" names the factor that comes first.
     n_threads : int, optional
         Default: the environment variable VECTRICK_NUM_THREADS, then the CPUs that this process may use. A path gives
         the same result to the last bit for any number; "auto" may take another path for another number.
@@ -75,7 +75,7 @@ def kron(
     device : str, optional
         With torch: "cuda", "cuda:1", "cpu", or "auto". Default: that of the factors. A sparse factor is dense there.
     fast : bool
-        Whether products of float32 matrices may be made in TF32, with 11 bits, on a GPU that has it. Without it they
+        Whether products of float32 matrices may be made in TF32, with 11 bits, on a GPU that has it. Otherwise they
         have 24 bits, whatever the process has set.
 
     Examples
@@ -118,7 +118,7 @@ def _placed(factors: tuple[Factor, Factor], options: "KronOptions") -> tuple[Any
     dtype = np.result_type(*(dtype_of(factor) for factor in factors))
     sizes = [0 if is_held(factor, backend) else n_bytes(factor, dtype) for factor in factors]
     room = memory_limit(options.max_memory, backend) - sum(sizes)
-    # What leaves no room for anything else stays on the host, the largest first, and goes over row by row.
+    # If the factors leave no room for anything else, the largest stays on the host and is moved row by row.
     stay = [sizes[i] > 0 and room < 0 and sizes[i] == max(sizes) for i in range(2)]
     return tuple(  # type: ignore[return-value]
         factor if wait else moved(factor, backend, dtype) for factor, wait in zip(factors, stay, strict=True)
@@ -126,7 +126,7 @@ def _placed(factors: tuple[Factor, Factor], options: "KronOptions") -> tuple[Any
 
 
 def plan_kron(M: Any, N: Any, rows: Any, cols: Any, *, n_threads: int | None = None) -> Plan:
-    """Return the plan of ``kron(M, N)[rows, cols]`` without preparing it; one object for both means one graph."""
+    """Return the plan of ``kron(M, N)[rows, cols]`` without preparing it; if rows is cols, it is one graph."""
     factors = as_factor(M, "M"), as_factor(N, "N")
     backend = _backend(factors, None, None)
     (a, b), (c, d) = (factor.shape for factor in factors)
@@ -154,7 +154,7 @@ class KronOptions:
 
     @property
     def transposed(self) -> "KronOptions":
-        """The same for the transpose, where a path through a sparse factor need not have a mirror image."""
+        """The options for the transpose; a path through a sparse factor need not have a mirror image."""
         return replace(self, path=mirrored(self.path), must=False)
 
 
@@ -205,7 +205,7 @@ class KronOperator(Operator):
 
     @property
     def plan(self) -> Plan:
-        """Which path was chosen, its estimated time and memory, and why."""
+        """The chosen path, its estimated time and memory, and the reason."""
         self._prepare()
         assert self._plan is not None
         return self._plan
@@ -213,8 +213,8 @@ class KronOperator(Operator):
     def restrict(self, rows: Any = None, cols: Any = None) -> "KronOperator":
         """Return the operator of the rows and columns where boolean masks are true; None keeps all.
 
-        It takes O(e + f) and does not sort again, so that a solver can afford it in every iteration. (On a device of
-        torch edges that are not in order are sorted again, which takes little there.)
+        It takes O(e + f) and does not sort again, so a solver can afford it in every iteration. (On a torch device,
+        edges that are not in order are sorted again, which takes little time there.)
 
         >>> import numpy as np, vectrick as vt
         >>> op = vt.kron(np.eye(2), np.ones((2, 2)))[([0, 1], [0, 1]), ([0, 1], [0, 1])]
@@ -249,7 +249,7 @@ class KronOperator(Operator):
         if self._transpose_made is None:
             options = self._options.transposed
             self._transpose_made = KronOperator(transpose(self.M), transpose(self.N), self.cols, self.rows, options)
-            self._transpose_made._origin = weakref.ref(self)  # each would else keep the other alive, and its work space
+            self._transpose_made._origin = weakref.ref(self)  # or each would keep the other and its work space alive
         return self._transpose_made
 
     def _prepare(

@@ -33,7 +33,7 @@ def kron_sum(
 
     The entry for the row ``(r₀, r₁)`` and the column ``(c₀, c₁)`` is the sum over the terms of
     ``weight · first[rᵢ, cₖ] · second[rⱼ, cₗ]``, where ``rows = (i, j)`` and ``cols = (k, l)`` are their orders. Terms
-    with the same factors share one product; one with ``ONES`` for a factor is a sum over a vertex in O(n + m) and
+    with the same factors share one product. A term with ``ONES`` as a factor takes a sum over a vertex in O(n + m) and
     one product with a matrix.
 
     Parameters
@@ -123,7 +123,7 @@ class KronSum(Operator):
 
     @property
     def plan(self) -> Plan:
-        """What the terms come down to, with the estimated time and memory of each summand."""
+        """The plan: the summands of the terms, with the estimated time and memory of each."""
         estimates = [summand.estimate(self.dtype) for summand in self.summands]
         n_products = sum(isinstance(summand, KronSummand) for summand in self.summands)
         n_sums = sum(len(summand.sums) for summand in self.summands if isinstance(summand, GroupSums))

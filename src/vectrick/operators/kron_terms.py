@@ -1,9 +1,9 @@
 """Sums of Kronecker terms over the same edges: what the terms are, and what they share.
 
-A row has two indices ``r = (r₀, r₁)`` and a column two indices ``c = (c₀, c₁)``. A term joins each of its two factors
-to one of either, so that its entry is ``weight · first[r[i], c[k]] · second[r[j], c[l]]`` for ``rows = (i, j)`` and
-``cols = (k, l)``. With ``(0, 1)`` for both it is the Kronecker product; other orders are those of the symmetric and
-other pairwise kernels.
+A row has two indices ``r = (r₀, r₁)`` and a column two indices ``c = (c₀, c₁)``. Each of the two factors of a term
+takes one index of the row and one of the column: the entry is ``weight · first[r[i], c[k]] · second[r[j], c[l]]`` for
+``rows = (i, j)`` and ``cols = (k, l)``. With ``(0, 1)`` for both it is the Kronecker product; the symmetric and other
+pairwise kernels need other orders.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -17,7 +17,7 @@ Weights = tuple[tuple[Any, float], ...]  # of orders, or of indices
 
 
 class _Ones:
-    """A factor whose entries are all one, of whatever shape."""
+    """A factor of any shape whose entries are all one."""
 
     def __reduce__(self) -> str:
         return "ONES"  # a copy is the same object
@@ -56,7 +56,7 @@ class Term:
 
 
 def with_factors(terms: Sequence[Term], change: Callable[[Factor], Factor]) -> list[Term]:
-    """Return terms with every factor changed; what was one object stays one."""
+    """Return terms with every factor changed; terms that share a factor still share it."""
     changed: dict[int, Any] = {id(ONES): ONES}
     for factor in (factor for term in terms for factor in term.factors):
         if id(factor) not in changed:
@@ -76,7 +76,7 @@ class SharedProduct:
 
 @dataclass(frozen=True)
 class SharedSums:
-    """Sums of the values at each vertex, times a factor, at a vertex of each row; the sum of all for ``ONES``."""
+    """Sums of values by vertex, multiplied by a factor and read at a vertex of each row; the total for ``ONES``."""
 
     factor: Any
     rows: Weights
@@ -86,9 +86,9 @@ class SharedSums:
 def share(terms: Sequence[Term]) -> tuple[list[SharedProduct], list[SharedSums]]:
     """Return the products and group sums that the terms come down to, each to be computed once.
 
-    Terms that differ in one factor only become one term with the sum of these. Terms with the same two factors enter
-    and leave one product, where the orders of their indices allow it: the ten terms of the metric learning kernel are
-    one product, since ``k(d, d')² - 2 k(d, d') k(d, t') + k(d, t')²`` is ``-1/2`` times what it has for other rows.
+    Terms that differ in one factor only become one term with the sum of these factors. Terms with the same two factors
+    share one product if the orders of their indices allow it: the ten terms of the metric learning kernel are one
+    product, since ``k(d, d')² - 2 k(d, d') k(d, t') + k(d, t')²`` is ``-1/2`` times what it has for other rows.
     """
     products: dict[tuple[int, int], tuple[Term, dict[Order, dict[Order, float]]]] = {}
     for found_term in _merged([term for term in terms if not term.has_ones]):
@@ -106,7 +106,7 @@ def share(terms: Sequence[Term]) -> tuple[list[SharedProduct], list[SharedSums]]
 
 
 def _share_sums(terms: Sequence[Term]) -> list[SharedSums]:
-    """Return the group sums of terms with ones; what is done alike with several factors is done with their sum."""
+    """Return the group sums of terms with ones; factors that are used in the same way are added up first."""
     by_factor: dict[int, tuple[Any, dict[int, dict[int, float]]]] = {}
     for term in (term if term.second is ONES else term.swapped for term in terms):
         _, entries = by_factor.setdefault(id(term.first), (term.first, {}))
@@ -156,7 +156,7 @@ def _distinct(entries: dict[Any, dict[Any, float]]) -> Iterable[tuple[Weights, W
 
 
 def _merged(terms: Sequence[Term]) -> list[Term]:
-    """Return terms of which those with a common factor have become one, whichever factor leaves fewer of them."""
+    """Return the terms after merging those with a common factor: the first or the second, whichever leaves fewer."""
     by_first = _groups(terms, 0)
     by_second = _groups(terms, 1)
     which, groups = (1, by_first) if len(by_first) <= len(by_second) else (0, by_second)

@@ -13,8 +13,8 @@ from vectrick.backends.product_path import PATHS, Allocation, ProductPath, is_pa
 from vectrick.backends.rates import Rates
 from vectrick.operators.problem import Problem
 
-# Where a product takes less than this, or the best way is better than all others by this factor at typical rates,
-# measuring the machine would not pay.
+# If a product takes less than this, or the best path beats all others by this factor at typical rates, measuring the
+# machine does not pay.
 _SHORT = 2e-3
 _CLEAR = 3.0
 
@@ -34,8 +34,8 @@ class Estimate:
 class Plan:
     """The comparison of all paths and the choice; ``print`` shows it as a table.
 
-    ``path`` is the name of the chosen path, ``seconds`` and ``memory`` (bytes, with the result for one vector) its
-    estimate, ``reason`` why it was taken, and ``estimates`` the others beside it, the cheapest first.
+    ``path`` is the name of the chosen path, ``seconds`` and ``memory`` (bytes, with the result for one vector) are its
+    estimate, ``reason`` says why it was taken, and ``estimates`` holds the estimates of all paths, the cheapest first.
     """
 
     path: str
@@ -140,7 +140,7 @@ def choose(problem: Problem, wanted: str, limit: int, title: str, keep: str | No
     for path in fitting:
         if path.name == keep and estimates[path.name].seconds < 1.5 * estimates[best.name].seconds:
             best = path
-    source = "rates of this machine" if rates.measured else "typical rates, the choice being clear"
+    source = "rates of this machine" if rates.measured else "typical rates, since the choice is clear"
     ordered = tuple(sorted(estimates.values(), key=lambda estimate: estimate.seconds))
     reason = _reason(problem, wanted, best, paths, allowed, fitting, limit, keep)
     return best, Plan(best.name, reason, ordered, limit, title, source)
@@ -149,7 +149,7 @@ def choose(problem: Problem, wanted: str, limit: int, title: str, keep: str | No
 def _exact(problem: Problem, paths: list[ProductPath]) -> list[ProductPath]:
     """Return the paths that may be chosen.
 
-    With NaN or infinity in a dense factor, that one comes first, and no zero stands for an edge that is not there; then
+    If a dense factor has NaN or infinity, it must come first, and no zero may stand for an edge that is not there. Then
     the terms are those that NumPy adds up.
     """
     bad = [part.name for part in (problem.M, problem.N) if part.thin is None and part.name in problem.not_finite]

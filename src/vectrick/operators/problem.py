@@ -163,7 +163,7 @@ class Problem:
         return min(sizes) == 0
 
     def shared(self, key: Any, make: Callable[[], Any]) -> Any:
-        """Return what stages of different paths prepare in the same way, made on the first call."""
+        """Return something that stages of different paths share; it is made on the first call."""
         if key not in self._shared:
             self._shared[key] = make()
         return self._shared[key]

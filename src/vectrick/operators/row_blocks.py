@@ -1,7 +1,8 @@
 """A product that does not fit where it is made, row block by row block.
 
-The rows of ``R (M ⊗ N) Cᵀ`` with start in one range of the rows of M and end in one of N need these rows of the factors
-alone: the factors may stay on the host, and of the matrix between the two products only a part is made at a time.
+A row of ``R (M ⊗ N) Cᵀ`` has an index of M and an index of N. The rows with the first in one range and the second in
+another need only these rows of the factors. The factors may therefore stay on the host, and only a part of the matrix
+between the two products is made at a time.
 """
 
 import itertools
@@ -46,9 +47,9 @@ def rows_of(factor: Factor, part: slice) -> Factor:
 
 
 def divide(M: Factor, N: Factor, rows: Pair | None, plan_of: Planner, why: MemoryError | None) -> RowBlocks:
-    """Return the fewest blocks that fit, the ranges being halved where they do not.
+    """Return the fewest blocks that fit; the ranges are halved until they do.
 
-    Where every row is taken, only M is divided, so that the rows of a block are neighbours.
+    If every row is taken, only M is divided, so the rows of a block are neighbours.
     """
     error = why
     fewest = 0 if why is None else 1  # factors on the host may fit in one block
@@ -67,7 +68,7 @@ def divide(M: Factor, N: Factor, rows: Pair | None, plan_of: Planner, why: Memor
 
 
 def _divisions(fewest: int, a: int, c: int) -> Iterator[tuple[int, int]]:
-    """Yield numbers of ranges of both factors, few first; M is divided more, since what it makes is kept longest."""
+    """Yield numbers of ranges of both factors, few first; M is divided more, since its result is kept longest."""
     for power in range(fewest, 24):
         for of_n in range(power // 2 + 1):
             n_m, n_n = 1 << (power - of_n), 1 << of_n

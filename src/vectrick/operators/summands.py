@@ -35,7 +35,7 @@ class _Slot:
 
     weight: float
     place: slice
-    vertices: Any = None  # of each edge, where both indices are this one, so that there is a value for each vertex
+    vertices: Any = None  # of each edge, if both indices are the same: then there is a value for each vertex
 
     @property
     def size(self) -> int:
@@ -52,7 +52,7 @@ class _Slots:
 
     @classmethod
     def of(cls, pair: Pair, orders: Weights, n_vertices: int) -> "_Slots":
-        """Put edges into the orders; where both indices are one, a value for each vertex will do."""
+        """Put edges into the orders; if both indices are the same, a value for each vertex is enough."""
         vertices = arange(n_vertices, pair[0])
         lists = [(vertices, vertices) if i == j else (pair[i], pair[j]) for (i, j), _ in orders]
         begin, slots = 0, []
@@ -136,16 +136,16 @@ class KronSummand:
 
 @dataclass(frozen=True)
 class GroupSums:
-    """All group sums: of the values by the vertices of the columns, times factors, at the vertices of the rows."""
+    """All group sums: the values are summed by column vertex, multiplied by factors, and spread by row vertex."""
 
     sums: tuple[SharedSums, ...]
     pairs: tuple[Pair, Pair]
     options: SumOptions
-    by_half: bool  # whether all factors are symmetric, so that half of each will do
+    by_half: bool  # whether all factors are symmetric, so half of each is enough
 
     @classmethod
     def of(cls, sums: list[SharedSums], pairs: tuple[Pair, Pair], options: SumOptions) -> "GroupSums":
-        """Look at the factors; one alone is read as fast by two threads as half of it by one."""
+        """Make the sums; a single factor is read whole, since two threads read it as fast as one reads half of it."""
         factors = [each.factor for each in sums if each.factor is not ONES]
         return cls(tuple(sums), pairs, options, len(factors) > 1 and all(map(options.backend.is_symmetric, factors)))
 

@@ -1,6 +1,6 @@
 """The backend of this machine's CPUs: arrays of NumPy, our own Numba kernels, BLAS, and our own threads.
 
-What each method does is said in `vectrick.backends.base`. The imports inside methods keep Numba, psutil, SciPy's linear
+`vectrick.backends.base` says what each method does. The imports inside methods keep Numba, psutil, SciPy's linear
 algebra and scikit-learn unloaded until they are needed.
 """
 
@@ -22,12 +22,12 @@ from vectrick.backends.product_path import Matrix, ProblemLike, ProductPath, com
 from vectrick.backends.rates import Rates
 from vectrick.backends.threads import count_threads, even_parts, run_tasks, single_threaded_blas
 
-_LOOKED_THROUGH = 4096  # vertices up to which a matrix is looked through for its symmetry
-_DENSE = 0.05  # the share of entries from which on a scattered matrix is dense
+_LOOKED_THROUGH = 4096  # vertices up to which a matrix is checked for symmetry
+_DENSE = 0.05  # the share of entries above which a scattered matrix is dense
 
 
 class NumpyBackend(Backend):
-    """Arrays of NumPy. Everything that belongs to no other backend, lists and sparse matrices included, is at home."""
+    """NumPy arrays. Everything that belongs to no other backend, such as lists and sparse matrices, belongs here."""
 
     name = "cpu"
     xp = np
@@ -105,7 +105,7 @@ class NumpyBackend(Backend):
         return matrices.reshape(-1, *shape)
 
     def is_finite(self, x: Array) -> bool:
-        if 0 in x.strides:  # of a number that stands for many, one is enough
+        if 0 in x.strides:  # one copy of a repeated number is enough
             x = x[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in x.strides)]
         with np.errstate(over="ignore", invalid="ignore"):  # a sum finds out in one pass, without a temporary array
             return bool(np.isfinite(x.sum()) or np.isfinite(x).all())
@@ -152,7 +152,7 @@ class NumpyBackend(Backend):
         k = best.shape[1]
         scores = np.hstack([best, block])
         names = np.hstack([which, np.broadcast_to(np.arange(cols.start, cols.stop), block.shape)])
-        if scores.shape[1] > 4 * k:  # only the best need to be sorted; ties at the edge go to all of them
+        if scores.shape[1] > 4 * k:  # only the best need to be sorted; all ties at the bound are kept
             bound = np.partition(scores, -k, axis=1)[:, -k]
             width = int((scores >= bound[:, None]).sum(axis=1).max())
             order = np.argsort(scores < bound[:, None], axis=1, kind="stable")[:, :width]

@@ -5,7 +5,7 @@ from scipy.spatial.distance import cdist
 
 from vectrick._typing import Array
 
-# Up to so many features, differences are faster than a matrix product, and free of cancellation.
+# Up to this many features, differences are faster than a matrix product, and free of cancellation.
 VERY_FEW, FEW = 3, 16
 _LARGEST = 700.0
 _SMALLEST = np.exp(np.full(8, -_LARGEST))[0]  # as the vectorized exponential computes it
@@ -34,7 +34,7 @@ def _exp_of_minus(x: Array) -> None:
 
 
 def _by_product(X: Array, Y: Array, gamma: float) -> Array:
-    centre = Y.mean(axis=0)  # without which large features would leave no digits for their differences
+    centre = Y.mean(axis=0)  # without it, large features would leave no digits for their differences
     X, Y = X - centre, Y - centre
     out = X @ Y.T
     out *= -2
@@ -47,7 +47,7 @@ def _by_product(X: Array, Y: Array, gamma: float) -> Array:
 
 
 def _by_differences(X: Array, Y: Array, gamma: float) -> Array:
-    """Return the kernel matrix, without the cancellation of the other way, in blocks that stay in the cache.
+    """Return the kernel matrix, without the cancellation of `_by_product`, in blocks that stay in the cache.
 
     For few features it is faster than scikit-learn's, above all for the single columns that pivoted Cholesky asks for.
     """

@@ -46,9 +46,9 @@ def _parts(n_edges: int) -> list[tuple[int, int]]:
 
 
 def sums_by_group(values: Array, groupings: Sequence[tuple[Array, int]], n_threads: int) -> list[Array]:
-    """Return the sums of the values of each group, for each grouping: the group of every value, and their number.
+    """Return the sums of the values of each group; a grouping is the group of every value and the number of groups.
 
-    The parts depend on the number of values alone, so that any number of threads gives the same bits.
+    The parts depend on the number of values alone, so any number of threads gives the same bits.
     """
     parts = _parts(len(values))
     sums = [np.zeros((max(1, len(parts)), n_groups), values.dtype) for _, n_groups in groupings]

@@ -11,8 +11,8 @@ from vectrick.backends.rates import Rates
 class MatchedRows(Stage):
     """``Σ A[p, r] v`` over the column edges (r, s) with the vertex s of the row edge (p, s), for every row edge.
 
-    It takes ``Σₛ rowsₛ · colsₛ``, where a vertex s has so many row and column edges; the whole product with ``A`` takes
-    the number of edges times that of vertices.
+    It takes ``Σₛ rowsₛ · colsₛ``, where rowsₛ and colsₛ are the numbers of row and column edges of a vertex s. The
+    whole product with ``A`` takes the number of edges times the number of vertices.
     """
 
     label = "products of edges that share a vertex"
@@ -26,7 +26,7 @@ class MatchedRows(Stage):
         self.col_order: Array
 
     def seconds(self, rates: Rates) -> float:
-        """Return the products, each of which takes about half a look-up."""
+        """Return the time of the products, each of which takes about half a look-up."""
         n_edges = len(self.rows[0]) + len(self.cols[0])
         return self.n_products / (2 * rates.take * self.problem.n_threads) + n_edges / rates.take + rates.dispatch
 

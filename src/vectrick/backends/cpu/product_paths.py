@@ -42,7 +42,7 @@ class HostStages(StageMaker):
         if not isinstance(self.second.thin, csr_array) and not isinstance(self.first.thin, csr_array):
             return None
         problem, F1, F2 = self.problem, self.first.dense, self.second
-        if sparse_entry and self.rows is not None and F2.is_identity:  # which there is no need to multiply with
+        if sparse_entry and self.rows is not None and F2.is_identity:  # no need to multiply with it
             (enter,) = self._enter(F1, sparse_entry, tiles=False, padded=True)
             assert isinstance(enter, SparseColumns)
             return [enter, self._leave(enter.tiles.row_stride // problem.dtype.itemsize, first_is_major=True)]
@@ -87,7 +87,7 @@ class HostStages(StageMaker):
         return [*stages, self._leave(A.shape[0], first_is_major=False)]
 
     def matched_stages(self) -> list[Stage] | None:
-        """Return the stage that multiplies only what shares a vertex, where the second factor is the identity."""
+        """Return the stage that multiplies only edges that share a vertex, if the second factor is the identity."""
         if self.rows is None or self.cols is None or not self.second.is_identity:
             return None
         return [MatchedRows(self.problem, self.first.dense, self.rows, self.cols, self.second.shape[0])]

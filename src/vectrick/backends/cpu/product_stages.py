@@ -141,7 +141,7 @@ class AllColumns(Stage):
         self.shape, self.transposed = shape, transposed
 
     def seconds(self, rates: Rates) -> float:
-        """Return nothing: it is a view."""
+        """Return zero: it is a view."""
         return 0.0
 
     def allocations(self) -> list[Allocation]:
@@ -187,7 +187,7 @@ class Multiply(Stage):
         self.A.array()
 
     def run(self, x: Array, space: Workspace, target: Array) -> Array:
-        """Return the product; as a buffer of tiles if so asked."""
+        """Return the product, as a buffer of tiles if there are ``tiles``."""
         buffer = space.get(self.slot, self.n_items, x.dtype)
         out = buffer.reshape(self.shape) if self.tiles is None else self.tiles.rows(buffer)[:, : self.shape[1]]
         left, right = (self.A.array(), x) if self.left else (x, self.A.array())
@@ -243,7 +243,7 @@ class MultiplySparse(Stage):
         self.layout, self.values = other.layout, other.values
 
     def run(self, x: Array, space: Workspace, target: Array) -> Array:
-        """Return the product, as whole rows with their padding if so asked."""
+        """Return the product, as whole rows with their padding if ``padded``."""
         if not x.flags.c_contiguous:
             operand = space.get("operand", x.size, x.dtype).reshape(x.shape)
             operand[:] = x
@@ -344,7 +344,7 @@ class AllRows(Stage):
         self.transposed = transposed
 
     def seconds(self, rates: Rates) -> float:
-        """Return nothing that would tell paths apart."""
+        """Return zero: it is the same for all paths."""
         return 0.0
 
     def allocations(self) -> list[Allocation]:

@@ -1,6 +1,6 @@
-"""The backend of torch: tensors on one device, a GPU or the CPU.
+"""The torch backend: tensors on one device, a GPU or the CPU.
 
-What each method does is said in `vectrick.backends.base`. Nothing here loads torch before it is needed.
+`vectrick.backends.base` says what each method does. Nothing here loads torch before it is needed.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -29,14 +29,14 @@ _FEW = 16  # features up to which differences are better than a matrix product
 
 
 class TorchBackend(Backend):
-    """Tensors on one device of torch; sparse matrices are dense there."""
+    """Tensors on one torch device; sparse matrices are dense there."""
 
     name = "torch"
-    piece = 1 << 27  # what fills a GPU and still leaves it room
+    piece = 1 << 27  # fills a GPU and still leaves it room
     grid_bytes = 1 << 28
-    ahead = 64  # to ask a GPU what it has found takes longer than some results too many
+    ahead = 64  # reading a result from a GPU takes longer than computing a few too many
     worth_restricting = 0.3  # the edges take the smaller part of the time, and sorting them anew counts
-    allowance = 1.25  # to pass over vectors counts, and in dual form there are twice as many as long as the edges
+    allowance = 1.25  # passes over vectors count, and the dual form has twice as many vectors as long as the edges
     divides_rows = True
 
     def __init__(self, device: Any) -> None:
@@ -99,7 +99,7 @@ class TorchBackend(Backend):
             key = np.arange(length)[key]
         key = key if is_tensor(key) else np.asarray(key)
         is_mask = (numpy_dtype(key) if is_tensor(key) else key.dtype).kind == "b"
-        return self.asarray(key, None if is_mask else np.int64)  # where torch would take bytes for a mask
+        return self.asarray(key, None if is_mask else np.int64)  # torch would take bytes for a mask
 
     # Primitives
 

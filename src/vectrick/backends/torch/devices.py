@@ -1,4 +1,4 @@
-"""Devices of torch: which there are, what they have free, and arithmetic that is what it says."""
+"""Torch devices: which exist, how much memory they have free, and arithmetic of a known precision."""
 
 import sys
 import threading
@@ -54,13 +54,13 @@ def as_device(device: Any) -> Any:
 
 
 def describe_gpu() -> str:
-    """Return which GPU there is and what it has free, or why there is none."""
+    """Return the name of the GPU and its free memory, or why there is none."""
     if find_spec("torch") is None:
         return "torch is not installed: pip install 'vectrick[torch]'"
     torch = load_torch()
     if not torch.cuda.is_available():
         return "this torch is a CPU build" if torch.version.cuda is None else "torch sees none"
-    triton = "with Triton" if find_spec("triton") is not None else "without Triton, so that sparse products are slow"
+    triton = "with Triton" if find_spec("triton") is not None else "without Triton, so sparse products are slow"
     free, total = torch.cuda.mem_get_info()
     return f"{torch.cuda.get_device_name()}, {format_bytes(free)} of {format_bytes(total)} free, {triton}"
 
@@ -82,7 +82,7 @@ def give_back() -> None:
 
 
 def release(error: BaseException) -> None:
-    """Let go of what work that failed had on a GPU; say in words that it was too much, where it was."""
+    """Release what failed work holds on a GPU; raise MemoryError with an explanation if memory ran out."""
     traceback.clear_frames(error.__traceback__)  # an exception that somebody keeps would keep its tensors
     give_back()
     if type(error).__name__ == "OutOfMemoryError":
@@ -94,7 +94,7 @@ def release(error: BaseException) -> None:
 
 @contextmanager
 def float32_products(fast: bool) -> Iterator[None]:
-    """Hold matrix products of float32 to their 24 bits, or let them have the 11 of TF32, whatever the process has set.
+    """Make float32 matrix products with 24 bits, or with the 11 bits of TF32, whatever the process has set.
 
     TF32 is for those who ask for it: nobody should lose digits because another library changed a global setting.
     """

@@ -33,8 +33,8 @@ def _compact(index: Tensor, size: int) -> Tensor:
 class Cells:
     """Where each edge is in a matrix, row by row; ``flipped`` if the matrix is kept as its transpose.
 
-    Neighbouring edges in neighbouring cells is what a GPU likes, so the matrix is kept the way the edges are ordered,
-    where they are.
+    A GPU is fast if neighbouring edges are in neighbouring cells. If the edges are ordered, the matrix is therefore
+    kept in their order.
     """
 
     index: Tensor
@@ -63,7 +63,7 @@ class Scattering:
 
     @classmethod
     def of(cls, cells: Cells) -> "Scattering":
-        """Sort the cells, where they are not."""
+        """Sort the cells, if they are not sorted."""
         index, order = cells.index, None
         if not cells.is_ascending:
             index, order = index.sort(stable=True)
@@ -94,7 +94,7 @@ class EdgeBlocks:
 
     @classmethod
     def of(cls, row: Tensor, column: Tensor, n_rows: int, n_columns: int) -> "EdgeBlocks":
-        """Sort the edges by row and column, where they are not, and cut the rows into blocks."""
+        """Sort the edges by row and column, if they are not sorted by row, and cut the rows into blocks."""
         torch = load_torch()
         order = position = None
         if not _is_ascending(row):

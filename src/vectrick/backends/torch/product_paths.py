@@ -1,4 +1,4 @@
-"""The ways to compute one product on a device of torch, of the same names as on the CPU."""
+"""The paths of a product on a torch device, with the same names as on the CPU."""
 
 from typing import Any
 

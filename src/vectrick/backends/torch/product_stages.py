@@ -12,7 +12,7 @@ Tensor = Any
 
 
 class DeviceStage(Stage):
-    """A stage on a device: for a subset of the edges it is prepared anew, which takes little there."""
+    """A stage on a device; for a subset of the edges it is prepared again, which takes little time there."""
 
     def __init__(self, problem: ProblemLike) -> None:
         self.problem = problem
@@ -275,7 +275,7 @@ class AllRows(DeviceStage):
         self.transposed = transposed
 
     def seconds(self, rates: Rates) -> float:
-        """Return nothing that would tell paths apart."""
+        """Return zero: it is the same for all paths."""
         return 0.0
 
     def allocations(self) -> list[Allocation]:

@@ -21,18 +21,18 @@ def has_triton() -> bool:
 
 
 def _here(x: Tensor) -> Any:
-    """Make the device of a tensor the one that Triton launches on, where it is not."""
+    """Return a context in which Triton launches on the device of a tensor."""
     cuda = load_torch().cuda
     return nullcontext() if x.device.index == cuda.current_device() else cuda.device(x.device)
 
 
 def uses_triton(x: Tensor) -> bool:
-    """Whether a tensor is where Triton's kernels run."""
+    """Whether a tensor is on a device that runs Triton's kernels."""
     return bool(x.is_cuda) and has_triton()
 
 
 def matrix_product(A: Tensor, B: Tensor, out: Tensor, fast: bool) -> None:
-    """Write ``A @ B`` to ``out``, in float32 with all its digits unless ``fast`` says that TF32 will do."""
+    """Write ``A @ B`` to ``out``, in float32 with all its digits unless ``fast`` allows TF32."""
     torch = load_torch()
     if not A.is_cuda or A.dtype != torch.float32:
         torch.mm(A, B, out=out)
@@ -42,7 +42,7 @@ def matrix_product(A: Tensor, B: Tensor, out: Tensor, fast: bool) -> None:
 
 
 def scatter(x: Tensor, how: Scattering, grid: Tensor) -> None:
-    """Write a vector to the cells of a flat matrix; what is beside them stays."""
+    """Write a vector to the cells of a flat matrix; other cells keep their values."""
     if how.lengths is not None:
         x = x if how.order is None else x[how.order]
         x = load_torch().segment_reduce(x, "sum", lengths=how.lengths, unsafe=True)
@@ -81,7 +81,7 @@ def sparse_product(E: Tensor, values: Tensor, blocks: EdgeBlocks, out: Tensor) -
         places = torch.stack([rows, blocks.column.long()])
         shape = (blocks.n_rows, E.shape[0])
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Sparse invariant checks")  # which some versions say though told not to
+            warnings.filterwarnings("ignore", "Sparse invariant checks")  # some versions warn in spite of that
             sparse = torch.sparse_coo_tensor(places, values, shape, is_coalesced=True, check_invariants=False)
             out.copy_(torch.sparse.mm(sparse, E))
         return

@@ -1,4 +1,4 @@
-"""Tensors of torch from other things, and dtypes by their names. Whoever holds a tensor has torch loaded."""
+"""Torch tensors from other values, and dtypes by their names. Whoever holds a tensor has torch loaded."""
 
 import sys
 from typing import Any
@@ -15,18 +15,18 @@ def is_tensor(x: Any) -> bool:
 
 
 def torch_dtype(dtype: Any) -> Any:
-    """Return the dtype of torch that NumPy's is called by."""
+    """Return the torch dtype with the name of a NumPy dtype."""
     return getattr(sys.modules["torch"], np.dtype(dtype).name)
 
 
 def numpy_dtype(x: Tensor) -> np.dtype[Any]:
     """Return the dtype of a tensor as NumPy has it."""
     name = str(x.dtype).removeprefix("torch.")
-    return np.dtype("float16" if name == "bfloat16" else name)  # which NumPy does not have
+    return np.dtype("float16" if name == "bfloat16" else name)  # NumPy has no bfloat16
 
 
 def as_tensor(values: Any, device: Any, dtype: Any = None) -> Tensor:
-    """Return values as a tensor on a device, without a copy where they are one; ``dtype`` is one of NumPy."""
+    """Return values as a tensor on a device, without a copy if they are one; ``dtype`` is a NumPy dtype."""
     torch = sys.modules["torch"]
     wanted = None if dtype is None else torch_dtype(dtype)
     if is_tensor(values):
@@ -42,6 +42,6 @@ def as_tensor(values: Any, device: Any, dtype: Any = None) -> Tensor:
 def group_sums(groups: Tensor, values: Tensor, n_groups: int) -> Tensor:
     """Return the sum of the values of each group in float64, in an order that is the same in every run."""
     torch = sys.modules["torch"]
-    order = groups.argsort(stable=True)  # an addition at random places would depend on who comes first
+    order = groups.argsort(stable=True)  # addition at random places would depend on which thread comes first
     lengths = torch.bincount(groups.long(), minlength=n_groups)
     return torch.segment_reduce(values[order].double(), "sum", lengths=lengths, unsafe=True)

@@ -13,7 +13,7 @@ class TensorSpace:
     def get(self, slot: str, shape: tuple[int, ...], like: Any, zero: bool = False) -> Any:
         """Return a tensor, uninitialised, valid until the slot is asked for again; with ``zero`` it begins as zeros.
 
-        Whoever asked for zeros has to leave zeros where it does not write.
+        A caller that asks for zeros must leave zeros wherever it does not write.
         """
         key, n_items = (slot, like.dtype), 1
         for length in shape:

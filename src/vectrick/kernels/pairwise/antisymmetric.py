@@ -13,6 +13,6 @@ class Antisymmetric(PairwiseKernel):
     symmetry = -1
 
     def terms(self, start: VertexFactors, end: VertexFactors) -> list[Term]:
-        """Return the edge as it is, less the edge turned round."""
+        """Return the term of the edge, minus the term of the edge turned round."""
         k = start.kernel
         return [Term(1.0, k, k), Term(-1.0, k, k, cols=(1, 0))]

@@ -12,14 +12,14 @@ from vectrick.operators import LowRank, Term
 
 
 class VertexFactors:
-    """The matrices of one side that terms are made of, between the vertices of the rows and of the columns.
+    """The matrices of one side from which terms are made, between the vertices of the rows and those of the columns.
 
     Parameters
     ----------
     kernel : array or LowRank
         The kernel values.
     find_same : callable
-        Returns `same`; it is called where a kernel asks for that.
+        Returns `same`; it is called only if a kernel needs it.
     """
 
     def __init__(self, kernel: Any, find_same: Callable[[], Any]) -> None:
@@ -40,12 +40,11 @@ class VertexFactors:
 class PairwiseKernel(BaseEstimator):
     """A kernel of edges (d, t) and (d', t'), made from the kernel k of start vertices and the kernel g of end vertices.
 
-    A subclass writes `terms`, and says in ``formula`` what it is. Of a kernel with ``one_set`` both ends come from one
-    vertex set, and ``symmetry`` is 1 where ``f(d, t) = f(t, d)`` for all of its functions, -1 where
-    ``f(d, t) = -f(t, d)``, and 0 otherwise.
+    A subclass defines `terms` and ``formula``. With ``one_set`` both ends come from one vertex set. ``symmetry`` is 1
+    if ``f(d, t) = f(t, d)`` for all functions of the kernel, -1 if ``f(d, t) = -f(t, d)``, and 0 otherwise.
     """
 
-    name = ""  # what ``pairwise`` calls it, once it is registered
+    name = ""  # its name in ``pairwise``, once it is registered
     formula = ""
     one_set = False
     symmetry = 0
@@ -53,7 +52,7 @@ class PairwiseKernel(BaseEstimator):
 
     @abstractmethod
     def terms(self, start: VertexFactors, end: VertexFactors) -> list[Term]:
-        """Return the terms; of one vertex set, both sides are one object.
+        """Return the terms; for one vertex set, ``start`` and ``end`` are one object.
 
         The first index of an edge is its start vertex, the second its end vertex.
         """

@@ -5,7 +5,7 @@ from vectrick.operators import Term
 
 
 class Cartesian(PairwiseKernel):
-    """``k(d, d') [t = t'] + [d = d'] g(t, t')``: edges are compared where they share a vertex."""
+    """``k(d, d') [t = t'] + [d = d'] g(t, t')``: only edges that share a vertex are compared."""
 
     name = "cartesian"
     formula = "k(d, d') · [t = t'] + [d = d'] · g(t, t')"

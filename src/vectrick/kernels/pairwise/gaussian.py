@@ -11,8 +11,9 @@ from vectrick.operators import Term
 class Gaussian(PairwiseKernel):
     """``exp(-γ ‖d - d'‖²) exp(-γ ‖t - t'‖²)``: the Gaussian kernel of the features of both ends.
 
-    With a number for gamma it is that of both side by side, as for LIBSVM; a word is settled for each end. The vertex
-    kernels are left at "linear", whose features it takes; Gaussians with a gamma of their own stay as they are.
+    With a number for gamma, it is the Gaussian kernel of both feature vectors side by side, as for LIBSVM. "scale" and
+    "auto" become a number for each end. Leave the vertex kernels at "linear", whose features it takes; Gaussian vertex
+    kernels keep their own gamma.
 
     Parameters
     ----------

@@ -5,7 +5,7 @@ from vectrick.operators import Term
 
 
 class Kronecker(PairwiseKernel):
-    """``k(d, d') g(t, t')``: edges are alike where both ends are alike."""
+    """``k(d, d') g(t, t')``: edges are alike if both ends are alike."""
 
     name = "kronecker"
     formula = "k(d, d') · g(t, t')"

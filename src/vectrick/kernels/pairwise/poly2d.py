@@ -5,7 +5,7 @@ from vectrick.operators import ONES, Term
 
 
 class Poly2D(PairwiseKernel):
-    """``(k(d, d') + g(t, t'))²``: the Kronecker kernel beside one of each end alone."""
+    """``(k(d, d') + g(t, t'))²``: the Kronecker kernel plus a kernel of each end alone."""
 
     name = "poly2d"
     formula = "(k(d, d') + g(t, t'))² = k² + 2 k g + g²"

@@ -5,7 +5,7 @@ from vectrick.operators import ONES, Term
 
 
 class Ranking(PairwiseKernel):
-    """``k(d, d') - k(d, t') - k(t, d') + k(t, t')``: its functions are ``h(d) - h(t)``, a score of each vertex."""
+    """``k(d, d') - k(d, t') - k(t, d') + k(t, t')``: its functions are ``h(d) - h(t)`` with a score h of vertices."""
 
     name = "ranking"
     formula = "k(d, d') - k(d, t') - k(t, d') + k(t, t')"

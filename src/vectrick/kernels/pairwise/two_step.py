@@ -1,4 +1,4 @@
-"""The kernel that two-step ridge regression is ridge regression with, on complete graphs."""
+"""The kernel that makes ridge regression equal to two-step ridge regression, on complete graphs."""
 
 from collections.abc import Sequence
 
@@ -9,9 +9,9 @@ from vectrick.operators import Term
 class TwoStep(PairwiseKernel):
     """Ridge regression of the start vertices, then of the end vertices: ``(K + λ I)⁻¹ Y (G + μ I)⁻¹``.
 
-    It is ridge regression with ``alpha=1`` and the edge kernel ``(K ⊗ G)(λ μ I + μ K ⊗ I + λ I ⊗ G)⁻¹``, which is no
-    finite sum of products of vertex kernels, but has their eigenvectors. So it is for `KronRidge` on complete graphs
-    only, where the coefficients are those of a Kronecker kernel, in closed form.
+    It is ridge regression with ``alpha=1`` and the edge kernel ``(K ⊗ G)(λ μ I + μ K ⊗ I + λ I ⊗ G)⁻¹``. This
+    kernel is not a finite sum of products of vertex kernels, but has their eigenvectors. It is for `KronRidge` on
+    complete graphs only, where the coefficients are those of a Kronecker kernel, in closed form.
 
     Parameters
     ----------
@@ -38,5 +38,5 @@ class TwoStep(PairwiseKernel):
         ]
 
     def terms(self, start: VertexFactors, end: VertexFactors) -> list[Term]:
-        """Refuse: it is none."""
-        raise ValueError("pairwise 'two_step' is no sum of Kronecker terms; it is for KronRidge on complete graphs")
+        """Raise an error: the kernel is not a sum of terms."""
+        raise ValueError("pairwise 'two_step' is not a sum of Kronecker terms; it is for KronRidge on complete graphs")
