@@ -247,7 +247,7 @@ class Backend(ABC):
         return nullcontext()
 
     def edge_order(self, start: Array, end: Array, n_end: int) -> Array | None:
-        """Return the order of edges that suits products best; None if products sort the edges themselves."""
+        """Return the order of edges that suits products best; None if they are in it, or products sort them."""
         return None
 
     # Rates, memory, placement

@@ -26,7 +26,7 @@ class Dataset:
     Attributes
     ----------
     X, y : Edges, array
-        The edges, and their labels as numbers.
+        The edges, and their labels: numbers, or words if there are more than two classes.
     classes : tuple of str, optional
         The names of the classes, if there are classes. Of two classes, the positive one is last. If there are more
         than two, the labels are these names.

@@ -17,7 +17,7 @@ from vectrick.backends.arrays import namespace, placed, to_host, unmasked
 
 
 class KernelWarning(UserWarning):
-    """A kernel matrix was not a valid kernel, and had to be repaired."""
+    """A kernel is not what it should be: its matrix had to be repaired, or vertices or weights are in doubt."""
 
 
 class Kernel(BaseEstimator):

@@ -70,7 +70,10 @@ class CholeskyMap(FeatureMap):
 
 
 def feature_map(kernel: Kernel, X: Features, tolerance: float, max_rank: int | None = None) -> FeatureMap | None:
-    """Return the features of a resolved kernel at the training vertices X, or None if their number passes ``max_rank``.
+    """Return the features of a resolved kernel at the training vertices X.
+
+    A kernel with finitely many features has these, however many they are. Others get theirs by pivoted Cholesky, or
+    None if its rank passes ``max_rank``.
 
     >>> import numpy as np, vectrick as vt
     >>> X = np.linspace(0, 1, 50)[:, None]
