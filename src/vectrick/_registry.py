@@ -38,13 +38,13 @@ class Registry(Generic[T]):
             raise TypeError(f"{kind!r} is not a {self.family} class; it must be a subclass of {self.base.__name__}")
         names = (getattr(kind, "name", ""), *getattr(kind, "aliases", ()))
         if not all(isinstance(name, str) and name for name in names):
-            raise ValueError(f'{kind.__name__} has no name; say name = "..." in the class')
+            raise ValueError(f'{kind.__name__} has no name; set name = "..." in the class')
         for name in names:
             if self._kinds.get(name, kind) is not kind and not _is_again(kind, self._kinds[name]):
                 raise ValueError(f"{name!r} is the name of {self._kinds[name].__name__} already; choose another one")
         if (known := self.called(kind.__name__)) is not None and known is not kind and not _is_again(kind, known):
             raise ValueError(
-                f"there is a {self.family} of the class name {kind.__name__!r} already; choose another one"
+                f"there is already a {self.family} with the class name {kind.__name__!r}; choose another one"
             )
         self._kinds |= dict.fromkeys(names, kind)
         self._plain = [name for name in self._plain if name not in names] + list(names) * _needs_nothing(kind)

@@ -1,4 +1,4 @@
-"""Extensions: kernels, pairwise kernels, losses, solvers and backends of users, known by their names."""
+"""Extensions: users' own kernels, pairwise kernels, losses, solvers and backends, known by their names."""
 
 from typing import TypeVar
 
@@ -20,10 +20,10 @@ FAMILIES: dict[type, Registry] = {  # type: ignore[type-arg]
 
 
 def register(extension: T) -> T:
-    """Let a class of your own be known by its name: in parameters, in text such as ``"mine + constant"``, and in files.
+    """Register your own class for use by name: in parameters, in text such as ``"mine + constant"``, and in files.
 
-    A kernel, a pairwise kernel, a loss or a solver works in `fit` without this. A model file names what it needs, and
-    `vectrick.load` knows what was registered in the process that loads it, so register there as well.
+    A kernel, a pairwise kernel, a loss or a solver works in `fit` without this. A model file names the classes that it
+    needs, and `vectrick.load` knows the classes registered in its own process, so register them there as well.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def register(extension: T) -> T:
     Returns
     -------
     class or Backend
-        What was given, so that ``@vt.register`` can stand above a class.
+        The argument itself, so that ``@vt.register`` works as a class decorator.
 
     Examples
     --------
@@ -59,4 +59,4 @@ def register(extension: T) -> T:
             return extension
     names = ", ".join(base.__name__ for base in FAMILIES)
     what = extension.__name__ if isinstance(extension, type) else f"an object of type {type(extension).__name__}"
-    raise TypeError(f"register was given {what}, but it takes a subclass of {names}, or an object of a Backend")
+    raise TypeError(f"register was given {what}, but it takes a subclass of {names}, or a Backend object")

@@ -19,7 +19,7 @@ from vectrick.cli.output import silence
 _HELP = """Learn from labeled edges between two kinds of vertices, and predict edges between vertices never seen before.
 
 DATA is a folder with edges, start_features or start_kernel, and end_features or end_kernel, each as .csv, .tsv (also
-.gz) or .parquet. The edges have the columns start, end and label; a table has the column id beside numbers or words.
+.gz) or .parquet. The edges have the columns start, end and label; a table has the column id, and numbers or words.
 """
 _EPILOG = "Exit codes: " + "; ".join(f"{code} {meaning}" for code, meaning in EXIT_CODES.items()) + "."
 
@@ -62,8 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (it lasts as long as the process)
             atexit.register(nowhere.close)
             setattr(sys, name, nowhere)
-    # Threads of OpenMP (of the trees among the baselines) that wait by spinning crawl where anything else is running;
-    # by sleeping, they take ten times as long for small data. With a short spin they do well in both cases.
+    # OpenMP threads (of the tree baseline) that wait by spinning are very slow if anything else is running. If they
+    # sleep instead, small data takes ten times as long. A short spin does well in both cases.
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
     try:
         app(list(arguments) if arguments is not None else sys.argv[1:], prog_name="vectrick")

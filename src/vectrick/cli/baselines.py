@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 QUICK = "boosted trees,vertex mean"
 HELP = (
     "Methods to compare with: none, all, or some of 'SGD hinge', 'SGD logistic', 'KNN', 'LIBSVM', 'boosted trees', "
-    "'vertex mean', with commas between."
+    "'vertex mean', separated by commas."
 )
 
 

@@ -18,7 +18,7 @@ EXIT_CODES = {
     0: "done",
     1: "an error in vectrick itself",
     2: "bad input or options, or a file that cannot be written",
-    3: "interrupted, what was finished was kept",
+    3: "interrupted, but finished work was kept",
     130: "interrupted",
 }
 
@@ -32,14 +32,14 @@ class CommonOptions:
     """What every command takes."""
 
     json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say more.")] = False
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but errors.")] = False
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show more details.")] = False
     debug: Annotated[bool, typer.Option("--debug", help="Show where an error came from.")] = False
     config: Annotated[
         Path | None,
         typer.Option(
             "--config",
-            help="A TOML file with the same options, such as alpha = 0.1; those on the command line win.",
+            help="A TOML file with options, such as alpha = 0.1; options on the command line win.",
             is_eager=True,
             callback=lambda ctx, value: _read_config(ctx, value),  # noqa: PLW0108 (it is defined below)
         ),
@@ -47,9 +47,9 @@ class CommonOptions:
 
 
 def add_command(app: typer.Typer, module: ModuleType) -> None:
-    """Make a command of the function ``run`` in a module, with the module's ``EXAMPLE`` in its help.
+    """Make a command from the function ``run`` in a module, with the module's ``EXAMPLE`` in its help.
 
-    A parameter of ``run`` whose type is a dataclass stands for the options that are its fields.
+    If the type of a parameter of ``run`` is a dataclass, the fields of the dataclass become options.
     """
     function: Callable[..., None] = module.run
     name = module.__name__.rpartition(".")[2]
@@ -151,7 +151,7 @@ def _message(error: BaseException) -> str:
 
 
 def _read_config(context: typer.Context, path: Path | None) -> Path | None:
-    """Make the values of a TOML file the defaults of a command: those of the table with its name, else the top's."""
+    """Make the values of a TOML file the defaults of a command: those in its own table, else those at the top."""
     import tomllib
 
     if path is None or context.resilient_parsing:

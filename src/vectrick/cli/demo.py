@@ -16,16 +16,16 @@ _SIZE, _SMALL = 1000, 120
 
 def run(
     out: Output,
-    report: Annotated[Path, typer.Option("--report", help="The page to write, .html.")] = Path("vectrick_demo.html"),
+    report: Annotated[Path, typer.Option("--report", help="The report to write, .html.")] = Path("vectrick_demo.html"),
     output: Annotated[Path, typer.Option("--output", "-o", help="The file for the model.")] = Path("vectrick_demo.vt"),
     small: Annotated[bool, typer.Option("--small", help="A graph too small to learn, for tests.", hidden=True)] = False,
     force: Annotated[bool, typer.Option("--force/--no-force", "-f", help="Replace files of an earlier demo.")] = True,
 ) -> None:
     """Train, validate and report on built-in data, in under a minute.
 
-    The data is the paper's Checker simulation: a vertex has one number, an edge is +1 where the numbers of its two
-    vertices, rounded down, are both even or both odd, and a fifth of the labels is wrong, so that nobody can have an
-    AUC over 0.8. No linear model can learn it.
+    The data is the paper's Checker simulation. A vertex has one number. An edge is +1 if the numbers of its two
+    vertices, rounded down, are both even or both odd. A fifth of the labels is wrong, so no model can reach an AUC over
+    0.8. No linear model can learn it.
     """
     import warnings
 
@@ -42,15 +42,15 @@ def run(
     check_output(output, force)
     check_report(report, force)
     data = _checker(_SMALL if small else _SIZE)
-    out.say("The Checker graph of the paper: +1 where the numbers of both vertices are even or both odd; a fifth of")
-    out.say("the labels is wrong, so that nobody can have an AUC over 0.8. A quarter of the vertices of each side is")
-    out.say(f"held out. {data.X}\n")
+    out.say("The Checker graph of the paper: an edge is +1 if the numbers of its vertices are both even or both odd.")
+    out.say("A fifth of the labels is wrong, so no model can reach an AUC over 0.8. A quarter of the vertices of each")
+    out.say(f"side is held out. {data.X}\n")
     kernel = vt.Gaussian(gamma=1.0)
     estimator = vt.KronSVM(kernel, kernel, alpha=1e-4, inner_iter=20, early_stopping=True)
     trained = train(out, estimator, data, hold_out(data, 0.25, 0))
     summarise(out, trained)
     trained.model.save(output, about={"classes": data.classes})
-    out.say("\nThree settings by cross-validation, beside trees on the same numbers and the vertices' own means:\n")
+    out.say("\nCross-validation in three settings, beside trees on the same numbers and the means of the vertices:\n")
     others = named_baselines(QUICK)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the number of iterations was chosen

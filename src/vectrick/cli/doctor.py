@@ -1,4 +1,4 @@
-"""``vectrick doctor``: what this machine has, whether vectrick computes rightly on it, and how fast."""
+"""``vectrick doctor``: what this machine has, whether vectrick computes correctly on it, and how fast."""
 
 import time
 from typing import Any

@@ -14,7 +14,7 @@ from vectrick.cli.output import Output
 
 EXAMPLE = "vectrick evaluate gpcr --report gpcr_evaluation.html"
 
-# Of a pairwise kernel and alpha, of which the best is chosen; more take minutes, and are hardly ever chosen.
+# For each pairwise kernel and alpha; the best step is chosen. More steps take minutes, and are hardly ever chosen.
 _NEWTON_STEPS = 10
 
 
@@ -27,7 +27,7 @@ def run(
         str, typer.Option("--settings", help="What is new in the test edges: both, start, end, neither.")
     ] = "both,start,end,neither",
     folds: Annotated[int, typer.Option("--folds", help="Parts of the vertices of each side; 3 makes 3 x 3 folds.")] = 3,
-    repeats: Annotated[int, typer.Option("--repeats", help="How often to divide the vertices anew.")] = 1,
+    repeats: Annotated[int, typer.Option("--repeats", help="How many times to divide the vertices.")] = 1,
     baselines: Annotated[str, typer.Option("--baselines", help=HELP)] = QUICK,
     baseline_edges: Annotated[
         int | None,
@@ -41,21 +41,22 @@ def run(
         bool,
         typer.Option(
             "--compare-kernels",
-            help="Compare all pairwise kernels that fit the data, or those of --pairwise, "
-            "each with alpha chosen inside the folds, in place of baselines.",
+            help="Compare pairwise kernels in place of baselines: all that suit the data, or those of --pairwise, "
+            "each with alpha chosen inside the folds.",
         ),
     ] = False,
     figure: Annotated[
         Path | None, typer.Option("--figure", help="With --compare-kernels: a plot to write, .png, .svg or .pdf.")
     ] = None,
-    report: Annotated[Path | None, typer.Option("--report", help="A page about it to write, .html.")] = None,
+    report: Annotated[Path | None, typer.Option("--report", help="A report to write, .html.")] = None,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace a file that exists.")] = False,
 ) -> None:
     """Cross-validate a model in the four settings of pairwise learning, beside baselines on the same folds.
 
-    A random split of the edges says little about new vertices. "both" tests edges between vertices that no training
-    edge has, "start" and "end" those with one such vertex, "neither" new edges between known vertices. Early stopping
-    holds out vertices of the training folds. Ctrl-C shows the folds that are finished; --checkpoint keeps them.
+    A random split of the edges says little about new vertices. "both" tests edges between vertices that occur in no
+    training edge, "start" and "end" test edges with one such vertex, and "neither" tests new edges between known
+    vertices. Early stopping holds out vertices of the training folds. Ctrl-C shows the finished folds; --checkpoint
+    keeps them.
     """
     from vectrick._files import check_targets
 
@@ -155,9 +156,9 @@ def cross_validate_kernels(
     figure: Path | None,
     finished: Any = None,
 ) -> Any:
-    """Return a pandas frame with a row for each setting, pairwise kernel and fold; draw it if so asked.
+    """Return a pandas frame with a row for each setting, pairwise kernel and fold; draw it if a figure is named.
 
-    The kernels are those that are named, or None for all that fit.
+    ``kernels`` names the pairwise kernels; None means all that suit the data.
     """
     import vectrick as vt
 
@@ -189,7 +190,7 @@ def check_figure(path: Path, compares: bool, force: bool) -> None:
     from vectrick._files import check_output
 
     if not compares:
-        raise ValueError("--figure is given, but it shows the comparison of --compare-kernels, which is not")
+        raise ValueError("--figure is given, but it needs --compare-kernels, whose comparison it shows")
     if path.suffix not in (".png", ".svg", ".pdf"):
         raise ValueError(f"--figure is {str(path)!r}, but its ending must be .png, .svg or .pdf")
     if find_spec("matplotlib") is None:

@@ -21,23 +21,24 @@ def run(
     data: DataOptions,
     model: ModelOptions,
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write the model to.")] = Path("model.vt"),
-    report: Annotated[Path | None, typer.Option("--report", help="A page about the model to write, .html.")] = None,
+    report: Annotated[Path | None, typer.Option("--report", help="A report about the model to write, .html.")] = None,
     baselines: Annotated[
         str, typer.Option("--baselines", help=f"For the report: {HELP[0].lower() + HELP[1:]}")
     ] = QUICK,
     refit: Annotated[
-        bool, typer.Option("--refit", help="Train again on all edges, for as many iterations as were best.")
+        bool, typer.Option("--refit", help="Train again on all edges, for the best number of iterations.")
     ] = False,
     checkpoint: Annotated[
         Path | None, typer.Option("--checkpoint", help="A file for the state of a long run, written every minute.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from --checkpoint, where it is there.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from --checkpoint, if it exists.")] = False,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace files that exist.")] = False,
 ) -> None:
     """Train a model on labeled edges and write it to a file.
 
-    A quarter of the vertices of each side is held out to stop training at the right iteration, and to tell how good the
-    model is for vertices that it has never seen; --refit then trains on all edges. Ctrl-C keeps the best model so far.
+    A quarter of the vertices of each side is held out, to stop training at the right iteration, and to show how good
+    the model is for vertices that it has never seen. --refit then trains on all edges. Ctrl-C keeps the best model so
+    far.
     """
     from vectrick.cli.info import read_told
     from vectrick.cli.training import hold_out, train
@@ -150,7 +151,7 @@ def summarise(out: Output, trained: "Trained") -> None:
 
 
 def _kernels(model: Any, data: Any) -> str:
-    """Return which kernels the model has, and of what."""
+    """Return a line about the kernels of the model."""
     from vectrick.kernels.text import format_kernel
     from vectrick.models.kernel_spec import KernelSpec
 

@@ -25,8 +25,9 @@ def run(
 ) -> None:
     """Describe a data set or a model file.
 
-    For a data set: vertices, edges, density, labels, degrees, the ranks of kernels, how a training step would be
-    computed, and warnings (repeated edges, ids without features, copies of vertices). DATA is a folder or a model file.
+    DATA is a folder or a model file. For a data set, the command shows vertices, edges, density, labels, degrees, the
+    ranks of kernels, the plan of a training step, and warnings (repeated edges, ids without features, copies of
+    vertices).
     """
     from vectrick.data.files import ENDINGS
 
@@ -117,7 +118,7 @@ def plan_of(X: Any) -> str:
     try:
         plan = plan_kron(G, K, edges, edges)
     except MemoryError as error:
-        return f"none with whole kernel matrices fits: {str(error).partition('. What helps')[0]}; thin factors may"
+        return f"no plan with whole kernel matrices fits: {str(error).partition('. What helps')[0]}; thin factors may"
     return f"{plan.path}: {format_seconds(plan.seconds)} and {format_bytes(plan.memory)} for a product with all edges"
 
 
@@ -171,13 +172,13 @@ def _scales(table: Any) -> str | None:
     if spread[high] < _UNEVEN * spread[low]:
         return None
     return (
-        f"columns of {table.name} are of very different scales ({table.columns[high]!r} varies by {spread[high]:.3g}, "
-        f"{table.columns[low]!r} by {spread[low]:.3g}), so that the larger ones decide alone; --standardize scales them"
+        f"columns of {table.name} have very different scales ({table.columns[high]!r} varies by {spread[high]:.3g}, "
+        f"{table.columns[low]!r} by {spread[low]:.3g}), so the larger ones decide alone; --standardize scales them"
     )
 
 
 def _copies(table: Any) -> int:
-    """Return how many vertices have a row of features that another one before them has."""
+    """Return how many vertices have the same features as an earlier vertex."""
     import itertools
 
     from scipy.sparse import issparse

@@ -53,8 +53,8 @@ _data, _model, _training = _panel("Data"), _panel("Model"), _panel("Training")
 class ColumnOptions:
     """The columns that hold ids."""
 
-    start_column: Annotated[str, _data("--start-column", help="The column of edges with start ids.")] = "start"
-    end_column: Annotated[str, _data("--end-column", help="The column of edges with end ids.")] = "end"
+    start_column: Annotated[str, _data("--start-column", help="The column of start ids in the edges.")] = "start"
+    end_column: Annotated[str, _data("--end-column", help="The column of end ids in the edges.")] = "end"
     start_id_column: Annotated[
         str | None, _data("--start-id-column", help="The column of ids in the start table.", show_default="id")
     ] = None
@@ -79,12 +79,12 @@ class DataOptions(ColumnOptions):
         Path | None,
         _data(
             "--start-matrix",
-            help="A file with a kernel matrix of the start vertices, as start_kernel in the "
-            "folder; --start-kernel is a function, not a file.",
+            help="A file with a kernel matrix of the start vertices, like start_kernel in the "
+            "folder; --start-kernel names a function, not a file.",
         ),
     ] = None
     end_matrix: Annotated[Path | None, _data("--end-matrix", help="The same for the end vertices.")] = None
-    label_column: Annotated[str, _data("--label-column", help="The column of edges with labels.")] = "label"
+    label_column: Annotated[str, _data("--label-column", help="The column of labels in the edges.")] = "label"
     positive: Annotated[
         str | None, _data("--positive", help="Which of two labels is the positive one.", show_default="the larger one")
     ] = None
@@ -93,7 +93,7 @@ class DataOptions(ColumnOptions):
         bool, _data("--skip-unlabeled", help="Leave out edges without a label, and say how many.")
     ] = False
     impute: Annotated[
-        str | None, _data("--impute", help="Fill gaps in tables: 'median' with the median of the column.")
+        str | None, _data("--impute", help="Fill gaps in tables: 'median' takes the median of the column.")
     ] = None
 
     @property
@@ -136,7 +136,7 @@ class VertexOptions(ColumnOptions):
     ] = None
     end_features: Annotated[Path | None, _data("--end-features", help="New end vertices, in the same way.")] = None
     of_class: Annotated[
-        str | None, _data("--class", help="Of a model of several classes, the one to score against the rest.")
+        str | None, _data("--class", help="For a model of several classes, the class to score against the rest.")
     ] = None
     backend: Annotated[str, _data("--backend", help=_BACKEND)] = "cpu"
     device: Annotated[str | None, _data("--device", help=_DEVICE, show_default="a GPU, if any")] = None
@@ -145,7 +145,7 @@ class VertexOptions(ColumnOptions):
         _check_backend(self.backend, self.device)
 
     def load(self, path: Path) -> Any:
-        """Return the model of a file, or that of one of its classes, set to predict where the options say."""
+        """Load a model, or the model of one of its classes, and set the backend and the device of its predictions."""
         import vectrick as vt
 
         model = vt.load(path).set_params(backend=self.backend, device=self.device)
@@ -174,7 +174,7 @@ class ResumeOptions:
     checkpoint: Annotated[
         Path | None, _training("--checkpoint", help="A file that keeps finished folds until all of them are done.")
     ] = None
-    resume: Annotated[bool, _training("--resume", help="Go on from --checkpoint, where it is there.")] = False
+    resume: Annotated[bool, _training("--resume", help="Go on from --checkpoint, if it exists.")] = False
 
     def finished(self, force: bool) -> Any:
         """Return what keeps the results, after a check that it can."""
@@ -205,7 +205,7 @@ class KernelOptions:
                "take its rows as features."),
     ] = DEFAULT_KERNEL  # fmt: skip
     end_kernel: Annotated[
-        str, _model("--end-kernel", help="The kernel of end vertices; of one vertex set by default that of the start.")
+        str, _model("--end-kernel", help="The kernel of end vertices; one vertex set has that of the start by default.")
     ] = DEFAULT_KERNEL
     standardize: Annotated[
         bool, _model("--standardize", help="Scale features to unit variance over the training vertices.")
@@ -213,8 +213,8 @@ class KernelOptions:
     pairwise: Annotated[
         str,
         _model("--pairwise", help="The kernel of edges: kronecker, linear, poly2d, cartesian, gaussian, two_step "
-               "(ridge, complete graphs); for one vertex set symmetric, antisymmetric, mlpk, ranking. Several with "
-               "commas are added up, as they are or with weights: 'kronecker=0.7,linear=0.3'."),
+               "(ridge, complete graphs); for one vertex set symmetric, antisymmetric, mlpk, ranking. Several, "
+               "separated by commas, are added up, as they are or with weights: 'kronecker=0.7,linear=0.3'."),
     ] = "kronecker"  # fmt: skip
 
     def kernels(self, data: "Dataset") -> tuple[Any, Any]:

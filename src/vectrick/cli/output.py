@@ -17,16 +17,16 @@ _PAUSE = 10.0  # seconds between lines of progress where there is no terminal
 
 
 class Output:
-    """The voice of a command.
+    """The output of a command.
 
     Parameters
     ----------
     command : str
-        Its name.
+        The name of the command.
     as_json : bool
         Whether the result is one JSON object.
     quiet, verbose : bool
-        Whether to say nothing but errors, or more.
+        Whether to show nothing but errors, or more details.
     """
 
     def __init__(self, command: str, as_json: bool = False, quiet: bool = False, verbose: bool = False) -> None:
@@ -54,7 +54,7 @@ class Output:
             self.note(text)
 
     def warn(self, text: str) -> None:
-        """Say that something may be wrong, once: the same words with other numbers, as of other folds, say no more."""
+        """Show a warning once; the same text with other numbers, for example of another fold, is not repeated."""
         key = re.sub(r"\d", "", text)
         if key not in self._said:
             self._said.add(key)
@@ -62,7 +62,7 @@ class Output:
             self.note(f"warning: {text}")
 
     def error(self, text: str) -> None:
-        """Say what went wrong, wherever it can still be said."""
+        """Show an error, wherever that is still possible."""
         try:
             if self.as_json:
                 print(json.dumps({"error": text}), flush=True)
@@ -125,7 +125,7 @@ class Output:
 
     @contextmanager
     def collecting_warnings(self) -> Iterator[None]:
-        """Say what the library warns about in its own words, without the line of code."""
+        """Show the text of the library's warnings, without the line of code."""
         with warnings.catch_warnings():
             warnings.simplefilter("always")
             warnings.showwarning = lambda message, *rest: self.warn(str(message))
@@ -184,7 +184,7 @@ class Bar:
 
 
 def silence() -> None:
-    """Send standard output nowhere, so that what could not be written is not tried again when the process ends."""
+    """Discard standard output, so that the process does not try to write it again when it ends."""
     with suppress(OSError, ValueError, AttributeError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -209,7 +209,7 @@ def shown(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON has it: arrays as lists, paths as text, and what is no number as null."""
+    """Return a value for JSON: arrays become lists, paths become text, and non-finite numbers become null."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, dict):

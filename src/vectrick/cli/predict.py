@@ -17,7 +17,7 @@ def run(
     out: Output,
     vertices: VertexOptions,
     model: Annotated[Path, typer.Argument(help="The model's file.")],
-    edges: Annotated[Path | None, typer.Argument(help="The edges, a file with ids; not with --grid.")] = None,
+    edges: Annotated[Path | None, typer.Argument(help="A file of edges, with ids; not with --grid.")] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write, .parquet or .csv.")] = Path(
         "predictions.parquet"
     ),
@@ -31,8 +31,8 @@ def run(
 
     The larger the score, the more likely the edge is positive, or the larger its value. Logistic models add a
     probability. Lists of edges get the predicted class as "prediction", and keep the true "label" if they have one.
-    Vertices that the model knows need no features. With --grid, the vertices are those of the files that are named,
-    else those that the model knows. Results are written as they are made, so that they may be larger than memory.
+    Vertices that the model knows need no features. With --grid, the vertices are those of the given files, else those
+    that the model knows. Results are written as they are made, so they may be larger than memory.
     """
     from vectrick._files import check_targets
     from vectrick.cli.writing import check_table_output
@@ -120,7 +120,7 @@ def _columns(model: Any, scores: Any) -> dict[str, Any]:
 
 
 def _labels(names: list[str], scores: Any) -> Any:
-    """Return the predicted classes as an Arrow array, integers where they are."""
+    """Return the predicted classes as an Arrow array; integer classes stay integers."""
     import pyarrow as pa
 
     from vectrick.cli.vertices import as_written

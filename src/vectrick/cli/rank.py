@@ -24,19 +24,19 @@ def run(
     top: Annotated[int, typer.Option("--top", "-n", help="How many partners to show for each.")] = 20,
     lowest: Annotated[bool, typer.Option("--lowest", help="The smallest scores first, as for IC50.")] = False,
     edges: Annotated[
-        Path | None, typer.Option("--edges", help="Edges that are known, to be marked with their labels.")
+        Path | None, typer.Option("--edges", help="A file of known edges, to mark them with their labels.")
     ] = None,
     label_column: Annotated[str, typer.Option("--label-column", help="The column of --edges with labels.")] = "label",
-    new: Annotated[bool, typer.Option("--new", help="Leave out the edges that --edges knows.")] = False,
+    new: Annotated[bool, typer.Option("--new", help="Leave out the edges of --edges.")] = False,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A file to write as well, .csv or .parquet.")
+        Path | None, typer.Option("--output", "-o", help="Also write the ranking to this file, .csv or .parquet.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace a file that exists.")] = False,
 ) -> None:
     """Show the end vertices with the largest scores for start vertices, or the start vertices for end vertices.
 
-    Vertices are known to the model, or new ones of a file: without --start and --end, all those of --start-features (or
-    of --end-features). Partners are all that the model knows, and those of a file.
+    The vertices are known to the model, or new and from a file. Without --start and --end, they are all vertices of
+    --start-features (or of --end-features). Their partners are all vertices that the model knows, and those of a file.
     """
     from vectrick._files import check_targets
     from vectrick.cli.writing import check_table_output
@@ -85,7 +85,7 @@ def _positions(table: Any, asked: list[str], side: str) -> list[int]:
         if vertex not in place:
             shown = ", ".join(list(place)[:3])
             raise ValueError(
-                f"--{side} is {vertex!r}, but neither the model nor --{side}-features has it; vertices there are "
+                f"--{side} is {vertex!r}, but neither the model nor --{side}-features has it; known vertices are "
                 f"{shown}"
             )
     return [place[vertex] for vertex in asked]
@@ -110,7 +110,7 @@ def _scores(model: Any, tables: Any, side: int, rows: list[int]) -> Any:
 
 
 def _as_written(lines: list[list[Any]], tables: Any, side: int) -> list[list[Any]]:
-    """Return lines whose ids are integers where all ids of their side are."""
+    """Return the lines, with ids as integers if all ids of their side are integers."""
     from vectrick.cli.vertices import as_written, ids_of
 
     texts = [ids_of(tables[vertex]) for vertex in (side, 1 - side)]

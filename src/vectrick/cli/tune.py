@@ -25,29 +25,29 @@ def run(
         typer.Option("--kernel", help="A kernel to try on both sides; may be repeated.", show_default="four of them"),
     ] = None,
     pairwise: Annotated[
-        str, typer.Option("--pairwise", help="Pairwise kernels to try, with commas between; see vectrick fit --help.")
+        str, typer.Option("--pairwise", help="Pairwise kernels to try, separated by commas; see vectrick fit --help.")
     ] = "kronecker",
     alphas: Annotated[str, typer.Option("--alphas", help="The weights of the regularizer to try.")] = _ALPHAS,
     losses: Annotated[
-        str | None, typer.Option("--losses", help="svm, ridge, logistic; several with commas.", show_default="ridge")
+        str | None, typer.Option("--losses", help="svm, ridge, logistic, separated by commas.", show_default="ridge")
     ] = None,
     standardize: Annotated[bool, typer.Option("--standardize", help="Scale features to unit variance.")] = False,
     folds: Annotated[int, typer.Option("--folds", help="Parts of the vertices of each side, inner and outer.")] = 3,
     max_iter: Annotated[int, typer.Option("--max-iter", help="The most iterations of ridge regression to try.")] = 100,
     nested: Annotated[
-        bool, typer.Option("--nested/--no-nested", help="Say how good a model is that is chosen in this way.")
+        bool, typer.Option("--nested/--no-nested", help="Show how good a model chosen in this way is.")
     ] = True,
     jobs: Annotated[int | None, typer.Option("--jobs", help="Processes.", show_default="all CPUs")] = None,
     seed: Annotated[int, typer.Option("--seed", help="The seed of everything random.")] = 0,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The file to write the best model to.")] = None,
-    report: Annotated[Path | None, typer.Option("--report", help="A page about it to write, .html.")] = None,
+    report: Annotated[Path | None, typer.Option("--report", help="A report to write, .html.")] = None,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace files that exist.")] = False,
 ) -> None:
     """Choose kernels, loss, alpha and iteration by cross-validation over vertices.
 
-    The score that counts is the nested one: in each outer fold everything is chosen inside the training edges, and the
-    test edges join vertices that nothing has seen. The model that is written is chosen and trained on all edges. With
-    --checkpoint, a run that was interrupted or killed can go on.
+    The nested score is the one that counts: in each outer fold, everything is chosen inside the training edges, and the
+    test edges join vertices that no step has seen. The model in the output file is chosen and trained on all edges.
+    With --checkpoint, an interrupted or killed run can go on.
     """
     import vectrick as vt
     from vectrick._files import check_output, check_targets

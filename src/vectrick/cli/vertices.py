@@ -12,9 +12,9 @@ from vectrick.data import VertexTable
 def vertex_table(
     model: Any, side: str, path: Path | None, columns: tuple[str | None, str], only_new: bool
 ) -> VertexTable:
-    """Return the vertices of a side: those of a file, and unless ``only_new``, those that the model knows as well.
+    """Return the vertices of a side: those of a file and, unless ``only_new``, those that the model knows as well.
 
-    ``columns`` are the name of the column of ids, if one was given, and the usual one.
+    ``columns`` are the given name of the id column (or None) and the usual name.
     """
     from vectrick.data.folder import read_vertices
 
@@ -55,9 +55,9 @@ def ids_of(table: VertexTable) -> Any:
 
 
 def as_written(ids: Any, like: Any = None) -> Any:
-    """Return ids (Arrow text) as they go to a file: integers where they are whole numbers, as people write them.
+    """Return ids (Arrow text) for a file: integers if all of them are whole numbers in their usual form.
 
-    ``like`` is the type of the column that the ids were asked with, which decides where it is known.
+    ``like`` is the type of the column that asked for the ids; if it is known, it decides.
     """
     import pyarrow as pa
 

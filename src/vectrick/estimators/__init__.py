@@ -1,4 +1,4 @@
-"""Kronecker kernel machines with the interface of scikit-learn; what the floors above may use is named here."""
+"""Kronecker kernel machines with the interface of scikit-learn; higher layers import only the names listed here."""
 
 from vectrick.estimators.along_alpha import PathStep, fit_along
 from vectrick.estimators.base import KronEstimator

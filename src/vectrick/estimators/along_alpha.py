@@ -33,12 +33,12 @@ from vectrick.solvers.solution import LIMIT, TOLERANCE, finest
 from vectrick.solvers.space import Dual, Element
 
 _MAX_ITER = 100  # of a Krylov path: predictions are best after tens of iterations
-_N_SCORED = 9  # iterations that are scored if nothing is said: each takes a sort for every alpha
+_N_SCORED = 9  # iterations that are scored by default: each takes a sort for every alpha
 
 
 @dataclass(frozen=True)
 class PathStep:
-    """What was found for one alpha: the scores of the iterations, and the model of the best one."""
+    """The result for one alpha: the scores of the iterations, and the model of the best one."""
 
     alpha: float
     iterations: Array
@@ -111,11 +111,11 @@ def _one_by_one(
         model = copy.copy(lead)
         model.alpha = float(alpha)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # to stop at the best score is what a path is for
+            warnings.simplefilter("ignore", ConvergenceWarning)  # a path is meant to stop at the best score
             model._minimise(training, form, validation, start)
         history = model.history_
         start = model.solution_.x
-        if not history["iteration"]:  # where it started was the solution already
+        if not history["iteration"]:  # the start was already the solution
             x = training.inward(start, form.name)
             f = form.space.element(x)
             risk = training.loss.value(f.f + model.intercept_) + 0.5 * model.alpha * form.space.inner(f, f)
@@ -146,7 +146,7 @@ class _KrylovPath:
         assert isinstance(solver, QuadraticSolver)
         curvature = loss.curvature(zero.f)
         solver.check_curvature(space, curvature)
-        # A model has coefficients, in dual form once more for all edges, and the positions of its support.
+        # A model keeps its coefficients (in dual form, a second time for all edges) and the positions of its support.
         check_memory("the Krylov basis, with the models", max_iter + 3 * n_alphas, space.size)
         check_memory("its predictions for the validation edges", max_iter, len(validation.y))
         self.constant = 0.0 if intercept is None else intercept(zero.f)
@@ -197,7 +197,7 @@ class _KrylovPath:
     def _risk(self, alpha: float, z: Array) -> float:
         """Return ``L(p) + ½ α ‖f‖²`` of the weights z, from the small matrix alone."""
         k, T = len(z), self.basis
-        if k == 0:  # the labels are nothing that the kernel could explain
+        if k == 0:  # the kernel cannot explain the labels
             return self.at_zero
         Tz = T.diagonal[:k] * z
         Tz[1:] += T.beside[: k - 1] * z[:-1]

@@ -39,8 +39,8 @@ from vectrick.solvers.solution import LIMIT
 class KronEstimator(FittedModel):
     """A kernel machine on the Kronecker product kernel ``k(d, d') · g(t, t')`` of edges (d, t).
 
-    It minimises ``L(p) + ½ alpha ‖f‖²``. Subclasses say which loss L, and what the labels are. Their docstrings say
-    ``<shared parameters>`` and ``<shared attributes>`` for what is common to all.
+    It minimises ``L(p) + ½ alpha ‖f‖²``. Subclasses define the loss L and the labels. In their docstrings,
+    ``<shared parameters>`` and ``<shared attributes>`` stand for the text that all of them share.
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -105,9 +105,9 @@ class KronEstimator(FittedModel):
         self.random_state = random_state
         self.n_start_features = n_start_features
 
-    # What a subclass says about itself.
+    # What a subclass defines.
 
-    _labels_have_signs = True  # so that an antisymmetric kernel wants opposite ones for an edge and its reverse
+    _labels_have_signs = True  # an antisymmetric kernel then needs opposite labels for an edge and its reverse
     _has_two_step = False
 
     @property
@@ -131,13 +131,13 @@ class KronEstimator(FittedModel):
         return self._loss_type(y, weight)
 
     def _with_intercept(self, loss: Loss) -> Loss:
-        """Return the loss with the intercept minimised out, unless its solver is the one to find it."""
+        """Return the loss with the intercept minimised out, unless the solver finds the intercept itself."""
         if self.fit_intercept and isinstance(loss, Pointwise) and loss.is_smooth:
             return WithIntercept(loss)
         return loss
 
     def _groups_of(self, edges: Edges) -> Array | None:
-        """Return the group of each edge, where only edges of one group are compared."""
+        """Return the group of each edge if only edges of one group are compared, else None."""
         return None
 
     # Fitting
@@ -164,15 +164,17 @@ class KronEstimator(FittedModel):
         sample_weight : array, optional
             A weight for each edge.
         validation : (X, y), optional
-            Edges and labels for early stopping, in place of a held-out part of X; giving them turns it on.
+            Edges and labels for early stopping, instead of a held-out part of X; they turn early stopping on.
         callback : callable, optional
-            Called with a `FitStep` after each iteration; returning True stops. A closed form makes no iterations.
+            Called with a `FitStep` after each iteration; training stops if it returns True. A closed form makes no
+            iterations.
         keep_interrupted : bool
-            Whether Ctrl-C ends training with the best model so far (the last one without early stopping) in place of
+            Whether Ctrl-C ends training with the best model so far (without early stopping, the last one) instead of
             an exception; ``solution_.reason`` then says "interrupted".
         resume : FitStep, optional
-            What a callback was given in an earlier fit to the same edges with the same parameters, to go on from.
-            Newton's method goes on as if it had never stopped; "cg" and the like begin a new Krylov space there.
+            The step to continue from. A callback received it in an earlier fit to the same edges with the same
+            parameters. Newton's method continues as if it had never stopped; "cg" and similar solvers begin a new
+            Krylov space there.
 
         Returns
         -------
@@ -181,10 +183,10 @@ class KronEstimator(FittedModel):
         check_watch(callback, resume)
         before = dict(self.__dict__)
         try:
-            with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is checked in the end
+            with np.errstate(over="ignore", invalid="ignore"):  # the result is checked at the end
                 training = self._prepare(X, y, sample_weight, validation)
                 self._finish(replace(training, watch=Watch(callback, keep_interrupted, resume)))
-        except BaseException as error:  # whatever stopped it, an old model stays whole
+        except BaseException as error:  # whatever the error, an earlier model stays intact
             self.__dict__ = before
             training = None
             release(self.backend, error)
@@ -198,7 +200,7 @@ class KronEstimator(FittedModel):
         return self._build_kernel(given)
 
     def _validate(self, X: Any, y: Any, sample_weight: Any, validation: tuple[Any, Any] | None) -> Given:
-        """Check the parameters and what was given, and bring it to where it is computed."""
+        """Check the parameters and the input, and move the input to the backend."""
         spec = check_parameters(self, validation)
         check_solver(self.solver, self._loss_type)
         check_precision(self.precision, self.solver, self._loss_type, self.early_stopping or validation is not None)
@@ -214,8 +216,8 @@ class KronEstimator(FittedModel):
         return Given(spec, backend, home, edges, labels, weight, Kept(len(edges)), (edges.start, edges.end))
 
     def _hold_out_some(self, given: Given, validation: tuple[Any, Any] | None) -> Given:
-        """Return the edges to train on, beside those to validate with: given ones, or held-out ones, or none."""
-        rows = None if given.weight is None else given.weight > 0  # an edge without weight is no edge
+        """Return the training edges and the validation edges, which are given, held out, or absent."""
+        rows = None if given.weight is None else given.weight > 0  # edges of weight zero do not count
         if validation is not None:
             held = as_edges(self, validation[0], reset=False)
             labels = self._encode_validation(labels_on(validation[1], HOST), len(held))
@@ -245,7 +247,7 @@ class KronEstimator(FittedModel):
         return Training(given, graph, loss, kernel)
 
     def _learned_weights(self, kernel: EdgeKernel, edges: Edges, graph: Graph, y: Array) -> Array:
-        """Return the weights of the kernels, by alignment, and then by the risk of held-out vertices if so asked."""
+        """Return the kernel weights by alignment, refined by the risk on held-out vertices if requested."""
         if self.kernel_weights == "alignment":
             return aligned_weights(kernel, graph, y, self.n_threads)
         train, test = self._hold_out(edges, y, None)
@@ -279,7 +281,7 @@ class KronEstimator(FittedModel):
         validation: Validation | None = None,
         start: Array | None = None,
     ) -> Solution:
-        """Minimise, keep and return the result; with a validation and a start that are there already, if any."""
+        """Minimise, keep and return the result; use ``validation`` and ``start`` if they are given."""
         loss, watch = self._with_intercept(training.loss), training.watch
         intercept = loss.intercept if isinstance(loss, WithIntercept) else None
         validation = validation or self._validation(form, training)
@@ -318,8 +320,8 @@ class KronEstimator(FittedModel):
     def _solve(
         self, form: Form, loss: Loss, solver: Solver, max_iter: int, start: Array | None, monitor: Monitor
     ) -> Solution:
-        """Return what the solver reaches."""
-        if max_iter < 1 and start is not None:  # it goes on from its last iteration
+        """Run the solver and return its solution."""
+        if max_iter < 1 and start is not None:  # it resumes after its last iteration
             return Solution(start, form.space.predict(start), False, LIMIT, 0, form.space.n_products)
         return minimise(
             form.space,
@@ -337,7 +339,7 @@ class KronEstimator(FittedModel):
         )
 
     def _validation(self, form: Form, training: Training) -> Validation | None:
-        """Return what scores the held-out edges, if there are any."""
+        """Return the `Validation` of the held-out edges, or None if there are none."""
         held, labels = training.given.held, training.given.held_labels
         if held is None or labels is None:
             return None
@@ -361,7 +363,7 @@ class KronEstimator(FittedModel):
             self.__dict__.pop(name, None)
         self._predictor = form.predictor(x, self.n_threads)
         self._known_edges = training.given.known
-        # Without the predictions, which are as long as the edges and easy to make again.
+        # The predictions are not kept: they are as long as the edges and easy to compute again.
         in_order = kept.outward(x) if form.name == "dual" else x
         self.solution_ = replace(solution, x=outward(in_order), predictions=None, dual=None, intercept=float(intercept))
         self.intercept_ = float(intercept)
@@ -376,7 +378,7 @@ class KronEstimator(FittedModel):
         self.support_ = true_places(self.dual_coef_ != 0)
 
     def _hold_out(self, edges: Edges, labels: Array, rows: Array | None) -> tuple[Array, Array]:
-        """Return masks of the edges to train on and of those to validate with, among those in a mask, if any."""
+        """Return masks of the training and the validation edges; a mask ``rows`` limits both to its edges."""
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         usable, known = (edges, labels) if rows is None else (edges[rows], labels[rows])
         try:
@@ -395,7 +397,7 @@ class KronEstimator(FittedModel):
         return parts
 
     def _check_labels(self, labels: Array) -> None:
-        """Refuse labels of the edges to train on that nothing can be learned from."""
+        """Refuse training labels from which nothing can be learned."""
 
     def _compute_dtype(self, edges: Edges) -> np.dtype[Any]:
         if self.dtype is not None or self.precision == "mixed":  # which has results of float64
@@ -409,7 +411,7 @@ class KronEstimator(FittedModel):
 
 
 def _named_after(cls: type, function: Any) -> Any:
-    """Return a copy of a function that errors name as one of the class that the user knows."""
+    """Return a copy of a function, named so that errors show the class that the user knows."""
     named = types.FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__)
     named.__kwdefaults__, named.__annotations__ = function.__kwdefaults__, function.__annotations__
     named.__qualname__, named.__doc__ = f"{cls.__name__}.{function.__name__}", function.__doc__
@@ -421,13 +423,13 @@ def _resumed(step: FitStep, form: Form) -> Array:
     if step.x.shape != (form.space.size,):
         raise ValueError(
             f"resume has {step.x.shape[0]} coefficients, but the model has {form.space.size}: it is a step of another "
-            "fit, or the form is another one"
+            "fit, or of another form"
         )
     return np.array(to_host(step.x))
 
 
 def _restored(solution: Solution, form: Form, monitor: Monitor) -> Solution:
-    """Return the solution of the best iteration, which is not the one that the solver ended with."""
+    """Return the solution of the best iteration, which may be earlier than the last one."""
     if monitor.best_iteration == solution.n_iter:
         return solution
     reason = f"{why_ended(solution)}; the best was iteration {monitor.best_iteration}"

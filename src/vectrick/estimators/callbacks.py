@@ -1,4 +1,4 @@
-"""What happens after each iteration: the history, progress for people, and early stopping."""
+"""What happens after each iteration: the history, progress reports, and early stopping."""
 
 import sys
 import time
@@ -23,28 +23,29 @@ _PAUSE = 0.5  # seconds between reports
 
 
 def why_ended(solution: Solution) -> str:
-    """Return why a fit ended in the words of its user, to whom the callback is early stopping."""
+    """Return why a fit ended, in words for the user; a stop by the callback means early stopping."""
     return "the validation score rose no more" if solution.reason == CALLBACK else solution.reason
 
 
 @dataclass(frozen=True)
 class FitStep:
-    """What a fit has reached after an iteration: for a callback to look at, and for a later fit to go on from.
+    """The state of a fit after an iteration, for a callback to inspect and for a later fit to resume from.
 
     Attributes
     ----------
     iteration, max_iter : int
-        The iterations made, and the most there can be.
+        The number of iterations so far, and the maximum.
     risk : float
         The regularized risk.
     history : dict of lists
-        As ``history_``, up to here.
+        As ``history_``, up to this iteration.
     x : array
-        The coefficients. The solver goes on to change them: copy what is to be kept.
+        The coefficients. The solver changes them later: copy what you want to keep.
     best : array, optional
-        With early stopping, the coefficients of the best iteration so far, ``best_iteration``, with ``best_intercept``.
+        With early stopping, the coefficients of the best iteration so far. ``best_iteration`` is its number and
+        ``best_intercept`` its intercept.
     best_score : float
-        Its score.
+        The score of the best iteration.
     """
 
     iteration: int
@@ -60,7 +61,7 @@ class FitStep:
 
 @dataclass(frozen=True)
 class Watch:
-    """Who looks on while a fit is under way, and what happens to one that is interrupted."""
+    """The callback of a fit, whether to keep the model if it is interrupted, and the step to resume from."""
 
     callback: Callable[[FitStep], bool | None] | None = None
     keep_interrupted: bool = False
@@ -68,12 +69,12 @@ class Watch:
 
 
 def check_watch(callback: Any, resume: Any) -> None:
-    """Refuse what cannot look on, or be gone on from."""
+    """Refuse a callback that cannot be called, and a step that is not a `FitStep`."""
     if callback is not None and not callable(callback):
         raise TypeError(f"callback is of type {type(callback).__name__}, but it must be a function of a FitStep")
     if resume is not None and not isinstance(resume, FitStep):
         raise TypeError(
-            f"resume is of type {type(resume).__name__}, but it must be a FitStep, as callback= of a fit got it"
+            f"resume is of type {type(resume).__name__}, but it must be a FitStep that the callback of a fit received"
         )
 
 
@@ -93,7 +94,7 @@ class Validation:
 
     @cached_property
     def operator(self) -> Any:
-        """What makes predictions of coefficients; for many one after the other."""
+        """The operator that makes predictions from coefficients, for many vectors one after the other."""
         return self.predictor.operator(self.edges)
 
     def predict_all(self, coefficients: Array) -> Array:
@@ -149,7 +150,7 @@ class Monitor:
         self._begin -= self.history["seconds"][-1]
 
     def __call__(self, iterate: Iterate) -> bool:
-        """Take in an iteration; say whether to stop."""
+        """Record an iteration; return whether to stop."""
         iterate = replace(iterate, n_iter=iterate.n_iter + self.before)
         self.history["iteration"].append(iterate.n_iter)
         self.history["risk"].append(iterate.risk)
@@ -177,7 +178,7 @@ class Monitor:
         )
 
     def interrupted(self, space: Space) -> Solution | None:
-        """Return what an interrupted solver had reached, where it is to be kept and there is something."""
+        """Return the last iterate of an interrupted solver, or None if none was kept."""
         last = self.last
         if last is None:
             return None

@@ -19,7 +19,7 @@ from vectrick.estimators.validate import as_classes
 
 
 class KronClassifier(ClassifierMixin, KronEstimator):
-    """A kernel machine for two classes, of which the second of ``classes_`` is the positive one; or for several."""
+    """A kernel machine for two classes or more; with two, the second of ``classes_`` is the positive one."""
 
     def fit(
         self,
@@ -32,7 +32,7 @@ class KronClassifier(ClassifierMixin, KronEstimator):
         keep_interrupted: bool = False,
         resume: FitStep | None = None,
     ) -> Self:
-        """Train on edges X with labels y; of several classes, a machine for each against the rest (``machines_``).
+        """Train on edges X with labels y; with more than two classes, train each against the rest (``machines_``).
 
         Parameters
         ----------
@@ -60,7 +60,7 @@ class KronClassifier(ClassifierMixin, KronEstimator):
 
     @property
     def _machines(self) -> list[Any]:
-        """The machines of several classes; none where there are two."""
+        """The machines of more than two classes; an empty list for two."""
         machines: list[Any] = self.__dict__.get("machines_", [])
         return machines
 
@@ -70,11 +70,11 @@ class KronClassifier(ClassifierMixin, KronEstimator):
         return super()._decide(X)
 
     def _place_machines(self) -> list[Any]:
-        """Return the machines, set to compute where the whole is."""
+        """Return the machines, set to the backend and device of the whole model."""
         return [machine.set_params(backend=self.backend, device=self.device) for machine in self._machines]
 
     def machine(self, label: Any) -> Any:
-        """Return the model of one of several classes against the rest, which has grids, rankings and the like."""
+        """Return the model of one class against the rest, for example to predict grids and rankings of this class."""
         check_is_fitted(self)
         for name, machine in zip(self.classes_.tolist(), self._place_machines(), strict=False):
             if name == label or str(name) == str(label):
@@ -85,8 +85,8 @@ class KronClassifier(ClassifierMixin, KronEstimator):
     def _tables(self, start_features: Any, end_features: Any) -> Any:
         if self._machines:
             raise ValueError(
-                f"the model has {len(self.classes_)} classes, and grids and rankings are of one of them: use "
-                f"model.machine({self.classes_.tolist()[0]!r}), on the command line --class"
+                f"the model has {len(self.classes_)} classes, but grids and rankings are for one class: use "
+                f"model.machine({self.classes_.tolist()[0]!r}), or --class on the command line"
             )
         return super()._tables(start_features, end_features)
 
@@ -125,7 +125,7 @@ class KronClassifier(ClassifierMixin, KronEstimator):
     def decision_function(self, X: EdgesLike) -> Array:
         """Return the real-valued predictions for edges; positive ones mean the second class.
 
-        Of several classes there is a column for each.
+        With more than two classes, there is a column for each class.
         """
         return self._decide(X)
 
@@ -138,7 +138,7 @@ class KronClassifier(ClassifierMixin, KronEstimator):
         return like(self.classes_, positive)[cast(positive, np.int64)]
 
     def score(self, X: EdgesLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the share of edges whose class is predicted rightly."""
+        """Return the share of edges whose class is predicted correctly."""
         return float(
             accuracy_score(
                 unmasked(to_host(y), "y"),

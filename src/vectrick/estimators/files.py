@@ -1,4 +1,4 @@
-"""Models as files: a fitted estimator, its parameters and how it was trained, around the file of its function."""
+"""Model files: a fitted estimator with its parameters, how it was trained, and its fitted function."""
 
 import json
 import re
@@ -45,7 +45,7 @@ def register_estimator(kind: type[Any]) -> None:
 def save_model(model: Any, path: Path | str, about: dict[str, Any] | None = None) -> None:
     """Write a fitted model to a file; see `FittedModel.save`."""
     if type(model) not in ESTIMATORS.values():
-        raise TypeError(f"a model of type {type(model).__name__} has no file format: it is no class of vectrick's own")
+        raise TypeError(f"a model of type {type(model).__name__} has no file format: it is not a class of vectrick")
     header, tensors = _described(model)
     header["about"] = about or {}
     machines = getattr(model, "machines_", None)
@@ -54,7 +54,7 @@ def save_model(model: Any, path: Path | str, about: dict[str, Any] | None = None
         for number, machine in enumerate(machines):
             described, own = _described(machine)
             header["machines"].append({**described, "about": {}})
-            # What all have, above all the tables, is there once.
+            # Tensors that all machines share, above all the tables, are stored once.
             tensors |= {f"machine.{number}.{name}": tensor for name, tensor in own.items()
                         if not _is_same(tensor, tensors.get(name))}  # fmt: skip
     write_container(path, "model", _readable(header, tensors), tensors)
@@ -65,7 +65,7 @@ def _is_same(tensor: Array, other: Array | None) -> bool:
 
 
 def _described(model: Any) -> tuple[dict[str, Any], Tensors]:
-    """Return a fitted model as a header and tensors; of several classes, with what the first machine has."""
+    """Return a fitted model as a header and tensors; with several classes, those of the first machine."""
     fitted = model if not hasattr(model, "machines_") else model.machines_[0]
     predictor: Predictor = fitted._predictor.on(HOST)
     tensors: Tensors = {}
@@ -97,7 +97,7 @@ def _described(model: Any) -> tuple[dict[str, Any], Tensors]:
 
 
 def _readable(header: dict[str, Any], tensors: Tensors) -> dict[str, Any]:
-    """Return the header as JSON has it, once it is sure that a model can be made of it again."""
+    """Return the header as plain JSON, after checking that a model can be made from it again."""
     try:
         plain: dict[str, Any] = json.loads(json.dumps(header, default=_plain))
         made_again(plain, {name: np.asarray(tensor) for name, tensor in tensors.items()})
@@ -158,7 +158,7 @@ def _registered(kind: type, registry: Any, family: str) -> str:
     """Return the name of a class that a file may name."""
     if not registry.knows(kind):
         raise ValueError(
-            f"{family} is {kind.__name__}, which a model file cannot name: it is not registered; vt.register does that"
+            f"{family} is {kind.__name__}, which a model file cannot name because it is not registered; use vt.register"
         )
     return str(kind.name)  # type: ignore[attr-defined]
 
@@ -177,10 +177,10 @@ def _given_pairwise(value: Any) -> Any:
 
 
 def load(path: Path | str) -> Any:
-    """Return the model of a file that ``save`` or ``vectrick fit`` wrote.
+    """Return the model from a file that ``save`` or ``vectrick fit`` wrote.
 
-    Loading runs no code from the file. A file that is truncated, damaged, foreign or too new raises `ModelFileError`;
-    a checksum covers all of it, which is no protection against somebody who writes a model of his own.
+    Loading runs no code from the file. A file that is truncated, damaged, foreign or too new raises `ModelFileError`.
+    A checksum covers the whole file; it is no protection against somebody who writes their own model file.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def load(path: Path | str) -> Any:
     Returns
     -------
     KronRidge, KronSVM, KronLogistic or KronRanker
-        The fitted model. ``about_`` holds what was said about it when it was saved.
+        The fitted model. ``about_`` holds the information that was saved with it.
 
     Examples
     --------
@@ -212,7 +212,7 @@ def load(path: Path | str) -> Any:
 
 
 def made_again(header: dict[str, Any], tensors: Tensors) -> Any:
-    """Return the model that a header and tensors describe; one of `LOADING_ERRORS` says what is wrong with them."""
+    """Return the model that a header and tensors describe; raise one of `LOADING_ERRORS` if they are wrong."""
     if "machines" in header:
         return _several(header, tensors)
     kind = ESTIMATORS[header["estimator"]]

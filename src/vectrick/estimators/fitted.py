@@ -1,4 +1,4 @@
-"""What a fitted model can do: predict edges, grids and the best of them, and go to a file."""
+"""The methods of a fitted model: predict edges and grids, find the best pairs, and save to a file."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -36,12 +36,12 @@ class FittedModel(NestedParameters):
         return as_given(predictor.predict(edges.on(predictor.backend)), edges.backend) + self.intercept_
 
     def _placed(self, home: Backend) -> Predictor:
-        """Return the predictor where ``backend`` and ``device`` want it; ``home`` is where the user's arrays are."""
+        """Return the predictor on the chosen backend and device; ``home`` is the backend of the user's arrays."""
         self._predictor = self._predictor.on(settle_backend(self.backend, self.device, home))
         return self._predictor
 
     def __getstate__(self) -> Any:
-        """Return what is pickled: the predictor as arrays, so that a machine without the device can read it."""
+        """Return the state to pickle; its predictor is on the host, so a machine without the device can read it."""
         state = super().__getstate__()
         if state.get("_known_edges") is not None:
             state = {**state, "_known_edges": tuple(to_host(vertices) for vertices in state["_known_edges"])}
@@ -49,7 +49,7 @@ class FittedModel(NestedParameters):
         return state if predictor is None else {**state, "_predictor": predictor.on(HOST)}
 
     def _tables(self, start_features: Any, end_features: Any) -> tuple[Predictor, VertexTable, VertexTable, Any]:
-        """Return the predictor, tables of vertices, and what brings results into the kind that was given."""
+        """Return the predictor, the vertex tables, and a function that turns results into the user's kind of array."""
         check_is_fitted(self)
         predictor = self._predictor
         start = predictor.start.table(start_features)
@@ -61,7 +61,7 @@ class FittedModel(NestedParameters):
         return self._placed(home), start, end, partial(as_given, home=home)
 
     def iter_grid(self, start_features: Table, end_features: Table = None) -> Iterator[tuple[slice, slice, Array]]:
-        """Yield the predictions for every pair of vertices block by block, where all of them would not fit into memory.
+        """Yield the predictions for every pair of vertices block by block, for grids that do not fit into memory.
 
         Each block comes with the rows and columns of the grid that it fills.
         """
@@ -72,9 +72,10 @@ class FittedModel(NestedParameters):
     def predict_grid(self, start_features: Table, end_features: Table = None) -> Array:
         """Return the real-valued predictions for every pair of a start and an end vertex, a row for each start vertex.
 
-        The vertices are given by their features (or rows of a precomputed kernel); without ``end_features`` both ends
-        are the same vertices, for a model of one vertex set. It is computed in blocks. With a symmetric or
-        antisymmetric kernel the grid of one list of vertices is so to the last bit.
+        The vertices are given by their features (or rows of a precomputed kernel). For a model of one vertex set,
+        ``end_features`` can be left out, and both ends are then the same vertices. The grid is computed in blocks.
+        With a symmetric or antisymmetric kernel, the grid of one list of vertices is symmetric or antisymmetric to the
+        last bit.
         """
         predictor, start, end, given = self._tables(start_features, end_features)
         return given(predictor.grid(start, end)) + self.intercept_
@@ -82,9 +83,10 @@ class FittedModel(NestedParameters):
     def top_k(self, start_features: Table, end_features: Table = None, k: int = 10) -> tuple[Array, Array]:
         """Return the k end vertices with the largest predictions for each start vertex, and the predictions.
 
-        Without ``end_features`` both ends are the same vertices, for a model of one vertex set. End vertices are given
-        by their positions in ``end_features``. Both arrays have a row for each start vertex, the
-        best first; equal predictions are in the order of the end vertices. The whole grid is never held.
+        For a model of one vertex set, ``end_features`` can be left out, and both ends are then the same vertices. The
+        end vertices are returned as positions in ``end_features``. Both arrays have a row for each start vertex, with
+        the best end vertex first; equal predictions keep the order of the end vertices. The whole grid is never in
+        memory.
         """
         predictor, start, end, given = self._tables(start_features, end_features)
         if isinstance(k, bool) or not isinstance(k, Integral) or not 1 <= k <= len(end):
@@ -95,20 +97,20 @@ class FittedModel(NestedParameters):
     def recommend(
         self, start: Any, k: int = 10, exclude_known: bool = True, *, known: Any = None, end_features: Any = None
     ) -> Any:
-        """Return a frame with the k best end vertices for each of some start vertices, known edges left out.
+        """Return a frame with the k best end vertices for each given start vertex, without known edges.
 
         Parameters
         ----------
         start : list of ids, or table
-            Start vertices that the model knows, by their ids (positions, if they have none), or a table of new ones as
-            `predict_grid` takes it.
+            Start vertices that the model knows, by their ids (or positions if they have no ids), or a table of new
+            ones as for `predict_grid`.
         k : int
-            How many end vertices for each; there are fewer where the others are known.
+            The number of end vertices for each start vertex; there are fewer if the others are known.
         exclude_known : bool
             Whether to leave out the edges that were given to `fit`, or those of ``known``.
         known : Edges or frame, optional
-            Edges to leave out in place of the model's own; of a frame the columns "start" and "end", else the first
-            two, hold the ids.
+            Edges to leave out instead of the model's own. In a frame, the columns "start" and "end" hold the ids, or
+            else the first two columns.
         end_features : table, optional
             The end vertices to choose from; by default all that the model knows.
 
@@ -116,7 +118,7 @@ class FittedModel(NestedParameters):
         -------
         pandas.DataFrame
             A row for each start vertex and partner, the best first: "start", "end", "rank", "score", and for logistic
-            regression "probability". The whole grid is never held.
+            regression "probability". The whole grid is never in memory.
 
         Examples
         --------
@@ -134,13 +136,13 @@ class FittedModel(NestedParameters):
 
     @property
     def start_table_(self) -> VertexTable:
-        """The start vertices of the table that the model was trained with, those that did not train included."""
+        """The table of start vertices that the model was trained with, with those that are not training vertices."""
         check_is_fitted(self)
         return self._predictor.start.known
 
     @property
     def end_table_(self) -> VertexTable:
-        """The end vertices of the table that the model was trained with, those that did not train included."""
+        """The table of end vertices that the model was trained with, with those that are not training vertices."""
         check_is_fitted(self)
         return self._predictor.end.known
 
@@ -148,15 +150,15 @@ class FittedModel(NestedParameters):
         """Write the fitted model to one file that `vectrick.load` and the command line read.
 
         It is a safetensors file with the parameters, the kernels, the vertex tables with their ids, and a summary of
-        the training in a JSON header; no part of it is code. A file of that name is replaced once the new one is
-        complete, so that a crash leaves the old one or the new one. Kernels that are functions cannot be saved.
+        the training in a JSON header; no part of it is code. An existing file is replaced once the new one is
+        complete, so a crash leaves either the old file or the new one. Kernels that are functions cannot be saved.
 
         Parameters
         ----------
         path : path
             The file, usually with the ending ".vt".
         about : dict, optional
-            Anything that JSON can hold, to find again as ``about_`` of the loaded model.
+            Anything that JSON can hold; the loaded model has it as ``about_``.
         """
         check_is_fitted(self)
         save_model(self, path, about)

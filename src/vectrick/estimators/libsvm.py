@@ -33,7 +33,7 @@ def from_svc(svc: SVC, n_start_features: int, *, n_threads: int | None = None) -
     n_start_features : int
         How many of its features belong to the start vertex; the rest belong to the end vertex.
     n_threads : int, optional
-        The threads to predict with.
+        The number of threads for predictions.
 
     Returns
     -------
@@ -78,7 +78,7 @@ def from_svc(svc: SVC, n_start_features: int, *, n_threads: int | None = None) -
 
 
 def _check(svc: Any, n_start_features: Any) -> None:
-    """Refuse what has no other form."""
+    """Refuse a model that has no Kronecker form."""
     if not isinstance(svc, SVC):
         raise TypeError(f"svc is of type {type(svc).__name__}, but it must be a sklearn.svm.SVC")
     check_is_fitted(svc)

@@ -21,10 +21,10 @@ class KronLogistic(KronClassifier):
     Attributes
     ----------
     classes_ : array
-        The labels; of two the second is the positive class.
+        The labels; with two classes, the second one is the positive class.
     machines_ : list
-        Of several classes, the model of each against the rest; what is told of the whole (``n_iter_``, ``history_``,
-        ``solution_``) is told of the one that had most to do.
+        With more than two classes, the model of each class against the rest. ``n_iter_``, ``history_`` and
+        ``solution_`` are then those of the model that had the most work.
     <shared attributes>
 
     Examples
@@ -43,7 +43,7 @@ class KronLogistic(KronClassifier):
     def predict_proba(self, X: EdgesLike) -> Array:
         """Return the probability of each class for each edge.
 
-        Of several classes these are the probabilities of the machines, scaled so that they add up to one.
+        With more than two classes, these are the probabilities of the machines, scaled to add up to one.
         """
         scores = self._decide(X)
         positive = backend_of(scores).sigmoid(scores)

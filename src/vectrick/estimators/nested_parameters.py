@@ -13,7 +13,7 @@ _NAME = re.compile(rf"({'|'.join(_LISTS)})__(\d+)__(.+)")
 
 
 class NestedParameters(BaseEstimator):
-    """scikit-learn's parameters, and those of kernels in lists under their numbers."""
+    """The parameters of scikit-learn, and those of kernels in lists, numbered by position."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; ``deep`` includes those of kernels, also of kernels in lists."""
@@ -28,7 +28,7 @@ class NestedParameters(BaseEstimator):
     def set_params(self, **params: Any) -> Self:
         """Set parameters, also of kernels: ``start_kernel__gamma``, or ``start_kernel__0__gamma`` in a list."""
         plain = {name: value for name, value in params.items() if "__" not in name}
-        super().set_params(**plain)  # first, so that names of kernels are those that are meant
+        super().set_params(**plain)  # first, so that the rest applies to the new kernels
         within = {name: match for name in params if (match := _NAME.fullmatch(name))}
         for name in params:
             parameter = name.partition("__")[0]
@@ -50,14 +50,14 @@ class NestedParameters(BaseEstimator):
 
 
 def _as_object(name: str, parameter: str) -> Any:
-    """Return the kernel of a name, which has parameters to set; other words stay what they are."""
+    """Return the kernel with this name, so that its parameters can be set; return other words unchanged."""
     if parameter == "pairwise":
         return as_pairwise(name)
     return as_kernel(name, parameter) if parameter in _LISTS else name
 
 
 def _with_kernel(given: Any, number: int, kernel: Any) -> Any:
-    """Return a list of kernels with another one in its place, with the weight that it had."""
+    """Return a list of kernels with one of them replaced; its weight stays the same."""
     old = given[number]
     new = (kernel, *old[1:]) if isinstance(old, list | tuple) else kernel
     return type(given)([new if i == number else item for i, item in enumerate(given)])

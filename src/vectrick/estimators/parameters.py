@@ -1,4 +1,4 @@
-"""The parameters that all estimators share: what they mean, and which values can be meant."""
+"""The parameters that all estimators share: what they mean, and which values are valid."""
 
 from numbers import Integral, Real
 from typing import Any
@@ -18,71 +18,75 @@ PARAMETERS = """\
     start_kernel, end_kernel : str, Kernel, callable or list of these
         The vertex kernels k and g: "linear", "gaussian" ("rbf"), "polynomial" ("poly"), "cosine", "tanimoto",
         "constant", "precomputed", a kernel object such as ``vt.Gaussian(gamma=1.0)``, a sum or product of these, or a
-        function of two feature tables. A grid search reaches ``start_kernel__gamma``. Of lists, all pairs of a start
-        and an end kernel are added up with ``kernel_weights``; a grid search reaches the kernels in them by
-        ``start_kernel__0__gamma``.
+        function of two feature tables. A grid search can set ``start_kernel__gamma``. If lists are given, the model
+        adds up all pairs of a start and an end kernel with ``kernel_weights``; a grid search can set
+        ``start_kernel__0__gamma`` of the first kernel in a list.
     alpha : float
         The weight λ of the regularizer.
     pairwise : str, PairwiseKernel or list of these
-        How the two kernels become one of edges: "kronecker" (k·g), "linear" (k + g), "poly2d" ((k + g)²), "cartesian",
-        "gaussian" (of the features of both ends), "two_step" (ridge regression on complete graphs); and for edges
-        within one vertex set, where ``start_kernel`` serves both ends, "symmetric", "antisymmetric", "mlpk",
-        "ranking". An object such as ``vt.pairwise.Gaussian(gamma=0.1)``, or a list whose kernels are added up, each
-        alone or with a weight: ``[("kronecker", 0.7), ("linear", 0.3)]``. Which one assumes what: docs/kernels.md.
+        How the two vertex kernels make a kernel of edges: "kronecker" (k·g), "linear" (k + g), "poly2d" ((k + g)²),
+        "cartesian", "gaussian" (of the features of both ends), "two_step" (ridge regression on complete graphs). For
+        edges within one vertex set there are also "symmetric", "antisymmetric", "mlpk" and "ranking", which use
+        ``start_kernel`` for both ends. It can also be an object such as ``vt.pairwise.Gaussian(gamma=0.1)``, or a list
+        of kernels to add up, without weights or with a weight for each: ``[("kronecker", 0.7), ("linear", 0.3)]``.
+        docs/kernels.md says what each kernel assumes.
     kernel_weights : array or str, optional
-        The weights of several kernels, not negative, in the order of ``components_``, or as a matrix with a row for
+        The nonnegative weights of several kernels, in the order of ``components_``, or as a matrix with a row for
         each start kernel and a column for each end kernel; by default all are equal and add up to one. "alignment"
-        learns them: those whose sum is most like the kernel ``y yᵀ`` of the labels. "validation" goes on from there
-        and keeps what lowers the risk of held-out vertices. Learned weights are scaled to a mean kernel value of one
-        of edges with themselves; weights of edges (``sample_weight``) do not count in learning them.
+        learns the weights for which the weighted sum of kernels is most like the kernel ``y yᵀ`` of the labels.
+        "validation" starts from these and keeps changes that lower the risk on held-out vertices. Learned weights are
+        scaled so that the mean kernel value of an edge with itself is one; learning ignores ``sample_weight``.
     form : str
-        "dual" (a coefficient for each edge), "primal" (one for each pair of features; smooth kernels get theirs by
-        pivoted Cholesky), or "auto", the cheaper one; ``form_`` says which it was and ``form_reason_`` why.
+        "dual" (a coefficient for each edge), "primal" (a coefficient for each pair of features; smooth kernels get
+        their features by pivoted Cholesky), or "auto" for the cheaper one. ``form_`` says which form was used, and
+        ``form_reason_`` says why.
     solver : str
         "auto", or "cg", "qmr", "direct" (quadratic losses), "minres" (the squared loss without weights and intercept),
         "eigen" (ridge regression on a complete graph), "newton", "newton-qmr", "newton-direct", "lbfgs" (smooth
         losses), "box" (hinge loss). The paper's settings are ``solver="minres", max_iter=100`` for ridge
         regression and ``solver="newton-qmr", max_iter=10, inner_iter=10, step=1.0`` for the SVM.
     max_iter : int, optional
-        The most iterations; by default 100 for Newton's method, 20 000 for "box", 1000 for the rest.
+        The maximum number of iterations; by default 100 for Newton's method, 20 000 for "box", 1000 for the rest.
     inner_iter : int
-        The most iterations in a step of Newton's method.
+        The maximum number of iterations in a step of Newton's method.
     step : float, optional
         A fixed step length δ of Newton's method; by default it is found by exact line search.
     tol : float
-        When to stop: the norm of the gradient relative to that at zero; for "box" the duality gap relative to the risk.
-        In float32 it is at least 1e-4.
+        The tolerance for stopping: the norm of the gradient relative to its norm at zero, or for "box" the duality gap
+        relative to the risk. In float32 it is at least 1e-4.
     fit_intercept : bool
-        Whether to add a constant that is not regularized. Without it, labels should be about centred: values around 10
-        are badly predicted for vertices unlike all others, where a model without intercept predicts zero.
+        Whether to add a constant that is not regularized. Without it, labels should be roughly centred: for
+        vertices unlike all others such a model predicts zero, which is a bad prediction if the labels are around 10.
     early_stopping : bool
-        Whether to stop when the score on held-out edges has not risen for ``n_iter_no_change`` iterations, and to go
-        back to the best one. The held-out edges are those of ``validation=`` in `fit`, or else
+        Whether to stop when the score on held-out edges has not risen for ``n_iter_no_change`` iterations, and to
+        return to the best iteration. The held-out edges are those of ``validation=`` in `fit`. If there are none,
         ``validation_fraction`` of the vertices of each side is held out, with the edges that touch them (about 44 % of
-        the edges for a quarter of the vertices); they stay out of the model.
+        the edges for a quarter of the vertices). Held-out edges stay out of the model.
     validation_fraction : float
         The share of the vertices of each side that early stopping holds out.
     n_iter_no_change : int
-        How many iterations without a better score early stopping waits for.
+        The number of iterations without a better score after which early stopping ends the fit.
     scoring : str
         The score of early stopping: "auc", "average_precision", "concordance", "r2", or "auto" (AUC for two classes,
         R² for values, concordance for rankings).
     factor_tol : float
-        The error, relative to the largest kernel value, that a thin factor by pivoted Cholesky may have; with 0.0 only
-        kernels that have finitely many features are factored, and by ``form="primal"`` the others up to rounding.
+        The error that a thin factor by pivoted Cholesky may have, relative to the largest kernel value. With 0.0, only
+        kernels with finitely many features are factored; ``form="primal"`` factors the others up to rounding.
     backend : str
-        "cpu", "torch" (``pip install 'vectrick[torch]'``), or "auto" for torch where there is a GPU. With torch, edges
-        and labels may be tensors, and results are tensors then; with "cpu" tensors are taken as arrays of NumPy.
+        "cpu", "torch" (``pip install 'vectrick[torch]'``), or "auto", which uses torch if there is a GPU. With torch,
+        edges and labels may be tensors, and results are then tensors too; with "cpu", tensors are used as NumPy arrays.
     device : str, optional
-        With torch: "cuda", "cuda:1", "cpu" or "auto". By default that of the edges, or a GPU where there is one.
+        The device of torch: "cuda", "cuda:1", "cpu" or "auto". By default the device of the edges, or a GPU if there
+        is one.
     precision : str
-        "full", or "mixed": the linear systems are solved with products in float32, by TF32 on a GPU, and corrected with
-        residuals in float64 until ``tol`` is reached; ``solution_.n_corrections`` says how often. Each correction is an
-        iteration, so that quadratic losses have no early stopping then.
+        "full" or "mixed". "mixed" solves the linear systems with products in float32 (TF32 on a GPU) and corrects the
+        solution with residuals in float64 until ``tol`` is reached; ``solution_.n_corrections`` counts the corrections.
+        Each correction is an iteration, so quadratic losses have no early stopping with "mixed".
     dtype : str, optional
-        "float64" or "float32" for the computation; by default that of the vertex features.
+        The dtype of the computation, "float64" or "float32"; by default the dtype of the vertex features.
     n_threads : int, optional
-        By default all CPUs, or VECTRICK_NUM_THREADS; torch has a setting of its own, ``torch.set_num_threads``.
+        The number of threads; by default VECTRICK_NUM_THREADS, or all CPUs. torch has its own setting,
+        ``torch.set_num_threads``.
     verbose : int
         1 reports progress about twice a second, 2 after each iteration.
     random_state : int, optional
@@ -96,21 +100,21 @@ ATTRIBUTES = """\
     coef_ : array of shape (n_start_features, n_end_features)
         In primal form, the coefficients of pairs of features.
     components_, kernel_weights_ : list of str, array
-        With several kernels of edges, what they are, and their weights.
+        The names and the weights of the kernels of edges that are added up.
     support_ : array
-        In dual form, the training edges with a coefficient that is not zero; of an SVM in primal form, the edges
-        inside the margin, which is the same at convergence.
+        In dual form, the training edges whose coefficient is not zero. For an SVM in primal form, the edges inside the
+        margin, which are the same edges at convergence.
     intercept_ : float
-        The constant, 0.0 without ``fit_intercept``.
+        The intercept; 0.0 without ``fit_intercept``.
     form_, form_reason_ : str
         "dual" or "primal", and why.
     plan_ : Plan
-        How a product with the kernel of edges is computed: the path that was chosen, its estimated time and memory, and
-        those of the others.
+        How a product with the kernel of edges is computed: the chosen path, its estimated time and memory, and those
+        of the other paths.
     about_ : dict
-        Of a model from a file, what was said about it when it was saved.
+        For a model loaded from a file, the information that was saved with it.
     n_iter_ : int
-        The iterations made, or the one that early stopping went back to.
+        The number of iterations, or the iteration that early stopping returned to.
     history_ : dict of lists
         For each iteration: "iteration", "risk", "seconds", and with early stopping "score".
     solution_ : Solution
@@ -118,7 +122,7 @@ ATTRIBUTES = """\
 
 
 def check_parameters(estimator: Any, validation: Any) -> KernelSpec:
-    """Refuse parameters that cannot be meant, before any work is done; return the kernel that they ask for."""
+    """Refuse invalid parameters before any work is done; return the kernel that the parameters describe."""
     if not _is_between(estimator.alpha, 0, np.inf) or estimator.alpha == 0:
         raise ValueError(f"alpha is {estimator.alpha!r}, but it must be a positive number")
     choices = (
@@ -131,7 +135,7 @@ def check_parameters(estimator: Any, validation: Any) -> KernelSpec:
     if str(estimator.dtype).removeprefix("torch.") in ("float16", "bfloat16", "half"):
         raise ValueError(
             f"dtype is {estimator.dtype!r}, but with so few digits the solvers do not converge; use dtype='float32', "
-            "or precision='mixed' for products of low precision and the result of float64"
+            "or precision='mixed' for products in low precision and a result in float64"
         )
     for name, allowed in choices:
         value = getattr(estimator, name)
@@ -179,6 +183,6 @@ def _check_two_step(estimator: Any, kernel: Any, validation: Any) -> None:
 
 def _is_between(value: Any, low: float, high: float) -> bool:
     """Whether a value is a number in [low, high)."""
-    # Compared as it is: an integer may be too large for a float, and then it is no parameter either.
+    # Compared without conversion: an integer may be too large for a float, and is then refused as well.
     number: Any = value
     return isinstance(value, Real) and not isinstance(value, bool) and low <= number <= _LARGEST and number < high

@@ -20,9 +20,9 @@ class KronRanker(KronRegressor):
     """Ranking of labeled edges by the squared loss of differences (RankRLS).
 
     It minimises ``¼ Σᵢ Σⱼ (yᵢ - pᵢ - yⱼ + pⱼ)² + ½ alpha ‖f‖²``, over all pairs of edges, or over those that share
-    their start or end vertex. Only the order of its predictions means something. An iteration takes O((m + q) n) for m
+    their start or end vertex. Only the order of the predictions is meaningful. An iteration takes O((m + q) n) for m
     start vertices, q end vertices and n edges; the sum over pairs itself takes O(n). The loss grows with the number of
-    pairs: an alpha that is larger by the number of edges compared regularizes about as much as for `KronRidge`.
+    pairs: to regularize about as much as `KronRidge`, multiply alpha by the number of edges that are compared.
 
     Parameters
     ----------

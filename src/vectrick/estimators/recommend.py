@@ -37,9 +37,9 @@ def recommend(model: Any, start: Any, k: int, exclude_known: bool, known: Any, e
 
 
 def _asked(model: Any, start: Any) -> tuple[VertexTable, Array]:
-    """Return the start vertices that are asked for, each once, and which of them each is.
+    """Return the requested start vertices, each once, and the position of each request among them.
 
-    They are ids or positions of known ones, or a table of any.
+    Requests are ids or positions of known vertices, or a table of any vertices.
     """
     known: VertexTable = model.start_table_
     if isinstance(start, VertexTable) or getattr(start, "ndim", 1) == 2 or _is_frame(start):
@@ -53,7 +53,7 @@ def _asked(model: Any, start: Any) -> tuple[VertexTable, Array]:
 
 
 def _with_names(table: VertexTable) -> VertexTable:
-    """Return a table whose vertices are called by their positions where they have no ids."""
+    """Return a table whose vertices have ids; without ids, their positions become the ids."""
     if table.ids is not None:
         return table
     named = copy.copy(table)
@@ -70,14 +70,14 @@ def _names(table: VertexTable) -> Array:
 
 
 def _known_pairs(model: Any, starts: VertexTable, ends: VertexTable, known: Any) -> Array:
-    """Return known edges as positions among the start and end vertices, of both directions where there is none."""
+    """Return known edges as positions among start and end vertices, in both directions if the kernel has a symmetry."""
     start_table, end_table = model.start_table_, model.end_table_
     if known is None:
         edges = model._known_edges
         if edges is None:
             raise ValueError(
-                "exclude_known is True, but the model does not keep the edges that it was trained on (a file has them "
-                "up to a million): give them as known=, or say exclude_known=False"
+                "exclude_known is True, but the model does not keep the edges that it was trained on (a file keeps "
+                "up to a million edges): give them as known=, or use exclude_known=False"
             )
         first, second = (np.asarray(to_host(vertices)) for vertices in edges)
     elif isinstance(known, Edges):
@@ -91,7 +91,7 @@ def _known_pairs(model: Any, starts: VertexTable, ends: VertexTable, known: Any)
 
 
 def _check_known(ids: tuple[Array, Array], *sides: tuple[VertexTable, VertexTable]) -> None:
-    """Refuse known edges of which no id is one of any vertex: ids of another type, or columns in another order."""
+    """Refuse known edges whose ids match no vertex: ids of another type, or columns in another order."""
     for name, column, tables in zip(("start", "end"), ids, sides, strict=True):
         vertices = {vertex for table in tables for vertex in _names(table).tolist()}
         if len(column) and not vertices & set(np.asarray(column).tolist()):
@@ -116,7 +116,7 @@ def _id_columns(known: Any) -> tuple[Array, Array]:
 
 
 def _pairs_of_ids(model: Any, first: Array, second: Array, starts: VertexTable, ends: VertexTable) -> Array:
-    """Return the places of pairs of ids, without those of other vertices; a vertex is no partner of itself."""
+    """Return the positions of pairs of ids, without other vertices; a vertex is not its own partner."""
     own = [table.origin is not None or table is known
            for table, known in ((starts, model.start_table_), (ends, model.end_table_))]  # fmt: skip
     pairs = [(first, second)]
@@ -132,7 +132,7 @@ def _pairs_of_ids(model: Any, first: Array, second: Array, starts: VertexTable, 
 
 
 def _rows_of(table: VertexTable, ids: Array, is_own: bool) -> Array:
-    """Return the rows of ids, -1 for others; vertices that nobody gave ids are none of those that are known."""
+    """Return the rows of ids, -1 if there is none; in a new table without given ids, no vertex is known."""
     if not table.has_names and not is_own:
         return np.full(len(ids), -1)
     row_of = {vertex: row for row, vertex in enumerate(_names(table).tolist())}
@@ -140,7 +140,7 @@ def _rows_of(table: VertexTable, ids: Array, is_own: bool) -> Array:
 
 
 def _best(model: Any, starts: VertexTable, ends: VertexTable, k: int, pairs: Array) -> tuple[Array, Array]:
-    """Return the best columns of each row of the grid and their scores; -1 where all others are left out."""
+    """Return the best columns of each row of the grid and their scores; -1 where no column is left."""
     which, best = np.full((len(starts), k), -1, np.int64), np.full((len(starts), k), -np.inf)
     order = np.argsort(pairs[0], kind="stable")
     rows_out, cols_out = pairs[:, order]

@@ -30,14 +30,14 @@ class KronRidge(RegressorMixin, KronRegressor):
 
     It minimises ``½ Σ (pᵢ - yᵢ)² + ½ alpha ‖f‖²``: in dual form it solves ``(A + alpha I) a = y`` with the edge kernel
     matrix ``A = R (G ⊗ K) Rᵀ``, which is never formed. An iteration takes O((m + q) n) for m start vertices, q end
-    vertices and n edges. A complete graph (every pair an edge, no weights) gets the closed form by eigendecomposition
-    in O(m³ + q³), which can be asked for by ``solver="eigen"``.
+    vertices and n edges. For a complete graph (every pair is an edge, no weights) it uses the closed form by
+    eigendecomposition in O(m³ + q³); ``solver="eigen"`` requests it.
 
     Parameters
     ----------
     loss : str or Loss class
-        "squared"; or the name of a loss that was registered, or its class, to train with another loss of real-valued
-        labels in its place. Closed forms, "cg" and the like are for quadratic losses.
+        "squared"; or the class or the registered name of another loss for real-valued labels. Closed forms, "cg" and
+        similar solvers are for quadratic losses.
     <shared parameters>
 
     Attributes
@@ -163,7 +163,7 @@ class KronRidge(RegressorMixin, KronRegressor):
         check_not_zero(training, form.space, solution, solution.intercept)
 
     def _wants_closed_form(self, training: Training) -> bool:
-        """Whether the graph is complete, nothing stands against the closed form, and it was asked for or is cheap."""
+        """Whether the graph is complete, the closed form is possible, and it was requested or is cheap."""
         m, q = len(training.graph.used_start), len(training.graph.used_end)
         two_step = training.given.spec.two_step is not None
         if two_step and (training.loss.weight is not None or not training.graph.is_complete):

@@ -14,7 +14,7 @@ _SHARED = ("form_", "form_reason_", "plan_", "n_features_in_", "feature_names_in
 
 
 class SeveralClassesError(ValueError):
-    """Labels have more than two classes, where a function trains one machine only."""
+    """Labels have more than two classes, but a function trains one machine only."""
 
     def __init__(self, classes: Array) -> None:
         self.classes = classes
@@ -46,13 +46,13 @@ def fit_against_rest(
         held = None if validation is None else (validation[0], validation[1] == label)
         machine = clone(model).fit(X, labels == label, sample_weight, validation=held, **watch)
         if machine.solution_.reason.startswith(INTERRUPTED):
-            raise KeyboardInterrupt  # a model that lacks some of its classes is none
+            raise KeyboardInterrupt  # a model without some of its classes is not usable
         machines.append(machine)
     set_machines(model, classes, machines)
 
 
 def _stopping_all(callback: Any) -> Any:
-    """Return a callback that, once it has said to stop, stops all machines that come after."""
+    """Return a callback that, once it has asked to stop, also stops all later machines."""
     if callback is None:
         return None
     stopped = False
@@ -75,7 +75,7 @@ def set_machines(model: Any, classes: Array, machines: list[Any]) -> None:
     for name in _SHARED:
         if hasattr(first, name):
             setattr(model, name, getattr(first, name))
-    # What is told of the whole is told of the machine that had most to do.
+    # The report of the whole model is that of the machine that had the most work.
     longest = max(machines, key=lambda machine: (not machine.solution_.converged, machine.n_iter_))
     model.solution_, model.history_, model.n_iter_ = longest.solution_, longest.history_, longest.n_iter_
     model.intercept_ = np.array([machine.intercept_ for machine in machines])

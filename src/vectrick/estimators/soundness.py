@@ -1,4 +1,4 @@
-"""What a fit must not start from or end in: numbers beyond the range of their type, and models that predict nothing."""
+"""Checks before and after a fit: numbers beyond the range of their type, and models that predict only zero."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ _SMALLEST = 1e-150  # kernel values whose squares are still numbers
 
 
 def check_range(labels: Array, dtype: np.dtype[Any]) -> None:
-    """Refuse labels whose squares, of which every solver makes sums, are too small or too large for a dtype."""
+    """Refuse labels whose squares are too small or too large for a dtype; every solver sums such squares."""
     limits = np.finfo(dtype)
     largest = float(abs(labels).max())
     low = float(np.sqrt(float(limits.tiny) / float(limits.eps)))
@@ -62,7 +62,7 @@ def check_not_zero(training: Training, space: Space, solution: Solution, interce
 
 
 def _kernel_values(training: Training) -> float:
-    """Return how large the kernel values of edges are, by those of the vertices with themselves."""
+    """Return the size of the kernel values of edges, from those of the vertices with themselves."""
     both = training.kernel.start, training.kernel.end
     start, end = (float(abs(vertex_kernel.kernel.diagonal(vertex_kernel.vertices)).max()) for vertex_kernel in both)
     return start * end if training.kernel.is_product else max(start, end, start * end)

@@ -21,16 +21,16 @@ class KronSVM(KronClassifier):
     Parameters
     ----------
     loss : str or Loss class
-        "squared_hinge" or "hinge"; or the name of a loss of labels -1 and +1 that was registered, or its class.
+        "squared_hinge" or "hinge"; or the class or the registered name of another loss for labels -1 and +1.
     <shared parameters>
 
     Attributes
     ----------
     classes_ : array
-        The labels; of two the second is the positive class.
+        The labels; with two classes, the second one is the positive class.
     machines_ : list
-        Of several classes, the model of each against the rest; what is told of the whole (``n_iter_``, ``history_``,
-        ``solution_``) is told of the one that had most to do.
+        With more than two classes, the model of each class against the rest. ``n_iter_``, ``history_`` and
+        ``solution_`` are then those of the model that had the most work.
     <shared attributes>
 
     Examples

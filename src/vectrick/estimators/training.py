@@ -1,4 +1,4 @@
-"""What a fit starts from: what the user gave, in its place, and what is made of it before anything is minimised."""
+"""What a fit starts from: the user's input on its backend, and what is built from it before minimising."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,7 +18,7 @@ from vectrick.models.kernel_spec import KernelSpec
 
 @dataclass(frozen=True)
 class Given:
-    """What the user gave, checked, and where it is computed: edges, labels and weights, and edges to validate with."""
+    """The user's input, checked and on its backend: edges, labels, weights, and validation edges."""
 
     spec: KernelSpec
     backend: Backend
@@ -38,7 +38,7 @@ class Given:
         return replace(self._taken(mask), kept=self.kept.only(mask))
 
     def ordered(self) -> "Given":
-        """Return the edges in the order in which the backend passes over them best."""
+        """Return the edges in the order that is fastest for the backend."""
         order = self.backend.edge_order(self.edges.start, self.edges.end, len(self.edges.end_table))
         return self if order is None else replace(self._taken(order), kept=replace(self.kept, order=order))
 
@@ -68,7 +68,7 @@ class Training:
         return self.given.backend
 
     def inward(self, x: Any, form: str) -> Any:
-        """Return coefficients that left an earlier fit as its solver had them."""
+        """Return the coefficients of an earlier fit as its solver had them."""
         x = like(x, self.loss.y, self.dtype)
         return self.given.kept.inward(x) if form == "dual" else x
 

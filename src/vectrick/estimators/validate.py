@@ -1,4 +1,4 @@
-"""What users give: edges or plain arrays, labels, weights; checked, and in one form."""
+"""The input of users: edges or plain arrays, labels and weights, checked and converted to one form."""
 
 from numbers import Real
 from typing import Any
@@ -24,14 +24,14 @@ from vectrick.data import Edges, VertexTable
 
 
 def as_given(x: Any, home: Backend) -> Any:
-    """Return a result for a user whose arrays are at home in a backend: who gave arrays of NumPy gets such."""
+    """Return a result as the user's kind of array: users who gave NumPy arrays get NumPy arrays."""
     return to_host(x) if home == HOST else x
 
 
 def as_edges(estimator: Any, X: Any, reset: bool) -> Edges:
-    """Return X as edges: it is `Edges`, or a plain array of concatenated features whose equal rows are one vertex."""
+    """Return X as `Edges`; in a plain array of concatenated features, equal features are one vertex."""
     if isinstance(X, Edges):
-        if reset:  # of edges there are no columns to compare a later array with
+        if reset:  # Edges have no columns to compare with a later array
             for name in ("n_features_in_", "feature_names_in_"):
                 estimator.__dict__.pop(name, None)
         return X
@@ -63,7 +63,7 @@ def split_columns(rows: Array, n_start: int) -> Edges:
 
 
 def as_weights(sample_weight: Any, n_edges: int, backend: Backend = HOST) -> Array | None:
-    """Return weights of edges as finite numbers that are not negative, where the edges are, or None."""
+    """Return the weights of edges on their backend, checked to be finite and not negative, or None."""
     if sample_weight is None:
         return None
     backend.refuse_others(sample_weight, "sample_weight", "the edges are")
@@ -99,12 +99,12 @@ def as_classes(y: Any, n_edges: int) -> Array:
     labels = _as_vector(y, n_edges)
     if numpy_dtype(labels).kind == "f":
         as_real_labels(labels, n_edges)
-    # NumPy's strings of any length are unknown to much that sorts labels.
+    # Much code that sorts labels does not know NumPy's strings of any length.
     return labels.astype(object) if numpy_dtype(labels).kind == "T" else labels
 
 
 def labels_on(y: Any, backend: Backend) -> Any:
-    """Return labels where the edges are: numbers as an array there, words and everything else on the host."""
+    """Return labels: numbers as an array on the backend of the edges, words and everything else on the host."""
     y = unmasked(y, "y")
     _check_missing(y)
     backend.refuse_others(y, "y", "the edges are")

@@ -19,16 +19,17 @@ from vectrick.models.edge_kernel import EdgeKernel, identity
 from vectrick.operators import ONES, Term, kron_sum
 
 _RIDGE = 0.25
-_STEPS = (0.0, 0.25, 4.0)  # that a weight is multiplied by to see whether the risk falls
+_STEPS = (0.0, 0.25, 4.0)  # factors tried for each weight, to see whether the risk falls
 _ROUNDS, _BEST = 2, 4  # passes over the weights, and kernels that are tried in them for being best alone
 
 
 class Alignment:
-    """How much kernels of edges are like each other and like the labels, without a matrix between edges.
+    """How similar kernels of edges are to each other and to the labels, without a matrix between edges.
 
-    With ``C = I - 11ᵀ/n``, the inner products of centred kernels, ``M[i, j] = ⟨C Aᵢ C, C Aⱼ C⟩``, and those with the
-    labels, ``a[i] = ⟨C Aᵢ C, y yᵀ⟩``. The first come down to traces ``⟨Nᵀ F N, F'⟩`` where N counts the edges between
-    two vertices and F, F' are elementwise products of vertex kernels, each of one side: O(m n + q n) for each F.
+    With ``C = I - 11ᵀ/n``, it computes the inner products of centred kernels, ``M[i, j] = ⟨C Aᵢ C, C Aⱼ C⟩``, and their
+    inner products with the labels, ``a[i] = ⟨C Aᵢ C, y yᵀ⟩``. M reduces to traces ``⟨Nᵀ F N, F'⟩``. N counts the edges
+    between two vertices; F and F' are elementwise products of vertex kernels, each of one side. This takes
+    O(m n + q n) for each F.
 
     Parameters
     ----------
@@ -50,8 +51,8 @@ class Alignment:
         factors = _host_factors(kernel)
         self.own = self.pair, [each.pairwise.terms(*_both(factors, each, kernel)) for each in kernel.components]
         if kinds <= {Symmetric} or kinds <= {Antisymmetric}:
-            # The traces of these do not factor. Those of the Kronecker kernel do, of edges that are there in both
-            # directions; for labels with the symmetry, its inner product with them is the same.
+            # The traces of these kernels do not factor. Those of the Kronecker kernel on edges in both directions do;
+            # for labels with the symmetry, its inner product with the labels is the same.
             sign = kernel.symmetry
             self.pair = np.concatenate(self.pair), np.concatenate(self.pair[::-1])
             self.y = np.concatenate([self.y, sign * self.y])
@@ -107,7 +108,7 @@ class Alignment:
         if not rest:
             return weight * float(self._sums(i) @ (_all_together(first) @ self._sums(k)))
         (((j, m), second),) = rest
-        # The same for all kernels that have the same factors at one end: each is made once.
+        # Kernels with the same factors at one end share this product: it is computed once.
         key = i, k, j, m, *sorted(map(id, first))
         if key not in self._inner:
             self._inner[key] = self._count(i, j).T @ _all_together(first) @ self._count(k, m)
@@ -129,18 +130,18 @@ class Alignment:
 
 
 def aligned_weights(kernel: EdgeKernel, graph: Graph, y: Any, n_threads: int | None = None) -> Array:
-    """Return the weights, not negative, with which the centred kernels are most like the labels' ``y yᵀ``.
+    """Return the nonnegative weights for which the sum of centred kernels is most like the labels' ``y yᵀ``.
 
-    They minimise ``μᵀ (M + ρ diag M) μ - 2 aᵀ μ`` over ``μ ≥ 0``, which is ``‖Σ μᵢ C Aᵢ C - C y yᵀ C‖²`` but for a
-    constant and for ρ, a fourth of the number of kernels: kernels of the same vertices are much alike, and without it
-    noise would say which of them get the weight. They are scaled to a mean kernel value of one of edges with
-    themselves.
+    They minimise ``μᵀ (M + ρ diag M) μ - 2 aᵀ μ`` over ``μ ≥ 0``, which is ``‖Σ μᵢ C Aᵢ C - C y yᵀ C‖²`` except for
+    a constant and for ρ, a fourth of the number of kernels. Kernels of the same vertices are much alike; without ρ,
+    noise would decide which of them get the weight. The weights are scaled so that the mean kernel value of an edge
+    with itself is one.
     """
     alignment = Alignment(kernel, graph, y, n_threads)
     M, a = alignment.matrices()
     weights = nonnegative_minimum(M + _RIDGE * len(a) * np.diag(np.diag(M)), a)
     if not weights.any():
-        warn("no kernel is aligned with the labels, so that all have the same weight", KernelWarning)
+        warn("no kernel is aligned with the labels, so all kernels get the same weight", KernelWarning)
         weights = 1.0 / np.maximum(alignment.mean_diagonals(), 1e-300)
     return normalised(weights, alignment.mean_diagonals())
 
@@ -167,10 +168,10 @@ def normalised(weights: Array, diagonals: Array) -> Array:
 
 
 def refined_weights(start: Array, diagonals: Array, risk: Callable[[Array], float]) -> Array:
-    """Return weights with a lower risk than those to begin with, where there are any: one weight is changed at a time.
+    """Return weights with a lower risk than ``start``, if there are any, by changing one weight at a time.
 
-    Each kernel alone and all of them alike are tried first. Then the weights change that are not zero, and those of the
-    kernels that are best alone.
+    Each kernel alone and equal weights are tried first. Then the weights that are not zero are changed, and those of
+    the kernels that are best alone.
     """
     units = 1.0 / np.maximum(diagonals, 1e-300)
     alike = normalised(units, diagonals)

@@ -16,7 +16,7 @@ for _kind in (Squared, SquaredHinge, Hinge, Logistic, RankRLS):
 
 
 def as_loss(value: Any, of_classes: bool) -> type[Loss]:
-    """Return a loss from its name, or its class as it is; of classes, or of real-valued labels.
+    """Return the class of a loss from its name or from the class itself; refuse a loss for the other kind of labels.
 
     >>> as_loss("hinge", of_classes=True)
     <class 'vectrick.losses.hinge.Hinge'>

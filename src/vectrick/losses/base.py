@@ -13,9 +13,9 @@ from vectrick.losses.curvature import Curvature, Diagonal
 class Loss(ABC):
     """A convex loss ``L(p)`` of the predictions for edges whose labels it holds.
 
-    A subclass writes `value`, `gradient` and, where it is smooth, `curvature`; one that is a sum over edges is simpler
-    to write as `Pointwise`. An estimator with a parameter ``loss`` takes the class, and its name once it is registered
-    (``vt.register``). Labels and predictions are arrays of NumPy or torch.
+    A subclass defines `value`, `gradient` and, if it is smooth, `curvature`; a loss that is a sum over edges is simpler
+    to write as a `Pointwise`. An estimator with a parameter ``loss`` accepts the class, or its name once it is
+    registered (``vt.register``). Labels and predictions are NumPy or torch arrays.
 
     Parameters
     ----------
@@ -59,9 +59,9 @@ LOSSES: Registry[Loss] = Registry("loss", Loss)
 
 
 class Pointwise(Loss):
-    """A sum over the edges; a subclass writes `values`, `slopes` and `curvatures` of edges with predictions p.
+    """A sum over the edges; a subclass defines `values`, `slopes` and `curvatures` of edges with predictions p.
 
-    They are called for pieces of the edges that stay in the cache, so that no long array passes by more than once.
+    They are called for pieces of the edges that stay in the cache, so no long array is read more than once.
     """
 
     @abstractmethod
@@ -70,11 +70,11 @@ class Pointwise(Loss):
 
     @abstractmethod
     def slopes(self, p: Array, y: Array) -> Array:
-        """Return its derivative by the prediction."""
+        """Return the derivative of each edge's loss with respect to its prediction."""
 
     @abstractmethod
     def curvatures(self, p: Array, y: Array) -> Array:
-        """Return its second derivative by the prediction."""
+        """Return the second derivative of each edge's loss with respect to its prediction."""
 
     def value(self, p: Array) -> float:
         """Return the weighted sum."""

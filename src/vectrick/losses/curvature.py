@@ -9,7 +9,7 @@ from vectrick.backends.arrays import cast, group_sums, namespace, numpy_dtype
 class Curvature(ABC):
     """A positive semi-definite matrix H over the edges.
 
-    ``active`` is a mask of the edges outside of which H is zero, or None where it has no zeros to speak of.
+    ``active`` is a mask of edges, and H is zero outside of it; it is None if H has hardly any zeros.
     """
 
     active: Array | None = None
@@ -20,7 +20,7 @@ class Curvature(ABC):
 
     @abstractmethod
     def restrict(self, mask: Array) -> "Curvature":
-        """Return the submatrix of the edges in the mask, which holds all active ones."""
+        """Return the submatrix of the edges in the mask, which includes all active edges."""
 
     @abstractmethod
     def lowered(self) -> "Curvature":
@@ -56,7 +56,7 @@ class Diagonal(Curvature):
 class Centered(Curvature):
     """``H v = h (v - v̄)`` with the mean of v within each group, weighted by h.
 
-    It is what remains of ``diag(h)`` when a constant of each group is minimised out: the Hessian of RankRLS, and of a
+    This is ``diag(h)`` after a constant of each group has been minimised out: the Hessian of RankRLS, and of a
     loss with an intercept.
 
     >>> import numpy as np
@@ -87,13 +87,13 @@ def _single(h: Array) -> Array:
 
 
 def _positive(h: Array) -> Array:
-    """Return where h is not zero; a mask is so by itself."""
+    """Return a mask of where h is not zero; a mask is returned as it is."""
     xp = namespace(h)
     return h if h.dtype == xp.bool else h > 0
 
 
 def group_means(v: Array, h: Array, groups: Array | None) -> Array:
-    """Return for each edge the mean of v over its group, weighted by h; one number where there is one group."""
+    """Return for each edge the mean of v over its group, weighted by h; one number if there is one group."""
     xp = namespace(v)
     if groups is None:
         total = xp.sum(h)

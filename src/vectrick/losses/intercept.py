@@ -9,10 +9,10 @@ _FAR = 100.0  # how far beyond all predictions the constant can be at most: wher
 
 
 class WithIntercept(Loss):
-    """``min over b of L(p + b)``: convex and smooth like L, so that every solver fits an unpenalised intercept.
+    """``min over b of L(p + b)``: convex and smooth like L, so every solver can fit an unpenalised intercept.
 
-    Its gradient is that of L at ``p + b``, its Hessian ``H - h hᵀ / Σ h`` with ``H = diag(h)`` there. Finding b takes a
-    few passes over the edges.
+    Its gradient is that of L at ``p + b``, and its Hessian is ``H - h hᵀ / Σ h`` with ``H = diag(h)`` there. Finding b
+    takes a few passes over the edges.
 
     >>> import numpy as np
     >>> from vectrick.losses import Squared

@@ -18,14 +18,14 @@ _SHOWN = 3  # vertices named in an error
 
 @dataclass(frozen=True)
 class AlphaPath:
-    """What `alpha_path` found.
+    """The result of `alpha_path`.
 
     Attributes
     ----------
     alphas : array
         The grid.
     steps : list of PathStep
-        For each alpha the iterations that were scored, their ``scores`` and ``risks``, and the ``model`` of the best.
+        For each alpha, the scored iterations, their ``scores`` and ``risks``, and the ``model`` of the best one.
     """
 
     alphas: Array
@@ -43,7 +43,7 @@ class AlphaPath:
 
     @property
     def best(self) -> PathStep:
-        """The step with the highest score; of equal ones the one with the largest alpha."""
+        """The step with the highest score; a tie goes to the largest alpha."""
         return self.steps[len(self.steps) - 1 - int(np.argmax(self.scores[::-1]))]
 
     @property
@@ -85,29 +85,29 @@ def alpha_path(
     """Fit an estimator for every alpha of a grid, and score the iterations of each on validation edges.
 
     With a quadratic loss (`KronRidge`, `KronRanker`), one Krylov basis of ``max_iter`` vectors (100 if it is None)
-    gives every iterate of ``solver="cg"`` or "minres" for every alpha: the products of one fit, plus O(n k) for each
-    alpha. The other losses are fitted from the largest alpha to the smallest, each starting where the last one ended,
-    and stopped as by ``early_stopping``.
+    gives every iterate of ``solver="cg"`` or "minres" for every alpha. This costs the products of one fit, plus O(n k)
+    for each alpha. Other losses are fitted from the largest alpha to the smallest. Each fit starts where the last one
+    ended, and stops as with ``early_stopping``.
 
     Parameters
     ----------
     estimator : KronRidge, KronSVM, KronLogistic or KronRanker
-        What to fit; it is not changed. Its ``scoring`` says what the score is.
+        The estimator to fit; it is not changed. Its ``scoring`` defines the score.
     X, y : Edges or array, array
         The training edges and their labels.
     alphas : sequence or array of float
         The grid, positive and increasing.
     validation : (X, y), optional
-        Edges and labels to score with. By default ``validation_fraction`` of the vertices is held out.
+        Edges and labels to score on. By default ``validation_fraction`` of the vertices is held out.
     new : str
-        Which vertices of the validation edges must not be among those of the training edges: "both", "start", "end" or
-        "neither". They are the same where X and the validation edges share a table or ids, and in plain arrays where
-        they have the same features; tables of their own without ids cannot be compared.
+        Which vertices of the validation edges must not occur in the training edges: "both", "start", "end" or
+        "neither". Vertices are compared by their rows in a shared table, else by ids, and in plain arrays by their
+        features. Separate tables without ids cannot be compared.
     iterations : sequence of int or "all", optional
-        With a quadratic loss, the iterations to score; by default nine that lie ever wider apart. Predicting them
-        is cheap, but a score takes a sort.
+        With a quadratic loss, the iterations to score; by default nine, with growing distances. Predictions are cheap,
+        but each score takes a sort.
     warm_start : bool
-        Whether the other losses start from the alpha before.
+        Whether other losses start from the model of the previous alpha.
 
     Returns
     -------
@@ -158,7 +158,7 @@ def check_alphas(alphas: Any, name: str = "alphas") -> Array:
 
 
 def check_iterations(iterations: Any) -> None:
-    """Refuse what are no iterations to score."""
+    """Raise an error unless ``iterations`` is None, "all" or a list of increasing positive integers."""
     if iterations is None or (isinstance(iterations, str) and iterations == "all"):
         return
     wrong = isinstance(iterations, str) or not hasattr(iterations, "__len__") or not len(iterations)
@@ -171,9 +171,9 @@ def check_iterations(iterations: Any) -> None:
 
 
 def check_new_vertices(estimator: Any, train: Any, validation: Any, new: str) -> None:
-    """Refuse validation edges with a training vertex where the setting says that it is new.
+    """Refuse validation edges with a training vertex on a side that must be new.
 
-    Vertices are the same where they are so in one table, or have the same id; in plain arrays, the same features.
+    Two vertices are the same if they share a row of one table or an id; in plain arrays, if they share the features.
     """
     plain = not isinstance(train, Edges) and not isinstance(validation, Edges)
     both = [as_edges(clone(estimator), X, reset=True) for X in (train, validation)]
@@ -199,7 +199,7 @@ def check_new_vertices(estimator: Any, train: Any, validation: Any, new: str) ->
 
 
 def _names(tables: list[VertexTable], rows: list[Array], plain: bool) -> list[dict[Any, int]] | None:
-    """Return what tells the vertices of two tables apart, with their rows; None if nothing does."""
+    """Return keys that identify the vertices of two tables, with their rows; None if there are no such keys."""
     used = [np.unique(vertices).tolist() for vertices in rows]
     if tables[0] is tables[1]:
         return [{row: row for row in vertices} for vertices in used]

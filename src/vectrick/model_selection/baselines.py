@@ -1,7 +1,7 @@
-"""What a model of edges has to beat: linear models, neighbours, LIBSVM and trees on concatenated features, means.
+"""Baselines for models of edges: linear models, neighbours, LIBSVM and trees on concatenated features, and means.
 
-Their features of an edge are those of its start vertex followed by those of its end vertex. They come from
-scikit-learn; what is added here is the concatenation, and the search for one parameter over vertex-disjoint folds.
+The features of an edge are those of its start vertex followed by those of its end vertex. The methods come from
+scikit-learn; this module adds the concatenation, and the search for one parameter over vertex-disjoint folds.
 """
 
 from abc import abstractmethod
@@ -32,9 +32,9 @@ _QUERIES = 100_000  # edges whose neighbours are held at a time
 
 
 class Baseline(BaseEstimator):
-    """A baseline for edges: two classes of any kind, or real-valued labels.
+    """A baseline for edges, with two classes of any kind or with real-valued labels.
 
-    ``decision_function`` gives real-valued predictions, ``predict`` classes where there are two.
+    ``decision_function`` returns real-valued predictions; ``predict`` returns classes if there are two.
     """
 
     def fit(self, X: Edges, y: Any) -> Self:
@@ -74,17 +74,17 @@ class Baseline(BaseEstimator):
 
 
 class SGD(Baseline):
-    """A linear model of concatenated features by stochastic gradient descent, as the paper compares with.
+    """A linear model of concatenated features, trained by stochastic gradient descent; a baseline of the paper.
 
     Parameters
     ----------
     loss : str
         "hinge" or "log_loss" for classes; values are fitted with the squared loss.
     penalties : sequence of float
-        The weights of the regularizer to choose from, by three vertex-disjoint inner folds (by folds of edges where
-        one of those would have one label only).
+        The weights of the regularizer to choose from. Three vertex-disjoint inner folds choose one, or folds of edges
+        if one of those would have only one label.
     n_updates : int
-        The number of updates; at least one pass over the edges is made.
+        The number of updates; training makes at least one pass over the edges.
     scale : bool
         Whether to standardise the features first.
     random_state : int, optional
@@ -133,10 +133,10 @@ class Neighbours(Baseline):
     Parameters
     ----------
     ks : sequence of int
-        The numbers of neighbours to choose from, by three vertex-disjoint inner folds (by folds of edges where one of
-        those would have one label only).
+        The numbers of neighbours to choose from. Three vertex-disjoint inner folds choose one, or folds of edges if one
+        of those would have only one label.
     random_state : int, optional
-        A seed of the inner folds.
+        The seed of the inner folds.
     """
 
     def __init__(self, ks: Sequence[int] = (1, 2, 4, 8, 16, 32, 64, 128), random_state: Any = 0) -> None:
@@ -172,7 +172,8 @@ class LibSVM(Baseline):
     gamma : float or str
         The width, as in scikit-learn's ``SVC``.
     max_edges : int
-        The most edges to train on, drawn at random where there are more: its time grows with their square.
+        The largest number of edges to train on. If there are more, this many are drawn at random, since the training
+        time grows with the square of the number.
     random_state : int, optional
         The seed of that draw.
     """
@@ -228,15 +229,15 @@ class BoostedTrees(Baseline):
 
 
 class VertexMean(Baseline):
-    """What the vertices alone tell: the mean label of the edges of the start vertex plus that of the end vertex.
+    """The mean label of the edges of the start vertex plus that of the end vertex.
 
-    It knows nothing of a vertex without training edges, for which it takes the mean of all labels; so it is at chance
-    where both vertices are new, and what it reaches elsewhere is no interaction.
+    It knows nothing of a vertex without training edges, and takes the mean of all labels for it. So it is at chance if
+    both vertices are new, and its score in other settings does not come from interactions.
 
     Parameters
     ----------
     prior : float
-        How many edges with the mean of all labels each vertex is given beside its own.
+        The number of edges, with the mean of all labels, that each vertex gets beside its own.
     """
 
     def __init__(self, prior: float = 1.0) -> None:
@@ -257,8 +258,8 @@ class VertexMean(Baseline):
             table, means = self.means_[side]
             if not _is_same(getattr(X, f"{side}_table").features, table.features):
                 raise ValueError(
-                    f"X has another {side} table than the training edges, so that their vertices cannot be told: make "
-                    "one Edges of all, and slice it"
+                    f"X has another {side} table than the training edges, so their vertices cannot be matched: make "
+                    "one Edges object of all edges, and slice it"
                 )
             total += means[getattr(X, side)]
         return total
@@ -326,7 +327,7 @@ def _neighbour_means(neighbours: Any, rows: Array, y: Array, ks: Sequence[int]) 
 def _search(values: Sequence[Any], score: Any, X: Edges, y: Array, random_state: Any, n_threads: int = 1) -> Any:
     """Return the value with the best mean score over three inner folds that share no vertex.
 
-    They are the diagonal blocks of 3 × 3; where one of them has one label only, three folds of edges.
+    The folds are the diagonal blocks of 3 × 3. If a block has only one label, they are three folds of edges.
     """
     if len(values) == 1 or len(y) < 9:
         return values[0]

@@ -19,7 +19,7 @@ _CHEAP = ("vertex mean",)
 
 
 def limited(others: dict[str, Any], X: Edges, n_edges: int | None = None) -> dict[str, Any]:
-    """Return baselines that train on no more edges than was asked for, or than take seconds; their names say so."""
+    """Return baselines that train on at most ``n_edges`` edges, by default on as many as take seconds; names say so."""
     n_features = X.start_table.n_features + X.end_table.n_features
     most = max(_LEAST, _NUMBERS_OF_FOLD // max(1, n_features)) if n_edges is None else n_edges
     if most >= len(X):
@@ -39,9 +39,9 @@ def beside_baselines(
 ) -> Any:
     """Train baselines on the same edges; return a pandas frame with a row for each setting and method.
 
-    Where that would take long, they train on some of the edges, which their name says. One that fails, as for want of
-    memory, is left out, after ``failed`` was told. ``done`` is told of each that is finished. Where there is nothing to
-    compare, the result is None.
+    If that would take long, they train on some of the edges, and their names say so. A baseline that fails, for example
+    for lack of memory, is left out after a call of ``failed``. ``done`` is called after each baseline. If there is
+    nothing to compare, the result is None.
     """
     import pandas as pd
 

@@ -49,7 +49,7 @@ def as_lists(estimator: Any, param_grid: Any) -> tuple[list[Any], list[Any]]:
 
 
 def settle_scoring(scoring: str, estimators: list[Any], labels: Array, n_best: int) -> str:
-    """Return the score that is meant, or say why it cannot be."""
+    """Return the name of the score to use, or raise an error if that score is not possible."""
     if isinstance(n_best, bool) or not isinstance(n_best, Integral) or n_best < 1:
         raise ValueError(f"n_best is {n_best!r}, but it must be a positive integer")
     names = ("auto", *SCORES)
@@ -63,7 +63,7 @@ def settle_scoring(scoring: str, estimators: list[Any], labels: Array, n_best: i
     if n_best > 1 and scoring == "r2":
         raise ValueError(f"n_best is {n_best} and scoring is 'r2', but a mean of standardised predictions has no scale")
     if scoring == "concordance" and len({getattr(estimator, "groups", None) for estimator in estimators}) > 1:
-        raise ValueError("estimator has several with other groups, but their concordances are no common score")
+        raise ValueError("estimator has several with other groups, but their concordances cannot be compared")
     return scoring
 
 
@@ -107,14 +107,14 @@ def make_candidates(estimators: list[Any], grids: list[Any], edges: Edges, scori
 
 
 def _values(name: str, values: Any) -> list[Any]:
-    """Return the values of a parameter, which must be a list of some."""
+    """Return the values of a parameter as a list, which must not be empty."""
     if isinstance(values, str) or not isinstance(values, Iterable) or not len(choices := list(values)):
         raise ValueError(f"param_grid[{name!r}] is {values!r}, but it must be a list of at least one value")
     return choices
 
 
 def _table(steps: list[PathStep]) -> Array:
-    """Return the scores, a row for each alpha and a column for each iteration from 1, those between filled in."""
+    """Return the scores, a row for each alpha and a column for each iteration from 1; missing scores are NaN."""
     rows = []
     for step in steps:
         every = np.arange(1, step.iterations[-1] + 1)
@@ -125,7 +125,7 @@ def _table(steps: list[PathStep]) -> Array:
 
 
 def _pad(rows: Iterable[Array]) -> Array:
-    """Return rows as a matrix; one that ended early stays where it ended."""
+    """Return rows as a matrix; a short row is filled up with its last value."""
     rows = list(rows)
     width = max(len(row) for row in rows)
     return np.array([np.append(row, np.full(width - len(row), row[-1])) for row in rows])
@@ -155,7 +155,7 @@ class Choice:
 
 
 def choose_best(candidates: list[Candidate], tables: list[Array]) -> list[Choice]:
-    """Return the candidates at their best, the best one first; of equal alphas and iterations the most regular."""
+    """Return the candidates at their best alpha and iteration, best first; a tie goes to the most regularized."""
     choices = []
     for candidate, table in zip(candidates, tables, strict=True):
         if not np.isnan(table).all():
@@ -169,7 +169,7 @@ def choose_best(candidates: list[Candidate], tables: list[Array]) -> list[Choice
 
 
 def with_iterations(estimator: KronEstimator, alpha: float, iteration: int) -> KronEstimator:
-    """Return the estimator that makes just so many iterations of the solver that was compared."""
+    """Return the estimator with a fixed number of iterations of the solver that was compared."""
     if KernelSpec.of(estimator).two_step is not None:  # which makes none
         fixed: KronEstimator = clone(estimator).set_params(alpha=alpha)
         return fixed

@@ -37,8 +37,8 @@ def compare(
 ) -> Any:
     """Compare methods on the same folds of vertices.
 
-    The methods run one after the other, each with all CPUs, so that the seconds can be compared. One that fails in a
-    fold gets a warning and NaN, and the others go on.
+    The methods run one after another, each with all CPUs, so that their seconds can be compared. A method that fails in
+    a fold gets a warning and NaN, and the others go on.
 
     Parameters
     ----------
@@ -49,25 +49,26 @@ def compare(
     cv : VertexKFold, optional
         The folds, by default ``VertexKFold(3, 3, random_state=0)``; with ``n_repeats`` the spread is over repeats.
     scoring : str
-        A name that `get_scorer` knows, or "auto": "auc" for classes (two, or several words; then the mean of
-        each against the rest), "concordance" for values.
+        A name that `get_scorer` accepts, or "auto": "auc" for classes, "concordance" for values. For several classes
+        (words), "auc" is the mean over the classes, each against the rest.
     baselines : bool or dict
-        Whether to compare with `baselines` as well, or which ones.
+        Whether to compare with `baselines` as well, or a dict of the baselines to use.
     per_fold : bool
-        Whether to return a row for each method and fold, with the error of one that failed.
+        Whether to return a row for each method and fold, with the error if the method failed.
     verbose : int
         1 reports progress about twice a second, 2 after each fold.
     checkpoint : path, optional
-        A file that keeps what is finished: the same call goes on from it after an interruption. Remove it afterwards.
+        A file that keeps finished results. After an interruption, the same call continues from it. Remove it
+        afterwards.
     callback : callable, optional
         Called with each row of ``per_fold`` as it is finished.
 
     Returns
     -------
     pandas.DataFrame
-        A row for each method, the best first; the name of the columns is that of the score: "mean", "spread" (the
-        standard deviation over repeats of the mean over folds; over folds where there is one repeat), "lowest" and
-        "highest" fold, "seconds" for all folds, of which "fit" and "predict".
+        A row for each method, the best first. The columns are "mean", "spread" (the standard deviation between repeats
+        of their mean scores; with one repeat, that between folds), the "lowest" and the "highest" score of a fold, and
+        the "seconds" for all folds, split into "fit" and "predict". ``columns.name`` is the name of the score.
 
     Examples
     --------
@@ -115,7 +116,7 @@ def compare(
 
 
 def _has_several_classes(methods: dict[str, Any], labels: Array) -> bool:
-    """Whether labels are more than two classes: words, or numbers that a classifier is to learn."""
+    """Return whether there are more than two classes: words, or numbers if one of the methods is a classifier."""
     if len(np.unique(labels)) <= 2:
         return False
     return labels.dtype.kind not in "biuf" or any(is_classifier(method) for method in methods.values())

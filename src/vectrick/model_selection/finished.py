@@ -1,4 +1,4 @@
-"""What is finished of long work, kept in a file, so that work that was interrupted goes on where it ended."""
+"""Finished results of long work, kept in a file, so that interrupted work continues where it ended."""
 
 import functools
 import hashlib
@@ -26,10 +26,10 @@ class Finished:
     Parameters
     ----------
     path : path, optional
-        The file; None keeps nothing. One that is there is read; results of other work are refused when the first piece
+        The file; None keeps nothing. A file that exists is read; results of other work are refused when the first piece
         of work is named.
     resume : bool
-        Whether to read it; else it is replaced.
+        Whether to read an existing file; otherwise it is replaced.
     """
 
     def __init__(self, path: Path | str | None = None, resume: bool = True) -> None:
@@ -101,7 +101,7 @@ class Work:
 
 
 def fingerprint(*what: Any) -> str:
-    """Return what tells work from other work: a digest of estimators, edges, arrays and plain values.
+    """Return a digest of estimators, edges, arrays and plain values, which identifies a piece of work.
 
     >>> import numpy as np
     >>> fingerprint(np.arange(3), "auc") == fingerprint(np.arange(3), "auc") != fingerprint(np.arange(4), "auc")
@@ -155,7 +155,7 @@ def _take_in(digest: Any, value: Any) -> None:
 
 
 def _take_in_code(digest: Any, code: types.CodeType) -> None:
-    """Take in what a function does, that of functions inside included."""
+    """Add the code of a function to a digest, including the functions inside it."""
     digest.update(code.co_code + repr(code.co_names).encode())
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
@@ -174,7 +174,7 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
             raise ValueError("it is a file of another kind")
         results = content["results"]
         if not all(_is_result(value) for work in results.values() for value in work.values()):
-            raise ValueError("its results are not what they must be")
+            raise ValueError("its results are not plain numbers and words")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         why = str(error).partition("\n")[0][:100]
         raise ValueError(f"{path} is no checkpoint of finished folds, or damaged: {why}") from None

@@ -19,18 +19,18 @@ _PAUSE = "60"  # seconds between checkpoints, unless VECTRICK_CHECKPOINT_SECONDS
 
 
 class FitCheckpoint:
-    """A file with the state of a long fit, for the same fit to go on from.
+    """A file with the state of a long fit, from which the same fit can continue.
 
     Parameters
     ----------
     path : Path
         The file.
     resume : bool
-        Whether to go on from it, where it is there.
+        Whether to continue from the file, if it exists.
     force : bool
-        Whether to replace it otherwise.
+        Whether to replace an existing file otherwise.
     resumed : callable
-        Told of the iteration that the fit goes on after.
+        Called with the iteration after which the fit continues.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class FitCheckpoint:
         self._pause = float(os.environ.get("VECTRICK_CHECKPOINT_SECONDS", _PAUSE))
 
     def read(self, estimator: Any, X: Any, y: Array, validation: Any) -> FitStep | None:
-        """Return the step to go on from, if there is one; a file of other data or options is refused."""
+        """Return the step to continue from, if there is one; refuse a file of other data or options."""
 
         self._key = fingerprint("fit", type(estimator).__name__, estimator, X, y, list(validation or ()))
         if not self.resume:
@@ -88,7 +88,7 @@ class FitCheckpoint:
 
 
 def _checked_step(state: dict[str, Any], tensors: dict[str, Array]) -> FitStep:
-    """Return the state that a checkpoint holds, or say what is no part of one: the file may be anybody's."""
+    """Return the state in a checkpoint, or raise an error if it is not valid: anybody may have written the file."""
     step = FitStep(**state, x=tensors["x"], best=tensors.get("best"))
     for name in ("iteration", "max_iter", "best_iteration"):
         if type(getattr(step, name)) is not int or not 0 <= getattr(step, name) < 2**53:
@@ -99,13 +99,13 @@ def _checked_step(state: dict[str, Any], tensors: dict[str, Array]) -> FitStep:
     lengths = set()
     for name, values in step.history.items():
         if not isinstance(values, list) or any(type(value) not in (int, float) for value in values):
-            raise ValueError(f"its history has {name!r}, which is no list of numbers")
+            raise ValueError(f"its history has {name!r}, which is not a list of numbers")
         lengths.add(len(values))
     if lengths != {step.iteration} or not {"iteration", "risk", "seconds"} <= set(step.history):
         raise ValueError(f"its history is not that of {step.iteration} iterations")
     for name, array in (("x", step.x), ("best", step.best)):
         if array is not None and (array.ndim != 1 or array.dtype.kind != "f" or not np.isfinite(array).all()):
-            raise ValueError(f"{name} is no vector of finite numbers")
+            raise ValueError(f"{name} is not a vector of finite numbers")
     if step.best is not None and step.best.shape != step.x.shape:
         raise ValueError("best has another length than x")
     return step

@@ -1,4 +1,4 @@
-"""What splits by vertices are made of: folds, parts of vertices or edges, and the checks of both."""
+"""The building blocks of splits by vertices: folds, parts of vertices or edges, and the checks of both."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +21,7 @@ class Fold:
     test: Array
 
     def check(self, y: Array | None, advice: str) -> None:
-        """Refuse a fold that nothing can be learned from, or measured with."""
+        """Refuse a fold that is useless for training or for testing."""
         for part, rows in (("training", self.train), ("test", self.test)):
             if not len(rows):
                 raise ValueError(f"{self.name} has no {part} edges; {advice}")
@@ -31,7 +31,7 @@ class Fold:
 
 
 def make_fold(name: str, pairs: Pairs, new: str, train: Array, test: Array, strict: bool) -> Fold:
-    """Return a fold; strictly, without test edges whose vertices are new where they should be known."""
+    """Return a fold; with ``strict``, leave out test edges with a new vertex that should be known."""
     if strict:
         for side, vertices, size in (("start", pairs.start, pairs.n_start), ("end", pairs.end, pairs.n_end)):
             if new in ("both", side):
@@ -94,6 +94,6 @@ def stratify_advice(y: Array | None, stratify: bool) -> str:
 
 
 def check_new(new: Any) -> None:
-    """Refuse what is none of the four settings."""
+    """Raise an error unless ``new`` is one of the four settings."""
     if new not in NEW:
         raise ValueError(f"new is {new!r}, but it must be one of {', '.join(map(repr, NEW))}")

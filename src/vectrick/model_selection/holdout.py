@@ -16,7 +16,7 @@ class Holdout:
     """Which edges train, and which are held out, by what is new about them."""
 
     train: Array
-    tests: dict[str, Array]  # "both", "start", "end": positions of edges that do not train; of one vertex set no "end"
+    tests: dict[str, Array]  # "both", "start", "end": positions of edges that do not train; one vertex set has no "end"
 
     @property
     def n_left_out(self) -> int:

@@ -1,4 +1,4 @@
-"""All pairwise kernels that fit the data, in the four settings, on the same folds."""
+"""Compare all pairwise kernels that suit the data, in the four settings, on the same folds."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ ALPHAS = (0.01, 0.1, 1.0, 10.0, 100.0)
 
 @dataclass(frozen=True)
 class KernelComparison:
-    """What `compare_kernels` found.
+    """The result of `compare_kernels`.
 
     Attributes
     ----------
@@ -41,9 +41,9 @@ class KernelComparison:
         A row for each setting, kernel and fold: "setting", "kernel", "fold", "score", the "alpha" and the "iteration"
         that were chosen inside its training edges, and "seconds".
     scoring : str
-        What the score is.
+        The name of the score.
     left_out : dict
-        The kernels that do not fit the data or the estimator, and why.
+        The kernels that do not suit the data or the estimator, with the reasons.
     """
 
     folds: Any
@@ -54,7 +54,8 @@ class KernelComparison:
     def frame(self) -> Any:
         """A pandas frame with a row for each setting and kernel, the best of a setting first.
 
-        "mean", "spread" (the standard deviation over folds), "lowest" and "highest" score, and "seconds".
+        The other columns are "mean", "spread" (the standard deviation over folds), "lowest" and "highest" score, and
+        "seconds".
         """
         import pandas as pd
 
@@ -77,7 +78,7 @@ class KernelComparison:
         return table.loc[list(dict.fromkeys(self.folds["kernel"])), list(dict.fromkeys(self.folds["setting"]))]
 
     def plot(self, path: Path | str | None = None) -> Any:
-        """Return a matplotlib figure of the scores by setting, with the spread over folds; written to a file if named.
+        """Return a matplotlib figure of the scores by setting, with the spread over folds; save it if a path is given.
 
         It needs matplotlib: ``pip install 'vectrick[plot]'``.
         """
@@ -115,20 +116,20 @@ def compare_kernels(
     X, y : Edges, array
         Edges and labels.
     estimator : estimator, optional
-        The loss and the vertex kernels; by default `KronRidge` with Gaussian kernels. Of one vertex set, an end kernel
-        that was left at "linear" is the start kernel.
+        The estimator, with its loss and vertex kernels; by default `KronRidge` with Gaussian kernels. For one vertex
+        set, the start kernel replaces an end kernel that was left at "linear".
     kernels : list or dict, optional
-        Pairwise kernels as ``pairwise`` takes them, with names in a dict. By default all that fit the data: those of
-        one vertex set where X has one, antisymmetric ones (without intercept) where no labels contradict them,
-        "two_step" where the graph is complete and the loss is that of ridge regression.
+        Pairwise kernels as ``pairwise`` takes them; a dict gives them names. By default all that suit the data: kernels
+        for one vertex set if X has one, antisymmetric ones (without intercept) if no labels contradict them, "two_step"
+        if the graph is complete and the loss is that of ridge regression.
     settings : sequence of str
         What is new in the test edges: "both", "start", "end", "neither".
     alphas : sequence of float
-        The weights of the regularizer to choose from, increasing.
+        The weights of the regularizer to choose from, in increasing order.
     n_folds : int
-        Parts of the vertices of each side, of the edges where no vertex is new.
+        The number of parts of the vertices of each side; with "neither", of the edges.
     n_repeats : int
-        How often to divide the vertices anew.
+        How many times to divide the vertices, each time anew.
     scoring : str
         As for `nested_score`: "auc", "average_precision", "concordance", "r2", or "auto".
     random_state : int
@@ -138,7 +139,8 @@ def compare_kernels(
     verbose : int
         1 reports progress.
     checkpoint : path, optional
-        A file that keeps what is finished: the same call goes on from it after an interruption. Remove it afterwards.
+        A file that keeps finished results. After an interruption, the same call continues from it. Remove it
+        afterwards.
 
     Returns
     -------
@@ -218,7 +220,7 @@ def _division(new: str, n_folds: int, n_repeats: int, y: Array, seed: int) -> tu
 
 
 def _with_kernel(model: KronEstimator, kernel: Any, X: Edges) -> KronEstimator:
-    """Return the estimator with a pairwise kernel, without intercept where that cannot have one."""
+    """Return the estimator with a pairwise kernel, and without intercept if the kernel cannot have one."""
     with_kernel: KronEstimator = clone(model).set_params(pairwise=kernel)
     spec = KernelSpec.of(with_kernel)
     if spec.symmetry < 0 or spec.two_step is not None:

@@ -10,21 +10,21 @@ from vectrick.solvers.leave_out import LEAVE, leave_out
 
 
 def leave_out_predictions(estimator: KronRidge, X: EdgesLike, y: ArrayLike, leave: str = "both") -> Array:
-    """Return for every edge of a complete graph the prediction of a model that was trained without it.
+    """Return, for every edge of a complete graph, the prediction of a model that was trained without it.
 
-    In closed form from one eigendecomposition of each kernel (for "both", of the kernel of the smaller side without
-    each of its vertices), where training again would take a model for every edge or vertex.
+    The closed form takes one eigendecomposition of each kernel (for "both", of the kernel of the smaller side without
+    each of its vertices). Training again would take a model for every edge or vertex.
 
     Parameters
     ----------
     estimator : KronRidge
-        The model: its kernels and its alpha, without intercept. It is not changed. A kernel whose parameters depend on
-        the vertices (``gamma="scale"``) is settled once, on all of them.
+        The model, without intercept. Its kernels and its alpha are used; it is not changed. A kernel whose parameters
+        depend on the vertices (``gamma="scale"``) gets them once, from all vertices.
     X, y : Edges or array, array
-        A complete graph, every pair of a start and an end vertex once, and its labels.
+        A complete graph, with every pair of a start and an end vertex once, and its labels.
     leave : str
-        What the model for an edge has not seen: "edge" the edge itself, "start" all edges of its start vertex, "end"
-        all of its end vertex, "both" all edges of either (the zero-shot setting).
+        What the model for an edge has not seen: "edge" means the edge itself, "start" all edges of its start vertex,
+        "end" all edges of its end vertex, "both" all edges of either vertex (the zero-shot setting).
 
     Returns
     -------
@@ -78,7 +78,7 @@ def leave_out_predictions(estimator: KronRidge, X: EdgesLike, y: ArrayLike, leav
         if not np.allclose(K, vertex_kernel.kernel(vertices, vertices), atol=1e-6 * np.abs(K).max()):
             raise ValueError(
                 f"{vertex_kernel.name}_kernel is not symmetric and positive semi-definite; it was repaired with all "
-                "vertices, those that are left out included, so that the closed form is not training again"
+                "vertices, including those left out, so the closed form would differ from training again"
             )
     Y = np.empty((m, q))
     Y[graph.start, graph.end] = training.loss.y

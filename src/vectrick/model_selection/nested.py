@@ -33,17 +33,17 @@ from vectrick.model_selection.splitters import VertexKFold, check_splitter
 
 @dataclass(frozen=True)
 class NestedScore:
-    """What `nested_score` found.
+    """The result of `nested_score`.
 
     Attributes
     ----------
     scores : array of shape (n_repeats, n_folds)
         The scores on the outer test folds.
     chosen : list of dict
-        For each outer fold its name, the parameters that the inner folds chose, their inner score and the test score;
-        with ``n_best`` a row for each of them.
+        For each outer fold, its name, the parameters that the inner folds chose, their inner score and the test score.
+        With ``n_best > 1``, each chosen combination has its own row.
     scoring : str
-        What the score is.
+        The name of the score.
     """
 
     scores: Array
@@ -57,7 +57,7 @@ class NestedScore:
 
     @property
     def spread(self) -> float:
-        """The standard deviation over repeats of the mean over folds; over folds where there is one repeat."""
+        """The standard deviation between repeats of their mean scores; with one repeat, that between folds."""
         values = self.scores.mean(axis=1) if len(self.scores) > 1 else self.scores[0]
         return float(values.std(ddof=1)) if len(values) > 1 else float("nan")
 
@@ -91,42 +91,43 @@ def nested_score(
 ) -> NestedScore:
     """Return the scores of a nested cross-validation whose inner loop chooses kernels, alpha and the iteration.
 
-    In each outer fold, the training edges are split again by their vertices; every combination of the grid is fitted
-    along all its alphas (`alpha_path`, without warm starts) and scored at its iterations. What has the best mean score
-    over the inner folds is fitted to all training edges of the outer fold, for as many iterations, and scored on its
-    test edges, which nothing has seen before.
+    In each outer fold, the training edges are split again by their vertices. Every combination of the grid is fitted
+    for all its alphas (`alpha_path`, without warm starts) and scored at its iterations. The combination, alpha and
+    iteration with the best mean score over the inner folds are then used to fit all training edges of the outer fold.
+    This model is scored on the test edges of the outer fold, which no earlier step has seen.
 
     Parameters
     ----------
     estimator : estimator or list of estimators
-        One or several of vectrick's, such as ``[vt.KronRidge(), vt.KronSVM(max_iter=10, inner_iter=10)]``, to choose
-        the loss as well. ``max_iter`` is the most iterations that are compared (if it is None, 100 for quadratic losses
-        and those of the solver for others).
+        One or several estimators of vectrick. Several, such as
+        ``[vt.KronRidge(), vt.KronSVM(max_iter=10, inner_iter=10)]``, choose the loss as well. ``max_iter`` is the
+        largest iteration to compare (None means 100 for quadratic losses, and the default of the solver for others).
     X, y : Edges or array, array
         Edges and labels.
     param_grid : dict, or list of dicts
         Values of parameters, such as ``{"start_kernel": [vt.Gaussian(0.1), vt.Gaussian(1.0)], "alpha": [0.1, 1.0]}``;
-        alpha positive and increasing. A list has a grid for each estimator.
+        the values of alpha must be positive and increasing. A list has one grid for each estimator.
     outer, inner : VertexKFold, optional
-        By default ``VertexKFold(3, 3, random_state=0)``; the inner one with the setting of the outer one, stratified
-        where there are two classes.
+        The outer and the inner folds, by default ``VertexKFold(3, 3, random_state=0)``. The default inner folds have
+        the setting of the outer folds, and are stratified if there are two classes.
     scoring : str
-        "auc", "average_precision", "concordance", "r2", or "auto": what the first estimator calls so.
+        "auc", "average_precision", "concordance", "r2", or "auto", which the first estimator interprets.
     iterations : sequence of int, optional
-        With a quadratic loss, the iterations to choose from; by default nine up to ``max_iter``. One that is large
-        enough to converge leaves alpha to regularize alone: an iteration that is best for the fewer edges of the inner
-        folds may be too early for the outer ones.
+        With a quadratic loss, the iterations to choose from; by default nine up to ``max_iter``. A single one, large
+        enough to converge, leaves the regularization to alpha alone. Otherwise the best iteration for the fewer edges
+        of the inner folds may be too early for the outer folds.
     n_best : int
-        How many combinations to train in each outer fold, the best of each kind by their inner scores; the mean of
-        their predictions, each brought to zero mean and unit variance, is what is scored. Where positive edges are few,
-        the best of many combinations is partly luck, and a mean of some is safer.
+        The number of combinations to train in each outer fold: those with the best inner scores, each at its best alpha
+        and iteration. Their predictions are standardised to zero mean and unit variance, and the mean of these is
+        scored. If positive edges are few, the best of many combinations is partly luck, and a mean of several is safer.
     n_jobs : int, optional
-        How many processes fit at once, a thread each; by default (or -1) as many as there are CPUs. The scores do not
-        depend on it.
+        The number of processes that fit at once, with one thread each; by default (or -1) the number of CPUs. The
+        scores do not depend on it.
     verbose : int
         1 reports progress about twice a second, 2 after each fit.
     checkpoint : path, optional
-        A file that keeps what is finished: the same call goes on from it after an interruption. Remove it afterwards.
+        A file that keeps finished results. After an interruption, the same call continues from it. Remove it
+        afterwards.
 
     Returns
     -------
@@ -135,7 +136,7 @@ def nested_score(
 
     Notes
     -----
-    A kernel that does not depend on which vertices train is computed once for all vertices, or factored once, and folds
+    A kernel that does not depend on the training vertices is computed or factored once, for all vertices. The folds
     take rows and columns of it.
 
     Examples
@@ -198,7 +199,7 @@ def nested_score(
 
 
 def _judge(best: list[Choice], labels: Array, values: Array, fold: Fold, scoring: str) -> float:
-    """Return the score on the test edges of a fold, of what was chosen for it."""
+    """Return the score of the chosen combinations on the test edges of a fold."""
     predicted = []
     for choice in best:
         candidate = choice.candidate

@@ -30,9 +30,9 @@ class Pairs:
 
     @classmethod
     def of(cls, X: Any, groups: Any = None, one_set: bool | None = None) -> "Pairs":
-        """Return the vertices of edges: of ``groups``, an n × 2 array of vertices, or else of X.
+        """Return the vertices of edges, from ``groups`` (an n × 2 array of vertices) or else from X.
 
-        ``one_set`` says whether both ends come from one vertex set, by default as `Edges` say, or that they do not.
+        ``one_set`` says whether both ends come from one vertex set. By default `Edges` decide; arrays have two sets.
         """
         if isinstance(X, Edges):
             if one_set is not None and one_set != X.is_one_set:

@@ -35,13 +35,13 @@ def in_parallel(
     finished: Work,
     kind: type,
 ) -> list[Any]:
-    """Return ``work(*task)`` for every task by its name, in order; ``told`` is shown each result as it comes.
+    """Return ``work(*task)`` for every task by its name, in order; ``told`` is called with each result as it comes.
 
-    What is finished already is not done again, and what is done is kept; ``kind`` is that of the results.
+    Tasks in ``finished`` are not done again, and new results are kept there; ``kind`` is the type of the results.
 
-    Processes, since threads would wait for each other's Python code: with two, folds of 2 000 to 40 000 edges took 1.1
-    to 1.7 times as long as one after the other. Large arrays are shared by way of memory maps. Warnings come back with
-    the results, each kind once, but not those of solvers that were stopped on purpose.
+    It uses processes, since threads would wait for each other's Python code: with two threads, folds of 2 000 to 40 000
+    edges took 1.1 to 1.7 times as long as one after the other. Large arrays are shared through memory maps. Warnings
+    come back with the results, once for each kind, except those of solvers that were stopped on purpose.
     """
     results = {name: finished.get(name, kind) for name in tasks}
     missing = [name for name, result in results.items() if result is None]

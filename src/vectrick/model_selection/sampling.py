@@ -11,14 +11,14 @@ from vectrick.data import Edges
 
 
 class OnSomeEdges(BaseEstimator):
-    """A method that trains on at most ``n_edges`` edges, drawn at random, of each class its share.
+    """A method that trains on at most ``n_edges`` edges, drawn at random, with a share for each class.
 
     Parameters
     ----------
     method : estimator
-        Any that takes Edges.
+        Any estimator that takes Edges.
     n_edges : int
-        The most edges.
+        The largest number of edges to train on.
     random_state : int
         A seed.
     """
@@ -45,7 +45,7 @@ class OnSomeEdges(BaseEstimator):
 
 
 def drawn(labels: Array, n_edges: int, rng: np.random.Generator) -> Array:
-    """Return the sorted positions of at most so many edges; of two classes each has its share, and at least one.
+    """Return the sorted positions of at most ``n_edges`` edges; each of two classes gets its share, at least one.
 
     >>> import numpy as np
     >>> drawn(np.array([0, 0, 0, 0, 0, 1]), 3, np.random.default_rng(0)).max()

@@ -1,4 +1,4 @@
-"""Scores of fitted models as scikit-learn scorers, those within vertices and those of interactions included."""
+"""scikit-learn scorers for fitted models, including scores within vertices and scores of interactions."""
 
 from collections.abc import Callable
 from typing import Any
@@ -34,7 +34,7 @@ _OF_VERTICES = ("concordance_per_start", "concordance_per_end", "interaction_con
 
 
 class EdgeScorer:
-    """A scorer for edges: ``scorer(estimator, X, y)`` is a number, and more is better; see `get_scorer`."""
+    """A scorer for edges: ``scorer(estimator, X, y)`` returns a number, and larger is better; see `get_scorer`."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -45,10 +45,10 @@ class EdgeScorer:
         return self.score(y, predictions(estimator, X), self._pairs(estimator, X), classes)
 
     def score(self, y: Any, score: Any, pairs: Pairs | None = None, classes: Any = None) -> float:
-        """Return the score of predictions; it is NaN where it is not defined, as with one class only.
+        """Return the score of predictions; it is NaN if it is not defined, for example with only one class.
 
-        Predictions with a column for each of several ``classes`` get the mean score of those that are there and are not
-        alone, each against the rest.
+        Predictions with a column for each of several ``classes`` get the mean score of the classes, each against the
+        rest. A class that is absent from y, or the only one in y, does not count.
         """
         if np.ndim(score) == 2 and classes is not None:
             values, table = np.asarray(unmasked(y, "y")), np.asarray(score)
@@ -84,10 +84,10 @@ def get_scorer(name: str) -> EdgeScorer:
     name : str
         - "auc", "average_precision": for two classes;
         - "r2": for real-valued labels;
-        - "concordance": the share of pairs of edges in the right order (`concordance_index`); for two classes the AUC;
-        - "concordance_per_start", "concordance_per_end": its mean over start or end vertices, within each: whether the
-          model ranks the targets of a drug, not only the drugs;
-        - "interaction_concordance": whether the model ranks interactions, or only main effects.
+        - "concordance": the share of pairs of edges in the right order (`concordance_index`); the AUC for two classes;
+        - "concordance_per_start", "concordance_per_end": the mean of the concordance within each start or end vertex;
+          it tells whether the model ranks the targets of a drug, not only the drugs;
+        - "interaction_concordance": tells whether the model ranks interactions, or only main effects.
 
     Examples
     --------

@@ -30,16 +30,17 @@ from vectrick.model_selection.splitters import VertexKFold, check_splitter
 
 @dataclass(frozen=True)
 class VertexSearch:
-    """What `vertex_search` found.
+    """The result of `vertex_search`.
 
     Attributes
     ----------
     model : estimator
-        The best one, fitted to all edges.
+        The best estimator, fitted to all edges.
     choices : list of dict
-        Each combination of the grid at its best alpha and iteration, with its mean score over the folds, best first.
+        The combinations of the grid, best first, each with its best alpha and iteration and its mean score over the
+        folds.
     scoring : str
-        What the score is.
+        The name of the score.
     """
 
     model: Any
@@ -48,7 +49,10 @@ class VertexSearch:
 
     @property
     def score(self) -> float:
-        """The mean score of the best over the folds: too good, since it was chosen by it; see `nested_score`."""
+        """The mean score of the best combination over the folds.
+
+        It is too good, since it was used for the choice; see `nested_score`.
+        """
         return float(self.choices[0]["inner_score"])
 
     def __repr__(self) -> str:
@@ -70,7 +74,7 @@ def vertex_search(
 ) -> VertexSearch:
     """Choose kernels, loss, alpha and iteration by vertex-disjoint folds, and fit the best to all edges.
 
-    It is one outer fold of `nested_score`, on all edges: that says how good a model is that was chosen in this way.
+    This is one outer fold of `nested_score`, on all edges. `nested_score` tells how good a model chosen in this way is.
 
     Parameters
     ----------
@@ -82,7 +86,7 @@ def vertex_search(
     Returns
     -------
     VertexSearch
-        ``model``, fitted, and ``choices``.
+        The fitted ``model`` and the ``choices``.
 
     Examples
     --------

@@ -16,7 +16,7 @@ _SHARE_OF_MEMORY = 4  # a matrix larger than a fourth of the free memory is left
 
 
 class SharedMatrix(Precomputed):
-    """A kernel whose matrix was computed from features, so that it is positive semi-definite where the kernel is."""
+    """A kernel whose matrix was computed from features; it is positive semi-definite if the kernel is."""
 
     def __init__(self, used: Any = None, is_psd: bool = True) -> None:
         super().__init__(used)
@@ -75,7 +75,7 @@ class Sharing:
 
 
 def _is_settled(kernel: Kernel, features: Any, used: Array) -> bool:
-    """Whether a kernel is the same whatever the training vertices are; with gamma="scale" it is not."""
+    """Return whether a kernel does not depend on the training vertices; with gamma="scale" it does."""
     return bool(_key(kernel.resolve(features, used)) == _key(kernel))
 
 

@@ -23,7 +23,7 @@ from vectrick.model_selection.pairs import Pairs
 
 @dataclass(frozen=True)
 class VertexSplit:
-    """Training, validation and test edges, as positions; it unpacks into the three.
+    """The positions of training, validation and test edges; it unpacks into these three.
 
     Attributes
     ----------
@@ -73,16 +73,16 @@ def vertex_split(
     X, y, groups
         Edges and labels, as for `VertexKFold.split`.
     validation_size, test_size : float
-        The shares of the vertices (of the edges, with ``new="neither"``) that are held out; ``validation_size=0.0``
-        makes no validation part.
+        The shares of the vertices to hold out (of the edges, with ``new="neither"``). ``validation_size=0.0`` makes no
+        validation part.
     new, stratify, strict, one_set, random_state
         As for `VertexKFold`.
 
     Returns
     -------
     VertexSplit
-        ``train, validation, test = vertex_split(X, y)`` are positions for ``X[train]``; it shows how many edges were
-        left out.
+        It unpacks as ``train, validation, test = vertex_split(X, y)``, which are positions for ``X[train]`` and so on.
+        It shows how many edges were left out.
 
     Examples
     --------

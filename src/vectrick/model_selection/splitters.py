@@ -25,39 +25,40 @@ from vectrick.model_selection.pairs import Pairs
 
 
 class VertexKFold(BaseCrossValidator):
-    """Cross-validation over parts of the vertices, for a model that is to predict edges of new vertices.
+    """A cross-validator that divides the vertices, for models that predict edges of new vertices.
 
-    An ordinary splitter of scikit-learn, for ``cross_val_score``, ``GridSearchCV`` and the like. ``new`` says what a
-    test edge has that no training edge has:
+    It works like any scikit-learn splitter, with ``cross_val_score``, ``GridSearchCV`` and similar functions. ``new``
+    says which vertices of a test edge occur in no training edge:
 
-    - "both": the start and the end vertices are divided into parts; a fold tests the edges between a start part and an
-      end part, ``n_start × n_end`` folds, and trains on those with neither. Edges that join a test vertex to a training
-      vertex are left out. With 3 × 3 parts this is the paper's ninefold cross-validation, which trains on 4/9.
+    - "both": the start and the end vertices are divided into parts. Each of the ``n_start × n_end`` folds tests the
+      edges between a start part and an end part, and trains on the edges with neither. Edges that join a test vertex to
+      a training vertex are left out. With 3 × 3 parts this is the paper's ninefold cross-validation, which trains on
+      4/9 of the edges.
     - "start" (or "end"): a fold tests the edges of one of ``n_start`` parts of the start vertices, and trains on the
-      rest; the end vertex is one that the training edges have.
-    - "neither": the edges themselves are divided into ``n_start × n_end`` parts (``n_end`` may be 1); a test edge joins
-      training vertices.
+      other edges. The end vertex of a test edge occurs in the training edges.
+    - "neither": the edges themselves are divided into ``n_start × n_end`` parts (``n_end`` may be 1). Both vertices of
+      a test edge occur in the training edges.
 
-    Where both ends come from one vertex set, a vertex is new on both sides at once: there are ``n_start`` parts and
-    folds; "both" tests the edges within a part, "start" and "end" those from or to it. With "neither", an edge and its
-    reverse are in the same part.
+    If both ends come from one vertex set, a vertex is new on both sides at once, and there are ``n_start`` parts and
+    folds. "both" tests the edges within a part; "start" and "end" test the edges from it or to it. With "neither", an
+    edge and its reverse are in the same part.
 
     Parameters
     ----------
     n_start, n_end : int
-        Into how many parts the start and the end vertices are divided; ``n_end=None`` means as many.
+        The numbers of parts of the start and of the end vertices; ``n_end=None`` means ``n_start``.
     new : str
         "both", "start", "end" or "neither".
     stratify : bool
-        Whether to spread the rarer class evenly over the parts; for two classes.
+        Whether to spread the rarer class evenly over the parts; this needs two classes.
     n_repeats : int
-        How often to divide anew.
+        How many times to divide, each time anew.
     strict : bool
-        Whether to leave out test edges that are new in another way than ``new`` says: with "start", those whose end
-        vertex has no training edge. ``strict=False`` keeps them, as ``cross_val_predict`` needs, which wants each edge
-        in one test part.
+        Whether to leave out test edges that are new in another way than ``new`` says. With "start", these are the edges
+        whose end vertex has no training edge. ``strict=False`` keeps them: ``cross_val_predict`` needs each edge in one
+        test part.
     one_set : bool, optional
-        Whether both ends come from one vertex set, where X does not tell: an array of pairs is taken for two sets.
+        Whether both ends come from one vertex set, if X does not tell. By default, an array of pairs has two sets.
     random_state : int, optional
         The seed of the division.
 
@@ -106,15 +107,15 @@ class VertexKFold(BaseCrossValidator):
         X : Edges or array
             The edges: `Edges`, or an n × 2 array with the start and the end vertex of each (numbers or ids).
         y : array, optional
-            Their labels. With labels, a fold with one label only is refused.
+            The labels of the edges. With labels, a fold with only one label is refused.
         groups : array, optional
-            An n × 2 array with the vertices, where X is something else, such as a table of features.
+            An n × 2 array with the vertices, if X is something else, such as a table of features.
         """
         for fold in self.folds(X, y, groups):
             yield fold.train, fold.test
 
     def folds(self, X: Any, y: Any = None, groups: Any = None) -> list[Fold]:
-        """Return all folds, checked, each with a name for people."""
+        """Check and return all folds; each has a readable name."""
         pairs = Pairs.of(X, groups, self.one_set)
         y = as_labels(y, len(pairs))
         self._check(pairs)
@@ -132,7 +133,7 @@ class VertexKFold(BaseCrossValidator):
     def report(self, X: Any, y: Any = None, groups: Any = None) -> Any:
         """Return a pandas frame with a row for each fold: how many edges it uses, and how many it leaves out.
 
-        With labels of two classes, also how many of them are of the rarer class. With ``new="both"``, fold
+        With labels of two classes, the frame also counts the edges of the rarer class. With ``new="both"``, fold
         ``i * n_end + j`` tests the edges between start part i and end part j.
         """
         import pandas as pd
@@ -151,7 +152,7 @@ class VertexKFold(BaseCrossValidator):
         return pd.DataFrame(rows)
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Return the number of folds; of one vertex set there are fewer, so that X is needed to tell."""
+        """Return the number of folds; X tells whether there is one vertex set, which has fewer folds."""
         one_set = bool(self.one_set) if X is None else Pairs.of(X, groups, self.one_set).one_set
         n_end = self.n_start if self.n_end is None else self.n_end
         if self.new in ("both", "neither") and not (one_set and self.new == "both"):
@@ -181,7 +182,7 @@ class VertexKFold(BaseCrossValidator):
         else:
             start = divide_evenly(pairs.start, pairs.n_start, self.n_start, rng, positive)[pairs.start]
             end = divide_evenly(pairs.end, pairs.n_end, n_end, rng, positive)[pairs.end]
-            # A side that stays known has no held-out part: -1 is none.
+            # A side whose vertices stay known has no held-out part: -1 matches no part.
             starts = range(self.n_start) if self.new != "end" else [-1]
             ends = range(n_end) if self.new != "start" else [-1]
             masks = []
@@ -222,6 +223,6 @@ class VertexKFold(BaseCrossValidator):
 
 
 def check_splitter(cv: Any, name: str) -> None:
-    """Refuse what is neither None nor splits by vertices."""
+    """Raise an error unless ``cv`` is None or splits by vertices."""
     if cv is not None and not isinstance(cv, VertexKFold):
         raise TypeError(f"{name} is {cv!r}, but it must be a vt.VertexKFold, such as vt.VertexKFold(3, 3)")

@@ -57,7 +57,7 @@ class Trained:
         self.seconds["predicting"] = time.perf_counter() - begin
 
     def refit(self) -> None:
-        """Put a model in the place of the trained one that makes as many iterations on all edges."""
+        """Replace the model by one that is trained on all edges, for as many iterations."""
         model, begin = self.model, time.perf_counter()
         try:
             with warnings.catch_warnings():
@@ -89,7 +89,7 @@ def train(
     Parameters
     ----------
     estimator : estimator
-        One of vectrick's. With early stopping, the held-out edges between new vertices choose the iteration.
+        An estimator of vectrick. With early stopping, the held-out edges between new vertices choose the iteration.
     data : Dataset
         Edges and labels.
     holdout : Holdout, optional
@@ -97,7 +97,7 @@ def train(
     callback : callable, optional
         Called with a `FitStep` after each iteration.
     checkpoint : FitCheckpoint, optional
-        A file that keeps the state of the fit, and that it goes on from.
+        A file that keeps the state of the fit, to continue from.
     keep_interrupted : bool
         Whether Ctrl-C ends training with the best model so far.
     """

@@ -1,1 +1,1 @@
-"""What a trained function is: the kernel of its edges, its form, its predictions, and its file."""
+"""Trained functions: their kernel of edges, their form, their predictions, and their files."""

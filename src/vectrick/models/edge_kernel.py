@@ -21,7 +21,7 @@ from vectrick.operators import Term
 class EdgeKernel:
     """``Σ weight · pairwise(k, g)`` of vertex kernels k of the start and g of the end vertices.
 
-    ``starts`` and ``ends`` are one object where both ends come from one vertex set and all kernels are of that set.
+    ``starts`` and ``ends`` are one object if both ends come from one vertex set and all kernels are of that set.
     """
 
     components: tuple[Component, ...]
@@ -32,7 +32,7 @@ class EdgeKernel:
 
     @classmethod
     def settled(cls, spec: KernelSpec, edges: Edges, graph: Graph, backend: Backend) -> "EdgeKernel":
-        """Settle on the training vertices what was asked for; weights that are to be learned are left at one."""
+        """Return the kernel of a spec, settled on the training vertices; weights to be learned are left at one."""
         start, end = (edges.start_table, graph.used_start, backend), (edges.end_table, graph.used_end, backend)
         starts = tuple(VertexKernel(kernel, "start", *start) for kernel in spec.start_kernels)
         ends = starts if spec.one_set else tuple(VertexKernel(kernel, "end", *end) for kernel in spec.end_kernels)
@@ -77,7 +77,7 @@ class EdgeKernel:
 
     @property
     def words(self) -> str:
-        """All of it in one line: the name of a product, else the components, with weights where there are several."""
+        """The kernel in one line: the name of a product, or else the components, with weights if there are several."""
         if self.is_product:
             return self.components[0].pairwise.name
         if len(self.components) == 1:
@@ -95,7 +95,7 @@ class EdgeKernel:
         return list(used.values())
 
     def terms(self, factors: Callable[[VertexKernel], VertexFactors]) -> list[Term]:
-        """Return the weighted terms, with the matrices that a function gives for each vertex kernel, asked once."""
+        """Return the weighted terms; ``factors`` is called once for each vertex kernel and returns its matrices."""
         used = [component for component, weight in zip(self.components, self.weights, strict=True) if weight != 0]
         starts = {i: factors(self.starts[i]) for i in sorted({component.start for component in used})}
         ends = starts if self.one_set else {}
@@ -109,7 +109,7 @@ class EdgeKernel:
         ]
 
     def on(self, backend: Backend) -> "EdgeKernel":
-        """Return the same kernel in another place; one table stays one."""
+        """Return the same kernel on another backend; a shared table stays shared."""
         moved: dict[int, VertexTable] = {}
 
         def move(vertex_kernel: VertexKernel) -> VertexKernel:
@@ -123,5 +123,5 @@ class EdgeKernel:
 
 
 def identity(n: int, dtype: Any) -> Any:
-    """Return the matrix that says which training vertex is which."""
+    """Return the identity matrix of n training vertices."""
     return eye_array(n, dtype=dtype, format="csr")

@@ -25,10 +25,10 @@ Maps = tuple[FeatureMap | None, FeatureMap | None]
 
 FORMS = ("auto", "dual", "primal")
 
-# A factor by pivoted Cholesky is looked for where a side has this many vertices, and pays below this share of them.
+# Pivoted Cholesky is tried if a side has at least this many vertices; its factor pays below this share of them.
 WORTH_FACTORING = 800
 WORTH_RANK = 0.4
-WORTH_EDGES = 16  # for each vertex, for a sum of pairwise kernels
+WORTH_EDGES = 16  # per vertex, from which it is tried for a sum of pairwise kernels
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Form:
     maps: tuple[FeatureMap, FeatureMap] | None = None  # of the start and the end, in primal form
 
     def predictor(self, coefficients: Array, n_threads: int | None) -> Predictor:
-        """Return what predicts with the coefficients."""
+        """Return the predictor with these coefficients."""
         if not self.kernel.is_product:
             return PairwisePredictor(self.kernel, self.graph, coefficients, n_threads)
         if self.maps is not None:
@@ -57,9 +57,10 @@ def choose_form(
 ) -> Form:
     """Return the form that was asked for, or the cheaper one; a sum of pairwise kernels has the dual form only.
 
-    Thin factors of both sides make the primal form possible: exact ones of linear kernels, and for smooth kernels those
-    by pivoted Cholesky to ``tolerance``. Primal it is where a product with the features and one with their transpose
-    take no longer than one with the kernel matrix, and there are not more coefficients than edges.
+    Thin factors of both sides make the primal form possible: exact factors for linear kernels, and factors by pivoted
+    Cholesky to ``tolerance`` for smooth kernels. "auto" chooses the primal form if a product with the features and one
+    with their transpose take no longer than one with the kernel matrix, and if there are no more coefficients than
+    edges.
     """
     if not kernel.is_product:
         return _form_of_sum(kernel, graph, dtype, tolerance, n_threads)
@@ -73,7 +74,7 @@ def choose_form(
     if both is not None and primal:
         S, E = _cast(both[0].train, dtype, start), _cast(both[1].train, dtype, end)
         features = kron(E, S, max_memory=start.backend.operator_memory(), **where)[graph.pair, :]
-        _ = features.T.plan  # sorted now, before there are vectors beside it
+        _ = features.T.plan  # sort now, before there are vectors in memory
         return Form("primal", Primal(features), features.plan, reason + _thin(maps), graph, kernel, both)
     A = kron(*_dual_factors(maps, start, end, dtype), **where)[graph.pair, graph.pair]
     return Form("dual", Dual(A), A.plan, reason + _thin(maps), graph, kernel)
@@ -87,7 +88,7 @@ def _compare(
     dtype: np.dtype[Any],
     n_threads: int | None,
 ) -> tuple[bool, str]:
-    """Return whether the primal form is the one to take, and why or why not."""
+    """Return whether to choose the primal form, and why or why not."""
     if both is None:
         return False, "there are no thin factors of both kernels"
     start, end = kernel.start, kernel.end
@@ -123,16 +124,16 @@ def _form_of_sum(
 
 
 def _worth_factoring(side: VertexKernel, tolerance: float, n_edges: int) -> FeatureMap | None:
-    """Return the thin factor of a side of a sum of pairwise kernels, where it is worth having.
+    """Return the thin factor of a side of a sum of pairwise kernels, or None if it is not worth having.
 
-    Where a vertex has few edges, looking for a thin factor takes longer than all the products that it would serve.
+    If a vertex has few edges, finding a thin factor takes longer than all the products that it would serve.
     """
     worth = n_edges >= WORTH_EDGES * side.vertices.shape[0]
     return _factor(side, "dual", tolerance if worth else 0.0)
 
 
 def _training_factors(features: FeatureMap | None, side: VertexKernel, dtype: np.dtype[Any]) -> VertexFactors:
-    """Return the matrices of the training vertices of a side, as thin as they come."""
+    """Return the matrices of the training vertices of a side, as thin factors if possible."""
     return VertexFactors(_thin_factor(features, side, dtype), partial(identity, side.vertices.shape[0], dtype))
 
 
@@ -145,7 +146,7 @@ def dual_form(kernel: EdgeKernel, graph: Graph, dtype: np.dtype[Any], n_threads:
 
 
 def _factor(side: VertexKernel, form: str, tolerance: float) -> FeatureMap | None:
-    """Return the thin factor of a side where it has one that is worth having."""
+    """Return the thin factor of a side, or None if it has none that is worth having."""
     m = side.vertices.shape[0]
     if form == "primal":
         return side.factor(tolerance)
@@ -157,7 +158,7 @@ def _factor(side: VertexKernel, form: str, tolerance: float) -> FeatureMap | Non
 
 
 def _dual_factors(maps: Maps, start: VertexKernel, end: VertexKernel, dtype: np.dtype[Any]) -> tuple[Any, Any]:
-    """Return G and K, as thin as they come."""
+    """Return G and K, as thin factors if possible."""
     check_matrices(side for features, side in zip(maps, (start, end), strict=True) if not _is_thin(features, side))
     return _thin_factor(maps[1], end, dtype), _thin_factor(maps[0], start, dtype)
 
@@ -167,14 +168,14 @@ def _is_thin(features: FeatureMap | None, side: VertexKernel) -> bool:
 
 
 def _thin_factor(features: FeatureMap | None, side: VertexKernel, dtype: np.dtype[Any]) -> Any:
-    """Return the kernel matrix of a side, by its features where they are few."""
+    """Return the kernel matrix of a side, as a product of its features if they are few."""
     if features is not None and _is_thin(features, side):
         return LowRank(_cast(features.train, dtype, side))
     return _cast(side.matrix, dtype, side)
 
 
 def _cast(values: Any, dtype: np.dtype[Any], side: VertexKernel) -> Any:
-    """Return kernel values or features where and in the dtype in which to compute, which they have to fit into."""
+    """Return kernel values or features on the backend and in the dtype of the computation; they must fit there."""
     backend = side.backend
     if issparse(values) and not backend.holds(values):
         check_memory(f"the table of {side.name} features", values.shape[0], values.shape[1], backend)
@@ -188,7 +189,7 @@ def _cast(values: Any, dtype: np.dtype[Any], side: VertexKernel) -> Any:
 
 
 def _thin(maps: Maps) -> str:
-    """Say what is not exact."""
+    """Describe the factors that are not exact."""
     approximate = [
         f"{side} kernel by pivoted Cholesky of rank {features.rank}, entries to {features.tolerance:.0e}"
         for side, features in zip(("start", "end"), maps, strict=True)

@@ -1,4 +1,4 @@
-"""What the user asked for as kernel of edges: pairwise kernels, vertex kernels and weights, read once and handed on."""
+"""The kernel of edges that the user asked for: pairwise kernels, vertex kernels and weights, read once."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ PairwiseKernels: TypeAlias = "str | PairwiseKernel | Sequence[Any]"
 
 _LARGEST = 1e100  # sum of weights; products with larger ones leave the range of numbers
 _MOST = 10_000  # kernels of edges that are added up
-LEARNED = ("alignment", "validation")  # values of ``kernel_weights`` by which they are learned
+LEARNED = ("alignment", "validation")  # values of ``kernel_weights`` that learn the weights
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Component:
 
 @dataclass(frozen=True)
 class KernelSpec:
-    """``Σ weight · pairwise(k, g)`` over components; ``weights`` are None where they are to be learned."""
+    """``Σ weight · pairwise(k, g)`` over components; ``weights`` is None if they are to be learned."""
 
     components: tuple[Component, ...]
     start_kernels: tuple[Kernel, ...]
@@ -43,7 +43,7 @@ class KernelSpec:
 
     @classmethod
     def of(cls, estimator: Any) -> "KernelSpec":
-        """Return what the parameters of an estimator ask for, or say which of them cannot be meant.
+        """Return the kernel that the parameters of an estimator describe; refuse invalid ones.
 
         The parameters are ``start_kernel``, ``end_kernel``, ``pairwise`` and ``kernel_weights``.
         """
@@ -57,7 +57,7 @@ class KernelSpec:
 
     @property
     def two_step(self) -> TwoStep | None:
-        """The two-step kernel, where that is asked for."""
+        """The two-step kernel if it was requested, else None."""
         pairwise = self.components[0].pairwise
         return pairwise if isinstance(pairwise, TwoStep) else None
 
@@ -67,7 +67,7 @@ class KernelSpec:
         return symmetry_of(self.components)
 
     def check(self, edges: Edges, *, form: str = "auto", fit_intercept: bool = False) -> None:
-        """Refuse what does not go together: the kernel with the edges, or with other parameters."""
+        """Refuse a kernel that does not fit the edges or other parameters."""
         names = [component.pairwise.name for component in self.components]
         if self.one_set and not edges.is_one_set:
             name = next(component.pairwise.name for component in self.components if component.pairwise.one_set)
@@ -83,7 +83,7 @@ class KernelSpec:
         if self.symmetry < 0 and fit_intercept:
             raise ValueError(
                 f"fit_intercept is True, but pairwise={names[0]!r} is for labels that change their sign when an edge "
-                "is turned round, and an intercept does not"
+                "is reversed, and an intercept does not"
             )
 
 
@@ -117,12 +117,12 @@ def _read(start_kernel: Any, end_kernel: Any, pairwise: Any, kernel_weights: Any
         weights = _given_weights(given, len(components), (len(start), len(end)) if len(kinds) == 1 else None)
     elif of_kinds is None:
         weights = np.full(len(components), 1.0 / len(components))
-    else:  # all kernels of one kind alike
+    else:  # equal weights for all kernels of one kind
         weights = 1.0 / np.bincount(numbers)[numbers]
     if of_kinds is not None:
         weights = weights * of_kinds[numbers]
         if not weights.any():
-            raise ValueError("the weights in pairwise and kernel_weights leave no kernel whose weight is not zero")
+            raise ValueError("the weights in pairwise and kernel_weights leave no kernel with a nonzero weight")
     return KernelSpec(components, starts, ends, weights, bool(one_set))
 
 
@@ -134,7 +134,7 @@ def _read_pairwise(value: Any) -> tuple[list[PairwiseKernel], Array | None]:
         raise ValueError("pairwise is an empty list, but there must be at least one kernel")
     weighted = [isinstance(item, list | tuple) for item in value]
     if any(weighted) and not all(weighted):
-        raise ValueError(f"pairwise is {value!r}, but either each of its kernels has a weight, or none has")
+        raise ValueError(f"pairwise is {value!r}, but either all of its kernels must have a weight, or none")
     if not any(weighted):
         return [as_pairwise(item, f"pairwise[{i}]") for i, item in enumerate(value)], None
     for i, item in enumerate(value):
@@ -153,7 +153,7 @@ def _read_kernels(value: Any, argument: str) -> list[Kernel]:
 
 
 def _end_of_one_set(start: list[Kernel], end: list[Kernel], given: Any, kind: PairwiseKernel) -> list[Kernel]:
-    """Return the kernels of the end vertices where they are those of the start vertices."""
+    """Return the kernels of the end vertices, which must be those of the start vertices."""
     same = len(start) == len(end) and all(repr(a) == repr(b) for a, b in zip(start, end, strict=True))
     if not same and given != "linear":
         raise ValueError(
@@ -166,7 +166,7 @@ def _end_of_one_set(start: list[Kernel], end: list[Kernel], given: Any, kind: Pa
 def _components(
     kinds: Sequence[PairwiseKernel], start: list[Kernel], end: list[Kernel]
 ) -> tuple[tuple[Component, ...], list[int], tuple[Kernel, ...], tuple[Kernel, ...]]:
-    """Return the components, the number of the kind of each, and the vertex kernels that they refer to.
+    """Return the components, the number of the pairwise kernel of each, and the vertex kernels that they refer to.
 
     A pairwise kernel may have vertex kernels of its own.
     """
@@ -192,7 +192,7 @@ def _components(
 
 
 def _places(kind: PairwiseKernel, given: list[Kernel], known: list[Kernel], argument: str) -> list[int]:
-    """Return where the vertex kernels of a pairwise kernel are among the known ones, to which new ones are added."""
+    """Return the positions of the vertex kernels of a pairwise kernel in ``known``; new ones are added to it."""
     place = {id(kernel): i for i, kernel in enumerate(known)}
     places = []
     for kernel in given:
@@ -217,7 +217,7 @@ def _given_weights(given: Any, n_wanted: int, shape: tuple[int, int] | None) -> 
 
 
 def check_weights(given: Any, n_wanted: int, name: str) -> Array:
-    """Return weights as an array, or say what is wrong: their number, negative ones, or all of them zero."""
+    """Return weights as an array; refuse a wrong number of weights, negative weights, or only zeros."""
     values = list(given) if np.ndim(given) == 1 else given
     if np.ndim(given) != 1 or len(values) != n_wanted:
         raise ValueError(
@@ -229,7 +229,7 @@ def check_weights(given: Any, n_wanted: int, name: str) -> Array:
             raise ValueError(f"{name}[{i}] is {value}, but weights must be finite numbers that are not negative")
     weights = np.array(values, np.float64)
     if not weights.any():
-        raise ValueError(f"{name} are all zero, so that there is no kernel left")
+        raise ValueError(f"{name} are all zero, so there is no kernel left")
     if not weights.sum() <= _LARGEST:
         raise ValueError(f"{name} add up to {weights.sum():.3g}, but they must not be larger than {_LARGEST:.0e}")
     return weights

@@ -1,4 +1,4 @@
-"""What must hold before something is computed: finite features and kernel values, and memory for a matrix."""
+"""Checks before a computation: finite features and kernel values, and enough memory for a matrix."""
 
 from typing import Any
 

@@ -50,9 +50,9 @@ class PairwisePredictor(Predictor):
         return self._operator_of(edges, once=False, sorted_ends=False)[0]
 
     def _operator_of(self, edges: Edges, once: bool, sorted_ends: bool = True) -> tuple[Any, Array | None]:
-        """Return the operator, and with a symmetry the mask of edges that it sees turned round.
+        """Return the operator, and for a kernel with a symmetry the mask of the edges that it sees reversed.
 
-        Of the two directions of an edge only one is then ever computed, so that the other is the same to the last bit.
+        Only one direction of an edge is then ever computed, so the other is the same to the last bit.
         """
         self.check(edges.start_table, edges.end_table)
         rows = _Vertices.of(edges, self.kernel.one_set)
@@ -89,7 +89,7 @@ class PairwisePredictor(Predictor):
         return predictions
 
     def predict_all(self, edges: Edges, coefficients: Array) -> Array:
-        """Return the predictions for edges of each row of coefficients, which are many."""
+        """Return the predictions for edges, one row for each of many rows of coefficients."""
         operator, turned = self._operator_of(edges, once=False)
         predictions = (operator @ coefficients.T).T
         if turned is not None and self.kernel.symmetry < 0:
@@ -99,7 +99,7 @@ class PairwisePredictor(Predictor):
     # Grids
 
     def grid(self, start: VertexTable, end: VertexTable) -> Array:
-        """Return the predictions for all pairs; of one list of vertices, with the symmetry of the kernel."""
+        """Return the predictions for all pairs; for one list of vertices, they have the symmetry of the kernel."""
         out = super().grid(start, end)
         if self.kernel.symmetry and start.is_same(end):
             _symmetrise(out, self.kernel.symmetry)
@@ -132,7 +132,7 @@ class PairwisePredictor(Predictor):
 
 
 class _Vertices:
-    """The vertices of edges to predict, numbered: of both ends together where the model has one vertex set."""
+    """The numbered vertices of edges to predict; both ends are numbered together if the model has one vertex set."""
 
     def __init__(self, start: Array, end: Array, parts: list[list[tuple[VertexTable, Array]]]) -> None:
         self.start, self.end, self.parts = start, end, parts
@@ -146,15 +146,15 @@ class _Vertices:
             return cls(graph.start, graph.end, [both[:1], both[1:]])
         if edges.is_one_set:
             return cls(graph.start, graph.end, [both[:1]])
-        return cls(graph.start, graph.end + len(graph.used_start), [both])  # those of the end behind those of the start
+        return cls(graph.start, graph.end + len(graph.used_start), [both])  # end vertices come after start vertices
 
     def of_side(self, side: VertexKernel, one_set: bool) -> list[tuple[VertexTable, Array]]:
-        """Return the tables and the rows of them that a side's kernel is computed for."""
+        """Return the tables and their rows for which a side's kernel is computed."""
         return self.parts[0] if one_set or side.name == "start" else self.parts[1]
 
 
 class _Names(VertexFactors):
-    """Stands for the matrices of a side in terms whose rows are not there yet."""
+    """A placeholder for the matrices of a side, in terms whose rows are not known yet."""
 
     def __init__(self, side: VertexKernel) -> None:
         super().__init__(("kernel", side), lambda: ("same", side))
@@ -236,7 +236,7 @@ class _Values:
         return product.toarray() if issparse(product) else product
 
     def alone(self, cores: list[tuple[Any, Any, Any]]) -> Array:
-        """Return what depends on each of these vertices alone."""
+        """Return the part of the predictions that depends on each of these vertices alone."""
         total = zeros(self.part.stop - self.part.start, self.predictor.a)
         for first, second, core in cores:
             if second is None:

@@ -18,7 +18,7 @@ _LONG_ROW = 1 << 15  # pairs of one start vertex that are predicted at once
 
 
 class Predictor(ABC):
-    """A function of edges, made of coefficients and of one kernel or more for each side."""
+    """A function of edges, made of coefficients and of one or more kernels for each side."""
 
     def __init__(self, kernel: EdgeKernel, n_threads: int | None) -> None:
         self.kernel, self.n_threads = kernel, n_threads
@@ -39,12 +39,12 @@ class Predictor(ABC):
         return self.kernel.start.backend
 
     def on(self, backend: Backend) -> "Predictor":
-        """Return the same predictor in another place, or itself where it is there."""
+        """Return the same predictor on another backend, or itself if it is there already."""
         return self if backend == self.backend else self._moved(backend)
 
     @abstractmethod
     def _moved(self, backend: Backend) -> "Predictor":
-        """Return the same predictor in another place."""
+        """Return the same predictor on another backend."""
 
     @property
     @abstractmethod
@@ -61,7 +61,7 @@ class Predictor(ABC):
 
     @abstractmethod
     def predict_all(self, edges: Edges, coefficients: Array) -> Array:
-        """Return the predictions for edges of each row of coefficients, which are many."""
+        """Return the predictions for edges, one row for each of many rows of coefficients."""
 
     @abstractmethod
     def blocks(self, start: VertexTable, end: VertexTable) -> Iterator[tuple[slice, slice, Array]]:
@@ -72,7 +72,7 @@ class Predictor(ABC):
         return 8 * n_rows * n_cols <= self.backend.free_memory() // 4
 
     def check(self, start: VertexTable, end: VertexTable) -> None:
-        """Refuse tables with other columns than those trained with."""
+        """Refuse tables with another number of columns than in training."""
         self.start.check(start)
         self.end.check(end)
 
@@ -83,7 +83,7 @@ class Predictor(ABC):
     def grid(self, start: VertexTable, end: VertexTable) -> Array:
         """Return the predictions for all pairs, in blocks; the result has to fit into memory."""
         homes = [backend_of(table.features) for table in (start, end)]
-        # Results stay where they are made for users who gave arrays of that place.
+        # Results stay on the backend if the user gave arrays of that backend.
         result = HOST if homes == [HOST, HOST] else self.backend
         n_bytes, free = 8 * len(start) * len(end), result.free_memory()
         if n_bytes > free:
@@ -97,7 +97,7 @@ class Predictor(ABC):
         return out
 
     def top_k(self, start: VertexTable, end: VertexTable, k: int) -> tuple[Array, Array]:
-        """Return for each start vertex the k end vertices with the largest predictions, and these, the best first."""
+        """Return the k best end vertices of each start vertex, best first, and their predictions."""
         backend = self.backend
         best = backend.zeros((len(start), k), np.float64) - np.inf
         which = backend.zeros((len(start), k), np.int64) - 1
@@ -107,9 +107,9 @@ class Predictor(ABC):
 
 
 def block_slices(n_rows: int, n_cols: int, width: int, backend: Backend) -> Iterator[tuple[slice, list[slice]]]:
-    """Yield the rows of blocks of a grid, each with the columns of its blocks; ``width`` functions of each vertex."""
+    """Yield the row slice of each row of blocks, with the column slices; a vertex has ``width`` functions."""
     size = backend.grid_bytes
-    # Whole rows of the grid where that leaves enough of them for a good product.
+    # A block has whole rows of the grid if that leaves enough rows for a fast product.
     height = max(1, size // (8 * max(width, min(n_cols, _LONG_ROW))))
     across = max(1, size // (8 * max(min(height, n_rows), width)))
     columns = [slice(low, min(low + across, n_cols)) for low in range(0, n_cols, across)]

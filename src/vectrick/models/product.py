@@ -45,7 +45,7 @@ class ProductPredictor(Predictor):
         return kron(second, first, n_threads=self.n_threads, once=once, backend=self.backend)
 
     def _are_here(self, *values: Any) -> bool:
-        """Whether values are dense, and where predictions are made."""
+        """Whether values are dense and on the backend of the predictions."""
         return all(self.backend.owns(value) for value in values)
 
     @abstractmethod
@@ -72,14 +72,14 @@ class ProductPredictor(Predictor):
         return self._operator(graph, first, second, once=True) @ self.coefficients
 
     def predict_all(self, edges: Edges, coefficients: Array) -> Array:
-        """Return the predictions for edges of each row of coefficients, which are many."""
+        """Return the predictions for edges, one row for each of many rows of coefficients."""
         graph, first, second = self._functions(edges)
         n_pairs, size = first.shape[0] * second.shape[0], first.shape[1] * second.shape[1]
         filled = max(n_pairs, size) <= min(_SMALL_GRID, _FILLED * max(len(edges), coefficients.shape[1]))
         if not filled or not self._are_here(first, second):
             operator = self._operator(graph, first, second, once=False)
             return contiguous((operator @ coefficients.T).T)
-        # Some vectors at a time, for a thread each: two products of matrices, the one that makes them smaller first.
+        # Each thread takes some vectors at a time: two matrix products, first the one that makes them smaller.
         out = zeros((len(coefficients), len(edges)), coefficients)
         parts = even_parts(len(coefficients), max(1, len(coefficients) // 8))
         (u, m), (v, q) = first.shape, second.shape
@@ -220,7 +220,7 @@ class PrimalPredictor(ProductPredictor):
 
 
 def _map_on(feature_map: FeatureMap, there: VertexKernel) -> FeatureMap:
-    """Return the features of a vertex kernel that was moved; those of the training vertices are not needed any more."""
+    """Return the feature map of a vertex kernel that was moved; features of training vertices are no longer needed."""
     moved = copy.copy(feature_map)
     moved.train = np.broadcast_to(0.0, (0, feature_map.rank))
     if isinstance(moved, MatrixMap | SpectralMap):

@@ -33,12 +33,12 @@ _SHOWN = 5  # vertices named in an error
 
 
 class VertexKernel:
-    """The kernel of the start or the end vertices, settled on those that train.
+    """The kernel of the start or the end vertices, settled on the training vertices.
 
     Parameters
     ----------
     kernel : name, kernel or function
-        What the user gave.
+        The kernel as the user gave it.
     name : str
         "start" or "end".
     table : VertexTable
@@ -64,7 +64,7 @@ class VertexKernel:
         self._describe(table, used)
         self.vertices = checked_features(table, used)
         self.kernel: Kernel = given.resolve(self.vertices, used)
-        self._projection: Array | None = None  # onto what is positive in a kernel that is not
+        self._projection: Array | None = None  # onto the positive part of an indefinite kernel
 
     @classmethod
     def restored(
@@ -76,7 +76,7 @@ class VertexKernel:
         projection: Array | None,
         backend: Backend = HOST,
     ) -> "VertexKernel":
-        """Make a vertex kernel again from what a model file has of it."""
+        """Restore a vertex kernel from the parts that a model file holds."""
         restored = cls.__new__(cls)
         restored.name, restored.kernel, restored._projection = name, kernel, projection
         restored.backend = backend
@@ -90,12 +90,12 @@ class VertexKernel:
 
     @property
     def projection(self) -> Array | None:
-        """What kernel values of new vertices are multiplied by, where the kernel had to be repaired."""
+        """The matrix that multiplies kernel values of new vertices if the kernel had to be repaired, else None."""
         return self._projection
 
     @cached_property
     def matrix(self) -> Array:
-        """The kernel matrix of the training vertices, made positive semi-definite where it is not."""
+        """The kernel matrix of the training vertices, made positive semi-definite if it is not."""
         m = self.vertices.shape[0]
         if not self.fits:
             return self._repaired_if(self._rows_on_host(self.vertices))
@@ -104,7 +104,7 @@ class VertexKernel:
 
     @cached_property
     def fits(self) -> bool:
-        """Whether the kernel matrix of the training vertices has room where it is computed, beside other things."""
+        """Whether the backend has room for the kernel matrix of the training vertices beside other arrays."""
         return self.backend.has_room(8 * self.vertices.shape[0] ** 2, 3)
 
     def _repaired_if(self, K: Array) -> Array:
@@ -112,7 +112,7 @@ class VertexKernel:
         return K if self.kernel.is_psd else self._repaired(K)
 
     def _rows_on_host(self, features: Any) -> Array:
-        """Return kernel values on the host, made elsewhere block by block: products take them over in blocks."""
+        """Return kernel values on the host, computed on the backend block by block; products fetch them in blocks."""
         n, m = features.shape[0], self.vertices.shape[0]
         check_memory(f"the {self.name} kernel matrix", n, m)
         K = np.empty((n, m))
@@ -122,10 +122,10 @@ class VertexKernel:
         return K
 
     def factor(self, tolerance: float, max_rank: int | None = None) -> FeatureMap | None:
-        """Return features of the vertices whose inner products are the kernel, or None if there are over max_rank."""
+        """Return vertex features whose inner products are the kernel, or None if there are more than max_rank."""
         if self.kernel.is_psd:
             return feature_map(self.kernel, self.vertices, tolerance, max_rank)
-        K = self.matrix  # repaired, and there anyway
+        K = self.matrix  # repaired, and needed anyway
         max_rank = len(K) if max_rank is None else max_rank
         if self._projection is not None:
             values, vectors = namespace(K).linalg.eigh(K)
@@ -146,7 +146,7 @@ class VertexKernel:
         return K if self._projection is None else K @ self._projection
 
     def on(self, backend: Backend, table: VertexTable | None = None) -> "VertexKernel":
-        """Return the same kernel in another place; with a table that is there already, if any."""
+        """Return the same kernel on another backend; ``table`` is its table there, if that exists already."""
         table = self.known.on(backend) if table is None else table
         projection = None if self._projection is None else placed(self._projection, backend)
         there = VertexKernel.restored(self.name, self.kernel, table, placed(self.used, backend), projection, backend)
@@ -154,16 +154,16 @@ class VertexKernel:
         return there
 
     def check(self, table: VertexTable) -> None:
-        """Refuse a table with other columns than the one trained with."""
+        """Refuse a table with another number of columns than in training."""
         if table.n_features != self.n_columns:
             raise ValueError(
                 f"{self.name}_features has {table.n_features} columns, but the model was trained with {self.n_columns}"
             )
 
     def aligned(self, table: VertexTable) -> VertexTable:
-        """Return a table with the columns that the model was trained with, taken by their names where both have some.
+        """Return a table with the columns that the model was trained with, matched by name if both tables have names.
 
-        Columns beyond these are left out, and their order does not matter.
+        Other columns are left out, and the order of columns does not matter.
         """
         if self.columns is None or table.columns is None or self.columns == table.columns:
             return table
@@ -191,12 +191,12 @@ class VertexKernel:
         return self.aligned(VertexTable(features, f"{self.name}_features", id_column=id_column))
 
     def places(self, table: VertexTable, vertices: Array) -> Array:
-        """Return which training vertex each of the vertices is, -1 for those that are new.
+        """Return which training vertex each of the vertices is, or -1 for new vertices.
 
-        The same vertex is one at the same place of the same table (or taken from there); else one with the same
-        features, and with the same id where both tables have ids that are more than positions. Without such ids, the
-        second vertex of a table that has the features of an earlier one is the second of those in the training table:
-        what a vertex is depends on its table, never on the other vertices that are asked for.
+        In the training table itself (or a table taken from it), the position decides. In another table, a vertex is the
+        training vertex with the same features, and with the same id if both tables have ids that are more than
+        positions. Without such ids, the second vertex with some features in one table is the second vertex with these
+        features in the other. So the answer depends on the tables only, never on which vertices are asked for.
         """
         vertices, used = np.asarray(to_host(vertices)), np.asarray(to_host(self.used))
         number = np.full(len(self.known) + 1, -1)  # the last one is for new vertices
@@ -213,7 +213,7 @@ class VertexKernel:
         return number[np.array([row_of.get(others[row], -1) for row in vertices.tolist()], np.int64)]
 
     def _warn_of_copies(self, known: list[Any], asked: list[Any]) -> None:
-        """Say that vertices could be any of several training vertices, which only ids could tell apart."""
+        """Warn that vertices could be any of several training vertices, which only ids could tell apart."""
         n_known = Counter(features for features, _ in known)
         unclear = {features for features, _ in asked if n_known[features] > 1}
         if unclear:
@@ -244,7 +244,7 @@ class VertexKernel:
         values, vectors = namespace(K).linalg.eigh(K)
         kept = values > _ROUNDING * values[-1]
         if not kept.any():
-            raise ValueError(f"{self.name}_kernel has no positive eigenvalue; it is no kernel of these vertices")
+            raise ValueError(f"{self.name}_kernel has no positive eigenvalue; it is not a kernel of these vertices")
         negative = int((values < -_ROUNDING * values[-1]).sum())
         warn(
             f"{self.name}_kernel is not positive semi-definite: {negative} of {len(values)} eigenvalues are negative, "
@@ -282,7 +282,7 @@ def check_matrices(vertex_kernels: Iterable[VertexKernel]) -> None:
 
 
 class MatrixMap(CholeskyMap):
-    """Features from kernel values with the pivots, where the kernel is known by its matrix."""
+    """Features from kernel values with the pivots, for a kernel that is known by its matrix."""
 
     def __init__(
         self, vertex_kernel: VertexKernel, train: Array, pivots: Array, tolerance: float, corner: Array | None = None
@@ -309,7 +309,7 @@ class SpectralMap(FeatureMap):
 
 
 def _identities(table: VertexTable, with_ids: bool) -> list[tuple[Any, Any]]:
-    """Return what tells the vertices of a table apart: features, and ids or else which copy of the features it is."""
+    """Return keys that tell the vertices of a table apart: features, with ids or else the number of the copy."""
     features = cast(table.features, np.float64)
     if issparse(features):
         entries = csr_array(features, copy=True)
@@ -318,7 +318,7 @@ def _identities(table: VertexTable, with_ids: bool) -> list[tuple[Any, Any]]:
         bounds = itertools.pairwise(entries.indptr.tolist())
         rows: list[Any] = [(entries.indices[a:b].tobytes(), entries.data[a:b].tobytes()) for a, b in bounds]
     else:
-        rows = [row.tobytes() for row in to_host(features) + 0.0]  # so that both zeros are one
+        rows = [row.tobytes() for row in to_host(features) + 0.0]  # so that -0.0 becomes 0.0
     if with_ids and table.ids is not None:
         return list(zip(rows, table.ids.tolist(), strict=True))
     copies: Counter[Any] = Counter()

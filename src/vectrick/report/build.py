@@ -90,9 +90,9 @@ def _lead(trained: Trained, evaluation: "pandas.DataFrame | None", tuning: Tunin
     if "both" in trained.scores:
         return (
             f"{_score_name(trained.scoring)} {trained.scores['both']:.3f} for {len(trained.holdout.tests['both'])} "
-            "edges both of whose vertices the model has never seen."
+            "edges between vertices that the model has never seen."
         )
-    return f"Trained on {len(trained.data.X)} edges; no edges were held out, so that nothing is said about its quality."
+    return f"Trained on {len(trained.data.X)} edges; no edges were held out, so the quality is not known."
 
 
 def _cross_validated(rows: "pandas.DataFrame") -> str:
@@ -100,7 +100,7 @@ def _cross_validated(rows: "pandas.DataFrame") -> str:
     setting, model = rows["setting"].iloc[0], rows["method"].iloc[0]
     scores = rows[rows["setting"] == setting].groupby("method", sort=False)["score"]
     means = scores.mean().drop(model)
-    beside = "" if means.empty else f" The best of the others, {means.idxmax()}, has {means.max():.3f}."
+    beside = "" if means.empty else f" The best other method, {means.idxmax()}, has {means.max():.3f}."
     return (
         f"{_score_name(rows['scoring'].iloc[0])} {scores.mean()[model]:.3f} ± {scores.std()[model]:.3f} by "
         f"cross-validation, {SETTINGS[setting].label}.{beside}"
@@ -164,8 +164,8 @@ def _split_section(report: Report, trained: Trained) -> None:
     section.text(
         f"The vertices {'' if X.is_one_set else 'of each side '}were divided, not the edges: a held-out vertex has no "
         "training edge at all. The model trains on edges between training vertices. Edges between held-out vertices "
-        "chose the iteration and are scored as “both new”; those that join a held-out to a training vertex are left "
-        f"out of both, and scored as {'“one new”' if X.is_one_set else '“start new” and “end new”'}."
+        "chose the iteration and are scored as “both new”. Edges that join a held-out to a training vertex did "
+        f"neither, and are scored as {'“one new”' if X.is_one_set else '“start new” and “end new”'}."
     )
     used = [len(np.unique(vertices)) for _, _, vertices in sides_of(X[holdout.train])]
     totals = [len(np.unique(vertices)) for _, _, vertices in sides_of(X)]
@@ -180,15 +180,15 @@ def _training_section(report: Report, trained: Trained) -> None:
     if trained.is_refitted:
         section.text(
             "The model was then trained again on all edges, for as many iterations. The scores and curves of this "
-            "page are those of the model before, which had not seen the held-out edges; the matrix and the new edges "
-            "are its own."
+            "page are those of the model before that, which had not seen the held-out edges. The matrix and the new "
+            "edges are those of the final model."
         )
     if len(trained.history.get("iteration", [])) > 1:
         scoring = _score_name(trained.scoring)
         report.figures["history"] = figures.history(trained.history, scoring, model.n_iter_)
         scored = (
-            "; the score on held-out vertices is best at the dotted line, and that model is the one that was kept. "
-            "Where the score falls after it, more training would only fit the training edges."
+            "; the score on held-out vertices is best at the dotted line, and that model was kept. "
+            "If the score falls after it, more training would only fit the training edges."
         )
         chosen = ". The number of iterations was chosen before, with the kernels and alpha."
         section.figure(
@@ -209,7 +209,7 @@ def _training_section(report: Report, trained: Trained) -> None:
 
 def _kept(trained: Trained) -> str:
     n_made, kept = len(trained.history.get("iteration", [])), trained.model.n_iter_
-    return f"{n_made} iterations were made, number {kept} was kept." if n_made > 1 else "It took one step."
+    return f"{n_made} iterations were made, and number {kept} was kept." if n_made > 1 else "It took one step."
 
 
 def _parts(trained: Trained) -> dict[str, Any]:
@@ -233,7 +233,7 @@ def _quality_section(report: Report, trained: Trained) -> None:
         section.figure(
             "recall",
             "Precision and recall: how many of the best-scored edges are positive. Dotted lines are the shares of "
-            "positive edges, which chance would have.",
+            "positive edges, the precision of chance.",
         )
         section.html("</div>")
     else:
@@ -251,8 +251,8 @@ def _quality_section(report: Report, trained: Trained) -> None:
         )
         section.figure(
             "calibration",
-            "Calibration, both vertices new: where the line is on the dotted one, of the edges with probability 0.3 "
-            "three in ten are positive. Larger dots stand for more edges.",
+            "Calibration, both vertices new: if the line is on the dotted one, three in ten of the edges with "
+            "probability 0.3 are positive. Larger dots stand for more edges.",
         )
 
 
@@ -261,12 +261,12 @@ def _settings_section(report: Report, trained: Trained) -> None:
     scores = {_words(trained)[new]: score for new, score in trained.scores.items()}
     report.figures["settings"] = figures.settings(scores, scoring)
     chose = (
-        " Those with both vertices new chose the iteration, so that their score is a little too good: vectrick "
-        "evaluate and tune have scores that chose nothing."
+        " Those with both vertices new chose the iteration, so their score is a little too good. The test edges of "
+        "vectrick evaluate and tune chose nothing."
     )
     section.figure(
         "settings",
-        "The hardest test is the one where both vertices are new. These edges did not train."
+        "The hardest test is the one with both vertices new. The model was not trained on these edges."
         + chose * bool(trained.model.early_stopping or trained.is_refitted),
         size="low",
     )
@@ -282,13 +282,13 @@ def _comparison_section(report: Report, rows: "pandas.DataFrame", words: dict[st
         "Cross-validation: a dot is a fold, the line in a box is the median. The methods of a setting are compared on "
         "the same folds. "
         if folded
-        else "All methods trained on the training edges of this page, and are scored on the same held-out edges: one "
-        "split, so that small differences mean little (vectrick evaluate has more). "
+        else "All methods were trained on the training edges of this page, and scored on the same held-out edges. This "
+        "is one split, so small differences mean little (vectrick evaluate has more splits). "
     )
     section.figure(
         "comparison",
-        how + "“vertex mean” knows only which vertices have many positive edges: what is not better than that has "
-        "learned no interaction, and where both vertices are new it is at chance.",
+        how + "“vertex mean” knows only which vertices have many positive edges. A method that is not better has "
+        "learned no interaction. With both vertices new, “vertex mean” is at chance.",
     )
     lines = []
     for (setting, method), folds in grouped:
@@ -323,7 +323,7 @@ def _cost_section(report: Report, trained: Trained) -> None:
     facts["products with the kernel of edges"] = str(trained.model.solution_.n_products)
     peak = _peak_memory()
     if peak is not None:
-        facts["largest memory of the process"] = format_bytes(peak)
+        facts["peak memory of the process"] = format_bytes(peak)
     section.facts(facts)
     section.html("<details><summary>How a product with the kernel of edges was computed</summary>")
     section.code(str(trained.model.plan_))
@@ -341,7 +341,7 @@ def _peak_memory() -> int | None:
 
 
 def _again_section(report: Report, trained: Trained, command: str) -> None:
-    section: Section = report.section("To get it again")
+    section: Section = report.section("To reproduce it")
     section.code(command)
     versions = {name: metadata.version(name) for name in _PACKAGES}
     section.facts({

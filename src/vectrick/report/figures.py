@@ -20,7 +20,7 @@ Figure = dict[str, Any]
 
 
 def numbers(values: Any, digits: int = 5) -> list[Any]:
-    """Return numbers with so many digits, which is what a figure can show; None where they are not finite."""
+    """Return numbers with the digits that a figure can show; None if they are not finite."""
     return [
         float(f"{value:.{digits}g}") if np.isfinite(value) else None for value in np.asarray(values, float).tolist()
     ]
@@ -139,7 +139,7 @@ def comparison(rows: Any, names: dict[str, str], scoring: str) -> Figure:
 
 
 def calibration(y: Array, chance: Array, n_bins: int = 10) -> Figure:
-    """Return how often edges are positive beside how likely the model says they are, where there are enough edges."""
+    """Return the shares of positive edges against the predicted probabilities, for bins with enough edges."""
     bins = np.minimum((chance * n_bins).astype(int), n_bins - 1)
     filled = [bin for bin in range(n_bins) if (bins == bin).sum() >= min(_FEW, len(y) // n_bins)]
     said = [float(chance[bins == bin].mean()) for bin in filled]
@@ -152,7 +152,7 @@ def calibration(y: Array, chance: Array, n_bins: int = 10) -> Figure:
          "marker": {"size": numbers(4 + 14 * np.sqrt(np.array(counts) / max(counts)), 3)}},
     ]  # fmt: skip
     square = {"range": [-0.02, 1.02]}
-    return {"data": data, "layout": {"xaxis": titled("probability that the model says", **square),
+    return {"data": data, "layout": {"xaxis": titled("predicted probability", **square),
                                      "yaxis": titled("share of positive edges", **square)}}  # fmt: skip
 
 

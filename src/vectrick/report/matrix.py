@@ -17,7 +17,7 @@ _PAIRS = 100_000_000  # up to which all pairs are looked through for the best
 
 @dataclass(frozen=True)
 class Shown:
-    """A part of the matrix of predictions, like vertices side by side."""
+    """A part of the matrix of predictions, with similar vertices side by side."""
 
     starts: Array  # rows of the start table
     ends: Array
@@ -26,7 +26,7 @@ class Shown:
 
 
 def shown_part(model: KronEstimator, X: Edges) -> Shown:
-    """Return the predictions for all vertices, or where they are too many, for those with most edges."""
+    """Return the predictions for all vertices or, if there are too many, for those with the most edges."""
     tables = X.start_table, X.end_table
     sizes = _sizes(len(tables[0]), len(tables[1]))
     rows = [
@@ -59,12 +59,12 @@ def _order(scores: Array) -> Array:
 
 
 def best_new(model: KronEstimator, X: Edges, count: int, per_vertex: int = 0) -> tuple[Array, Array, Array]:
-    """Return the start vertices, end vertices and scores of the pairs with the largest scores that are no edges of X.
+    """Return the start vertices, end vertices and scores of the best pairs that are not edges of X.
 
-    With ``per_vertex``, also so many of the best partners of every start and of every end vertex. Of one vertex set, a
-    vertex is not paired with itself; where edges have no direction or two opposite ones, there is one of each pair
-    only, and the reverse of an edge is none. Where there are too many pairs to look through, only the vertices with
-    most edges are.
+    With ``per_vertex``, the result also has that many of the best partners of every start and of every end vertex. In
+    one vertex set, a vertex is not paired with itself. If edges have no direction or two opposite ones, there is only
+    one of each pair, and the reverse of an edge is not new. If there are too many pairs to search, only the vertices
+    with the most edges are searched.
     """
     tables = X.start_table, X.end_table
     symmetry = model._predictor.kernel.symmetry

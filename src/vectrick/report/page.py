@@ -37,11 +37,11 @@ class Section:
         self.parts.append(f"<p>{escape(words)}</p>")
 
     def html(self, markup: str) -> None:
-        """Add markup that is safe by its making."""
+        """Add markup, which must be safe."""
         self.parts.append(markup)
 
     def code(self, words: str) -> None:
-        """Add text as it is, in the type of a terminal."""
+        """Add preformatted text."""
         self.parts.append(f"<pre>{escape(words)}</pre>")
 
     def facts(self, values: dict[str, Any]) -> None:
@@ -50,7 +50,7 @@ class Section:
         self.parts.append(f'<div class="wide"><table class="facts">{rows}</table></div>')
 
     def table(self, columns: list[str], rows: list[list[Any]], searchable: str = "") -> None:
-        """Add a table that can be sorted; one that is searchable has a field to search in all the rows of its data."""
+        """Add a table that can be sorted; a searchable one has a field to search all rows of its data."""
         head = "".join(f"<th{_number_class(rows, j)}>{escape(name)}</th>" for j, name in enumerate(columns))
         body = "".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows)
         if searchable:
@@ -64,7 +64,7 @@ class Section:
         )
 
     def figure(self, name: str, caption: str, size: str = "") -> None:
-        """Add the place of a figure, "low" or "tall" if it is not of the usual height, and what to see in it."""
+        """Add the place of a figure, "low" or "tall" if its height is not the usual one, and its caption."""
         self.parts.append(
             f'<figure><div class="plot {size}" id="{name}" role="img" aria-label="{escape(caption, quote=True)}"></div>'
             f'<figcaption>{escape(caption)} <button class="tools" data-plot="{name}" aria-pressed="false">zoom and save'
@@ -118,7 +118,7 @@ class Report:
             "body": body,
         }  # fmt: skip
         page = (assets / "page.html").read_text(encoding="utf-8")
-        # At one go: what is put in is not looked through for other places, whatever it says.
+        # All at once: inserted text is not searched for other places, whatever it contains.
         return re.sub(r"\{\{(\w+)\}\}", lambda place: values[place[1]], page)
 
     def write(self, path: Path | str) -> None:

@@ -40,11 +40,11 @@ def matrix_section(report: Report, trained: Trained) -> None:
         "All vertices"
         if part.is_all
         else f"The {len(part.starts)} {'' if X.is_one_set else 'start '}and {len(part.ends)} "
-        f"{'' if X.is_one_set else 'end '}vertices with most edges"
+        f"{'' if X.is_one_set else 'end '}vertices with the most edges"
     )
     section.figure(
         "matrix",
-        f"{which}, those with like predictions side by side: blocks of one colour are groups of vertices that go with "
+        f"{which}, with similar predictions side by side: blocks of one colour are groups of vertices that go with "
         "groups of others. Point at a cell for its vertices, its score, and whether the edge is known "
         "or new; drag to zoom.",
         size="tall",
@@ -52,7 +52,7 @@ def matrix_section(report: Report, trained: Trained) -> None:
 
 
 def _states(trained: Trained, part: Shown) -> tuple[list[str], list[str]]:
-    """Return what can be known of a pair, in words, and a character for each pair of the shown part."""
+    """Return the states of a pair in words, and a character for the state of each pair of the shown part."""
     X, y = trained.data.X, trained.data.y
     place = [np.full(len(table), -1) for table in (X.start_table, X.end_table)]
     for where, rows in zip(place, (part.starts, part.ends), strict=True):
@@ -75,16 +75,16 @@ def best_section(report: Report, trained: Trained) -> None:
     per_vertex = min(_PARTNERS, _MOST_ROWS // (len(X.start_table) + len(X.end_table)))
     partners = f", and the {per_vertex} best partners of every vertex" if per_vertex else ""
     starts, ends, scores = best_new(model, X, _BEST, per_vertex)
-    intro = f"The {min(_BEST, len(starts))} pairs with the largest scores that are no edges of the data{partners}."
+    intro = f"The {min(_BEST, len(starts))} pairs with the largest scores that are not edges of the data{partners}."
     if not len(starts) and trained.data.is_binary:
         starts, ends, scores = best_new(model, X[trained.y == trained.y.max()], _BEST, per_vertex)
         intro = (
             f"Every pair is an edge of the data. These are edges of label {trained.data.class_names[0]} with the "
-            f"largest scores{partners}: where that label means that nothing was recorded, they are what to look at "
+            f"largest scores{partners}. If that label means that nothing was recorded, these are the edges to look at "
             "next."
         )
     if not len(starts):
-        section.text("Every pair of vertices is a known edge, so that there are no new ones.")
+        section.text("Every pair of vertices is a known edge, so there are no new ones.")
         return
     counted = X[trained.y == trained.y.max()] if trained.data.is_binary else X
     degrees = [np.bincount(vertices, minlength=len(table)) for _, table, vertices in sides_of(counted)]

@@ -6,7 +6,7 @@ _LEFT, _TOP, _WIDTH, _HEIGHT = 96, 46, 380, 260
 
 
 def split_picture(used: list[int], totals: list[int], holdout: Holdout, one_set: bool = False) -> str:
-    """Return it as markup; ``used`` of ``totals`` start and end vertices train, of one vertex set both are the same."""
+    """Return the picture as markup; ``used`` of ``totals`` start and end vertices train (the same for one set)."""
     names = ("vertices", "vertices") if one_set else ("start vertices", "end vertices")
     right = ("", "") if one_set else (str(len(holdout.tests["end"])), "end new")
     below = f"{'one' if one_set else 'start'} new, left out of training"

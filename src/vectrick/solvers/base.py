@@ -1,4 +1,4 @@
-"""What a solver is: a method to minimise a regularized risk that says what it needs, and refuses what it cannot do."""
+"""The base of solvers: methods that minimise a regularized risk, declare what they need, and refuse other losses."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
@@ -13,14 +13,14 @@ from vectrick.solvers.space import Space
 
 @dataclass(frozen=True)
 class Limits:
-    """How far a solver is to go, and from where.
+    """When a solver stops, and where it starts.
 
     Attributes
     ----------
     tol : float
-        When to stop, as the solver measures it.
+        The tolerance for stopping, in the solver's own measure.
     max_iter, inner_iter : int
-        The most iterations, and the most within a step of Newton's method.
+        The maximum number of iterations, and of iterations within a step of Newton's method.
     step : float, optional
         A fixed step of Newton's method; None for the exact line search.
     start : array, optional
@@ -31,9 +31,9 @@ class Limits:
     mixed : bool
         Whether to find directions with products of low precision.
     budget : int, optional
-        The most iterations that all directions in low precision may take together.
+        The maximum number of iterations for all directions in low precision together.
     callback : callable, optional
-        Called with an `Iterate` after each iteration; returning True stops.
+        Called with an `Iterate` after each iteration; the solver stops if it returns True.
     """
 
     tol: float
@@ -50,19 +50,19 @@ class Limits:
 class Solver(ABC):
     """A method to minimise ``L(p) + ½ α ‖f‖²`` over the functions of a space.
 
-    A subclass writes `minimise` and declares what it needs. An estimator takes an object of it as ``solver=``, and its
-    name once it is registered (``vt.register``).
+    A subclass defines `minimise` and declares what it needs. An estimator accepts an instance of it as ``solver=``, or
+    its name once it is registered (``vt.register``).
     """
 
     name = ""
     needs: ClassVar[tuple[str, ...]] = ("is_smooth",)  # attributes that a loss must have; see `NEEDS`
     max_iter = 1000  # by default
     has_mixed = False  # whether it has directions of low precision
-    verified = "converged"  # when its gradient is computed anew in the end: if it says so, "always", or never ("")
+    verified = "converged"  # when the gradient is recomputed at the end: if it "converged", "always", or never ("")
 
     @abstractmethod
     def minimise(self, space: Space, loss: Loss, alpha: float, limits: Limits) -> Solution:
-        """Return the minimum, or what was reached."""
+        """Return the minimum, or the point where the method stopped."""
 
     def check(self, loss: Loss | type[Loss]) -> None:
         """Refuse a loss that lacks what the method needs."""
@@ -78,7 +78,7 @@ class Solver(ABC):
         return f"{type(self).__name__}()"
 
 
-# What a need is called in errors.
+# How error messages describe each need.
 NEEDS = {
     "is_smooth": "needs a smooth loss",
     "is_quadratic": "needs a quadratic loss",
@@ -89,7 +89,7 @@ SOLVERS: Registry[Solver] = Registry("solver", Solver)
 
 
 def as_solver(value: Any) -> Solver | None:
-    """Return a solver from its name, or as it is; None for "auto"."""
+    """Return a solver from its name, or a solver object as it is; None for "auto"."""
     if isinstance(value, Solver):
         return value
     if isinstance(value, str) and value == "auto":
@@ -101,5 +101,5 @@ def as_solver(value: Any) -> Solver | None:
 
 
 def refined(limits: Limits, corrections: int) -> Limits:
-    """Return the limits of iterative refinement: so many corrections, which share the iterations."""
+    """Return the limits of iterative refinement: a number of corrections that share the iterations."""
     return replace(limits, max_iter=corrections, inner_iter=limits.max_iter, budget=limits.max_iter)

@@ -16,7 +16,7 @@ _CORRECTIONS = 50  # of a linear system at most
 
 @dataclass
 class _Shifted:
-    """The state of a shift that follows the smallest one: its residual is ζ times that one's."""
+    """The state of a shift that follows the smallest one: its residual is ζ times that of the smallest."""
 
     gap: float  # to the smallest shift
     x: Element
@@ -63,7 +63,7 @@ class ConjugateGradients(QuadraticSolver):
         return conjugate_gradients(space, curvature, rest, alphas, tol=tol, max_iter=max_iter, callback=callback)
 
     def minimise(self, space: Space, loss: Loss, alpha: float, limits: Limits) -> Solution:
-        """Return the minimum; in mixed precision by iterative refinement, which is what Newton's method then is."""
+        """Return the minimum; in mixed precision, by Newton's method, which is then iterative refinement."""
         if limits.mixed:
             return SOLVERS["newton"]().minimise(space, loss, alpha, refined(limits, _CORRECTIONS))
         return super().minimise(space, loss, alpha, limits)
@@ -81,9 +81,9 @@ def conjugate_gradients(
 ) -> LinearResult:
     """Solve ``(B + α I) x = b`` for every α in ``shifts``, with ``B x = lift(H predict(x))``.
 
-    B is self-adjoint in the inner product of the space, so that one product makes a step (in primal form one with the
+    B is self-adjoint in the inner product of the space, so a step takes one product (in primal form one with the
     features and one with their transpose), and ``A x`` comes with it. Krylov spaces do not depend on α: the larger
-    shifts follow the smallest for O(n) each, their residuals being multiples of its own (Jegerlehner 1996). Every
+    shifts follow the smallest for O(n) each, since their residuals are multiples of its own (Jegerlehner 1996). Every
     iterate is a descent direction. ``tol`` is relative to the norm of b.
     """
     smallest = min(shifts)

@@ -27,7 +27,7 @@ class Eigen(QuadraticSolver):
         max_iter: int,
         callback: LinearCallback | None = None,
     ) -> LinearResult:
-        """Refuse: it knows the kernels of the vertices, and whoever comes here has none."""
+        """Refuse: the closed form needs the vertex kernels, which are not known here."""
         raise ValueError(
             "solver is 'eigen', which is for ridge regression in dual form on a complete graph without weights and "
             "early stopping; use 'auto'"
@@ -40,8 +40,8 @@ def solve_complete(
     """Solve ``K A G + α A + b = Y`` for every alpha; return dual coefficients A and intercepts b.
 
     Y has a row for each start vertex and a column for each end vertex. It takes O(m³ + q³) once and O(m² q + m q²) for
-    each alpha. Of the coefficients that solve it, these are the smallest: what the kernels map to zero is left out,
-    since rounding would make something of it where alpha is small.
+    each alpha. The coefficients are the smallest ones with these predictions: parts that the kernels map to zero are
+    left out, since rounding would make them matter for a small alpha.
 
     >>> import numpy as np
     >>> K, G, Y = np.array([[2.0]]), np.array([[3.0]]), np.array([[7.0]])

@@ -1,4 +1,4 @@
-"""A dense solve, for systems so small that nothing else is worth it."""
+"""A dense solve, for systems that are too small for anything else to be worthwhile."""
 
 from collections.abc import Sequence
 
@@ -12,11 +12,11 @@ from vectrick.solvers.solution import EXACT
 from vectrick.solvers.space import Dual, Element, Space
 
 MAX_SIZE = 500
-_SAFE = 1e8  # the largest eigenvalue over alpha up to which elimination loses nothing that matters
+_SAFE = 1e8  # up to this ratio of the largest eigenvalue to alpha, elimination is accurate enough
 
 
 class Direct(QuadraticSolver):
-    """A dense solve of the whole problem, for at most some hundreds of coefficients."""
+    """A dense solve of the whole problem, for at most a few hundred coefficients."""
 
     name = "direct"
     solves_paths = True
@@ -42,14 +42,14 @@ class Direct(QuadraticSolver):
 def solve_directly(space: Space, curvature: Curvature, rhs: Array, alpha: float) -> Element:
     """Solve ``(B + α I) x = b`` with ``B x = lift(H predict(x))`` by forming the matrix; O(size³).
 
-    Where B is much larger than α, dual coefficients that the kernel maps to zero would be large, and rounding would
-    make predictions of them. There the solution is sought among the eigenvectors that the kernel does see.
+    If B is much larger than α, dual coefficients that the kernel maps to zero would be large, and rounding would turn
+    them into predictions. The solution is then sought among the eigenvectors that the kernel does not map to zero.
     """
     dtype = numpy_dtype(rhs)
     columns = [to_host(space.predict(column)) for column in like(np.eye(space.size, dtype=dtype), rhs)]
     if not columns:
         return space.zero(rhs)
-    # A small matrix is for the CPU, wherever the products were made.
+    # A small matrix is solved on the CPU, wherever the products were made.
     predictions, b = np.stack(columns, axis=1).astype(np.float64), to_host(rhs).astype(np.float64)
     _check_finite(predictions)
     if isinstance(space, Dual):
@@ -74,7 +74,7 @@ def _solve_dual(A: Array, curvature: Curvature, b: Array, alpha: float, at: Arra
 
 
 def _solve_features(features: Array, curvature: Curvature, b: Array, alpha: float, at: Array) -> Array:
-    """Solve ``(Φᵀ H Φ + α I) w = b``, by least squares, which a singular matrix does not stop."""
+    """Solve ``(Φᵀ H Φ + α I) w = b``, by least squares, which also works for a singular matrix."""
     curved = _curved(features, curvature, at)
     with np.errstate(over="ignore", invalid="ignore"):
         matrix = features.T @ curved
@@ -83,11 +83,11 @@ def _solve_features(features: Array, curvature: Curvature, b: Array, alpha: floa
 
 
 def _curved(matrix: Array, curvature: Curvature, at: Array) -> Array:
-    """Return H times a matrix, where H is kept with the array ``at``."""
+    """Return H times a matrix; H is on the backend of the array ``at``."""
     return np.stack([to_host(curvature.times(like(column, at))) for column in matrix.T], axis=1)
 
 
 def _check_finite(matrix: Array) -> None:
-    """Refuse a matrix that LAPACK would fail on, or make nothing of."""
+    """Refuse a matrix that is not finite, which LAPACK cannot handle."""
     if not np.isfinite(matrix).all():
         raise ValueError("kernel values between edges are NaN or too large for their dtype; scale the features")

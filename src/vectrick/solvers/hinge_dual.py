@@ -1,9 +1,9 @@
 """The hinge loss by its dual: a quadratic function over a box, minimised by projected conjugate gradients.
 
-With ``p = A a``, minimising ``Σ sᵢ max(0, 1 - yᵢ pᵢ) + ½ α aᵀ A a`` is minimising ``½ aᵀ A a - yᵀ a`` under
+With ``p = A a``, minimising ``Σ sᵢ max(0, 1 - yᵢ pᵢ) + ½ α aᵀ A a`` means minimising ``½ aᵀ A a - yᵀ a`` under
 ``0 ≤ yᵢ aᵢ ≤ sᵢ / α``. The method is MPRGP (Dostál, "Optimal Quadratic Programming Algorithms", 2009): conjugate
 gradients inside a face of the box, projected gradient steps to change it, and a rate of convergence that is proven.
-The difference between the two problems bounds the distance to the minimum, and is what ``tol`` is about.
+The difference between the two problems bounds the distance to the minimum; ``tol`` limits this difference.
 """
 
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ def hinge_dual(
     start: Array | None = None,
     callback: Callback | None = None,
 ) -> Solution:
-    """Minimise the hinge risk until the duality gap is ``tol`` of the risk; one or two products for each iteration.
+    """Minimise the hinge risk until the duality gap is ``tol`` times the risk; one or two products per iteration.
 
     An intercept is the multiplier of ``Σ aᵢ = 0``, found by the augmented Lagrangian method along the way.
     """
@@ -80,7 +80,7 @@ def hinge_dual(
 
 @dataclass
 class _BoxProblem:
-    """The quadratic function over the box, and where we are in it."""
+    """The quadratic function over the box, and the current point."""
 
     xp: Any  # the namespace of the arrays
     space: Space
@@ -115,7 +115,7 @@ class _BoxProblem:
         return self.space.predict(self.space.lift(v))
 
     def at(self, a: Array) -> "_BoxProblem":
-        """Go back to earlier coefficients, since the risk does not fall in every step, with their best constant."""
+        """Go back to earlier coefficients with their best constant, since the risk does not fall in every step."""
         if a is not self.a:
             self.a, self.f = a, self.kernel(a)
         self.b = self.best_constant() if self.penalty else 0.0
@@ -160,14 +160,14 @@ class _BoxProblem:
         self.refresh()
 
     def risk_and_gap(self) -> tuple[float, float]:
-        """Return the risk of the present coefficients, and how far it is above the dual value at most."""
+        """Return the risk of the current coefficients, and how far it is at most above the dual value."""
         quadratic = self.alpha * float(self.a @ self.f)
         loss = self.loss.value(self.f + self.b) if self.penalty else self.loss.value(self.f)
         # With an intercept the bound holds where Σ a = 0, which is_balanced asks for.
         return loss + 0.5 * quadratic, loss + quadratic - self.alpha * float((self.loss.y - self.b) @ self.a)
 
     def update_intercept(self, gap: float) -> bool:
-        """Move the multiplier once the present one is about solved for; say whether it moved."""
+        """Move the multiplier once the problem with the current one is nearly solved; return whether it moved."""
         if not self.penalty:
             return False
         free, chopped = self.free_gradient(), self.chopped_gradient()
@@ -175,7 +175,7 @@ class _BoxProblem:
         excess = self.penalty * float(self.a.sum())
         if rest > 0.1 * abs(excess) * len(self.a) ** 0.5:
             return False
-        # With all coefficients at their bounds, a small step changes nothing; the best constant lets some of them free.
+        # With all coefficients at their bounds, a small step changes nothing; the best constant frees some of them.
         best = self.best_constant()
         self.b = best if rest == 0 and (best - self.b) * excess > 0 else self.b + excess
         self.refresh()
@@ -223,7 +223,7 @@ def _advance(problem: _BoxProblem, direction: Array) -> Array:
     projected = problem.xp.clip(problem.a - problem.step * problem.free_gradient(), problem.low, problem.high)
     change = problem.a - projected
     kernel_change, curve = _curve(problem, change)
-    if 0.5 * curve > float(problem.gradient @ change):  # it would rise: the largest eigenvalue was taken for too small
+    if 0.5 * curve > float(problem.gradient @ change):  # it would rise: the largest eigenvalue was underestimated
         problem.step *= 0.5
     else:
         problem.move(1.0, change, kernel_change)
@@ -236,7 +236,7 @@ def _curve(problem: _BoxProblem, d: Array) -> tuple[Array, float]:
 
 
 def _largest_eigenvalue(space: Space, y: Array) -> float:
-    """Return about the largest eigenvalue of the kernel matrix, from below by a few per cent at most."""
+    """Return an estimate of the largest eigenvalue of the kernel matrix, at most a few per cent too small."""
     xp, v = namespace(y), like(np.random.default_rng(0).standard_normal(len(y)), y, numpy_dtype(y))
     v /= float(xp.linalg.norm(v))
     value = 0.0

@@ -18,12 +18,12 @@ _BROKEN = 1e-14  # a next vector this small, relative to the first, is rounding:
 
 @dataclass(frozen=True)
 class KrylovBasis:
-    """Functions ``v₁ … v_k``, orthonormal, in which ``B = lift ∘ H ∘ predict`` is a tridiagonal matrix T.
+    """Orthonormal functions ``v₁ … v_k`` in which ``B = lift ∘ H ∘ predict`` is a tridiagonal matrix T.
 
-    The iterate k of conjugate gradients for ``(B + α I) x = b`` is ``Σ zᵢ vᵢ`` with ``(T_k + α I) z = ‖b‖ e₁``, that of
-    MINRES minimises ``‖(T̄_k + α Ī) z - ‖b‖ e₁‖`` where T̄ has one row more. So any number of alphas and iterations
-    costs small systems of O(k) each, and O(n k) to make coefficients of them. (The solvers in `cg` and `minres` move
-    the iterates of several alphas along, which takes O(n) for each and iteration, but keeps no basis.)
+    Iterate k of conjugate gradients for ``(B + α I) x = b`` is ``Σ zᵢ vᵢ`` with ``(T_k + α I) z = ‖b‖ e₁``. Iterate k
+    of MINRES minimises ``‖(T̄_k + α Ī) z - ‖b‖ e₁‖``, where T̄ has one more row. So any number of alphas and iterations
+    costs small systems of O(k) each, and O(n k) to compute coefficients from them. (The solvers in `cg` and `minres`
+    update the iterates of several alphas, which takes O(n) for each alpha and iteration but keeps no basis.)
     """
 
     vectors: Array  # the coefficients of vᵢ in row i
@@ -38,7 +38,7 @@ class KrylovBasis:
         return len(self.diagonal)
 
     def weights(self, alphas: NDArray[Any], k: int) -> NDArray[Any]:
-        """Return z for each alpha, a column of the weights of the first k vectors in the iterate k."""
+        """Return z for each alpha: a column with the weights of the first k vectors in iterate k."""
         rhs = np.zeros((k + 1, len(alphas)))
         rhs[0] = self.length
         if k == 0:
@@ -94,11 +94,11 @@ def krylov_basis(
     minimal_residual: bool = False,
     told: Callable[[Element], None] | None = None,
 ) -> KrylovBasis:
-    """Make at most ``max_iter`` vectors by Lanczos' process, a product (in primal form two) and O(n) for each.
+    """Make at most ``max_iter`` vectors by the Lanczos process; each takes a product (two in primal form) and O(n).
 
-    In the inner product of the space, where it belongs to conjugate gradients; with ``minimal_residual`` in the plain
-    one, where it belongs to MINRES (the squared loss without weights, where B is symmetric). ``told`` is shown each
-    vector with its predictions.
+    The process uses the inner product of the space, as conjugate gradients does. With ``minimal_residual`` it uses the
+    plain one, as MINRES does (for the squared loss without weights, where B is symmetric). ``told`` is called with each
+    vector and its predictions.
     """
     vectors = empty((max_iter, rhs.shape[0]), rhs)
     diagonal: list[float] = []

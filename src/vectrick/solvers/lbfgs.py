@@ -77,7 +77,7 @@ def _gradient(space: Space, loss: Loss, alpha: float, x: Element) -> Element:
 
 
 def _direction(space: Space, gradient: Element, pairs: deque[tuple[Element, Element, float]]) -> Element:
-    """Return minus the inverse Hessian, as the last steps know it, times the gradient (the two-loop recursion)."""
+    """Return minus the inverse Hessian, estimated from the last steps, times the gradient (two-loop recursion)."""
     d = gradient.times(-1.0)
     shares = []
     for s, change, curve in reversed(pairs):

@@ -16,7 +16,7 @@ LEAVE = ("edge", "start", "end", "both")
 
 
 def leave_out(K: Array, G: Array, Y: Array, alpha: float, leave: str) -> Array:
-    """Return for each edge the prediction of the model that was trained without it and its like.
+    """Return the prediction for each edge by a model that is trained without it and the edges left out with it.
 
     ``leave`` says what is left out to predict edge (i, j): "edge" that edge, "start" all edges of start vertex i, "end"
     all of end vertex j, "both" all of either. O(m³ + q³ + m² q + m q²); for "both" an eigendecomposition for each

@@ -1,4 +1,4 @@
-"""The exact step along a direction, for O(n) a trial."""
+"""The exact step along a direction; each trial costs O(n)."""
 
 from vectrick._typing import Array
 from vectrick.losses import Loss

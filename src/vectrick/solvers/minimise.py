@@ -1,4 +1,4 @@
-"""One door to all solvers: which suits which loss, by name or automatically."""
+"""The entry point to all solvers, chosen by name or automatically for a loss."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,14 +13,14 @@ from vectrick.solvers.space import Space
 
 
 def check_solver(solver: str | Solver, loss: Loss | type[Loss]) -> None:
-    """Say what is wrong where a solver needs something that a loss does not have."""
+    """Refuse a loss that does not have what a solver needs."""
     chosen = as_solver(solver)
     if chosen is not None:
         chosen.check(loss)
 
 
 def check_precision(precision: str, solver: str | Solver, loss: Loss | type[Loss], early_stopping: bool) -> None:
-    """Say what is wrong where a solver or a loss has no mixed precision, or no iterates to stop at."""
+    """Refuse mixed precision if the solver or the loss does not have it, or has no iterates for early stopping."""
     if precision != "mixed":
         return
     if not loss.is_smooth:
@@ -46,7 +46,7 @@ def check_path_precision(precision: str) -> None:
 
 
 def choose_solver(space: Space, loss: Loss, early_stopping: bool) -> Solver:
-    """Return the solver that "auto" stands for: small problems are solved exactly, unless the way there matters."""
+    """Return the solver that "auto" stands for: small problems are solved exactly, unless the iterates matter."""
     if loss.is_smooth and space.size <= MAX_SIZE and not early_stopping:
         return SOLVERS["direct" if loss.is_quadratic else "newton-direct"]()
     return iterative_solver(loss)
@@ -94,18 +94,19 @@ def minimise(
     step : float, optional
         A fixed step of Newton's method; by default the exact line search.
     tol : float
-        The norm of the gradient (for "box" the duality gap) relative to that of the function zero (to the risk); at
-        least 1e-4 in float32.
+        The norm of the gradient relative to its norm at the function zero, or for "box" the duality gap relative to
+        the risk; at least 1e-4 in float32.
     start : array, optional
-        Coefficients to start from. Newton's method goes on from them as if it had never stopped; methods that build up
-        a Krylov space begin a new one there.
+        Coefficients to start from. Newton's method continues from them as if it had never stopped; methods that build
+        up a Krylov space begin a new one there.
     fit_intercept : bool
-        For "box"; other losses are wrapped by `WithIntercept`.
+        Whether "box" finds an intercept; other losses are wrapped by `WithIntercept`.
     precision : str
-        "full", or "mixed" for directions of low precision where the solver has them ("cg" and "newton"); for a
-        quadratic loss ``max_iter`` then bounds the iterations that find all of them, and each correction counts as one.
+        "full" or "mixed". "mixed" finds directions in low precision if the solver can do so ("cg" and "newton"). For a
+        quadratic loss, ``max_iter`` then limits the iterations that find all directions, and each correction counts as
+        one iteration.
     callback : callable, optional
-        Called with an `Iterate` after each iteration; returning True stops.
+        Called with an `Iterate` after each iteration; the solver stops if it returns True.
     """
     chosen = as_solver(solver) or choose_solver(space, loss, callback is not None)
     chosen.check(loss)
@@ -124,7 +125,7 @@ def _gradient_at_zero(space: Space, loss: Loss) -> float:
 
 
 def _verified(space: Space, loss: Loss, alpha: float, solution: Solution, tol: float, first: float) -> Solution:
-    """Return a solution whose flag follows from its coefficients alone, not from what a recurrence made of them."""
+    """Return a solution whose ``converged`` follows from its coefficients alone, not from a recurrence."""
     f = space.predict(solution.x)
     rest = space.residual(space.lift(loss.gradient(f)) + alpha * solution.x).norm
     relative = rest / first if first else 0.0

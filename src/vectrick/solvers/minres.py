@@ -57,7 +57,7 @@ class Minres(QuadraticSolver):
             form = "dual" if isinstance(space, Dual) else "primal"
             raise ValueError(
                 f"solver is 'minres', which solves (A + αI) x = y for the squared loss without weights and intercept, "
-                f"but the {form} problem is another one; use 'cg'"
+                f"but the {form} problem is a different one; use 'cg'"
             )
 
     def solve(
@@ -86,8 +86,8 @@ def minres(
 ) -> LinearResult:
     """Solve ``(A + α I) x = b`` for every α in ``shifts`` in the plain inner product: the paper's ridge regression.
 
-    ``A`` is the kernel matrix in dual form, ``Φᵀ Φ`` in primal form. One product is made for each iteration (one with Φ
-    and one with its transpose in primal form), whatever the number of shifts; a shift takes O(n).
+    ``A`` is the kernel matrix in dual form, ``Φᵀ Φ`` in primal form. Each iteration makes one product (one with Φ and
+    one with its transpose in primal form), whatever the number of shifts; each shift takes O(n).
     SciPy has MINRES for one shift, and does not pass on the predictions that come with the iterates.
     """
     beta = first = float(rhs @ rhs) ** 0.5

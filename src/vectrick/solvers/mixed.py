@@ -15,8 +15,8 @@ from vectrick.solvers.solution import rounding
 from vectrick.solvers.space import Dual, Element, Residual, Space
 
 ACCURACY = 1e-2  # how exactly to solve a system: each correction gains about as many digits
-_SHARES = 4  # of all iterations that one direction may take, so that a system that is too hard leaves some for others
-_PROGRESS = 0.5  # a correction that leaves more of the residual than this was none
+_SHARES = 4  # one direction may take a fourth of all iterations, so a system that is too hard leaves some for others
+_PROGRESS = 0.5  # a correction that leaves more of the residual than this has failed
 
 
 class LowPrecision:
@@ -28,17 +28,17 @@ class LowPrecision:
         self.budget = budget  # iterations that are left for all directions together
         self.n_corrections = 0
         self._before: float | None = None  # the residual that the last direction was for
-        self._in_vain = 0  # corrections in a row that were none
+        self._in_vain = 0  # failed corrections in a row
 
     def direction(
         self, curvature: Curvature, gradient: Residual, residual: float, accuracy: float, tol: float
     ) -> Element | None:
-        """Return where to go, or None if low precision does not help any more; ``residual`` is relative."""
+        """Return the next direction, or None if low precision no longer helps; ``residual`` is relative."""
         stuck = self._before is not None and residual > _PROGRESS * self._before
         self._in_vain = self._in_vain + 1 if stuck else 0
         if stuck and residual <= rounding(gradient.c):
             return None
-        if self._in_vain == 2 and self.loss.is_quadratic:  # else the curvature may have been another one on the way
+        if self._in_vain == 2 and self.loss.is_quadratic:  # otherwise the curvature may have changed on the way
             self.give_up(residual, tol)
             return None
         scale = gradient.norm  # so that small gradients keep their digits

@@ -53,7 +53,7 @@ class Newton(Solver):
 
 
 class NewtonQMR(Newton):
-    """Truncated Newton as the paper has it: systems by quasi-minimal residuals."""
+    """Truncated Newton as in the paper: systems are solved by quasi-minimal residuals."""
 
     name = "newton-qmr"
     method = "qmr"
@@ -69,7 +69,7 @@ class NewtonDirect(Newton):
     verified = "always"
 
     def minimise(self, space: Space, loss: Loss, alpha: float, limits: Limits) -> Solution:
-        """Return the minimum; a last step is cheap, and doubles the digits."""
+        """Return the minimum; one more step is cheap and doubles the number of correct digits."""
         return super().minimise(space, loss, alpha, replace(limits, tol=min(limits.tol, 1e-9)))
 
 
@@ -86,21 +86,21 @@ def newton(
 ) -> Solution:
     """Minimise ``L(p) + ½ α ‖f‖²``.
 
-    Each iteration solves ``(B + α I) δ = gradient`` roughly, as far as the distance to the minimum deserves, and goes
-    the exact step along it; the risk never rises (except with a fixed step). Where the loss is flat at many edges, the
-    products are over the others only. ``tol`` is relative to the norm of the gradient at zero.
+    Each iteration solves ``(B + α I) δ = gradient`` roughly, more exactly near the minimum, and takes the exact step
+    along δ; the risk never rises (except with a fixed step). If the loss is flat at many edges, the products use the
+    other edges only. ``tol`` is relative to the norm of the gradient at zero.
 
-    With ``inner.mixed`` the systems are solved in low precision, and gradients, steps and risks are those of the full
-    one: iterative refinement, which for a quadratic loss is what this is. Where a direction does not descend any more,
-    the rest is done in full precision.
+    With ``inner.mixed`` the systems are solved in low precision, but gradients, steps and risks are computed in full
+    precision; for a quadratic loss this is iterative refinement. Once a direction no longer descends, the rest is done
+    in full precision.
     """
     low = LowPrecision(space, loss, alpha, inner.max_iter, inner.budget) if inner.mixed else None
-    mixed = low  # which counts corrections, also once low is None because it did not help any more
+    mixed = low  # it counts corrections, also once low is None because it no longer helped
     x = space.zero(loss.y) if start is None else space.element(start)
     risk = _risk(space, loss, alpha, x)
     first = space.residual(space.lift(loss.gradient(0 * x.f))).norm
     residuals: list[float] = []
-    near = False  # whether the last system was solved as exactly as it deserved
+    near = False  # whether the last system was solved to the wanted accuracy
 
     def ended(converged: bool, reason: str, n_iter: int) -> Solution:
         solution = _solution(space, x, converged, reason, n_iter, residuals)
@@ -185,9 +185,9 @@ def _sparse_step(
 ) -> tuple[Element, float] | None:
     """Make a Newton step after which edges outside the margin have no coefficient; None if that does not descend.
 
-    Where the curvature is zero the system says ``α δ = g + α a``: beyond the margin, where g is zero, the
-    whole coefficient goes. What remains is a system of the active edges alone. Far from the minimum this is a bad
-    direction, near it is the exact one, and the step is 1.
+    Where the curvature is zero, the system says ``α δ = g + α a``: beyond the margin, where g is zero, the whole
+    coefficient is removed. A system of the active edges alone remains. Far from the minimum this is a bad direction;
+    near the minimum it is the exact one, and the step is 1.
     """
     assert curvature.active is not None
     c = gradient * ~curvature.active / alpha

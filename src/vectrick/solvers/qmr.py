@@ -1,6 +1,6 @@
 """Quasi-minimal residuals, the paper's own inner solver.
 
-SciPy has it for NumPy only; here it runs where the operator does.
+SciPy's version is for NumPy only; this one runs on the backend of the operator.
 """
 
 from collections.abc import Sequence
@@ -46,9 +46,9 @@ def quasi_minimal_residuals(
 ) -> LinearResult:
     """Solve ``(B + α I) x = b`` with ``B x = lift(H predict(x))``.
 
-    An iteration makes two products with B or its transpose. The callback, where there is one, costs one more, since QMR
-    does not know the predictions of its iterates. It is the two-term recurrence without look-ahead (Barrett and others,
-    "Templates for the Solution of Linear Systems", figure 2.8) without preconditioner.
+    An iteration makes two products with B or its transpose. A callback costs one more product, since QMR does
+    not know the predictions of its iterates. The method is the two-term recurrence without look-ahead (Barrett and
+    others, "Templates for the Solution of Linear Systems", figure 2.8), without a preconditioner.
     """
 
     def forward(v: Array) -> Array:

@@ -25,12 +25,12 @@ class LinearResult:
         self.converged = self.converged or self.reason == TOLERANCE
 
 
-# Told after each iteration: its number, the functions, the relative residual. True stops.
+# Called after each iteration with its number, the functions and the relative residual; returning True stops.
 LinearCallback = Callable[[int, list[Element], float], bool | None]
 
 
 class QuadraticSolver(Solver):
-    """Solves ``(B + α I) x = b`` with ``B x = lift(H predict(x))``; a subclass writes `solve`."""
+    """Solves ``(B + α I) x = b`` with ``B x = lift(H predict(x))``; a subclass defines `solve`."""
 
     needs = ("is_smooth", "is_quadratic")
     solves_paths = False  # whether several alphas cost about as much as the smallest
@@ -58,7 +58,7 @@ class QuadraticSolver(Solver):
         return self.minimise_all(space, loss, [alpha], limits)[0]
 
     def minimise_all(self, space: Space, loss: Loss, alphas: Sequence[float], limits: Limits) -> list[Solution]:
-        """Return the minimum for every alpha; with a start, what is solved for is what has to be added to it."""
+        """Return the minimum for every alpha; with a start, the system is solved for the change from it."""
         start, callback = limits.start, limits.callback
         base = space.zero(loss.y) if start is None else space.element(start)
         curvature = loss.curvature(base.f)

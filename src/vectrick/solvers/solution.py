@@ -1,4 +1,4 @@
-"""What a solver returns, and what it tells after each iteration."""
+"""What a solver returns, and what it reports after each iteration."""
 
 import math
 from collections.abc import Callable
@@ -32,14 +32,14 @@ class Iterate:
     risk: float
     residual: float  # relative to the first one; NaN where it is not known
     intercept: float = 0.0  # where the solver finds it itself
-    n_corrections: int | None = None  # directions that were found in low precision; None where none is asked for
+    n_corrections: int | None = None  # directions that were found in low precision; None without mixed precision
 
 
 Callback: TypeAlias = Callable[[Iterate], bool | None]
 
 
 def why_stalled(like: Array, residual: float) -> str:
-    """Return why the risk does not fall any more; near the root of the rounding error, rounding is to blame."""
+    """Return why the risk no longer falls; near the root of the rounding error, the reason is rounding."""
     return ROUNDING if residual <= rounding(like) else STALLED
 
 
@@ -59,7 +59,7 @@ def _eps(like: Array) -> float:
 
 @dataclass(frozen=True, repr=False)
 class Solution:
-    """Coefficients, and whether they are the minimum that was asked for.
+    """The coefficients that a solver found, and whether they are the requested minimum.
 
     Attributes
     ----------
@@ -72,15 +72,15 @@ class Solution:
     reason : str
         Why the solver stopped.
     n_iter : int
-        Iterations, outer ones where there are two kinds.
+        The number of iterations; the outer ones if there are two kinds.
     n_products : int
-        Products with the operator or its transpose.
+        The number of products with the operator or its transpose.
     residuals : list of float
-        The norm of the gradient, or what the solver takes for it, relative to the first one, for each iteration.
+        For each iteration, the norm of the gradient (or the solver's own measure) relative to the first one.
     intercept : float
-        The intercept, where the solver finds it itself.
+        The intercept, if the solver finds it itself.
     dual : array, optional
-        The dual coefficients, where the solver works with them in either form.
+        The dual coefficients, if the solver works with them in both forms.
     n_corrections : int
         With ``precision="mixed"``, how many directions were found with products of low precision.
     """
@@ -103,7 +103,7 @@ class Solution:
         return f"<Solution: {'converged' if self.converged else 'not converged'}, {self.reason}, {work}{last}>"
 
     def warn(self, solver: str, tol: float) -> None:
-        """Warn if the solver gave up before the tolerance was reached, other than at the callback's wish."""
+        """Warn if the solver stopped before the tolerance was reached, unless the callback stopped it."""
         if self.converged or self.reason == CALLBACK:
             return
         last = f"{self.residuals[-1]:.1e}" if self.residuals else "unknown"

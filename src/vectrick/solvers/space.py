@@ -53,12 +53,12 @@ class Residual:
 
     @property
     def norm(self) -> float:
-        """The norm, zero where rounding made its square negative, and NaN where it is."""
+        """The norm; zero if rounding made its square negative, and NaN if the square is NaN."""
         return float(self.square**0.5) if not self.square <= 0 else 0.0
 
 
 class Space(ABC):
-    """The functions that a solver moves among."""
+    """The space of functions that a solver works in."""
 
     def __init__(self, n_edges: int, size: int) -> None:
         self.n_edges, self.size = n_edges, size
@@ -82,7 +82,7 @@ class Space(ABC):
 
     @abstractmethod
     def direction(self, r: "Residual", beta: float = 0.0, p: Element | None = None) -> Element:
-        """Return ``r + β p`` with its predictions, p being used up; one product in primal form."""
+        """Return ``r + β p`` with its predictions, and use up p; one product in primal form."""
 
     @abstractmethod
     def lowered(self) -> "Space":
@@ -102,7 +102,7 @@ class Space(ABC):
 
 
 class Dual(Space):
-    """Coefficients a, predictions ``A a`` with a symmetric operator A; a product each."""
+    """Coefficients a, predictions ``A a`` with a symmetric operator A; a prediction takes one product."""
 
     def __init__(self, A: Operator) -> None:
         super().__init__(A.shape[0], A.shape[1])

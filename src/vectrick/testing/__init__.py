@@ -1,4 +1,4 @@
-"""Contracts of backends, operators, losses and estimators: inherit a class, say how to make one, get the tests.
+"""Contracts of backends, operators, losses and estimators: inherit from one, define ``make``, and get its tests.
 
 A test class for a new operator is three lines long::
 

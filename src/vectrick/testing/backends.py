@@ -14,7 +14,7 @@ _RNG_SEED = 0
 
 
 class BackendContract:
-    """Inherit it, and say in `make` which backend it is about."""
+    """What every backend promises. A subclass returns its backend from `make`."""
 
     @abstractmethod
     def make(self) -> Backend:
@@ -28,7 +28,7 @@ class BackendContract:
         np.testing.assert_allclose(host, expected, atol=atol)
 
     def test_arrays_come_and_go(self) -> None:
-        """What is placed is owned, and comes back as it was, in its dtype."""
+        """The backend owns what is placed on it, and returns it unchanged, in its dtype."""
         backend = self.make()
         for values in (self._numbers(3, 4), np.arange(5, dtype=np.int32), np.array([True, False])):
             there = placed(values, backend)
@@ -38,7 +38,7 @@ class BackendContract:
         assert backend.dtype_of(backend.asarray(self._numbers(3), np.float32)) == np.float32
 
     def test_new_arrays(self) -> None:
-        """Zeros, empty arrays, numbers, copies and casts are what they say."""
+        """Zeros, empty arrays, ranges, copies and casts have the right values and dtypes."""
         backend = self.make()
         self._same(backend.zeros((2, 3), np.float64), np.zeros((2, 3)))
         assert tuple(backend.empty((2, 3), np.float32).shape) == (2, 3)
@@ -103,7 +103,7 @@ class BackendContract:
         self._same(backend.solve_triangular(placed(L, backend), placed(B, backend)), np.linalg.solve(L, B))
 
     def test_the_best_of_blocks(self) -> None:
-        """The best columns are kept from block to block, ties in the order of the columns."""
+        """The best columns are kept from block to block; ties keep the order of the columns."""
         backend, scores = self.make(), np.array([[1.0, 3.0, 3.0, 2.0], [0.0, -1.0, 5.0, 5.0]])
         which, best = backend.zeros((2, 2), np.int64) - 1, backend.zeros((2, 2), np.float64) - np.inf
         for low in (0, 2):
@@ -140,7 +140,7 @@ class BackendContract:
             self._same(model.set_params(backend="cpu").predict(X), expected, 1e-6)
 
     def test_is_a_value(self) -> None:
-        """Two objects of one place are equal, also after pickling, and can be asked for by themselves."""
+        """A backend equals its copy after pickling, and can be given as the object itself."""
         backend = self.make()
         assert settle_backend(backend, None) is backend
         assert pickle.loads(pickle.dumps(backend)) == backend

@@ -19,7 +19,7 @@ class BadInputContract(EstimatorCase):
         assert_raises_regex(error, message, self.make(**parameters).fit, X, y)
 
     def test_bad_parameters(self) -> None:
-        """Parameters that cannot be meant are named, with their value and what is expected."""
+        """Errors name invalid parameters, with their value and what is expected."""
         for alpha in (0, -1.0, float("nan"), "1"):
             self._assert_refused("alpha is .* positive", alpha=alpha)
         self._assert_refused("start_kernel is 'lineal', but it must be one of 'linear'", start_kernel="lineal")
@@ -49,7 +49,7 @@ class BadInputContract(EstimatorCase):
         self._assert_refused(f"NaN or infinity .* vertex 'v{X.start[5]}'", named, y)
 
     def test_labels_that_do_not_fit(self) -> None:
-        """Labels that are missing, infinite or of another number than the edges are refused."""
+        """Labels that are missing, infinite, or not as many as the edges are refused."""
         X, y = self._data()
         self._assert_refused("y has length 89, but X has 90 edges", X, y[:-1])
         broken = np.array(y, object if y.dtype.kind in "OU" else float)
@@ -58,13 +58,13 @@ class BadInputContract(EstimatorCase):
             self._assert_refused(r"y\[3\] is nan", X, broken)
 
     def test_nothing_to_train_on(self) -> None:
-        """No edges are no training set."""
+        """Training without edges is refused."""
         X, y = self._data()
         self._assert_refused("no edges", X[:0], y[:0])
         assert_raises_regex(ValueError, "zero for every edge", self.make().fit, X, y, np.zeros(len(X)))
 
     def test_weights_that_do_not_fit(self) -> None:
-        """Negative weights and those of another length are refused."""
+        """Negative weights and weights of the wrong length are refused."""
         X, y = self._data()
         assert_raises_regex(ValueError, r"sample_weight\[0\] is -1", self.make().fit, X, y, -np.ones(len(X)))
         assert_raises_regex(ValueError, "sample_weight has shape", self.make().fit, X, y, np.ones(3))
@@ -94,7 +94,7 @@ class BadInputContract(EstimatorCase):
         self._assert_refused("must be a positive integer", rows, y, n_start_features=0)
 
     def test_kernels_that_are_none(self) -> None:
-        """A matrix that is not positive semi-definite is repaired with a warning, one that is not square refused."""
+        """A matrix that is not positive semi-definite is repaired with a warning; one that is not square is refused."""
         X, y = self._data()
         K = np.diag(np.linspace(-1, 5, N_START))
         kernels = Edges(X.start, X.end, K, X.end_table.features)

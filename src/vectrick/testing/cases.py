@@ -12,7 +12,7 @@ N_START, N_END, N_START_FEATURES, N_END_FEATURES = 14, 11, 4, 3
 
 
 class EstimatorCase:
-    """How to make an estimator, and what to make of it."""
+    """How to make an estimator, and helpers to fit it and to compare its predictions."""
 
     iterative = "newton"  # a solver that goes step by step
 
@@ -21,7 +21,7 @@ class EstimatorCase:
         raise NotImplementedError
 
     def labels(self, values: Array) -> Array:
-        """Return labels from real values: these themselves, unless overridden."""
+        """Return labels made from real values; by default, the values themselves."""
         return values
 
     def _tables(self, seed: int = 0) -> tuple[Array, Array]:

@@ -17,9 +17,9 @@ from vectrick.testing.cases import N_END, N_END_FEATURES, N_START, N_START_FEATU
 
 
 class EstimatorContract(BadInputContract):
-    """What every estimator promises for edges. ``make(**parameters)`` returns one that is not fitted."""
+    """What every estimator promises for edges. ``make(**parameters)`` returns an estimator that is not fitted."""
 
-    # scikit-learn's manners
+    # scikit-learn's conventions
 
     def test_fit_returns_self(self) -> None:
         """``fit`` returns the estimator."""
@@ -57,7 +57,7 @@ class EstimatorContract(BadInputContract):
         assert_raises(NotFittedError, self.make().predict_grid, np.eye(N_START_FEATURES), np.eye(N_END_FEATURES))
 
     def test_clone(self) -> None:
-        """A clone learns the same."""
+        """A clone learns the same model."""
         model, X, y = self._fitted(start_kernel=Gaussian(gamma=0.5))
         assert_array_equal(self._scores(clone(model).fit(X, y), X), self._scores(model, X))
 
@@ -135,7 +135,7 @@ class EstimatorContract(BadInputContract):
         assert_allclose(self._scores(model, X), expected, atol=1e-9 * np.abs(expected).max())
 
     def test_small_and_iterative_agree(self) -> None:
-        """The exact solver of small problems and the iterative one find the same."""
+        """The exact solver of small problems and the iterative one find the same model."""
         exact, X, _ = self._fitted(form="dual")
         stepwise, _, _ = self._fitted(form="dual", solver=self.iterative, tol=1e-9)
         self._assert_same(exact, stepwise, X, rtol=1e-4)
@@ -162,7 +162,7 @@ class EstimatorContract(BadInputContract):
         self._assert_same(model, self.make(tol=1e-9).fit(renumbered, y), X, renumbered)
 
     def test_vertices_without_edges_do_not_matter(self) -> None:
-        """More vertices in the tables, even ones that are not numbers, change nothing."""
+        """More vertices in the tables, even with features that are not numbers, change nothing."""
         model, X, y = self._fitted(start_kernel="gaussian")
         D = np.vstack([X.start_table.features, np.full((3, N_START_FEATURES), np.nan)])
         wider = Edges(X.start, X.end, D, X.end_table.features)
@@ -214,7 +214,7 @@ class EstimatorContract(BadInputContract):
         self._assert_same(model, own, X)
 
     def test_sums_and_products_of_kernels(self) -> None:
-        """Half a kernel plus half of it is the kernel, and ``g² = g · g``."""
+        """A linear kernel plus itself is twice the kernel, and the gammas of a product of Gaussian kernels add up."""
         plain, X, _ = self._fitted(start_kernel=Gaussian(gamma=0.6))
         other, _, _ = self._fitted(start_kernel=Gaussian(gamma=0.3) * Gaussian(gamma=0.3))
         self._assert_same(plain, other, X)
@@ -269,7 +269,7 @@ class EstimatorContract(BadInputContract):
             assert_allclose(self._scores(model, X)[:7], self._scores(model, X[:7]), rtol=1e-9, atol=1e-12)
 
     def test_no_edges(self) -> None:
-        """No edges have no predictions."""
+        """There are no predictions for no edges."""
         model, X, _ = self._fitted()
         assert self._scores(model, X[:0]).shape == (0,)
 
@@ -302,7 +302,7 @@ class EstimatorContract(BadInputContract):
         assert model.solution_.converged
 
     def test_an_early_end_is_told(self) -> None:
-        """Too few iterations bring a ConvergenceWarning."""
+        """Too few iterations cause a ConvergenceWarning."""
         X, y = self._data()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -330,7 +330,7 @@ class EstimatorContract(BadInputContract):
         assert model.dual_coef_.shape == (len(X),)
 
     def test_progress(self, capsys: Any) -> None:
-        """``verbose`` reports iterations, and how it ended."""
+        """``verbose`` reports iterations, and how the fit ended."""
         model, _, _ = self._fitted(verbose=2, solver=self.iterative)
         lines = capsys.readouterr().err.splitlines()
         assert "iteration 1, risk" in lines[0]

@@ -19,7 +19,7 @@ class LossContract:
         raise NotImplementedError
 
     def labels(self, rng: np.random.Generator, n: int) -> Array:
-        """Return labels: classes unless overridden."""
+        """Return labels; by default, classes -1 and +1."""
         y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
         y[:2] = 1.0, -1.0
         return y

@@ -121,7 +121,7 @@ class OperatorContract:
         assert_array_equal(op.restrict(cols=nothing) @ np.zeros(0), np.zeros(op.shape[0]))
 
     def test_bad_vectors(self) -> None:
-        """What cannot be multiplied is refused by name."""
+        """Vectors that cannot be multiplied are refused, with errors that name them."""
         op, _, _ = self._made()
         n = op.shape[1]
         assert_raises_regex(ValueError, f"v has length {n + 1}", op.__matmul__, np.ones(n + 1))

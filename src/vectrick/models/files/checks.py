@@ -1,4 +1,4 @@
-"""Values of a file, checked before they are used: kinds, shapes, ranges. The file may be anybody's."""
+"""Checks of values from a file before they are used: kinds, shapes, ranges. Anybody may have written the file."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +17,7 @@ def tensor_of(tensors: Tensors, name: str, kinds: str, shape: tuple[int | None, 
     """Return a tensor of the kind of numbers and the shape that it must have."""
     tensor = tensors[name]
     if tensor.dtype.kind not in kinds or len(tensor.shape) != len(shape):
-        raise ValueError(f"the tensor {name!r} is of another kind than it must be")
+        raise ValueError(f"the tensor {name!r} is of the wrong kind")
     if any(expected is not None and n != expected for n, expected in zip(tensor.shape, shape, strict=True)):
         raise ValueError(f"the tensor {name!r} has shape {tensor.shape}, but it must be {shape}")
     return tensor
@@ -31,29 +31,29 @@ def finite(values: Array) -> Array:
 
 
 def check_range(values: Array, size: int, name: str) -> None:
-    """Refuse positions that are not there."""
+    """Refuse positions that are out of range."""
     if values.dtype.kind != "i" or (values.size and (values.min() < 0 or values.max() >= size)):
         raise ValueError(f"{name} has positions that are not in 0 to {size - 1}")
 
 
 def of_kind(kind: Callable[..., Any], value: Any) -> Any:
-    """Return a value that is of a kind; an integer is also a number."""
+    """Return a value if it is of a kind, or raise an error; an integer is also a float."""
     if kind is float and type(value) is int:
         return float(value)
     if type(value) is not kind:
-        raise TypeError(f"{value!r} is no {getattr(kind, '__name__', kind)}")
+        raise TypeError(f"{value!r} is not of type {getattr(kind, '__name__', kind)}")
     return value
 
 
 def numbers(values: Any) -> list[Any]:
     """Return a list of numbers."""
     if not isinstance(values, list) or any(type(value) not in (int, float) for value in values):
-        raise TypeError("a list in the file holds something that is no number")
+        raise TypeError("a list in the file holds something that is not a number")
     return values
 
 
 def plain(value: Any) -> Any:
     """Return a value without structure: a number, a word, true, false or nothing."""
     if type(value) not in _PLAIN:
-        raise TypeError(f"{value!r} is no plain value")
+        raise TypeError(f"{value!r} is not a plain value")
     return value

@@ -2,7 +2,7 @@
 
 A file is eight bytes with the length of the header, the header as JSON (which holds, as text under ``__metadata__``,
 what vectrick says about the tensors), and the tensors. The checksum covers every byte but its own 64 digits; it finds
-damage, and is no signature.
+damage, but it is not a signature.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ _DTYPES = {"F64": "<f8", "F32": "<f4", "I64": "<i8", "I32": "<i4", "U8": "u1", "
 
 
 class ModelFileError(ValueError):
-    """A file is no model of vectrick, or is damaged, or too new."""
+    """A file is not a model of vectrick, or it is damaged or too new."""
 
 
 def write_container(path: Path | str, kind: str, header: dict[str, Any], tensors: dict[str, Array]) -> None:
@@ -63,7 +63,7 @@ def read_container(path: Path | str, kind: str) -> tuple[dict[str, Any], dict[st
     if content[8:start].tobytes() != _PREFIX:
         raise ModelFileError(f"{path} is no file of vectrick")
     if length > min(_LONGEST_HEADER, len(content) - 8):
-        raise ModelFileError(f"{path} is truncated: its header of {length} bytes is not all there")
+        raise ModelFileError(f"{path} is truncated: its header of {length} bytes is incomplete")
     try:
         table = json.loads(content[8 : 8 + length].tobytes())
         about = json.loads(table.pop("__metadata__")["vectrick"])
@@ -76,7 +76,7 @@ def read_container(path: Path | str, kind: str) -> tuple[dict[str, Any], dict[st
             f"reads formats up to {FORMAT}; update vectrick"
         )
     if content[start : start + 64].tobytes() != _digest(content):
-        raise ModelFileError(f"{path} is damaged or truncated: its checksum is another one than that of its content")
+        raise ModelFileError(f"{path} is damaged or truncated: its checksum does not match its content")
     if written_kind != kind:
         raise ModelFileError(f"{path} is a {written_kind}, but a {kind} was expected")
     try:
@@ -90,7 +90,7 @@ def _read(path: Path) -> Array:
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}")
     if not path.is_file():
-        raise ModelFileError(f"{path} is no plain file, so it is no model of vectrick")
+        raise ModelFileError(f"{path} is no plain file, so it is not a model of vectrick")
     size, free = path.stat().st_size, available_memory()
     if size > free:
         raise MemoryError(f"{path} has {format_bytes(size)}, but there are only {format_bytes(free)} of memory")
@@ -118,7 +118,7 @@ def _tensors(table: dict[str, Any], data: Array) -> dict[str, Array]:
         if not all(type(n) is int and n >= 0 for n in (begin, end, *shape)):
             raise ValueError(f"the tensor {name!r} has no proper shape")
         if end - begin != dtype.itemsize * math.prod(shape) or end > len(data):
-            raise ValueError(f"the tensor {name!r} has another size than its shape")
+            raise ValueError(f"the size of the tensor {name!r} does not match its shape")
         values = data[begin:end].view(dtype)
         if dtype.kind == "b" and values.view(np.uint8).max(initial=0) > 1:
             raise ValueError(f"the tensor {name!r} holds values that are neither true nor false")

@@ -1,7 +1,7 @@
 """Fitted functions from files: predictors made again from a JSON header and tensors, all of it checked.
 
-Nothing that a file says is ever run, and a checksum can be right by intent, so that kinds, shapes, ranges and sizes are
-looked at before they are used.
+Nothing from a file is ever run. Anybody can write a correct checksum, so kinds, shapes, ranges and sizes are
+checked before they are used.
 """
 
 import itertools
@@ -32,9 +32,9 @@ from vectrick.operators.plan import Estimate, Plan
 def read_function(
     header: dict[str, Any], tensors: Tensors, form: str, spec: KernelSpec, n_threads: int | None
 ) -> Predictor:
-    """Return the fitted function that a header and tensors describe, whose kernel is one that was asked for."""
+    """Return the fitted function that a header and tensors describe; its kernel must be that of the parameters."""
     if spec.is_product == ("edge_kernel" in header):
-        raise ValueError("the kernel of edges is another one than the parameters say")
+        raise ValueError("the kernel of edges is not the one that the parameters describe")
     tables = {"start": _table(header["start"], "start", tensors)}
     tables["end"] = tables["start"] if header["one_set"] is True else _table(header["end"], "end", tensors)
     start, end = (_vertex_kernel(header[name], name, tables[name], tensors) for name in ("start", "end"))
@@ -102,7 +102,7 @@ def _edge_kernel(header: dict[str, Any], tensors: Tensors, start: VertexKernel, 
         if isinstance(pairwise, TwoStep) or (pairwise.one_set and not one_set):
             raise ValueError(f"{pairwise.name!r} cannot be a part of this kernel of edges")
         if not (0 <= i < len(starts) and 0 <= j < len(ends)):
-            raise ValueError(f"a component is of the kernels {i} and {j}, which are not there")
+            raise ValueError(f"a component has the kernels {i} and {j}, which do not exist")
     weights = check_weights(numbers(header["weights"]), len(components), "the weights")
     return EdgeKernel(tuple(components), starts, ends, weights)
 
@@ -174,20 +174,20 @@ def _vertex_kernel(header: dict[str, Any], name: str, table: VertexTable, tensor
 
 
 def _check_kernel(kernel: Kernel, name: str, table: VertexTable, used: Array) -> None:
-    """Refuse a kernel whose learned parameters do not go with the table, or whose values are no numbers."""
+    """Refuse a kernel whose learned parameters do not fit the table, or whose values are not finite."""
     for part in _ingredients(kernel):
         if isinstance(part, Precomputed):
             columns = part.used
             if not isinstance(columns, np.ndarray) or columns.shape != used.shape:
-                raise ValueError(f"the {name} kernel has other columns than there are vertices")
+                raise ValueError(f"the columns of the {name} kernel do not match its vertices")
             check_range(columns, table.n_features, "used")
         if isinstance(part, Standardized):
             learned = [value for value in (part.mean, part.scale) if value is not None]
             if part.scale is None or any(np.shape(value) != (table.n_features,) for value in learned):
-                raise ValueError(f"the scale of the {name} features has another length than their number")
+                raise ValueError(f"the length of the scale of the {name} features is not their number")
     first = table.features[used[:1]].astype(np.float64)
     if not np.isfinite(kernel(first, first)).all():
-        raise ValueError(f"the {name} kernel has values that are no numbers")
+        raise ValueError(f"the {name} kernel has values that are not finite")
 
 
 def _ingredients(kernel: Kernel) -> list[Kernel]:
@@ -219,7 +219,7 @@ def _map(header: dict[str, Any], side: VertexKernel, tensors: Tensors) -> Featur
     if header["kind"] == "ExactMap":
         features = side.kernel.features(side.vertices[:1])
         if features is None or features.shape[1] != rank:
-            raise ValueError(f"the rank of the {side.name} kernel is another one than it says")
+            raise ValueError(f"the rank of the {side.name} kernel does not match its features")
         return ExactMap(side.kernel, nothing)
     if header["kind"] == "SpectralMap":
         return SpectralMap(side, nothing, tensor_of(tensors, f"{name}.inverse", "f", (m, rank)))

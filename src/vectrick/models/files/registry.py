@@ -1,4 +1,4 @@
-"""What a file may name: the kernels and pairwise kernels that are registered in this process, and nothing else."""
+"""The names that a file may use: kernels and pairwise kernels registered in this process, and nothing else."""
 
 from typing import Any
 

@@ -17,7 +17,7 @@ from vectrick.models.vertex_kernel import SpectralMap, VertexKernel
 
 
 def function_header(predictor: Predictor, tensors: Tensors) -> dict[str, Any]:
-    """Return what to know about a fitted function, which is on the host; its arrays go to the tensors."""
+    """Return the header of a fitted function on the host; its arrays go to the tensors."""
     one_set = predictor.start.known is predictor.end.known
     header: dict[str, Any] = {"one_set": one_set}
     for name, side in (("start", predictor.start), ("end", predictor.end)):
@@ -45,7 +45,7 @@ def pairwise_header(kernel: PairwiseKernel) -> dict[str, Any]:
 
 
 def _edge_kernel_header(kernel: EdgeKernel, tensors: Tensors) -> dict[str, Any]:
-    """Return a kernel of edges as JSON; the sides behind the first of either end have kernels of their own only."""
+    """Return a kernel of edges as JSON; after the first side of each end, only the kernels of sides are stored."""
     header: dict[str, Any] = {
         "components": [[pairwise_header(each.pairwise), each.start, each.end] for each in kernel.components],
         "weights": kernel.weights.tolist(),
@@ -81,7 +81,7 @@ def kernel_header(kernel: Kernel, name: str, tensors: Tensors) -> dict[str, Any]
 
 
 def _vertex_kernel_header(side: VertexKernel, name: str, tensors: Tensors, with_table: bool) -> dict[str, Any]:
-    """Return what to know about a side; its table, its training vertices and what it learned go to the tensors."""
+    """Return the header of a side; its table, its training vertices and what it learned go to the tensors."""
     table = side.known
     tensors[f"{name}.used"] = np.asarray(side.used, np.int64)
     if side.projection is not None:
@@ -97,7 +97,7 @@ def _vertex_kernel_header(side: VertexKernel, name: str, tensors: Tensors, with_
             )
     header |= {"name": table.name, "columns": table.columns, "id_column": table.id_column, "ids": None}
     header["named"] = table.is_named
-    # As it was when the model was trained, whatever has become of the user's array since.
+    # The table as it was in training, even if the user's array has changed since.
     features: Any = side.vertices
     if len(side.used) < len(table):
         others = np.setdiff1d(np.arange(len(table)), side.used)
@@ -117,7 +117,7 @@ def _vertex_kernel_header(side: VertexKernel, name: str, tensors: Tensors, with_
 
 
 def _put_ids(ids: Array, name: str, tensors: Tensors) -> str:
-    """Put ids into the tensors; return of which kind they are."""
+    """Put ids into the tensors; return their kind."""
     if ids.dtype.kind == "u" and len(ids) and ids.max() >= 2**63:
         tensors[f"{name}.ids"] = ids.astype(np.uint64).view(np.int64)  # the container has no unsigned ones
         return "uint"
