@@ -1,13 +1,13 @@
 """A family of classes by their names; parsers, model files, help texts and lists of choices are derived from it."""
 
 import inspect
-from collections.abc import Iterator
-from typing import Any, Generic, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 
-class Registry(Generic[T]):
+class Registry(Mapping[str, type[T]]):
     """Classes with a ``name``, and perhaps other names in ``aliases``, in the order in which they were registered.
 
     Parameters
@@ -65,22 +65,15 @@ class Registry(Generic[T]):
     def __getitem__(self, name: str) -> type[T]:
         return self._kinds[name]
 
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name in self._kinds
-
     def __iter__(self) -> Iterator[str]:
         return iter(self._kinds)
 
     def __len__(self) -> int:
         return len(self._kinds)
 
-    def items(self) -> Iterator[tuple[str, type[T]]]:
-        """Return names and classes."""
-        return iter(self._kinds.items())
-
-    def values(self) -> Iterator[type[T]]:
+    def kinds(self) -> list[type[T]]:
         """Return the classes, each once."""
-        return iter(dict.fromkeys(self._kinds.values()))
+        return list(dict.fromkeys(self._kinds.values()))
 
 
 def _is_again(kind: type, known: type) -> bool:

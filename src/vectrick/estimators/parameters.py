@@ -1,5 +1,8 @@
 """The parameters that all estimators share: what they mean, and which values are valid."""
 
+import re
+import textwrap
+from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
 
@@ -7,29 +10,30 @@ import numpy as np
 
 from vectrick.backends import Backend, backend_names
 from vectrick.backends.threads import count_threads
+from vectrick.kernels import KERNELS
+from vectrick.kernels.pairwise import PAIRWISE
 from vectrick.metrics.scores import SCORES
 from vectrick.models.forms import FORMS
 from vectrick.models.kernel_spec import KernelSpec
+from vectrick.solvers import SOLVERS
 
 _LARGEST = float(np.finfo(np.float64).max)
 PRECISIONS = ("full", "mixed")
+_WIDTH = 120  # of lines in docstrings
 
-PARAMETERS = """\
+_PARAMETERS = """\
     start_kernel, end_kernel : str, Kernel, callable or list of these
-        The vertex kernels k and g: "linear", "gaussian" ("rbf"), "polynomial" ("poly"), "cosine", "tanimoto",
-        "constant", "precomputed", a kernel object such as ``vt.Gaussian(gamma=1.0)``, a sum or product of these, or a
-        function of two feature tables. A grid search can set ``start_kernel__gamma``. If lists are given, the model
-        adds up all pairs of a start and an end kernel with ``kernel_weights``; a grid search can set
+        The vertex kernels k and g: <kernels>, a kernel object such as ``vt.Gaussian(gamma=1.0)``, a sum or product of
+        these, or a function of two feature tables. A grid search can set ``start_kernel__gamma``. If lists are given,
+        the model adds up all pairs of a start and an end kernel with ``kernel_weights``; a grid search can set
         ``start_kernel__0__gamma`` of the first kernel in a list.
     alpha : float
         The weight λ of the regularizer.
     pairwise : str, PairwiseKernel or list of these
-        How the two vertex kernels make a kernel of edges: "kronecker" (k·g), "linear" (k + g), "poly2d" ((k + g)²),
-        "cartesian", "gaussian" (of the features of both ends), "two_step" (ridge regression on complete graphs). For
-        edges within one vertex set there are also "symmetric", "antisymmetric", "mlpk" and "ranking", which use
-        ``start_kernel`` for both ends. It can also be an object such as ``vt.pairwise.Gaussian(gamma=0.1)``, or a list
-        of kernels to add up, without weights or with a weight for each: ``[("kronecker", 0.7), ("linear", 0.3)]``.
-        docs/kernels.md says what each kernel assumes.
+        How the two vertex kernels make a kernel of edges: <two sets>. For edges within one vertex set there are also
+        <one set>, which use ``start_kernel`` for both ends. It can also be an object such as
+        ``vt.pairwise.Gaussian(gamma=0.1)``, or a list of kernels to add up, without weights or with a weight for each:
+        ``[("kronecker", 0.7), ("linear", 0.3)]``. docs/kernels.md says what each kernel assumes.
     kernel_weights : array or str, optional
         The nonnegative weights of several kernels, in the order of ``components_``, or as a matrix with a row for
         each start kernel and a column for each end kernel; by default all are equal and add up to one. "alignment"
@@ -40,13 +44,12 @@ PARAMETERS = """\
         "dual" (a coefficient for each edge), "primal" (a coefficient for each pair of features; smooth kernels get
         their features by pivoted Cholesky), or "auto" for the cheaper one. ``form_`` says which form was used, and
         ``form_reason_`` says why.
-    solver : str
-        "auto", or "cg", "qmr", "direct" (quadratic losses), "minres" (the squared loss without weights and intercept),
-        "eigen" (ridge regression on a complete graph), "newton", "newton-qmr", "newton-direct", "lbfgs" (smooth
-        losses), "box" (hinge loss). The paper's settings are ``solver="minres", max_iter=100`` for ridge
+    solver : str or Solver
+        "auto", <solvers>, or a solver object of your own. "minres" needs unit weights and no intercept, "eigen" ridge
+        regression on a complete graph. The paper's settings are ``solver="minres", max_iter=100`` for ridge
         regression and ``solver="newton-qmr", max_iter=10, inner_iter=10, step=1.0`` for the SVM.
     max_iter : int, optional
-        The maximum number of iterations; by default 100 for Newton's method, 20 000 for "box", 1000 for the rest.
+        The maximum number of iterations; by default that of the solver: <iterations>.
     inner_iter : int
         The maximum number of iterations in a step of Newton's method.
     step : float, optional
@@ -72,8 +75,9 @@ PARAMETERS = """\
     factor_tol : float
         The error that a thin factor by pivoted Cholesky may have, relative to the largest kernel value. With 0.0, only
         kernels with finitely many features are factored; ``form="primal"`` factors the others up to rounding.
-    backend : str
-        "cpu", "torch" (``pip install 'vectrick[torch]'``), or "auto", which uses torch if there is a GPU. With torch,
+    backend : str or Backend
+        "cpu", "torch" (``pip install 'vectrick[torch]'``), "auto", which uses torch if there is a GPU, "reference",
+        which computes products by Algorithm 1 line by line, or a backend object of your own. With torch,
         edges and labels may be tensors, and results are then tensors too; with "cpu", tensors are used as NumPy arrays.
     device : str, optional
         The device of torch: "cuda", "cuda:1", "cpu" or "auto". By default the device of the edges, or a GPU if there
@@ -119,6 +123,50 @@ ATTRIBUTES = """\
         For each iteration: "iteration", "risk", "seconds", and with early stopping "score".
     solution_ : Solution
         Whether the solver converged, and why it stopped."""
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(f'"{name}"' for name in names)
+
+
+def _registered_names() -> dict[str, str]:
+    """Return what stands for the marks in the text: the names that are registered."""
+    kernels = [kind for kind in KERNELS.kinds() if kind.name in KERNELS.plain_names()]
+    pairs, solvers = PAIRWISE.kinds(), SOLVERS.kinds()
+    needs = {"is_quadratic": "quadratic losses", "is_smooth": "smooth losses", "is_hinge": "the hinge loss"}
+    limits = sorted({solver.max_iter for solver in solvers})
+    return {
+        "<kernels>": ", ".join(
+            _quoted([kind.name]) + f" ({_quoted(kind.aliases)})" * bool(kind.aliases) for kind in kernels
+        ),
+        "<two sets>": ", ".join(f'"{kind.name}" ({kind.formula})' for kind in pairs if not kind.one_set),
+        "<one set>": _quoted(kind.name for kind in pairs if kind.one_set),
+        "<solvers>": ", ".join(
+            f"for {loss} {_quoted(solver.name for solver in solvers if solver.needs[-1] == need)}"
+            for need, loss in needs.items()
+        ),
+        "<iterations>": ", ".join(
+            f"{limit} for {_quoted(solver.name for solver in solvers if solver.max_iter == limit)}" for limit in limits
+        ),
+    }
+
+
+def _fill_in(text: str) -> str:
+    """Return the text with names in place of marks; what has some is wrapped again."""
+    names, entries = _registered_names(), []
+    for entry in re.split(r"\n(?=    \S)", text):
+        head, *body = entry.split("\n")
+        told = " ".join(line.strip() for line in body)
+        for mark, words in names.items():
+            told = told.replace(mark, words)
+        if any(mark in entry for mark in names):
+            indent = " " * 8
+            body = textwrap.wrap(told, _WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
+        entries.append("\n".join([head, *body]))
+    return "\n".join(entries)
+
+
+PARAMETERS = _fill_in(_PARAMETERS)
 
 
 def check_parameters(estimator: Any, validation: Any) -> KernelSpec:
