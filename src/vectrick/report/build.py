@@ -164,8 +164,9 @@ def _split_section(report: Report, trained: Trained) -> None:
     section.text(
         f"The vertices {'' if X.is_one_set else 'of each side '}were divided, not the edges: a held-out vertex has no "
         "training edge at all. The model trains on edges between training vertices. Edges between held-out vertices "
-        "chose the iteration and are scored as “both new”. Edges that join a held-out to a training vertex did "
-        f"neither, and are scored as {'“one new”' if X.is_one_set else '“start new” and “end new”'}."
+        f"{'chose the iteration and ' * bool(trained.model.early_stopping or trained.is_refitted)}are scored as “both "
+        "new”. Edges that join a held-out to a training vertex did neither, and are scored as "
+        f"{'“one new”' if X.is_one_set else '“start new” and “end new”'}."
     )
     used = [len(np.unique(vertices)) for _, _, vertices in sides_of(X[holdout.train])]
     totals = [len(np.unique(vertices)) for _, _, vertices in sides_of(X)]

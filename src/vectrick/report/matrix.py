@@ -62,9 +62,9 @@ def best_new(model: KronEstimator, X: Edges, count: int, per_vertex: int = 0) ->
     """Return the start vertices, end vertices and scores of the best pairs that are not edges of X.
 
     With ``per_vertex``, the result also has that many of the best partners of every start and of every end vertex. In
-    one vertex set, a vertex is not paired with itself. If edges have no direction or two opposite ones, there is only
-    one of each pair, and the reverse of an edge is not new. If there are too many pairs to search, only the vertices
-    with the most edges are searched.
+    one vertex set, a vertex is not paired with itself. If edges have no direction, there is only one of each pair; if
+    they have none or two opposite ones, the reverse of an edge is not new. If there are too many pairs to search, only
+    the start vertices with the most edges are searched.
     """
     tables = X.start_table, X.end_table
     symmetry = model._predictor.kernel.symmetry
