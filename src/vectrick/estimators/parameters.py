@@ -45,8 +45,8 @@ _PARAMETERS = """\
         their features by pivoted Cholesky), or "auto" for the cheaper one. ``form_`` says which form was used, and
         ``form_reason_`` says why.
     solver : str or Solver
-        "auto", <solvers>, or a solver object of your own. "minres" needs unit weights and no intercept, "eigen" ridge
-        regression on a complete graph. The paper's settings are ``solver="minres", max_iter=100`` for ridge
+        "auto", <solvers>, or a solver object of your own. "minres" is for the squared
+        loss without weights and intercept, "eigen" for ridge regression on a complete graph. The paper's settings are ``solver="minres", max_iter=100`` for ridge
         regression and ``solver="newton-qmr", max_iter=10, inner_iter=10, step=1.0`` for the SVM.
     max_iter : int, optional
         The maximum number of iterations; by default that of the solver: <iterations>.
@@ -104,7 +104,7 @@ ATTRIBUTES = """\
     coef_ : array of shape (n_start_features, n_end_features)
         In primal form, the coefficients of pairs of features.
     components_, kernel_weights_ : list of str, array
-        The names and the weights of the kernels of edges that are added up.
+        The names and the weights of the kernels of edges that are added up; not there for one Kronecker product.
     support_ : array
         In dual form, the training edges whose coefficient is not zero. For an SVM in primal form, the edges inside the
         margin, which are the same edges at convergence.
@@ -120,7 +120,8 @@ ATTRIBUTES = """\
     n_iter_ : int
         The number of iterations, or the iteration that early stopping returned to.
     history_ : dict of lists
-        For each iteration: "iteration", "risk", "seconds", and with early stopping "score".
+        For each iteration: "iteration", "risk", "seconds", with early stopping "score", and with mixed
+        precision "corrections".
     solution_ : Solution
         Whether the solver converged, and why it stopped."""
 
@@ -130,7 +131,7 @@ def _quoted(names: Iterable[str]) -> str:
 
 
 def _registered_names() -> dict[str, str]:
-    """Return what stands for the marks in the text: the names that are registered."""
+    """Return the registered names that replace the marks in the text."""
     kernels = [kind for kind in KERNELS.kinds() if kind.name in KERNELS.plain_names()]
     pairs, solvers = PAIRWISE.kinds(), SOLVERS.kinds()
     needs = {"is_quadratic": "quadratic losses", "is_smooth": "smooth losses", "is_hinge": "the hinge loss"}
@@ -152,7 +153,7 @@ def _registered_names() -> dict[str, str]:
 
 
 def _fill_in(text: str) -> str:
-    """Return the text with names in place of marks; what has some is wrapped again."""
+    """Return the text with names in place of marks; entries with marks are wrapped again."""
     names, entries = _registered_names(), []
     for entry in re.split(r"\n(?=    \S)", text):
         head, *body = entry.split("\n")

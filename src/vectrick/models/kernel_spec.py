@@ -134,7 +134,7 @@ def _read_pairwise(value: Any) -> tuple[list[PairwiseKernel], Array | None]:
         raise ValueError("pairwise is an empty list, but there must be at least one kernel")
     weighted = [isinstance(item, list | tuple) for item in value]
     if any(weighted) and not all(weighted):
-        raise ValueError(f"pairwise is {value!r}, but either all of its kernels must have a weight, or none")
+        raise ValueError(f"pairwise is {value!r}, but either each of its kernels has a weight, or none has")
     if not any(weighted):
         return [as_pairwise(item, f"pairwise[{i}]") for i, item in enumerate(value)], None
     for i, item in enumerate(value):

@@ -27,8 +27,8 @@ class Iterate:
 
     n_iter: int
     n_products: int
-    x: Any  # the coefficients; None where nobody asked
-    predictions: Any  # for the training edges; None where they are not kept
+    x: Any  # the coefficients; None if nobody asked for them
+    predictions: Any  # for the training edges; None if they are not kept
     risk: float
     residual: float  # relative to the first one; NaN where it is not known
     intercept: float = 0.0  # where the solver finds it itself

@@ -18,7 +18,7 @@ from vectrick.operators import Operator
 
 @dataclass
 class Element:
-    """A function: coefficients c, and predictions f for the training edges, None where they are used up."""
+    """A function: coefficients c, and predictions f for the training edges, or None once they are used up."""
 
     c: Array
     f: Any
