@@ -45,9 +45,10 @@ _PARAMETERS = """\
         their features by pivoted Cholesky), or "auto" for the cheaper one. ``form_`` says which form was used, and
         ``form_reason_`` says why.
     solver : str or Solver
-        "auto", <solvers>, or a solver object of your own. "minres" is for the squared
-        loss without weights and intercept, "eigen" for ridge regression on a complete graph. The paper's settings are ``solver="minres", max_iter=100`` for ridge
-        regression and ``solver="newton-qmr", max_iter=10, inner_iter=10, step=1.0`` for the SVM.
+        "auto", <solvers>, or a solver object of your own. "minres" is for the squared loss without weights and
+        intercept, "eigen" for ridge regression on a complete graph. The paper's settings are
+        ``solver="minres", max_iter=100`` for ridge regression and
+        ``solver="newton-qmr", max_iter=10, inner_iter=10, step=1.0`` for the SVM.
     max_iter : int, optional
         The maximum number of iterations; by default that of the solver: <iterations>.
     inner_iter : int

@@ -13,9 +13,9 @@ from vectrick.losses.curvature import Curvature, Diagonal
 class Loss(ABC):
     """A convex loss ``L(p)`` of the predictions for edges whose labels it holds.
 
-    A subclass defines `value`, `gradient` and `curvature` (zero if it is not smooth); a loss that is a sum over edges is simpler
-    to write as a `Pointwise`. An estimator with a parameter ``loss`` accepts the class, or its name once it is
-    registered (``vt.register``). Labels and predictions are NumPy or torch arrays.
+    A subclass defines `value`, `gradient` and `curvature` (zero if it is not smooth). A loss that is a sum over edges
+    is simpler to write as a `Pointwise`. An estimator with a parameter ``loss`` accepts the class, and its name once it
+    is registered (``vt.register``). Labels and predictions are NumPy or torch arrays.
 
     Parameters
     ----------
