@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
 
-from vectrick._typing import Array
 from vectrick.losses import Curvature, Loss
 from vectrick.solvers.base import SOLVERS, Limits, refined
-from vectrick.solvers.quadratic import LinearCallback, LinearResult, QuadraticSolver
+from vectrick.solvers.quadratic import LinearCallback, LinearResult, LinearSystem, QuadraticSolver
 from vectrick.solvers.solution import CALLBACK, LIMIT, STALLED, TOLERANCE, Solution
 from vectrick.solvers.space import Element, Residual, Space
 
@@ -47,20 +46,10 @@ class ConjugateGradients(QuadraticSolver):
     solves_paths = True
     krylov = False
 
-    def solve(
-        self,
-        space: Space,
-        curvature: Curvature,
-        rhs: Array,
-        alphas: Sequence[float],
-        *,
-        tol: float,
-        max_iter: int,
-        callback: LinearCallback | None = None,
-    ) -> LinearResult:
+    def solve(self, system: LinearSystem, tol: float, max_iter: int, callback: LinearCallback | None) -> LinearResult:
         """Return the solutions for each alpha."""
-        rest = space.residual(rhs)
-        return conjugate_gradients(space, curvature, rest, alphas, tol=tol, max_iter=max_iter, callback=callback)
+        rest, limits = system.space.residual(system.rhs), (tol, max_iter, callback)
+        return conjugate_gradients(system.space, system.curvature, rest, system.alphas, *limits)
 
     def minimise(self, space: Space, loss: Loss, alpha: float, limits: Limits) -> Solution:
         """Return the minimum; in mixed precision, by Newton's method, which is then iterative refinement."""
@@ -74,7 +63,6 @@ def conjugate_gradients(
     curvature: Curvature,
     rhs: Residual,
     shifts: Sequence[float],
-    *,
     tol: float,
     max_iter: int,
     callback: LinearCallback | None = None,

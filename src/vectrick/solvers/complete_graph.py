@@ -6,9 +6,7 @@ import numpy as np
 
 from vectrick._typing import Array
 from vectrick.backends.arrays import namespace
-from vectrick.losses import Curvature
-from vectrick.solvers.quadratic import LinearCallback, LinearResult, QuadraticSolver
-from vectrick.solvers.space import Space
+from vectrick.solvers.quadratic import LinearCallback, LinearResult, LinearSystem, QuadraticSolver
 
 
 class Eigen(QuadraticSolver):
@@ -16,17 +14,7 @@ class Eigen(QuadraticSolver):
 
     name = "eigen"
 
-    def solve(
-        self,
-        space: Space,
-        curvature: Curvature,
-        rhs: Array,
-        alphas: Sequence[float],
-        *,
-        tol: float,
-        max_iter: int,
-        callback: LinearCallback | None = None,
-    ) -> LinearResult:
+    def solve(self, system: LinearSystem, tol: float, max_iter: int, callback: LinearCallback | None) -> LinearResult:
         """Refuse: the closed form needs the vertex kernels, which are not known here."""
         raise ValueError(
             "solver is 'eigen', which is for ridge regression in dual form on a complete graph without weights and "

@@ -1,13 +1,11 @@
 """A dense solve, for systems that are too small for anything else to be worthwhile."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from vectrick._typing import Array
 from vectrick.backends.arrays import like, numpy_dtype, to_host
 from vectrick.losses import Curvature
-from vectrick.solvers.quadratic import LinearCallback, LinearResult, QuadraticSolver
+from vectrick.solvers.quadratic import LinearCallback, LinearResult, LinearSystem, QuadraticSolver
 from vectrick.solvers.solution import EXACT
 from vectrick.solvers.space import Dual, Element, Space
 
@@ -21,19 +19,10 @@ class Direct(QuadraticSolver):
     name = "direct"
     solves_paths = True
 
-    def solve(
-        self,
-        space: Space,
-        curvature: Curvature,
-        rhs: Array,
-        alphas: Sequence[float],
-        *,
-        tol: float,
-        max_iter: int,
-        callback: LinearCallback | None = None,
-    ) -> LinearResult:
+    def solve(self, system: LinearSystem, tol: float, max_iter: int, callback: LinearCallback | None) -> LinearResult:
         """Return the solutions for each alpha."""
-        functions = [solve_directly(space, curvature, rhs, alpha) for alpha in alphas]
+        parts = system.space, system.curvature, system.rhs
+        functions = [solve_directly(*parts, alpha) for alpha in system.alphas]
         if callback is not None:
             callback(1, functions, 0.0)
         return LinearResult(functions, EXACT, 1, [0.0], converged=True)

@@ -6,7 +6,7 @@ from math import hypot, isfinite
 
 from vectrick._typing import Array
 from vectrick.losses import Curvature, Diagonal
-from vectrick.solvers.quadratic import LinearCallback, LinearResult, QuadraticSolver
+from vectrick.solvers.quadratic import LinearCallback, LinearResult, LinearSystem, QuadraticSolver
 from vectrick.solvers.solution import CALLBACK, LIMIT, STALLED, TOLERANCE
 from vectrick.solvers.space import Dual, Element, Space
 
@@ -60,26 +60,15 @@ class Minres(QuadraticSolver):
                 f"but the {form} problem is a different one; use 'cg'"
             )
 
-    def solve(
-        self,
-        space: Space,
-        curvature: Curvature,
-        rhs: Array,
-        alphas: Sequence[float],
-        *,
-        tol: float,
-        max_iter: int,
-        callback: LinearCallback | None = None,
-    ) -> LinearResult:
+    def solve(self, system: LinearSystem, tol: float, max_iter: int, callback: LinearCallback | None) -> LinearResult:
         """Return the solutions for each alpha."""
-        return minres(space, rhs, alphas, tol=tol, max_iter=max_iter, callback=callback)
+        return minres(system.space, system.rhs, system.alphas, tol, max_iter, callback)
 
 
 def minres(
     space: Space,
     rhs: Array,
     shifts: Sequence[float],
-    *,
     tol: float,
     max_iter: int,
     callback: LinearCallback | None = None,

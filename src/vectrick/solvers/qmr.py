@@ -3,12 +3,11 @@
 SciPy's version is for NumPy only; this one runs on the backend of the operator.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 from vectrick._typing import Array
 from vectrick.losses import Curvature
-from vectrick.solvers.quadratic import LinearCallback, LinearResult, QuadraticSolver
+from vectrick.solvers.quadratic import LinearCallback, LinearResult, LinearSystem, QuadraticSolver
 from vectrick.solvers.solution import CALLBACK, LIMIT, STALLED, TOLERANCE
 from vectrick.solvers.space import Dual, Space
 
@@ -18,20 +17,10 @@ class QMR(QuadraticSolver):
 
     name = "qmr"
 
-    def solve(
-        self,
-        space: Space,
-        curvature: Curvature,
-        rhs: Array,
-        alphas: Sequence[float],
-        *,
-        tol: float,
-        max_iter: int,
-        callback: LinearCallback | None = None,
-    ) -> LinearResult:
+    def solve(self, system: LinearSystem, tol: float, max_iter: int, callback: LinearCallback | None) -> LinearResult:
         """Return the solution for the first alpha."""
         limits: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "callback": callback}
-        return quasi_minimal_residuals(space, curvature, rhs, alphas[0], **limits)
+        return quasi_minimal_residuals(system.space, system.curvature, system.rhs, system.alphas[0], **limits)
 
 
 def quasi_minimal_residuals(

@@ -29,6 +29,16 @@ class LinearResult:
 LinearCallback = Callable[[int, list[Element], float], bool | None]
 
 
+@dataclass(frozen=True)
+class LinearSystem:
+    """``(B + α I) x = b`` with ``B x = lift(H predict(x))``, for every alpha."""
+
+    space: Space
+    curvature: Curvature
+    rhs: Array
+    alphas: Sequence[float]
+
+
 class QuadraticSolver(Solver):
     """Solves ``(B + α I) x = b`` with ``B x = lift(H predict(x))``; a subclass defines `solve`."""
 
@@ -37,17 +47,7 @@ class QuadraticSolver(Solver):
     krylov: bool | None = None  # whether iterates lie in a Krylov space: True if they minimise the residual, else False
 
     @abstractmethod
-    def solve(
-        self,
-        space: Space,
-        curvature: Curvature,
-        rhs: Array,
-        alphas: Sequence[float],
-        *,
-        tol: float,
-        max_iter: int,
-        callback: LinearCallback | None = None,
-    ) -> LinearResult:
+    def solve(self, system: LinearSystem, tol: float, max_iter: int, callback: LinearCallback | None) -> LinearResult:
         """Return the solutions for each alpha."""
 
     def check_curvature(self, space: Space, curvature: Curvature) -> None:
@@ -76,9 +76,7 @@ class QuadraticSolver(Solver):
             risk = loss.value(x.f) + 0.5 * alphas[0] * space.inner(x, x)
             return callback(Iterate(k, space.n_products, x.c, x.f, risk, residual))
 
-        result = self.solve(
-            space, curvature, rhs, alphas, tol=limits.tol, max_iter=limits.max_iter,
-            callback=None if callback is None else told,
-        )  # fmt: skip
+        system = LinearSystem(space, curvature, rhs, alphas)
+        result = self.solve(system, limits.tol, limits.max_iter, None if callback is None else told)
         reached = result.converged, result.reason, result.n_iter, space.n_products, result.residuals
         return [Solution(x.c, x.f, *reached) for x in map(moved, result.x)]
