@@ -4,7 +4,7 @@ import pytest
 
 import vectrick as vt
 from tests.extensions.mine import Recording
-from vectrick.backends import HOST, settle_backend
+from vectrick.backends import HOST, Backend, NumpyBackend, settle_backend
 from vectrick.testing import BackendContract
 
 
@@ -21,6 +21,26 @@ class TestReference(BackendContract):
 class TestRecording(BackendContract):
     def make(self):
         return Recording()
+
+
+class Generic(NumpyBackend):
+    """What a new backend has from the start: every method that the base writes in terms of `xp`."""
+
+    name = "generic"
+    is_finite, squared_norms, unit_rows, variance = (
+        Backend.is_finite, Backend.squared_norms, Backend.unit_rows, Backend.variance,
+    )  # fmt: skip
+    gaussian, sigmoid, log_sigmoid, scattered_all = (
+        Backend.gaussian, Backend.sigmoid, Backend.log_sigmoid, Backend.scattered_all,
+    )  # fmt: skip
+    run_columns, sums_by_vertex, add_by_vertex, multiply_all, in_parallel = (
+        Backend.run_columns, Backend.sums_by_vertex, Backend.add_by_vertex, Backend.multiply_all, Backend.in_parallel,
+    )  # fmt: skip
+
+
+class TestGeneric(BackendContract):
+    def make(self):
+        return Generic()
 
 
 class TestTorch(BackendContract):

@@ -131,13 +131,17 @@ class Backend(ABC):
     def scattered(self, values: Array, rows: Array, cols: Array, shape: tuple[int, int]) -> Any:
         """Return a matrix with values at some places, dense or sparse; values at one place are added up."""
 
-    @abstractmethod
     def scattered_all(self, values: Array, rows: Array, cols: Array, shape: tuple[int, int]) -> Array:
         """Return a dense matrix for each row of values, with these values at the places."""
+        matrices = self.zeros((values.shape[0], *shape), self.dtype_of(values))
+        for matrix, row in zip(matrices, values, strict=True):
+            scattered = self.scattered(row, rows, cols, shape)
+            matrix[:] = scattered.toarray() if hasattr(scattered, "toarray") else scattered
+        return matrices
 
-    @abstractmethod
     def is_finite(self, x: Array) -> bool:
         """Whether all entries are finite."""
+        return bool(self.xp.isfinite(x.sum()) or self.xp.isfinite(x).all())
 
     @abstractmethod
     def is_definite(self, K: Array) -> bool:
@@ -147,29 +151,32 @@ class Backend(ABC):
     def solve_triangular(self, L: Array, B: Array) -> Array:
         """Return ``L⁻¹ B`` for a lower triangular matrix."""
 
-    @abstractmethod
     def squared_norms(self, X: Array) -> Array:
         """Return the squared length of every row."""
+        return (X * X).sum(1)
 
-    @abstractmethod
     def unit_rows(self, X: Array) -> Array:
         """Return the rows scaled to length one; rows of zeros stay."""
+        lengths = self.squared_norms(X)[:, None] ** 0.5
+        return X / self.xp.where(lengths > 0, lengths, self.xp.ones_like(lengths))
 
-    @abstractmethod
     def variance(self, X: Array) -> float:
         """Return the variance of all entries."""
+        return float(((X - X.mean()) ** 2).mean())
 
-    @abstractmethod
     def gaussian(self, X: Array, Y: Array, gamma: float) -> Array:
         """Return ``exp(-γ ‖x - y‖²)`` for the rows of two dense tables."""
+        distances = self.squared_norms(X)[:, None] + self.squared_norms(Y) - 2 * (X @ Y.T)
+        return self.xp.exp(-gamma * self.xp.clip(distances, 0, None))
 
-    @abstractmethod
     def sigmoid(self, x: Array) -> Array:
         """Return ``1 / (1 + exp(-x))``."""
+        return self.xp.exp(self.log_sigmoid(x))
 
-    @abstractmethod
     def log_sigmoid(self, x: Array) -> Array:
         """Return ``-log(1 + exp(-x))``."""
+        rest = self.xp.log1p(self.xp.exp(-self.xp.abs(x)))
+        return self.xp.where(x > 0, -rest, x - rest)
 
     def fused_cholesky(self, K: Any, rest: Array, pivots: Array, rests: Array) -> Callable[[Array, int], None] | None:
         """Return a function that makes one step of pivoted Cholesky in one launch; None if there is none."""
@@ -210,23 +217,29 @@ class Backend(ABC):
     def workspace(self) -> Any:
         """Return buffers that live from one product to the next."""
 
-    @abstractmethod
     def run_columns(self, run: Callable[[Array, Array, Any], None], block: Array, out: Array, space: Any) -> None:
         """Call ``run(x, target, space)`` for the columns of a block and of the result, each as a contiguous vector."""
+        for column in range(block.shape[1]):
+            result = self.empty(out.shape[0], self.dtype_of(out))
+            run(self.contiguous(block[:, column]), result, space)
+            out[:, column] = result
 
-    @abstractmethod
     def sums_by_vertex(self, values: Array, groupings: Sequence[tuple[Array, int]], n_threads: int) -> list[Array]:
         """Return the sums of values at each vertex, for each index and number of vertices."""
+        dtype = self.dtype_of(values)
+        return [self.cast(self.group_sums(groups, values, size), dtype) for groups, size in groupings]
 
-    @abstractmethod
     def add_by_vertex(self, spread: Sequence[tuple[Array, Array]], out: Array, n_threads: int) -> None:
         """Add values of vertices to those of the edges, for each pair of values and index."""
+        for values, vertices in spread:
+            out += values[vertices]
 
-    @abstractmethod
     def multiply_all(
         self, matrices: Sequence[Any], vectors: Sequence[Array], symmetric: bool, fast: bool, n_threads: int
     ) -> list[Array]:
         """Return each matrix times its vector; if all are ``symmetric``, it may read half of each."""
+        with nullcontext() if fast else self.exact_products():
+            return [matrix @ vector for matrix, vector in zip(matrices, vectors, strict=True)]
 
     def is_symmetric(self, factor: Any) -> bool:
         """Whether a factor is a symmetric matrix, and `multiply_all` gains from reading half of it."""

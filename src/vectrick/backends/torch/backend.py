@@ -3,8 +3,8 @@
 `vectrick.backends.base` says what each method does. Nothing here loads torch before it is needed.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from functools import cache, partial
 from typing import Any
 
@@ -125,21 +125,11 @@ class TorchBackend(Backend):
     def scattered_all(self, values: Tensor, rows: Tensor, cols: Tensor, shape: tuple[int, int]) -> Tensor:
         return self.xp.stack([self.scattered(row, rows, cols, shape) for row in values])
 
-    def is_finite(self, x: Tensor) -> bool:
-        return bool(self.xp.isfinite(x.sum()) or self.xp.isfinite(x).all())
-
     def is_definite(self, K: Tensor) -> bool:
         return int(self.xp.linalg.cholesky_ex(K).info) == 0
 
     def solve_triangular(self, L: Tensor, B: Tensor) -> Tensor:
         return self.xp.linalg.solve_triangular(L, B, upper=False)
-
-    def squared_norms(self, X: Tensor) -> Tensor:
-        return (X * X).sum(1)
-
-    def unit_rows(self, X: Tensor) -> Tensor:
-        lengths = self.squared_norms(X)[:, None] ** 0.5
-        return X / lengths.where(lengths > 0, lengths.new_ones(()))
 
     def variance(self, X: Tensor) -> float:
         return float(X.var(correction=0))
@@ -209,25 +199,6 @@ class TorchBackend(Backend):
 
     def workspace(self) -> TensorSpace:
         return TensorSpace(self.device)
-
-    def run_columns(self, run: Callable[[Tensor, Tensor, Any], None], block: Tensor, out: Tensor, space: Any) -> None:
-        for column in range(block.shape[1]):
-            result = out.new_empty(out.shape[0])
-            run(block[:, column].contiguous(), result, space)
-            out[:, column] = result
-
-    def sums_by_vertex(self, values: Tensor, groupings: Sequence[tuple[Tensor, int]], n_threads: int) -> list[Tensor]:
-        return [group_sums(groups, values, size).to(values.dtype) for groups, size in groupings]
-
-    def add_by_vertex(self, spread: Sequence[tuple[Tensor, Tensor]], out: Tensor, n_threads: int) -> None:
-        for values, vertices in spread:
-            out += values[vertices]
-
-    def multiply_all(
-        self, matrices: Sequence[Any], vectors: Sequence[Tensor], symmetric: bool, fast: bool, n_threads: int
-    ) -> list[Tensor]:
-        with nullcontext() if fast else self.exact_products():
-            return [matrix @ vector for matrix, vector in zip(matrices, vectors, strict=True)]
 
     def exact_products(self) -> AbstractContextManager[None]:
         return float32_products(fast=False)
