@@ -1,7 +1,6 @@
 """The Gaussian kernel of dense tables on the CPU: by differences for few features, else by a matrix product."""
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from vectrick._typing import Array
 
@@ -51,6 +50,8 @@ def _by_differences(X: Array, Y: Array, gamma: float) -> Array:
 
     For few features it is faster than scikit-learn's, above all for the single columns that pivoted Cholesky asks for.
     """
+    from scipy.spatial.distance import cdist  # which takes 50 ms to load, and products do without
+
     X, Y = X * np.sqrt(gamma), Y * np.sqrt(gamma)
     out = np.empty((len(X), len(Y)))
     height = max(1, _BLOCK // max(1, len(Y)))
