@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import vectrick as vt
+from tests.extensions import registries_restored
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "vectrick"
@@ -58,5 +59,6 @@ def test_the_examples_of_the_readme_run(capsys):
 def test_the_examples_of_the_pages_run(capsys):
     for page in sorted((ROOT / "docs").glob("*.md")):
         for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL):
-            exec(block, {})
+            with registries_restored():
+                exec(block, {"__name__": "page"})
     assert "movie" not in capsys.readouterr().out  # a frame of ids, without the names of the columns that they had

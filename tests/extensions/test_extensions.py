@@ -9,9 +9,7 @@ import pytest
 from sklearn.base import clone
 
 import vectrick as vt
-from tests.extensions import mine
-from vectrick.backends.registry import _OTHERS
-from vectrick.extensions import FAMILIES
+from tests.extensions import mine, registries_restored
 from vectrick.kernels.text import format_kernel, parse_kernel
 
 G = vt.Gaussian(gamma=0.5)
@@ -20,17 +18,10 @@ RECORDING = mine.Recording()
 
 @pytest.fixture(scope="module", autouse=True)
 def registered():
-    """Register all of them, and forget them afterwards, so that other tests see what the package has."""
-    before = [(known, dict(known)) for known in (*(family._kinds for family in FAMILIES.values()), _OTHERS)]
-    plain = [(family, family._plain) for family in FAMILIES.values()]
-    for extension in (mine.Laplacian, mine.Huber, mine.Boosting, mine.Descent, mine.Weighted, RECORDING):
-        vt.register(extension)
-    yield
-    for known, old in before:
-        known.clear()
-        known.update(old)
-    for family, names in plain:
-        family._plain = names
+    with registries_restored():
+        for extension in (mine.Laplacian, mine.Huber, mine.Boosting, mine.Descent, mine.Weighted, RECORDING):
+            vt.register(extension)
+        yield
 
 
 @pytest.fixture(scope="module")
