@@ -23,11 +23,8 @@ def test_a_file_of_an_earlier_version(version, form):
     X, y = vt.datasets.make_checkerboard(6, 5, density=0.7, random_state=0)
     old, new = vt.load(path), MODELS[form].fit(X, y)
     assert (type(old), old.form_) == (type(new), form)
-    np.testing.assert_allclose(
-        old.predict_grid(np.eye(6, 1), np.eye(5, 1)), new.predict_grid(np.eye(6, 1), np.eye(5, 1))
-    )
+    tables = np.eye(6, 1), np.eye(5, 1)
+    np.testing.assert_allclose(old.predict_grid(*tables), new.predict_grid(*tables))
     np.testing.assert_allclose(old.predict(X), new.predict(X))
-    assert (
-        old.recommend([0], exclude_known=False)["end"].tolist()
-        == new.recommend([0], exclude_known=False)["end"].tolist()
-    )
+    best = [model.recommend([0], exclude_known=False)["end"].tolist() for model in (old, new)]
+    assert best[0] == best[1]
