@@ -36,18 +36,24 @@ class Registry(Mapping[str, type[T]]):
         """Register a class by its name and return it; it can be used as a decorator."""
         if not (isinstance(kind, type) and issubclass(kind, self.base)):
             raise TypeError(f"{kind!r} is not a {self.family} class; it must be a subclass of {self.base.__name__}")
-        names = (getattr(kind, "name", ""), *getattr(kind, "aliases", ()))
+        names = (getattr(kind, "name", ""), *kind.__dict__.get("aliases", ()))
         if not all(isinstance(name, str) and name for name in names):
             raise ValueError(f'{kind.__name__} has no name; set name = "..." in the class')
+        if "auto" in names:
+            raise ValueError(f"{kind.__name__} is called 'auto', which stands for a choice; choose another name")
         for name in names:
-            if self._kinds.get(name, kind) is not kind and not _is_again(kind, self._kinds[name]):
+            if name in self._kinds and not is_again(kind, self._kinds[name]):
                 raise ValueError(f"{name!r} is the name of {self._kinds[name].__name__} already; choose another one")
-        if (known := self.called(kind.__name__)) is not None and known is not kind and not _is_again(kind, known):
+        known = self.called(kind.__name__)
+        if known is not None and not is_again(kind, known):
             raise ValueError(
                 f"there is already a {self.family} with the class name {kind.__name__!r}; choose another one"
             )
+        # A class that is defined again, perhaps under another name, takes the place of its old self.
+        self._kinds = {name: other for name, other in self._kinds.items() if not is_again(kind, other)}
         self._kinds |= dict.fromkeys(names, kind)
-        self._plain = [name for name in self._plain if name not in names] + list(names) * _needs_nothing(kind)
+        self._plain = [name for name in self._plain if name in self._kinds and name not in names]
+        self._plain += list(names) * _needs_nothing(kind)
         return kind
 
     def called(self, class_name: str) -> type[T] | None:
@@ -76,9 +82,9 @@ class Registry(Mapping[str, type[T]]):
         return list(dict.fromkeys(self._kinds.values()))
 
 
-def _is_again(kind: type, known: type) -> bool:
+def is_again(kind: type, known: type) -> bool:
     """Whether a class is a known class defined again, as when a notebook runs a cell twice."""
-    return (kind.__module__, kind.__qualname__) == (known.__module__, known.__qualname__)
+    return kind is known or (kind.__module__, kind.__qualname__) == (known.__module__, known.__qualname__)
 
 
 def _needs_nothing(kind: Any) -> bool:

@@ -1,9 +1,9 @@
 """Extensions: users' own kernels, pairwise kernels, losses, solvers and backends, known by their names."""
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from vectrick._registry import Registry
-from vectrick.backends import Backend, register_backend
+from vectrick.backends import Backend, own_backends, register_backend
 from vectrick.kernels import KERNELS, Kernel
 from vectrick.kernels.pairwise import PAIRWISE, PairwiseKernel
 from vectrick.losses import LOSSES, Loss
@@ -19,11 +19,19 @@ FAMILIES: dict[type, Registry] = {  # type: ignore[type-arg]
 }
 
 
+def registered() -> list[Any]:
+    """Return what users have registered, for processes that work for this one."""
+    kinds = [kind for registry in FAMILIES.values() for kind in registry.kinds()]
+    return [kind for kind in kinds if not kind.__module__.startswith("vectrick.")] + own_backends()
+
+
 def register(extension: T) -> T:
     """Register your own class for use by name: in parameters, in text such as ``"mine + constant"``, and in files.
 
-    A kernel, a pairwise kernel, a loss or a solver works in `fit` without this. A model file names the classes that it
-    needs, and `vectrick.load` knows the classes registered in its own process, so register them there as well.
+    A kernel, a pairwise kernel, a loss or a solver works in `fit` without this. The name is known in this process, and
+    in those that vectrick's own searches start; for other pools of processes, such as scikit-learn's, give the object.
+    A model file names what it needs, and `vectrick.load` knows what was registered in the process that loads it, so
+    register there as well.
 
     Parameters
     ----------

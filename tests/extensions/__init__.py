@@ -8,13 +8,12 @@ from vectrick.extensions import FAMILIES
 def registries_restored():
     """Forget afterwards what was registered, so that other tests see what the package has."""
     families = list(FAMILIES.values())
-    before = [(known, dict(known)) for known in (*(family._kinds for family in families), _OTHERS)]
-    plain = [family._plain for family in families]
+    before, plain = [dict(family._kinds) for family in families], [list(family._plain) for family in families]
+    backends = dict(_OTHERS)
     try:
         yield
     finally:
-        for known, old in before:
-            known.clear()
-            known.update(old)
-        for family, names in zip(families, plain, strict=True):
-            family._plain = names
+        for family, kinds, names in zip(families, before, plain, strict=True):
+            family._kinds, family._plain = kinds, names
+        _OTHERS.clear()
+        _OTHERS.update(backends)

@@ -10,7 +10,10 @@ from sklearn.base import clone
 
 import vectrick as vt
 from tests.extensions import mine, registries_restored
+from vectrick.backends.registry import _OTHERS
+from vectrick.extensions import FAMILIES
 from vectrick.kernels.text import format_kernel, parse_kernel
+from vectrick.model_selection.finished import fingerprint
 
 G = vt.Gaussian(gamma=0.5)
 RECORDING = mine.Recording()
@@ -124,7 +127,7 @@ def test_a_file_that_names_an_unknown_one_is_refused(data, tmp_path):
     paths = [str(tmp_path / "0.vt"), str(tmp_path / "1.vt")]
     done = subprocess.run([sys.executable, "-c", code, *paths], capture_output=True, text=True, check=True)
     lines = done.stdout.strip().splitlines()
-    assert "it names the kernel 'Laplacian', which is not known here" in lines[0]
+    assert "it names the kernel 'laplacian', which is not known here" in lines[0]
     assert "'weighted'" in lines[1]
 
 
@@ -147,6 +150,173 @@ def test_bad_registrations():
         vt.register(type("Other", (mine.Laplacian,), {"name": "gaussian"}))
     with pytest.raises(ValueError, match="Nameless has no name"):
         vt.register(type("Nameless", (mine.Laplacian,), {"name": ""}))
-    with pytest.raises(ValueError, match="that is one of vectrick's own"):
-        vt.register(type("Cpu", (mine.Recording,), {"name": "cpu"})())
     assert vt.register(mine.Laplacian) is mine.Laplacian  # once more, as in a notebook
+    with pytest.raises(ValueError, match="a backend is called 'cpu' already"):
+        vt.register(type("Cpu", (mine.Recording,), {"name": "cpu"})())
+    with pytest.raises(ValueError, match="a backend is called 'recording' already"):
+        vt.register(type("Another", (vt.backends.NumpyBackend,), {"name": "recording"})())
+    with pytest.raises(ValueError, match="called 'auto', which stands for a choice"):
+        vt.register(type("Auto", (mine.Descent,), {"name": "auto"}))
+
+
+def test_a_class_that_is_defined_again_takes_the_place_of_its_old_self():
+    with registries_restored():
+        old = type("Twice", (mine.Laplacian,), {"name": "first", "__module__": "page"})
+        new = type("Twice", (mine.Laplacian,), {"name": "second", "__module__": "page"})
+        vt.register(old)
+        vt.register(new)
+        assert vt.kernels.KERNELS.called("Twice") is new
+        assert "first" not in vt.kernels.KERNELS
+
+
+def test_a_subclass_has_its_own_names_only():
+    with registries_restored():
+        vt.register(type("Wide", (vt.Gaussian,), {"name": "wide"}))
+        assert vt.kernels.KERNELS["rbf"] is vt.Gaussian
+
+
+class Damped(mine.Descent):
+    name = "damped"
+
+    def __init__(self, damp=1.0):
+        self.damp = damp
+
+
+def test_parameters_of_a_solver_are_kept_and_set(data, tmp_path):
+    X, y = data
+    with registries_restored():
+        vt.register(Damped)
+        model = vt.KronRidge(G, G, solver=Damped(0.5), tol=1e-2).fit(X, y)
+        model.save(tmp_path / "model.vt")
+        assert vt.load(tmp_path / "model.vt").solver.damp == 0.5
+        assert clone(model).set_params(solver__damp=0.25).solver.damp == 0.25
+        assert repr(model.solver) == "Damped(damp=0.5)"
+
+
+def test_names_reach_the_processes_of_a_search(data):
+    X, y = data
+    model = vt.KronRidge("laplacian", "laplacian", pairwise="weighted", loss="huber", max_iter=5)
+    outer = vt.VertexKFold(2, 2, random_state=0)
+    scores = [vt.nested_score(model, X, y, {"alpha": [0.1, 1.0]}, outer=outer, inner=outer, n_jobs=n) for n in (1, 2)]
+    np.testing.assert_array_equal(scores[0].scores, scores[1].scores)
+
+
+def test_work_with_extensions_can_be_kept(data, tmp_path):
+    X, y = data
+    model = vt.KronRidge(G, G, solver=mine.Descent(), backend=RECORDING, loss="squared", max_iter=5)
+    vt.vertex_search(model, X, y, {"alpha": [1.0]}, n_jobs=1, checkpoint=tmp_path / "kept")
+    assert fingerprint(model) != fingerprint(clone(model).set_params(solver="cg"))
+    assert fingerprint(model) != fingerprint(clone(model).set_params(backend="cpu"))
+
+
+class Kinked(vt.losses.Pointwise):
+    name = "kinked"
+    is_smooth = False
+
+    def values(self, p, y):
+        return np.abs(p - y)
+
+    def slopes(self, p, y):
+        return np.sign(p - y)
+
+    def curvatures(self, p, y):
+        return np.zeros_like(y)
+
+
+class Whole(vt.losses.Loss):
+    is_quadratic = True
+
+    def value(self, p):
+        return float(0.5 * ((p - self.y) ** 2).sum())
+
+    def gradient(self, p):
+        return p - self.y
+
+    def curvature(self, p):
+        return vt.losses.Diagonal(np.ones_like(self.y))
+
+
+class Scaled(vt.losses.Squared):
+    def values(self, p, y):
+        return 50 * super().values(p, y)
+
+    def slopes(self, p, y):
+        return 50 * super().slopes(p, y)
+
+    def curvatures(self, p, y):
+        return 50 * super().curvatures(p, y)
+
+
+def test_what_a_loss_cannot_have_is_refused(data):
+    X, y = data
+    grid = vt.Edges.grid(X.start_table.features, X.end_table.features)
+    values = np.random.default_rng(0).standard_normal(len(grid))
+    with pytest.raises(ValueError, match="solver is 'auto', but there is none for Kinked, which is not smooth"):
+        vt.KronRidge(G, G, loss=Kinked).fit(X, y)
+    with pytest.raises(ValueError, match="precision is 'mixed', which Kinked has no solver for"):
+        vt.KronRidge(G, G, loss=Kinked, precision="mixed").fit(X, y)
+    with pytest.raises(ValueError, match="the loss Whole is not a sum over edges"):
+        vt.KronRidge(G, G, loss=Whole, fit_intercept=True).fit(X, y)
+    with pytest.raises(ValueError, match="pairwise is 'two_step', which is ridge regression, but loss is 'huber'"):
+        vt.KronRidge(G, G, loss="huber", pairwise="two_step").fit(grid, values)
+    with pytest.raises(ValueError, match="loss is 'huber', but the closed form is for the squared loss"):
+        vt.leave_out_predictions(vt.KronRidge(G, G, loss="huber"), grid, values)
+    with pytest.raises(ValueError, match="the loss is Huber, but one fit for all alphas is for quadratic losses"):
+        vt.KronRidge(G, G, loss="huber").fit_path(X, y, [0.1, 1.0])
+
+
+def test_a_loss_that_is_nearly_the_squared_one_is_itself_on_complete_graphs(data):
+    X, _ = data
+    grid = vt.Edges.grid(X.start_table.features, X.end_table.features)
+    y = np.random.default_rng(0).standard_normal(len(grid))
+    scaled = vt.KronRidge(G, G, loss=Scaled, alpha=1.0, tol=1e-9, solver="cg").fit(grid, y).predict(grid)
+    np.testing.assert_allclose(scaled, vt.KronRidge(G, G, alpha=1 / 50).fit(grid, y).predict(grid), atol=1e-5)
+    auto = vt.KronRidge(G, G, loss=Scaled, alpha=1.0, tol=1e-9).fit(grid, y).predict(grid)
+    np.testing.assert_allclose(auto, scaled, atol=1e-5)
+
+
+def test_a_need_of_its_own(data):
+    X, y = data
+    with registries_restored():
+        vt.register(type("Picky", (mine.Descent,), {"name": "picky", "needs": ("is_smooth", "is_mine")}))
+        with pytest.raises(ValueError, match="solver is 'picky', which needs a loss with is_mine"):
+            vt.KronRidge(solver="picky").fit(X, y)
+        with pytest.raises(
+            ValueError, match="solver is 'cg', which needs a quadratic loss, but the loss is SquaredHinge"
+        ):
+            vt.KronSVM(solver="cg").fit(X, y)
+
+
+def test_a_solver_object_does_what_its_name_does(data):
+    X, _ = data
+    grid = vt.Edges.grid(X.start_table.features, X.end_table.features)
+    y = np.random.default_rng(0).standard_normal(len(grid))
+    for name, kind in vt.solvers.SOLVERS.items():
+        if name not in ("box", "descent"):
+            models = [vt.KronRidge(G, G, solver=solver, max_iter=300).fit(grid, y) for solver in (name, kind())]
+            assert np.array_equal(models[0].dual_coef_, models[1].dual_coef_), name
+
+
+def test_a_device_that_is_not_the_backends_own_is_refused(data):
+    with pytest.raises(ValueError, match="but device is 'cuda'; leave device out"):
+        vt.KronRidge(backend=RECORDING, device="cuda").fit(*data)
+    with pytest.raises(ValueError, match=r"backend is \['cpu'\], but it must be one of"):
+        vt.KronRidge(backend=["cpu"]).fit(*data)
+
+
+def test_names_that_files_have_are_checked_with_a_hint(data, tmp_path):
+    X, y = data
+    models = [
+        vt.KronRidge("laplacian", "laplacian"), vt.KronRidge(G, G, solver="descent", tol=1e-2),
+        vt.KronRidge(G, G, loss="huber"), vt.KronRidge(G, G, backend="recording"),
+        vt.KronRidge(G, G, pairwise=[("weighted", 1.0)]),
+    ]  # fmt: skip
+    for number, model in enumerate(models):
+        model.fit(X, y).save(tmp_path / f"{number}.vt")
+    with registries_restored():
+        for known in (*(family._kinds for family in FAMILIES.values()), _OTHERS):
+            for name in [name for name, kind in known.items() if "tests" in getattr(kind, "__module__", "")]:
+                del known[name]
+        for number in range(len(models)):
+            with pytest.raises(vt.ModelFileError, match=r"cannot be loaded: it names .* which is not known here"):
+                vt.load(tmp_path / f"{number}.vt")

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from vectrick._registry import is_again
 from vectrick.backends.base import Backend
 from vectrick.backends.cpu.backend import HOST
 from vectrick.backends.reference.backend import REFERENCE
@@ -17,15 +18,19 @@ _OTHERS: dict[str, Backend] = {}
 
 
 def register_backend(backend: Backend) -> Backend:
-    """Register a backend: ``backend=`` of estimators and operators then takes its name.
+    """Let ``backend=`` of estimators and operators take a backend by its name.
 
-    A model that was trained with it can be loaded if it is registered.
+    A model that was trained with it can be loaded where it is registered.
     """
     if not isinstance(backend, Backend):
         raise TypeError(f"backend is of type {type(backend).__name__}, but it must be a Backend")
-    if backend.name in ("cpu", "torch", "auto"):
-        raise ValueError(f"backend is called {backend.name!r}, but that is one of vectrick's own; choose another name")
-    _OTHERS[backend.name] = backend
+    name = getattr(backend, "name", "")
+    if not isinstance(name, str) or not name:
+        raise ValueError(f'{type(backend).__name__} has no name; set name = "..." in the class')
+    known = _OTHERS.get(name)
+    if name in ("cpu", "torch", "auto") or (known is not None and not is_again(type(backend), type(known))):
+        raise ValueError(f"a backend is called {name!r} already; choose another name")
+    _OTHERS[name] = backend
     return backend
 
 
@@ -35,6 +40,11 @@ register_backend(REFERENCE)
 def backend_names() -> tuple[str, ...]:
     """Return the names that ``backend=`` takes."""
     return "cpu", "torch", "auto", *_OTHERS
+
+
+def own_backends() -> list[Backend]:
+    """Return the backends that users have registered."""
+    return [backend for backend in _OTHERS.values() if backend is not REFERENCE]
 
 
 def backend_of(x: Any) -> Backend:
@@ -71,6 +81,8 @@ def settle_backend(backend: Any, device: Any, home: Backend = HOST) -> Backend:
     "auto" takes a GPU if there is one, and else the CPU, silently unless ``device`` asks for a GPU.
     """
     if isinstance(backend, Backend):
+        if device is not None and str(device) not in ("auto", str(backend.device)):
+            raise ValueError(f"backend is {backend!r}, but device is {str(device)!r}; leave device out")
         return backend
     if backend not in backend_names():
         raise ValueError(f"backend is {backend!r}, but it must be one of {', '.join(map(repr, backend_names()))}")
@@ -85,9 +97,11 @@ def settle_backend(backend: Any, device: Any, home: Backend = HOST) -> Backend:
 
 def release(backend: Any, error: BaseException) -> None:
     """Release what failed work holds on a backend, which is given as for `settle_backend`."""
-    if isinstance(backend, Backend) or backend in _OTHERS:
-        (backend if isinstance(backend, Backend) else _OTHERS[backend]).release(error)
-    elif backend != "cpu":
+    if isinstance(backend, Backend):
+        backend.release(error)
+    elif isinstance(backend, str) and backend in _OTHERS:
+        _OTHERS[backend].release(error)
+    elif backend in ("torch", "auto"):
         devices.release(error)
 
 

@@ -136,6 +136,15 @@ class KronEstimator(FittedModel):
             return WithIntercept(loss)
         return loss
 
+    def _check_intercept(self) -> None:
+        """Refuse an intercept that nobody would find."""
+        kind = self._loss_type
+        if self.fit_intercept and kind.is_smooth and not issubclass(kind, Pointwise):
+            raise ValueError(
+                f"fit_intercept is True, but the loss {kind.__name__} is not a sum over edges (Pointwise), so there is "
+                "no best constant to add; leave it out"
+            )
+
     def _groups_of(self, edges: Edges) -> Array | None:
         """Return the group of each edge if only edges of one group are compared, else None."""
         return None
@@ -203,6 +212,7 @@ class KronEstimator(FittedModel):
         """Check the parameters and the input, and move the input to the backend."""
         spec = check_parameters(self, validation)
         check_solver(self.solver, self._loss_type)
+        self._check_intercept()
         check_precision(self.precision, self.solver, self._loss_type, self.early_stopping or validation is not None)
         edges = as_edges(self, X, reset=True)
         spec.check(edges, form=self.form, fit_intercept=self.fit_intercept)

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from vectrick._typing import Array
-from vectrick.backends import HOST, Backend
+from vectrick.backends import HOST, Backend, backend_names
 from vectrick.backends.arrays import to_host
 from vectrick.estimators.parameters import check_parameters
 from vectrick.estimators.several_classes import set_machines
-from vectrick.kernels import as_kernel
+from vectrick.kernels import KERNELS, as_kernel
+from vectrick.kernels.pairwise import PAIRWISE
 from vectrick.losses import LOSSES
 from vectrick.models.files.checks import LOADING_ERRORS, Tensors, finite, numbers, of_kind, plain, tensor_of
 from vectrick.models.files.container import ModelFileError, read_container, write_container
@@ -25,6 +26,7 @@ from vectrick.models.files.read import (
     read_pairwise,
     read_plan,
 )
+from vectrick.models.files.registry import UnknownNameError
 from vectrick.models.files.write import function_header, kernel_header, pairwise_header
 from vectrick.models.pairwise import PairwisePredictor
 from vectrick.models.predictor import Predictor
@@ -146,7 +148,9 @@ def _parameters(model: Any, tensors: Tensors) -> dict[str, Any]:
         elif name == "backend" and isinstance(value, Backend):
             parameters[name] = value.name
         elif name == "solver" and isinstance(value, Solver):
-            parameters[name] = _registered(type(value), SOLVERS, "solver")
+            own = value.get_params(deep=False)
+            known = _registered(type(value), SOLVERS, "solver")
+            parameters[name] = {"name": known, **own} if own else known
         elif name == "loss" and isinstance(value, type):
             parameters[name] = _registered(value, LOSSES, "loss")
         elif not (name == "loss" and value == "squared"):  # which versions without this parameter could not read
@@ -207,6 +211,8 @@ def load(path: Path | str) -> Any:
     header, tensors = read_container(path, "model")
     try:
         return made_again(header, tensors)
+    except UnknownNameError as error:
+        raise ModelFileError(f"{path} cannot be loaded: {error}") from None
     except LOADING_ERRORS as error:
         raise ModelFileError(f"{path} is damaged: {type(error).__name__}: {error}") from None
 
@@ -216,6 +222,7 @@ def made_again(header: dict[str, Any], tensors: Tensors) -> Any:
     if "machines" in header:
         return _several(header, tensors)
     kind = ESTIMATORS[header["estimator"]]
+    _check_names(header["parameters"])
     parameters = {name: _parameter(name, value, tensors) for name, value in header["parameters"].items()}
     model = kind(**parameters)
     spec = check_parameters(model, None)
@@ -243,6 +250,24 @@ def made_again(header: dict[str, Any], tensors: Tensors) -> Any:
     return model
 
 
+def _check_names(parameters: dict[str, Any]) -> None:
+    """Refuse a file that names something that is not registered here."""
+    known: dict[str, tuple[str, Any]] = {
+        "start_kernel": ("kernel", KERNELS),
+        "end_kernel": ("kernel", KERNELS),
+        "pairwise": ("pairwise kernel", PAIRWISE),
+        "solver": ("solver", ("auto", *SOLVERS)),
+        "loss": ("loss", LOSSES),
+        "backend": ("backend", backend_names()),
+    }
+    for parameter, (family, names) in known.items():
+        value = parameters.get(parameter)
+        for item in value if isinstance(value, list) else [value]:
+            name = item.get("name", item.get("kernel")) if isinstance(item, dict) and family != "kernel" else item
+            if isinstance(name, str) and name not in names:
+                raise UnknownNameError(family, name)
+
+
 def _several(header: dict[str, Any], tensors: Tensors) -> Any:
     """Return a classifier of several classes, whose machines share the tensors that they do not have themselves."""
     shared = {name: tensor for name, tensor in tensors.items() if not name.startswith("machine.")}
@@ -268,6 +293,8 @@ def _parameter(name: str, value: Any, tensors: Tensors) -> Any:
         return [_parameter(name, item, tensors) for item in value]
     if isinstance(value, dict) and name.endswith("_kernel"):
         return read_kernel(value, tensors)
+    if isinstance(value, dict) and name == "solver":
+        return SOLVERS[value["name"]](**{key: plain(item) for key, item in value.items() if key != "name"})
     if isinstance(value, dict) and name == "pairwise":
         if "weight" in value:
             return _parameter(name, value["kernel"], tensors), of_kind(float, value["weight"])

@@ -12,10 +12,12 @@ from vectrick.backends import Backend, backend_names
 from vectrick.backends.threads import count_threads
 from vectrick.kernels import KERNELS
 from vectrick.kernels.pairwise import PAIRWISE
+from vectrick.losses import Squared
 from vectrick.metrics.scores import SCORES
 from vectrick.models.forms import FORMS
 from vectrick.models.kernel_spec import KernelSpec
-from vectrick.solvers import SOLVERS
+from vectrick.solvers import SOLVERS, as_solver
+from vectrick.solvers.complete_graph import Eigen
 
 _LARGEST = float(np.finfo(np.float64).max)
 PRECISIONS = ("full", "mixed")
@@ -227,7 +229,9 @@ def _check_two_step(estimator: Any, kernel: Any, validation: Any) -> None:
             raise ValueError(f"{name} of pairwise is {value!r}, but it must be a positive number or None")
     if estimator.fit_intercept or estimator.early_stopping or validation is not None or estimator.form == "primal":
         raise ValueError("pairwise is 'two_step', which has no intercept, no early stopping and no primal form")
-    if estimator.solver not in ("auto", "eigen"):
+    if estimator._loss_type is not Squared:
+        raise ValueError(f"pairwise is 'two_step', which is ridge regression, but loss is {estimator.loss!r}")
+    if not isinstance(as_solver(estimator.solver), Eigen | None):
         raise ValueError(f"solver is {estimator.solver!r}, but pairwise='two_step' has a closed form only")
 
 

@@ -20,7 +20,8 @@ from vectrick.losses import Loss, Squared, WithIntercept, as_loss
 from vectrick.models.forms import Form, dual_form
 from vectrick.models.kernel_spec import PairwiseKernels, VertexKernels
 from vectrick.models.vertex_kernel import check_matrices
-from vectrick.solvers import Solution, Solver, minimise_path, solve_complete, solve_two_step
+from vectrick.solvers import Solution, Solver, as_solver, minimise_path, solve_complete, solve_two_step
+from vectrick.solvers.complete_graph import Eigen
 from vectrick.solvers.minimise import check_path_precision
 from vectrick.solvers.solution import EXACT
 
@@ -172,10 +173,11 @@ class KronRidge(RegressorMixin, KronRegressor):
                 f"{len(training.given.edges)} edges between {m} start and {q} end vertices, which have {m * q} pairs; "
                 "use pairwise='kronecker'"
             )
-        if not training.kernel.is_product or not isinstance(training.loss, Squared):
+        if not training.kernel.is_product or type(training.loss) is not Squared:
             return False
         cheap = 10 * (m**3 + q**3) <= 200 * m * q * (m + q)
-        wanted = self.solver == "eigen" or (self.solver == "auto" and self.form == "auto" and cheap)
+        solver = as_solver(self.solver)
+        wanted = isinstance(solver, Eigen) or (solver is None and self.form == "auto" and cheap)
         possible = self.form != "primal" and training.given.held is None and training.loss.weight is None
         possible = possible and training.kernel.start.fits and training.kernel.end.fits
         return two_step or (wanted and possible and training.graph.is_complete)

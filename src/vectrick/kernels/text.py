@@ -23,13 +23,6 @@ def words() -> dict[str, tuple[str, ...]]:
     }
 
 
-def describe_kernels() -> str:
-    """Return all kernels with their parameters in one line, for help texts; aliases are left out."""
-    shown = [f"{name}({', '.join(names)})" if names else name
-             for name, names in words().items() if name not in KERNELS[name].aliases]  # fmt: skip
-    return ", ".join(shown)
-
-
 def parse_kernel(text: str, argument: str = "kernel") -> Kernel:
     """Return the kernel that a text describes: names, parameters, ``+`` and ``*``.
 
@@ -62,11 +55,13 @@ def format_kernel(kernel: Any) -> str:
     if not KERNELS.knows(type(kernel)):
         return repr(kernel)
     values = {name: getattr(kernel, name) for name in words()[kernel.name]}
-    shown = [f"{name}={_shown(value)}" if name != "kernel" else format_kernel(value) for name, value in values.items()]
+    shown = [f"{name}={_shown(value)}" if name != "kernel" else _shown(value) for name, value in values.items()]
     return f"{kernel.name}({', '.join(shown)})" if shown else str(kernel.name)
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, Kernel):
+        return format_kernel(value)
     return f"{value:.6g}" if isinstance(value, float) else repr(value)
 
 
@@ -83,13 +78,21 @@ def _kernel(node: ast.expr, text: str, argument: str) -> Kernel:
     given = dict(zip(names, call.args, strict=False)) | {word.arg or "": word.value for word in call.keywords}
     for name in given.keys() - set(names):
         raise ValueError(_refusal(text, argument, f"{call.func.id!r} has no parameter {name!r}"))
-    if "kernel" in names and "kernel" not in given:
-        raise ValueError(_refusal(text, argument, f"{call.func.id!r} needs a kernel inside"))
+    for name, parameter in inspect.signature(kind).parameters.items():
+        if name not in given and parameter.default is parameter.empty:
+            what = "a kernel inside" if name == "kernel" else f"the parameter {name!r}"
+            raise ValueError(_refusal(text, argument, f"{call.func.id!r} needs {what}"))
     values = {
-        name: _kernel(value, text, argument) if name == "kernel" else _constant(value, name, text, argument)
+        name: _kernel(value, text, argument) if _is_kernel(value, name) else _constant(value, name, text, argument)
         for name, value in given.items()
     }
     return kind(**values)
+
+
+def _is_kernel(node: ast.expr, parameter: str) -> bool:
+    """Whether a parameter is given as a kernel; one that is called so has to be."""
+    word = node.func if isinstance(node, ast.Call) else node
+    return parameter == "kernel" or isinstance(node, ast.BinOp) or (isinstance(word, ast.Name) and word.id in words())
 
 
 def _constant(node: ast.expr, name: str, text: str, argument: str) -> int | float | str:

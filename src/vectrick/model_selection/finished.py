@@ -12,6 +12,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from vectrick._files import write_text
+from vectrick.backends import Backend
 from vectrick.backends.arrays import to_host
 from vectrick.data import Edges
 
@@ -123,7 +124,10 @@ def _take_in(digest: Any, value: Any) -> None:
     elif hasattr(value, "get_params"):  # first of all, since an estimator has a dtype as well
         # Neither threads nor words about progress change a result.
         parameters = value.get_params(deep=False)
-        _take_in(digest, {name: item for name, item in parameters.items() if name not in ("n_threads", "verbose")})
+        silent = {"n_threads", "verbose"}
+        if parameters.get("loss") == "squared":  # which checkpoints of earlier versions do not have
+            silent.add("loss")
+        _take_in(digest, {name: item for name, item in parameters.items() if name not in silent})
     elif issparse(value):
         for part in (value.data, value.indices, value.indptr):
             _take_in(digest, part)
@@ -132,6 +136,8 @@ def _take_in(digest: Any, value: Any) -> None:
         array = array.astype(str) if array.dtype.kind in "OT" else array
         digest.update(f"{array.dtype}{array.shape}".encode())
         digest.update(np.ascontiguousarray(array).tobytes())
+    elif isinstance(value, Backend):
+        digest.update(repr(value).encode())
     elif isinstance(value, dict):
         for key in sorted(value, key=str):
             digest.update(str(key).encode())

@@ -52,8 +52,8 @@ class FitCheckpoint:
         header, tensors = read_container(self.path, "checkpoint")
         if header.get("key") != self._key:
             raise ValueError(
-                f"{self.path} is the checkpoint of a run with other data or options; --force "
-                "without --resume starts anew"
+                f"{self.path} is the checkpoint of a run with other data or options; remove it, or replace it, to "
+                "start anew"
             )
         try:
             step = _checked_step(header["step"], tensors)

@@ -6,6 +6,7 @@ from vectrick._typing import Array, ArrayLike
 from vectrick.backends.arrays import to_host
 from vectrick.data import Edges, EdgesLike
 from vectrick.estimators import KronRidge
+from vectrick.losses import Squared
 from vectrick.solvers.leave_out import LEAVE, leave_out
 
 
@@ -44,6 +45,8 @@ def leave_out_predictions(estimator: KronRidge, X: EdgesLike, y: ArrayLike, leav
     """
     if not isinstance(estimator, KronRidge):
         raise TypeError(f"estimator is of type {type(estimator).__name__}, but it must be a KronRidge")
+    if estimator._loss_type is not Squared:
+        raise ValueError(f"loss is {estimator.loss!r}, but the closed form is for the squared loss")
     if leave not in LEAVE:
         raise ValueError(f"leave is {leave!r}, but it must be one of {', '.join(map(repr, LEAVE))}")
     if estimator.fit_intercept:

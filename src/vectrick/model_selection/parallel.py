@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from vectrick._warnings import warn
 from vectrick.backends.threads import count_threads
+from vectrick.extensions import register, registered
 from vectrick.model_selection.finished import Work
 
 _guard: threading.Thread | None = None  # of a process that works for another
@@ -50,7 +51,7 @@ def in_parallel(
             told(result)
     warned = set()
     processes = Parallel(n_jobs=max(1, min(n_jobs, len(missing))), return_as="generator")
-    done = processes(delayed(_with_warnings)(work, tasks[name], os.getpid()) for name in missing)
+    done = processes(delayed(_with_warnings)(work, tasks[name], os.getpid(), registered()) for name in missing)
     for name, (result, caught) in zip(missing, done, strict=True):
         told(result)
         results[name] = result
@@ -64,10 +65,12 @@ def in_parallel(
 
 
 def _with_warnings(
-    work: Callable[..., Any], task: tuple[Any, ...], parent: int
+    work: Callable[..., Any], task: tuple[Any, ...], parent: int, extensions: list[Any]
 ) -> tuple[Any, list[tuple[type[Warning], str]]]:
     if os.getpid() != parent:
         _end_with(parent)
+        for extension in extensions:
+            register(extension)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -111,11 +111,6 @@ def _real(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
     raise TypeError(f"{name} has dtype {dtype}, but a factor must hold real numbers: float32, float64 or integers")
 
 
-def home_of(factor: Any) -> Backend:
-    """Return the backend that a factor belongs to."""
-    return backend_of(factor.A if isinstance(factor, LowRank) else factor)
-
-
 def is_held(factor: Any, backend: Backend) -> bool:
     """Whether a backend can multiply with a factor as it is."""
     sides = [factor.A, factor.B] if isinstance(factor, LowRank) else [factor]

@@ -4,6 +4,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from sklearn.base import BaseEstimator
+
 from vectrick._registry import Registry
 from vectrick._typing import Array
 from vectrick.losses import Loss
@@ -47,7 +49,7 @@ class Limits:
     callback: Callback | None = None
 
 
-class Solver(ABC):
+class Solver(BaseEstimator, ABC):
     """A method to minimise ``L(p) + ½ α ‖f‖²`` over the functions of a space.
 
     A subclass defines `minimise` and declares what it needs. An estimator accepts an instance of it as ``solver=``, or
@@ -57,6 +59,7 @@ class Solver(ABC):
     name = ""
     needs: ClassVar[tuple[str, ...]] = ("is_smooth",)  # attributes that a loss must have; see `NEEDS`
     max_iter = 1000  # by default
+    is_general = True  # whether it suits every loss that has what it needs, so that errors may advise it
     has_mixed = False  # whether it has directions of low precision
     verified = "converged"  # when the gradient is recomputed at the end: if it "converged", "always", or never ("")
 
@@ -64,18 +67,25 @@ class Solver(ABC):
     def minimise(self, space: Space, loss: Loss, alpha: float, limits: Limits) -> Solution:
         """Return the minimum, or the point where the method stopped."""
 
+    @property
+    def label(self) -> str:
+        """Its name in messages."""
+        return self.name or type(self).__name__
+
     def check(self, loss: Loss | type[Loss]) -> None:
         """Refuse a loss that lacks what the method needs."""
-        missing = next((need for need in self.needs if not getattr(loss, need)), None)
+        missing = next((need for need in self.needs if not getattr(loss, need, False)), None)
         if missing is None:
             return
         kind = loss if isinstance(loss, type) else type(loss)
-        others = [repr(name) for name, solver in SOLVERS.items() if all(getattr(loss, need) for need in solver.needs)]
-        use = f"; use {', '.join(others)} or 'auto'" if others else ""
-        raise ValueError(f"solver is {self.name!r}, which {NEEDS[missing]}, but the loss is {kind.__name__}{use}")
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}()"
+        suit = [
+            repr(name)
+            for name, solver in SOLVERS.items()
+            if solver.is_general and all(getattr(loss, need, False) for need in solver.needs)
+        ]
+        use = f"; use {', '.join(suit)} or 'auto'" if suit else "; give a solver of your own"
+        why = NEEDS.get(missing, f"needs a loss with {missing}")
+        raise ValueError(f"solver is {self.label!r}, which {why}, but the loss is {kind.__name__}{use}")
 
 
 # How error messages describe each need.

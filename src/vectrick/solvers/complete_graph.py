@@ -13,6 +13,7 @@ class Eigen(QuadraticSolver):
     """The closed form of ridge regression on a complete graph; `KronRidge` makes it from the kernels themselves."""
 
     name = "eigen"
+    is_general = False
 
     def solve(self, system: LinearSystem, tol: float, max_iter: int, callback: LinearCallback | None) -> LinearResult:
         """Refuse: the closed form needs the vertex kernels, which are not known here."""

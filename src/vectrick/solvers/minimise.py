@@ -24,12 +24,13 @@ def check_precision(precision: str, solver: str | Solver, loss: Loss | type[Loss
     if precision != "mixed":
         return
     if not loss.is_smooth:
-        raise ValueError("precision is 'mixed', which the hinge loss has no solver for; use precision='full'")
+        name = "the hinge loss" if loss.is_hinge else (loss if isinstance(loss, type) else type(loss)).__name__
+        raise ValueError(f"precision is 'mixed', which {name} has no solver for; use precision='full'")
     chosen = as_solver(solver)
     if chosen is not None and not chosen.has_mixed:
         names = [repr(name) for name, kind in SOLVERS.items() if kind.has_mixed]
         raise ValueError(
-            f"precision is 'mixed' and solver is {chosen.name!r}, but mixed precision is for 'auto', "
+            f"precision is 'mixed' and solver is {chosen.label!r}, but mixed precision is for 'auto', "
             f"{' and '.join(names)}; use one of these, or precision='full'"
         )
     if loss.is_quadratic and early_stopping:
@@ -59,6 +60,9 @@ def iterative_solver(loss: Loss | type[Loss]) -> Solver:
     Newton's method is built on it.
     """
     if not loss.is_smooth:
+        if not loss.is_hinge:
+            name = (loss if isinstance(loss, type) else type(loss)).__name__
+            raise ValueError(f"solver is 'auto', but there is none for {name}, which is not smooth; give your own")
         return SOLVERS["box"]()
     return SOLVERS["cg" if loss.is_quadratic else "newton"]()
 
@@ -116,7 +120,7 @@ def minimise(
     solution = chosen.minimise(space, loss, alpha, limits)
     if chosen.verified == "always" or (chosen.verified and solution.converged):
         solution = _verified(space, loss, alpha, solution, tol, _gradient_at_zero(space, loss))
-    solution.warn(chosen.name, tol)
+    solution.warn(chosen.label, tol)
     return solution
 
 
@@ -150,7 +154,11 @@ def minimise_path(
     tol: float = 1e-6,
 ) -> list[Solution]:
     """Minimise a quadratic loss for every alpha, for about the price of the smallest one."""
-    check_solver("cg" if solver == "auto" else solver, loss)
+    if not loss.is_quadratic:
+        raise ValueError(
+            f"the loss is {type(loss).__name__}, but one fit for all alphas is for quadratic losses; fit each"
+        )
+    check_solver(solver, loss)
     chosen = as_solver(solver) or choose_solver(space, loss, False)
     if not (isinstance(chosen, QuadraticSolver) and chosen.solves_paths):
         names = [repr(name) for name, kind in SOLVERS.items() if getattr(kind, "solves_paths", False)]
@@ -163,5 +171,5 @@ def minimise_path(
     pairs = zip(alphas, solutions, strict=True)
     solutions = [_verified(space, loss, alpha, solution, tol, first) for alpha, solution in pairs]
     worst = max(solutions, key=lambda solution: (not solution.converged, solution.residuals[-1]))
-    worst.warn(chosen.name, tol)
+    worst.warn(chosen.label, tol)
     return solutions

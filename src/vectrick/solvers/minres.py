@@ -47,6 +47,7 @@ class Minres(QuadraticSolver):
     """MINRES, the paper's method for ridge regression: ``(A + αI) x = y`` without weights and intercept."""
 
     name = "minres"
+    is_general = False
     solves_paths = True
     krylov = True
 

@@ -73,8 +73,12 @@ def kernel_header(kernel: Kernel, name: str, tensors: Tensors) -> dict[str, Any]
             header[parameter] = kernel_header(value, f"{name}.{parameter}", tensors)
         elif isinstance(value, np.ndarray | list | tuple):
             array = np.asarray(value)
+            if array.dtype.kind not in "biuf":
+                raise ValueError(f"{name}.{parameter} is {value!r}, but a model file holds numbers, words and arrays")
             tensors[f"{name}.{parameter}"] = array.astype(np.int64 if array.dtype.kind in "iu" else np.float64)
             header[parameter] = {"tensor": f"{name}.{parameter}"}
+        elif isinstance(value, dict):
+            raise ValueError(f"{name}.{parameter} is {value!r}, but a model file holds numbers, words and arrays")
         else:
             header[parameter] = value
     return header
