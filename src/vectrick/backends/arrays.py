@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from vectrick._typing import Array
+from vectrick._typing import Array, DTypeLike, Shape
 from vectrick.backends.base import Backend
 from vectrick.backends.registry import backend_of
 
@@ -28,13 +28,13 @@ def to_host(x: Any) -> Any:
     return backend_of(x).to_host(x)
 
 
-def placed(values: Any, backend: Backend, dtype: Any = None) -> Array:
+def placed(values: Any, backend: Backend, dtype: DTypeLike | None = None) -> Array:
     """Return values as an array of a backend; ``dtype`` is a NumPy dtype, by default that of the values."""
     home = backend_of(values)
     return backend.asarray(values if home.xp is backend.xp else home.to_host(values), dtype)
 
 
-def like(values: Any, other: Array, dtype: Any = None) -> Array:
+def like(values: Any, other: Array, dtype: DTypeLike | None = None) -> Array:
     """Return values as an array where another one lives."""
     return placed(values, backend_of(other), dtype)
 
@@ -44,7 +44,7 @@ def numpy_dtype(x: Array) -> np.dtype[Any]:
     return backend_of(x).dtype_of(x)
 
 
-def cast(x: Array, dtype: Any) -> Array:
+def cast(x: Array, dtype: DTypeLike) -> Array:
     """Return an array (or a sparse matrix) in another dtype, without a copy where it has it already."""
     return backend_of(x).cast(x, dtype)
 
@@ -59,19 +59,19 @@ def contiguous(x: Array) -> Array:
     return backend_of(x).contiguous(x)
 
 
-def zeros(shape: Any, like: Array, dtype: Any = None) -> Array:
+def zeros(shape: Shape, like: Array, dtype: DTypeLike | None = None) -> Array:
     """Return zeros where an array lives, by default of its dtype."""
     backend = backend_of(like)
     return backend.zeros(shape, backend.dtype_of(like) if dtype is None else dtype)
 
 
-def empty(shape: Any, like: Array, dtype: Any = None) -> Array:
+def empty(shape: Shape, like: Array, dtype: DTypeLike | None = None) -> Array:
     """Return an array that is not initialised where another one lives, by default of its dtype."""
     backend = backend_of(like)
     return backend.empty(shape, backend.dtype_of(like) if dtype is None else dtype)
 
 
-def arange(n: int, like: Array, dtype: Any = np.int32) -> Array:
+def arange(n: int, like: Array, dtype: DTypeLike = np.int32) -> Array:
     """Return 0 to n - 1 where an array lives."""
     return backend_of(like).arange(n, dtype)
 

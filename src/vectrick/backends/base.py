@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from vectrick._typing import Array
+from vectrick._typing import Array, DTypeLike, Shape
 from vectrick.backends.product_path import Matrix, ProblemLike, ProductPath
 from vectrick.backends.rates import Rates
 
@@ -54,7 +54,7 @@ class Backend(ABC):
         """Whether an object is an array of this backend in this place."""
 
     @abstractmethod
-    def asarray(self, values: Any, dtype: Any = None) -> Array:
+    def asarray(self, values: Any, dtype: DTypeLike | None = None) -> Array:
         """Return values as an array here, without a copy if they are one; by default they keep their dtype."""
 
     @abstractmethod
@@ -74,7 +74,7 @@ class Backend(ABC):
         """Return the dtype of an array as NumPy has it."""
 
     @abstractmethod
-    def cast(self, x: Array, dtype: Any) -> Array:
+    def cast(self, x: Array, dtype: DTypeLike) -> Array:
         """Return an array in another dtype, without a copy if it has that dtype."""
 
     @abstractmethod
@@ -82,23 +82,23 @@ class Backend(ABC):
         """Return a copy."""
 
     @abstractmethod
-    def zeros(self, shape: Any, dtype: Any) -> Array:
+    def zeros(self, shape: Shape, dtype: DTypeLike) -> Array:
         """Return zeros."""
 
     @abstractmethod
-    def empty(self, shape: Any, dtype: Any) -> Array:
+    def empty(self, shape: Shape, dtype: DTypeLike) -> Array:
         """Return an array that is not initialised."""
 
     @abstractmethod
-    def arange(self, n: int, dtype: Any) -> Array:
+    def arange(self, n: int, dtype: DTypeLike) -> Array:
         """Return 0 to n - 1."""
 
     @abstractmethod
-    def contiguous(self, x: Array, dtype: Any = None) -> Array:
+    def contiguous(self, x: Array, dtype: DTypeLike | None = None) -> Array:
         """Return an array here with contiguous rows."""
 
     @abstractmethod
-    def owned(self, x: Array, dtype: Any) -> Array:
+    def owned(self, x: Array, dtype: DTypeLike) -> Array:
         """Return an array that nobody else can write to: a copy, unless it is read-only."""
 
     def read_only(self, x: Array) -> Array:

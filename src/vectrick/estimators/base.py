@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from vectrick._typing import Array, ArrayLike
+from vectrick._typing import Array, ArrayLike, RandomState
 from vectrick.backends import HOST, Backend, release, settle_backend
 from vectrick.backends.arrays import cast, like, numpy_dtype, placed, to_host, true_places, zeros
 from vectrick.data import Edges, EdgesLike, Graph, Kept
@@ -76,7 +76,7 @@ class KronEstimator(FittedModel):
         dtype: str | None = None,
         n_threads: int | None = None,
         verbose: int = 0,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_start_features: int | None = None,
     ) -> None:
         self.start_kernel = start_kernel

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from vectrick._typing import Array, ArrayLike
+from vectrick._typing import Array, ArrayLike, RandomState
 from vectrick.backends import Backend
 from vectrick.backends.arrays import to_host
 from vectrick.data import Edges, EdgesLike
@@ -70,7 +70,7 @@ class KronRanker(KronRegressor):
         dtype: str | None = None,
         n_threads: int | None = None,
         verbose: int = 0,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_start_features: int | None = None,
     ) -> None:
         given = {name: value for name, value in locals().items() if name not in ("self", "groups", "__class__")}

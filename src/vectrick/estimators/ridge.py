@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import RegressorMixin, clone
 from sklearn.metrics import r2_score
 
-from vectrick._typing import ArrayLike
+from vectrick._typing import ArrayLike, RandomState
 from vectrick.backends import Backend
 from vectrick.backends.arrays import cast, to_host, unmasked, zeros
 from vectrick.data import EdgesLike
@@ -84,7 +84,7 @@ class KronRidge(RegressorMixin, KronRegressor):
         dtype: str | None = None,
         n_threads: int | None = None,
         verbose: int = 0,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_start_features: int | None = None,
     ) -> None:
         given = {name: value for name, value in locals().items() if name not in ("self", "loss", "__class__")}

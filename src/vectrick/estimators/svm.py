@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from vectrick._typing import RandomState
 from vectrick.backends import Backend
 from vectrick.estimators.classifier import KronClassifier
 from vectrick.losses import Loss, as_loss
@@ -70,7 +71,7 @@ class KronSVM(KronClassifier):
         dtype: str | None = None,
         n_threads: int | None = None,
         verbose: int = 0,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_start_features: int | None = None,
     ) -> None:
         given = {name: value for name, value in locals().items() if name not in ("self", "loss", "__class__")}

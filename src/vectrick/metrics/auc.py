@@ -1,11 +1,10 @@
 """The area under the ROC curve, fast enough for every iteration of a solver."""
 
-from typing import Any
-
+from vectrick._typing import ArrayLike
 from vectrick.backends.arrays import given_array, like, namespace, sorted_values, unmasked
 
 
-def auc(y_true: Any, y_score: Any) -> float:
+def auc(y_true: ArrayLike, y_score: ArrayLike) -> float:
     """Return the probability that a positive label has a larger score than another one; ties count half.
 
     Labels over zero are positive. It is scikit-learn's ``roc_auc_score`` without its checks, which for 250 000 edges

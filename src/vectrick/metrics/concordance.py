@@ -4,14 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from vectrick._typing import Array
+from vectrick._typing import Array, ArrayLike
 from vectrick.backends.arrays import as_floats
 
 _TINY, _SHORT = 10, 100_000  # up to the second, SciPy is used, for which nothing needs to be compiled
 AVERAGES = ("pairs", "groups")
 
 
-def concordance_index(y_true: Any, y_score: Any, groups: Any = None, *, average: str = "pairs") -> float:
+def concordance_index(y_true: ArrayLike, y_score: ArrayLike, groups: Any = None, *, average: str = "pairs") -> float:
     """Return the share of pairs with different labels whose scores are in the same order; a tied score counts half.
 
     It is 0.5 at chance and 1.0 for a perfect order; for two classes it is the AUC. It takes O(n log n) and is exact. It
@@ -76,7 +76,7 @@ def share_in_order(counts: Array) -> float:
     return float((0.5 + 0.5 * counts[:, 0] / counts[:, 1]).mean()) if len(counts) else float("nan")
 
 
-def checked_scores(y_true: Any, y_score: Any) -> tuple[Array, Array]:
+def checked_scores(y_true: ArrayLike, y_score: ArrayLike) -> tuple[Array, Array]:
     """Return labels and predictions as two vectors of doubles."""
     y, score = as_floats(y_true, "y_true"), as_floats(y_score, "y_score")
     if y.shape != score.shape or y.ndim != 1:

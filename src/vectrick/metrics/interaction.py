@@ -4,14 +4,16 @@ from typing import Any
 
 import numpy as np
 
-from vectrick._typing import Array
+from vectrick._typing import Array, ArrayLike
 from vectrick.backends.threads import count_threads, even_parts, run_tasks
 from vectrick.metrics.concordance import checked_scores, share_in_order
 
 _UNIT = 1e-10  # differences that differ by less than this share of the largest value are tied: that is rounding
 
 
-def interaction_concordance(y_true: Any, y_score: Any, start: Any, end: Any, *, n_threads: int | None = None) -> float:
+def interaction_concordance(
+    y_true: ArrayLike, y_score: ArrayLike, start: Any, end: Any, *, n_threads: int | None = None
+) -> float:
     """Return the share of quadruples whose interaction is predicted with the right sign; a predicted zero counts half.
 
     Two start vertices d, d' and two end vertices t, t' whose four edges are known have the interaction

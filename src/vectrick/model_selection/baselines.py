@@ -18,7 +18,7 @@ from sklearn.svm import SVC, SVR
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from vectrick._typing import Array
+from vectrick._typing import Array, RandomState
 from vectrick.backends.arrays import unmasked
 from vectrick.backends.threads import count_threads, run_tasks
 from vectrick.data import Edges
@@ -97,7 +97,7 @@ class SGD(Baseline):
         penalties: Sequence[float] = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2),
         n_updates: int = 10**6,
         scale: bool = True,
-        random_state: Any = 0,
+        random_state: RandomState = 0,
     ) -> None:
         self.loss = loss
         self.penalties = penalties
@@ -139,7 +139,7 @@ class Neighbours(Baseline):
         The seed of the inner folds.
     """
 
-    def __init__(self, ks: Sequence[int] = (1, 2, 4, 8, 16, 32, 64, 128), random_state: Any = 0) -> None:
+    def __init__(self, ks: Sequence[int] = (1, 2, 4, 8, 16, 32, 64, 128), random_state: RandomState = 0) -> None:
         self.ks = ks
         self.random_state = random_state
 
@@ -179,7 +179,7 @@ class LibSVM(Baseline):
     """
 
     def __init__(
-        self, C: float = 1.0, gamma: float | str = "scale", max_edges: int = 10_000, random_state: Any = 0
+        self, C: float = 1.0, gamma: float | str = "scale", max_edges: int = 10_000, random_state: RandomState = 0
     ) -> None:
         self.C = C
         self.gamma = gamma
@@ -212,7 +212,7 @@ class BoostedTrees(Baseline):
         A seed.
     """
 
-    def __init__(self, max_iter: int = 100, random_state: Any = 0) -> None:
+    def __init__(self, max_iter: int = 100, random_state: RandomState = 0) -> None:
         self.max_iter = max_iter
         self.random_state = random_state
 
@@ -324,7 +324,9 @@ def _neighbour_means(neighbours: Any, rows: Array, y: Array, ks: Sequence[int]) 
     return out
 
 
-def _search(values: Sequence[Any], score: Any, X: Edges, y: Array, random_state: Any, n_threads: int = 1) -> Any:
+def _search(
+    values: Sequence[Any], score: Any, X: Edges, y: Array, random_state: RandomState, n_threads: int = 1
+) -> Any:
     """Return the value with the best mean score over three inner folds that share no vertex.
 
     The folds are the diagonal blocks of 3 × 3. If a block has only one label, they are three folds of edges.
@@ -347,7 +349,7 @@ def _search(values: Sequence[Any], score: Any, X: Edges, y: Array, random_state:
     return values[int(np.argmax(scores.mean(axis=1)))]
 
 
-def baselines(random_state: Any = 0) -> dict[str, Baseline]:
+def baselines(random_state: RandomState = 0) -> dict[str, Baseline]:
     """Return the baselines by name, for `compare`: those of the paper, LIBSVM, trees, and the means of the vertices.
 
     >>> import vectrick as vt

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 
 from vectrick._progress import Progress
-from vectrick._typing import Array
+from vectrick._typing import Array, ArrayLike
 from vectrick._warnings import warn
 from vectrick.backends.arrays import unmasked
 from vectrick.data import Edges
@@ -25,7 +25,7 @@ from vectrick.model_selection.splitters import VertexKFold, check_splitter
 def compare(
     estimators: Any,
     X: Edges,
-    y: Any,
+    y: ArrayLike,
     *,
     cv: VertexKFold | None = None,
     scoring: str = "auto",

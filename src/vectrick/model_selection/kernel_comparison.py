@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from vectrick._progress import Progress, told_to
-from vectrick._typing import Array
+from vectrick._typing import Array, RandomState
 from vectrick._warnings import warn
 from vectrick.backends.arrays import unmasked
 from vectrick.data import Edges, Graph
@@ -101,7 +101,7 @@ def compare_kernels(
     n_folds: int = 3,
     n_repeats: int = 1,
     scoring: str = "auto",
-    random_state: Any = 0,
+    random_state: RandomState = 0,
     n_jobs: int | None = None,
     verbose: int = 0,
     checkpoint: Any = None,

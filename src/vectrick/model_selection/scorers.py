@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from vectrick._typing import Array
+from vectrick._typing import Array, ArrayLike
 from vectrick.backends.arrays import unmasked
 from vectrick.estimators import as_edges
 from vectrick.metrics import concordance_index, interaction_concordance
@@ -39,12 +39,12 @@ class EdgeScorer:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def __call__(self, estimator: Any, X: Any, y: Any) -> float:
+    def __call__(self, estimator: Any, X: Any, y: ArrayLike) -> float:
         """Return the score of the predictions of a fitted estimator."""
         classes = getattr(estimator, "classes_", None)
         return self.score(y, predictions(estimator, X), self._pairs(estimator, X), classes)
 
-    def score(self, y: Any, score: Any, pairs: Pairs | None = None, classes: Any = None) -> float:
+    def score(self, y: ArrayLike, score: Any, pairs: Pairs | None = None, classes: Any = None) -> float:
         """Return the score of predictions; it is NaN if it is not defined, for example with only one class.
 
         Predictions with a column for each of several ``classes`` get the mean score of the classes, each against the

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from vectrick._typing import Array
+from vectrick._typing import Array, ArrayLike, RandomState
 from vectrick.data.splits import divide_vertices, edges_of_split
 from vectrick.model_selection.folds import (
     as_labels,
@@ -55,7 +55,7 @@ class VertexSplit:
 
 def vertex_split(
     X: Any,
-    y: Any = None,
+    y: ArrayLike | None = None,
     *,
     groups: Any = None,
     validation_size: float = 0.25,
@@ -64,7 +64,7 @@ def vertex_split(
     stratify: bool = False,
     strict: bool = True,
     one_set: bool | None = None,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> VertexSplit:
     """Split edges once into training, validation and test edges by their vertices.
 

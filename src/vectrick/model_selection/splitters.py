@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
-from vectrick._typing import Array
+from vectrick._typing import Array, ArrayLike, RandomState
 from vectrick.data.splits import edges_of_split
 from vectrick.model_selection.folds import (
     Fold,
@@ -88,7 +88,7 @@ class VertexKFold(BaseCrossValidator):
         n_repeats: int = 1,
         strict: bool = True,
         one_set: bool | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.n_start = n_start
         self.n_end = n_end
@@ -99,7 +99,7 @@ class VertexKFold(BaseCrossValidator):
         self.one_set = one_set
         self.random_state = random_state
 
-    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Array, Array]]:
+    def split(self, X: Any, y: ArrayLike | None = None, groups: Any = None) -> Iterator[tuple[Array, Array]]:
         """Yield the positions of the training and of the test edges of each fold.
 
         Parameters
@@ -114,7 +114,7 @@ class VertexKFold(BaseCrossValidator):
         for fold in self.folds(X, y, groups):
             yield fold.train, fold.test
 
-    def folds(self, X: Any, y: Any = None, groups: Any = None) -> list[Fold]:
+    def folds(self, X: Any, y: ArrayLike | None = None, groups: Any = None) -> list[Fold]:
         """Check and return all folds; each has a readable name."""
         pairs = Pairs.of(X, groups, self.one_set)
         y = as_labels(y, len(pairs))
@@ -130,7 +130,7 @@ class VertexKFold(BaseCrossValidator):
             fold.check(y, advice)
         return folds
 
-    def report(self, X: Any, y: Any = None, groups: Any = None) -> Any:
+    def report(self, X: Any, y: ArrayLike | None = None, groups: Any = None) -> Any:
         """Return a pandas frame with a row for each fold: how many edges it uses, and how many it leaves out.
 
         With labels of two classes, the frame also counts the edges of the rarer class. With ``new="both"``, fold
@@ -151,7 +151,7 @@ class VertexKFold(BaseCrossValidator):
             rows.append(row)
         return pd.DataFrame(rows)
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+    def get_n_splits(self, X: Any = None, y: ArrayLike | None = None, groups: Any = None) -> int:
         """Return the number of folds; X tells whether there is one vertex set, which has fewer folds."""
         one_set = bool(self.one_set) if X is None else Pairs.of(X, groups, self.one_set).one_set
         n_end = self.n_start if self.n_end is None else self.n_end

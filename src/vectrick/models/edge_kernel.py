@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import eye_array
 
-from vectrick._typing import Array
+from vectrick._typing import Array, DTypeLike
 from vectrick.backends import Backend
 from vectrick.data import Edges, Graph, VertexTable
 from vectrick.kernels.pairwise import Kronecker, PairwiseKernel, VertexFactors
@@ -122,6 +122,6 @@ class EdgeKernel:
         return replace(self, starts=starts, ends=ends)
 
 
-def identity(n: int, dtype: Any) -> Any:
+def identity(n: int, dtype: DTypeLike) -> Any:
     """Return the identity matrix of n training vertices."""
     return eye_array(n, dtype=dtype, format="csr")

@@ -122,18 +122,18 @@ def dtype_of(factor: Any) -> np.dtype[Any]:
     return factor.dtype if isinstance(factor, LowRank) else numpy_dtype(factor)
 
 
-def n_bytes(factor: Any, dtype: Any) -> int:
+def n_bytes(factor: Any, dtype: DTypeLike) -> int:
     """Return the bytes of a factor on a torch device, where a sparse factor is dense."""
     sides = [factor.A, factor.B] if isinstance(factor, LowRank) else [factor]
     return int(sum(int(side.shape[0]) * int(side.shape[1]) for side in sides) * np.dtype(dtype).itemsize)
 
 
-def in_dtype(factor: Factor, dtype: Any) -> Any:
+def in_dtype(factor: Factor, dtype: DTypeLike) -> Any:
     """Return a factor in another dtype."""
     return factor.astype(dtype) if isinstance(factor, LowRank) else cast(factor, dtype)
 
 
-def moved(factor: Any, backend: Backend, dtype: Any = None) -> Any:
+def moved(factor: Any, backend: Backend, dtype: DTypeLike | None = None) -> Any:
     """Return a factor where a backend can multiply with it; a sparse one becomes dense if the backend needs that."""
     if isinstance(factor, LowRank):
         A = placed(factor.A, backend, dtype)

@@ -6,13 +6,13 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal, assert_raises, assert_raises_regex
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from vectrick._typing import Array
+from vectrick._typing import Array, DTypeLike
 from vectrick.operators import Operator
 
 TOLERANCE = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}
 
 
-def assert_close(actual: Any, expected: Any, dtype: Any) -> None:
+def assert_close(actual: Any, expected: Any, dtype: DTypeLike) -> None:
     """Assert equality relative to the largest entry: 1e-12 in float64, 1e-5 in float32."""
     expected = np.asarray(expected)
     scale = np.abs(expected).max(initial=0.0)

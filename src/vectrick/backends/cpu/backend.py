@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from vectrick._typing import Array
+from vectrick._typing import Array, DTypeLike, Shape
 from vectrick.backends import memory
 from vectrick.backends.base import Backend
 from vectrick.backends.cpu.gaussian import gaussian, squared_norms
@@ -35,7 +35,7 @@ class NumpyBackend(Backend):
     def owns(self, x: Any) -> bool:
         return isinstance(x, np.ndarray)
 
-    def asarray(self, values: Any, dtype: Any = None) -> Array:
+    def asarray(self, values: Any, dtype: DTypeLike | None = None) -> Array:
         array = np.asarray(values)
         return array if dtype is None else array.astype(dtype, copy=False)
 
@@ -53,25 +53,25 @@ class NumpyBackend(Backend):
         dtype: np.dtype[Any] = x.dtype
         return dtype
 
-    def cast(self, x: Array, dtype: Any) -> Array:
+    def cast(self, x: Array, dtype: DTypeLike) -> Array:
         return x if x.dtype == dtype else x.astype(dtype)
 
     def copy(self, x: Array) -> Array:
         return x.copy()
 
-    def zeros(self, shape: Any, dtype: Any) -> Array:
+    def zeros(self, shape: Shape, dtype: DTypeLike) -> Array:
         return np.zeros(shape, dtype)
 
-    def empty(self, shape: Any, dtype: Any) -> Array:
+    def empty(self, shape: Shape, dtype: DTypeLike) -> Array:
         return np.empty(shape, dtype)
 
-    def arange(self, n: int, dtype: Any) -> Array:
+    def arange(self, n: int, dtype: DTypeLike) -> Array:
         return np.arange(n, dtype=dtype)
 
-    def contiguous(self, x: Array, dtype: Any = None) -> Array:
+    def contiguous(self, x: Array, dtype: DTypeLike | None = None) -> Array:
         return np.ascontiguousarray(x, dtype)
 
-    def owned(self, x: Array, dtype: Any) -> Array:
+    def owned(self, x: Array, dtype: DTypeLike) -> Array:
         return x.astype(dtype, copy=x.flags.writeable)
 
     def read_only(self, x: Array) -> Array:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from vectrick._typing import DTypeLike, Shape
 from vectrick.backends.base import Backend
 from vectrick.backends.product_path import Matrix, ProblemLike, ProductPath, compose_paths
 from vectrick.backends.rates import Rates
@@ -52,7 +53,7 @@ class TorchBackend(Backend):
     def owns(self, x: Any) -> bool:
         return is_tensor(x) and x.device == self.device
 
-    def asarray(self, values: Any, dtype: Any = None) -> Tensor:
+    def asarray(self, values: Any, dtype: DTypeLike | None = None) -> Tensor:
         return as_tensor(values, self.device, dtype)
 
     def to_host(self, x: Tensor) -> Any:
@@ -70,25 +71,25 @@ class TorchBackend(Backend):
     def dtype_of(self, x: Tensor) -> np.dtype[Any]:
         return numpy_dtype(x)
 
-    def cast(self, x: Tensor, dtype: Any) -> Tensor:
+    def cast(self, x: Tensor, dtype: DTypeLike) -> Tensor:
         return x.to(torch_dtype(dtype))
 
     def copy(self, x: Tensor) -> Tensor:
         return x.clone()
 
-    def zeros(self, shape: Any, dtype: Any) -> Tensor:
+    def zeros(self, shape: Shape, dtype: DTypeLike) -> Tensor:
         return self.xp.zeros(shape, dtype=torch_dtype(dtype), device=self.device)
 
-    def empty(self, shape: Any, dtype: Any) -> Tensor:
+    def empty(self, shape: Shape, dtype: DTypeLike) -> Tensor:
         return self.xp.empty(shape, dtype=torch_dtype(dtype), device=self.device)
 
-    def arange(self, n: int, dtype: Any) -> Tensor:
+    def arange(self, n: int, dtype: DTypeLike) -> Tensor:
         return self.xp.arange(n, dtype=torch_dtype(dtype), device=self.device)
 
-    def contiguous(self, x: Any, dtype: Any = None) -> Tensor:
+    def contiguous(self, x: Any, dtype: DTypeLike | None = None) -> Tensor:
         return as_tensor(x, self.device, dtype).contiguous()
 
-    def owned(self, x: Tensor, dtype: Any) -> Tensor:
+    def owned(self, x: Tensor, dtype: DTypeLike) -> Tensor:
         wanted = torch_dtype(dtype)
         return x.to(wanted) if x.dtype != wanted else x.clone()
 

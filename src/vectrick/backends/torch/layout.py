@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from vectrick._typing import DTypeLike
 from vectrick.backends.torch.devices import load_torch
 
 Tensor = Any
@@ -19,7 +20,7 @@ def _numbers(major: Tensor, minor: Tensor, n_minor: int) -> Tensor:
     return major.long() * n_minor + minor
 
 
-def _numbers_to(n: int, like: Tensor, dtype: Any = None) -> Tensor:
+def _numbers_to(n: int, like: Tensor, dtype: DTypeLike | None = None) -> Tensor:
     """Return 0 to n - 1 where a tensor lives."""
     torch = load_torch()
     return torch.arange(n, dtype=torch.int64 if dtype is None else dtype, device=like.device)

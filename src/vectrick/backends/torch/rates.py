@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from vectrick._typing import DTypeLike
 from vectrick.backends.rates import Rates, remembered
 from vectrick.backends.torch import products
 from vectrick.backends.torch.devices import load_torch
@@ -25,7 +26,7 @@ _TYPICAL = {
 }  # fmt: skip
 
 
-def typical_rates(dtype: Any, device: Any) -> Rates:
+def typical_rates(dtype: DTypeLike, device: Any) -> Rates:
     """Return typical rates, without measuring."""
     typical: dict[str, Any] = _TYPICAL[device.type]
     at = 0 if np.dtype(dtype).itemsize == 8 else 1
@@ -46,7 +47,7 @@ def device_rates(dtype: np.dtype[Any], device: Any, fast: bool, measured: bool) 
     return remembered(dtype, what, lambda: typical_rates(dtype, device), make)
 
 
-def measure(dtype: Any, device: Any, fast: bool = False) -> Rates:
+def measure(dtype: DTypeLike, device: Any, fast: bool = False) -> Rates:
     """Time the primitives on problems that fill the device; half a second at most."""
     torch = load_torch()
     n, n_edges, side = (6144, 1 << 20, 1 << 13) if device.type == "cuda" else (512, 1 << 14, 1 << 10)
