@@ -3,6 +3,7 @@
 import ast
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -134,6 +135,34 @@ def test_calls_pass_the_files_in_this_order(title):
     assert len(told) > 4
     assert set(told) <= set(passed)
     assert told == sorted(told, key=passed.index)
+
+
+def test_what_the_user_asked_for_is_read_once():
+    X, y = vt.datasets.make_checkerboard(30, random_state=0)
+    model = vt.KronSVM("gaussian", vt.Gaussian(1.0), loss="squared_hinge", solver="newton")
+    readers = {
+        "models/kernel_spec.py": ["_read"],
+        "losses/__init__.py": ["as_loss"],
+        "kernels/pairwise/__init__.py": ["as_pairwise"],
+        "estimators/parameters.py": ["check_parameters"],
+        "estimators/validate.py": ["as_edges", "labels_on", "as_weights"],
+        "data/graph.py": ["of"],
+    }
+    times = Counter()
+
+    def watch(frame, event, argument):
+        if event == "call" and frame.f_code.co_filename.startswith(str(SOURCE)):
+            times[str(Path(frame.f_code.co_filename).relative_to(SOURCE)), frame.f_code.co_name] += 1
+
+    sys.setprofile(watch)
+    try:
+        model.fit(X, y)
+    finally:
+        sys.setprofile(None)
+    for file, names in readers.items():
+        for name in names:
+            assert times[file, name] == 1, f"{name} in {file} is entered {times[file, name]} times"
+    assert times["kernels/__init__.py", "as_kernel"] == 2  # one for the start, one for the end vertices
 
 
 def test_few_questions_about_devices_are_left_above_the_backends():

@@ -320,3 +320,29 @@ def test_names_that_files_have_are_checked_with_a_hint(data, tmp_path):
         for number in range(len(models)):
             with pytest.raises(vt.ModelFileError, match=r"cannot be loaded: it names .* which is not known here"):
                 vt.load(tmp_path / f"{number}.vt")
+
+
+def test_commands_know_them_in_a_program_that_registers_them(data, tmp_path):
+    X, y = data
+    table = np.column_stack([X.start, X.end, y])
+    np.savetxt(tmp_path / "edges.csv", table, "%d", ",", header="start,end,label", comments="")
+    for side, table in (("start", X.start_table), ("end", X.end_table)):
+        rows = np.column_stack([np.arange(len(table)), table.features])
+        np.savetxt(tmp_path / f"{side}_features.csv", rows, "%.6g", ",", header="id,x", comments="")
+    program = (
+        "import vectrick as vt\nfrom tests.extensions import mine\nfrom vectrick.cli import main\n"
+        "vt.register(mine.Laplacian)\nmain()"
+    )
+    own = ["--start-kernel", "laplacian(0.5) + constant(0.3)", "--end-kernel", "laplacian"]
+    for arguments in (
+        ["fit", str(tmp_path), "-o", str(tmp_path / "model.vt"), *own],
+        ["evaluate", str(tmp_path), "--settings", "neither", "--folds", "2", "--baselines", "none", *own],
+        ["info", str(tmp_path / "model.vt")],
+    ):
+        done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    assert "laplacian" in done.stdout
+    alone = [sys.executable, "-m", "vectrick", "info", str(tmp_path / "model.vt")]
+    done = subprocess.run(alone, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "which is not known here" in done.stderr

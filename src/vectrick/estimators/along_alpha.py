@@ -142,7 +142,7 @@ class _KrylovPath:
         max_iter = _MAX_ITER if lead.max_iter is None else lead.max_iter
         if not (iterations is None or isinstance(iterations, str)):
             max_iter = int(max(iterations))
-        solver = as_solver(lead.solver) or iterative_solver(loss)
+        solver = training.given.solver or iterative_solver(loss)
         assert isinstance(solver, QuadraticSolver)
         curvature = loss.curvature(zero.f)
         solver.check_curvature(space, curvature)

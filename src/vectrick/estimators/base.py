@@ -1,7 +1,6 @@
 """The base of all estimators: parameters, fit, predictions."""
 
 import itertools
-import types
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,13 +12,13 @@ from sklearn.utils import check_random_state
 
 from vectrick._typing import Array, ArrayLike, RandomState
 from vectrick.backends import HOST, Backend, release, settle_backend
-from vectrick.backends.arrays import cast, like, numpy_dtype, placed, to_host, true_places, zeros
+from vectrick.backends.arrays import cast, like, numpy_dtype, placed, true_places, zeros
 from vectrick.data import Edges, EdgesLike, Graph, Kept
 from vectrick.data.signs import check_signs
 from vectrick.data.splits import TooFewLabelsError, hold_out_labeled
-from vectrick.estimators.callbacks import FitStep, Monitor, Validation, Watch, check_watch, why_ended
+from vectrick.estimators.callbacks import FitStep, Monitor, Validation, Watch, check_watch
 from vectrick.estimators.fitted import FittedModel
-from vectrick.estimators.parameters import ATTRIBUTES, PARAMETERS, check_parameters
+from vectrick.estimators.parameters import ATTRIBUTES, PARAMETERS, check_parameters, named_after
 from vectrick.estimators.soundness import check_finite_model, check_not_zero, check_range
 from vectrick.estimators.training import Given, Training
 from vectrick.estimators.validate import as_edges, as_weights, labels_on
@@ -31,7 +30,7 @@ from vectrick.models.forms import Form, choose_form
 from vectrick.models.kernel_spec import PairwiseKernels, VertexKernels
 from vectrick.models.product import PrimalPredictor
 from vectrick.models.vertex_kernel import aligned_edges
-from vectrick.solvers import Solution, Solver, as_solver, check_solver, minimise
+from vectrick.solvers import Solution, Solver, as_solver, minimise
 from vectrick.solvers.minimise import check_precision, choose_solver
 from vectrick.solvers.solution import LIMIT
 
@@ -48,7 +47,7 @@ class KronEstimator(FittedModel):
         doc = cls.__doc__ or ""
         cls.__doc__ = doc.replace("    <shared parameters>", PARAMETERS).replace("    <shared attributes>", ATTRIBUTES)
         if "__init__" not in cls.__dict__:
-            cls.__init__ = _named_after(cls, cls.__init__)  # type: ignore[method-assign]
+            cls.__init__ = named_after(cls, cls.__init__)  # type: ignore[method-assign]
 
     def __init__(
         self,
@@ -127,8 +126,8 @@ class KronEstimator(FittedModel):
     def _auto_scoring(self, y: Array) -> str:
         """Return the score that "auto" stands for."""
 
-    def _make_loss(self, y: Array, weight: Array | None, edges: Edges) -> Loss:
-        return self._loss_type(y, weight)
+    def _make_loss(self, kind: type[Loss], y: Array, weight: Array | None, edges: Edges) -> Loss:
+        return kind(y, weight)
 
     def _with_intercept(self, loss: Loss) -> Loss:
         """Return the loss with the intercept minimised out, unless the solver finds the intercept itself."""
@@ -136,9 +135,8 @@ class KronEstimator(FittedModel):
             return WithIntercept(loss)
         return loss
 
-    def _check_intercept(self) -> None:
+    def _check_intercept(self, kind: type[Loss]) -> None:
         """Refuse an intercept that nobody would find."""
-        kind = self._loss_type
         if self.fit_intercept and kind.is_smooth and not issubclass(kind, Pointwise):
             raise ValueError(
                 f"fit_intercept is True, but the loss {kind.__name__} is not a sum over edges (Pointwise), so there is "
@@ -210,10 +208,11 @@ class KronEstimator(FittedModel):
 
     def _validate(self, X: Any, y: Any, sample_weight: Any, validation: tuple[Any, Any] | None) -> Given:
         """Check the parameters and the input, and move the input to the backend."""
-        spec = check_parameters(self, validation)
-        check_solver(self.solver, self._loss_type)
-        self._check_intercept()
-        check_precision(self.precision, self.solver, self._loss_type, self.early_stopping or validation is not None)
+        spec, loss_type, solver = check_parameters(self, validation), self._loss_type, as_solver(self.solver)
+        if solver is not None:
+            solver.check(loss_type)
+        self._check_intercept(loss_type)
+        check_precision(self.precision, solver, loss_type, self.early_stopping or validation is not None)
         edges = as_edges(self, X, reset=True)
         spec.check(edges, form=self.form, fit_intercept=self.fit_intercept)
         home, backend = edges.backend, settle_backend(self.backend, self.device, edges.backend)
@@ -223,7 +222,8 @@ class KronEstimator(FittedModel):
         if spec.symmetry < 0:
             signs = labels if self._labels_have_signs else None
             check_signs(edges, signs, weight, spec.components[0].pairwise.name)
-        return Given(spec, backend, home, edges, labels, weight, Kept(len(edges)), (edges.start, edges.end))
+        what = spec, loss_type, solver, backend, home
+        return Given(*what, edges, labels, weight, Kept(len(edges)), (edges.start, edges.end))
 
     def _hold_out_some(self, given: Given, validation: tuple[Any, Any] | None) -> Given:
         """Return the training edges and the validation edges, which are given, held out, or absent."""
@@ -244,11 +244,11 @@ class KronEstimator(FittedModel):
         edges, dtype = given.edges, self._compute_dtype(given.edges)
         check_range(given.labels, dtype)
         weight = None if given.weight is None else cast(given.weight, dtype)
-        loss = self._make_loss(cast(given.labels, dtype), weight, edges)
+        loss = self._make_loss(given.loss_type, cast(given.labels, dtype), weight, edges)
         graph = Graph.of(edges, given.spec.one_set)
         kernel = EdgeKernel.settled(given.spec, edges, graph, given.backend)
         if given.spec.weights is None:
-            kernel = replace(kernel, weights=self._learned_weights(kernel, edges, graph, loss.y))
+            kernel = replace(kernel, weights=self._learned_weights(kernel, given, graph, loss))
         if given.held is not None:
             held = aligned_edges(given.held, kernel.start, kernel.end)
             kernel.start.check(held.start_table)
@@ -256,18 +256,18 @@ class KronEstimator(FittedModel):
             given = replace(given, held=held)
         return Training(given, graph, loss, kernel)
 
-    def _learned_weights(self, kernel: EdgeKernel, edges: Edges, graph: Graph, y: Array) -> Array:
+    def _learned_weights(self, kernel: EdgeKernel, given: Given, graph: Graph, loss: Loss) -> Array:
         """Return the kernel weights by alignment, refined by the risk on held-out vertices if requested."""
         if self.kernel_weights == "alignment":
-            return aligned_weights(kernel, graph, y, self.n_threads)
-        train, test = self._hold_out(edges, y, None)
-        inside, others = edges[train], edges[test]
+            return aligned_weights(kernel, graph, loss.y, self.n_threads)
+        train, test = self._hold_out(given.edges, loss.y, None)
         model = clone(self).set_params(early_stopping=False, kernel_weights="alignment", verbose=0)
-        loss = self._make_loss(y[test], None, others)
+        inside, others, y = given.edges[train], given.edges[test], loss.y
+        held = self._make_loss(given.loss_type, y[test], None, others)
 
         def risk(weights: Array) -> float:
             model.set_params(kernel_weights=weights).fit(inside, y[train])
-            return loss.value(like(model._decide(others), y))
+            return held.value(like(model._decide(others), y))
 
         aligned = model.fit(inside, y[train]).kernel_weights_
         return refined_weights(aligned, Alignment(kernel, graph, y).mean_diagonals(), risk)
@@ -295,13 +295,14 @@ class KronEstimator(FittedModel):
         loss, watch = self._with_intercept(training.loss), training.watch
         intercept = loss.intercept if isinstance(loss, WithIntercept) else None
         validation = validation or self._validation(form, training)
-        solver = as_solver(self.solver) or choose_solver(form.space, loss, validation is not None)
+        solver = training.given.solver or choose_solver(form.space, loss, validation is not None)
         max_iter = solver.max_iter if self.max_iter is None else self.max_iter
         outward = training.given.kept.outward if form.name == "dual" else None
         name, patience = type(self).__name__, self.n_iter_no_change
         monitor = Monitor(name, self.verbose, validation, patience, intercept, watch, max_iter, outward)
         if watch.resume is not None:
-            start, max_iter = _resumed(watch.resume, form), max_iter - watch.resume.iteration
+            start = watch.resume.coefficients(form.space.size)
+            max_iter -= watch.resume.iteration
         if start is not None:
             start = training.inward(start, form.name)
         if monitor.best is not None:
@@ -318,7 +319,7 @@ class KronEstimator(FittedModel):
         constant = solution.intercept if intercept is None else intercept(solution.predictions)
         n_iter = solution.n_iter
         if monitor.best is not None:
-            solution = _restored(solution, form, monitor)
+            solution = monitor.restored(solution, form.space)
             constant, n_iter = monitor.best_intercept, monitor.best_iteration
         self._keep(form, training, solution, constant, n_iter, monitor.history)
         if form.name == "primal" and training.loss.may_be_flat:
@@ -418,31 +419,3 @@ class KronEstimator(FittedModel):
     def _sees_products_only(self) -> bool:
         """Whether the features of a vertex count only in products with those of its partner."""
         return all(isinstance(kernel, Linear) or kernel == "linear" for kernel in (self.start_kernel, self.end_kernel))
-
-
-def _named_after(cls: type, function: Any) -> Any:
-    """Return a copy of a function, named so that errors show the class that the user knows."""
-    named = types.FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__)
-    named.__kwdefaults__, named.__annotations__ = function.__kwdefaults__, function.__annotations__
-    named.__qualname__, named.__doc__ = f"{cls.__name__}.{function.__name__}", function.__doc__
-    return named
-
-
-def _resumed(step: FitStep, form: Form) -> Array:
-    """Return the coefficients to go on from."""
-    if step.x.shape != (form.space.size,):
-        raise ValueError(
-            f"resume has {step.x.shape[0]} coefficients, but the model has {form.space.size}: it is a step of another "
-            "fit, or of another form"
-        )
-    return np.array(to_host(step.x))
-
-
-def _restored(solution: Solution, form: Form, monitor: Monitor) -> Solution:
-    """Return the solution of the best iteration, which may be earlier than the last one."""
-    if monitor.best_iteration == solution.n_iter:
-        return solution
-    reason = f"{why_ended(solution)}; the best was iteration {monitor.best_iteration}"
-    assert monitor.best is not None
-    predictions = form.space.predict(monitor.best)
-    return replace(solution, x=monitor.best, predictions=predictions, converged=False, reason=reason, dual=None)

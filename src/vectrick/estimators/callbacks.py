@@ -58,6 +58,15 @@ class FitStep:
     best_intercept: float = 0.0
     best_score: float = -np.inf
 
+    def coefficients(self, size: int) -> Array:
+        """Return the coefficients to continue from, in a model that has so many."""
+        if self.x.shape != (size,):
+            raise ValueError(
+                f"resume has {self.x.shape[0]} coefficients, but the model has {size}: it is a step of another fit, "
+                "or of another form"
+            )
+        return np.array(to_host(self.x))
+
 
 @dataclass(frozen=True)
 class Watch:
@@ -185,6 +194,14 @@ class Monitor:
         predictions = space.predict(last.x)
         n_iter = last.n_iter - self.before
         return Solution(last.x, predictions, False, INTERRUPTED, n_iter, space.n_products, [], last.intercept)
+
+    def restored(self, solution: Solution, space: Space) -> Solution:
+        """Return the solution of the best iteration, which may not be the one that the solver ended with."""
+        if self.best is None or self.best_iteration == solution.n_iter:
+            return solution
+        reason = f"{why_ended(solution)}; the best was iteration {self.best_iteration}"
+        predictions = space.predict(self.best)
+        return replace(solution, x=self.best, predictions=predictions, converged=False, reason=reason, dual=None)
 
     def finish(self, solution: Solution) -> None:
         """Say how it ended."""

@@ -2,6 +2,7 @@
 
 import re
 import textwrap
+import types
 from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
@@ -240,3 +241,11 @@ def _is_between(value: Any, low: float, high: float) -> bool:
     # Compared without conversion: an integer may be too large for a float, and is then refused as well.
     number: Any = value
     return isinstance(value, Real) and not isinstance(value, bool) and low <= number <= _LARGEST and number < high
+
+
+def named_after(cls: type, function: Any) -> Any:
+    """Return a copy of a function, named so that errors show the class that the user knows."""
+    named = types.FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__)
+    named.__kwdefaults__, named.__annotations__ = function.__kwdefaults__, function.__annotations__
+    named.__qualname__, named.__doc__ = f"{cls.__name__}.{function.__name__}", function.__doc__
+    return named

@@ -85,10 +85,10 @@ class KronRanker(KronRegressor):
             raise ValueError(f"groups is {self.groups!r}, but it must be one of {', '.join(map(repr, _GROUPS))}")
         return RankRLS
 
-    def _check_intercept(self) -> None:
+    def _check_intercept(self, kind: type[Loss]) -> None:
         """Take any: a constant does not change the order of predictions."""
 
-    def _make_loss(self, y: Array, weight: Array | None, edges: Edges) -> Loss:
+    def _make_loss(self, kind: type[Loss], y: Array, weight: Array | None, edges: Edges) -> Loss:
         return RankRLS(y, weight, self._groups_of(edges))
 
     def _groups_of(self, edges: Edges) -> Any:

@@ -20,7 +20,7 @@ from vectrick.losses import Loss, Squared, WithIntercept, as_loss
 from vectrick.models.forms import Form, dual_form
 from vectrick.models.kernel_spec import PairwiseKernels, VertexKernels
 from vectrick.models.vertex_kernel import check_matrices
-from vectrick.solvers import Solution, Solver, as_solver, minimise_path, solve_complete, solve_two_step
+from vectrick.solvers import Solution, Solver, minimise_path, solve_complete, solve_two_step
 from vectrick.solvers.complete_graph import Eigen
 from vectrick.solvers.minimise import check_path_precision
 from vectrick.solvers.solution import EXACT
@@ -176,7 +176,7 @@ class KronRidge(RegressorMixin, KronRegressor):
         if not training.kernel.is_product or type(training.loss) is not Squared:
             return False
         cheap = 10 * (m**3 + q**3) <= 200 * m * q * (m + q)
-        solver = as_solver(self.solver)
+        solver = training.given.solver
         wanted = isinstance(solver, Eigen) or (solver is None and self.form == "auto" and cheap)
         possible = self.form != "primal" and training.given.held is None and training.loss.weight is None
         possible = possible and training.kernel.start.fits and training.kernel.end.fits

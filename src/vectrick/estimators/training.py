@@ -14,6 +14,7 @@ from vectrick.estimators.validate import as_given
 from vectrick.losses import Loss
 from vectrick.models.edge_kernel import EdgeKernel
 from vectrick.models.kernel_spec import KernelSpec
+from vectrick.solvers import Solver
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,8 @@ class Given:
     """The user's input, checked and on its backend: edges, labels, weights, and validation edges."""
 
     spec: KernelSpec
+    loss_type: type[Loss]
+    solver: Solver | None  # None: the one that suits the problem
     backend: Backend
     home: Backend  # where the user's own arrays are
     edges: Edges

@@ -22,7 +22,6 @@ from vectrick.kernels import (
     Kernel,
     KernelWarning,
     Precomputed,
-    as_kernel,
     feature_map,
     pivoted_cholesky,
 )
@@ -37,8 +36,8 @@ class VertexKernel:
 
     Parameters
     ----------
-    kernel : name, kernel or function
-        The kernel as the user gave it.
+    kernel : Kernel
+        The kernel function, as it was asked for.
     name : str
         "start" or "end".
     table : VertexTable
@@ -49,21 +48,22 @@ class VertexKernel:
         Where to compute; by default where ``used`` is.
     """
 
-    def __init__(self, kernel: Any, name: str, table: VertexTable, used: Array, backend: Backend | None = None) -> None:
+    def __init__(
+        self, kernel: Kernel, name: str, table: VertexTable, used: Array, backend: Backend | None = None
+    ) -> None:
         self.name, self.backend = name, backend_of(used) if backend is None else backend
-        given = as_kernel(kernel, f"{name}_kernel")
-        if isinstance(given, Precomputed) and table.n_features != len(table):
+        if isinstance(kernel, Precomputed) and table.n_features != len(table):
             raise ValueError(
                 f"{name}_kernel is precomputed, so {table.name} must be square, but it is {len(table)} × "
                 f"{table.n_features}"
             )
         if table.n_features == 0:
             raise ValueError(f"{table.name} has 0 feature(s), but a minimum of 1 is required")
-        if isinstance(given, Precomputed):
+        if isinstance(kernel, Precomputed):
             _check_order(table)
         self._describe(table, used)
         self.vertices = checked_features(table, used)
-        self.kernel: Kernel = given.resolve(self.vertices, used)
+        self.kernel: Kernel = kernel.resolve(self.vertices, used)
         self._projection: Array | None = None  # onto the positive part of an indefinite kernel
 
     @classmethod

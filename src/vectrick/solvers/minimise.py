@@ -19,18 +19,17 @@ def check_solver(solver: str | Solver, loss: Loss | type[Loss]) -> None:
         chosen.check(loss)
 
 
-def check_precision(precision: str, solver: str | Solver, loss: Loss | type[Loss], early_stopping: bool) -> None:
+def check_precision(precision: str, solver: Solver | None, loss: Loss | type[Loss], early_stopping: bool) -> None:
     """Refuse mixed precision if the solver or the loss does not have it, or has no iterates for early stopping."""
     if precision != "mixed":
         return
     if not loss.is_smooth:
         name = "the hinge loss" if loss.is_hinge else (loss if isinstance(loss, type) else type(loss)).__name__
         raise ValueError(f"precision is 'mixed', which {name} has no solver for; use precision='full'")
-    chosen = as_solver(solver)
-    if chosen is not None and not chosen.has_mixed:
+    if solver is not None and not solver.has_mixed:
         names = [repr(name) for name, kind in SOLVERS.items() if kind.has_mixed]
         raise ValueError(
-            f"precision is 'mixed' and solver is {chosen.label!r}, but mixed precision is for 'auto', "
+            f"precision is 'mixed' and solver is {solver.label!r}, but mixed precision is for 'auto', "
             f"{' and '.join(names)}; use one of these, or precision='full'"
         )
     if loss.is_quadratic and early_stopping:

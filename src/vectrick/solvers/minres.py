@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from math import hypot, isfinite
 
 from vectrick._typing import Array
-from vectrick.losses import Curvature, Diagonal
 from vectrick.solvers.quadratic import LinearCallback, LinearResult, LinearSystem, QuadraticSolver
 from vectrick.solvers.solution import CALLBACK, LIMIT, STALLED, TOLERANCE
-from vectrick.solvers.space import Dual, Element, Space
+from vectrick.solvers.space import Element, Space
 
 
 @dataclass
@@ -48,18 +47,9 @@ class Minres(QuadraticSolver):
 
     name = "minres"
     is_general = False
+    needs_symmetric = True
     solves_paths = True
     krylov = True
-
-    def check_curvature(self, space: Space, curvature: Curvature) -> None:
-        """Refuse a problem whose matrix is not symmetric."""
-        uniform = isinstance(curvature, Diagonal) and bool((curvature.h == 1).all())
-        if not uniform:
-            form = "dual" if isinstance(space, Dual) else "primal"
-            raise ValueError(
-                f"solver is 'minres', which solves (A + αI) x = y for the squared loss without weights and intercept, "
-                f"but the {form} problem is a different one; use 'cg'"
-            )
 
     def solve(self, system: LinearSystem, tol: float, max_iter: int, callback: LinearCallback | None) -> LinearResult:
         """Return the solutions for each alpha."""

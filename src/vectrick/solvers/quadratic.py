@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from vectrick._typing import Array
-from vectrick.losses import Curvature, Loss
+from vectrick.losses import Curvature, Diagonal, Loss
 from vectrick.solvers.base import Limits, Solver
 from vectrick.solvers.solution import TOLERANCE, Iterate, Solution
-from vectrick.solvers.space import Element, Space
+from vectrick.solvers.space import Dual, Element, Space
 
 
 @dataclass
@@ -43,6 +43,7 @@ class QuadraticSolver(Solver):
     """Solves ``(B + α I) x = b`` with ``B x = lift(H predict(x))``; a subclass defines `solve`."""
 
     needs = ("is_smooth", "is_quadratic")
+    needs_symmetric = False  # whether B must be symmetric, as it is for the squared loss without weights and intercept
     solves_paths = False  # whether several alphas cost about as much as the smallest
     krylov: bool | None = None  # whether iterates lie in a Krylov space: True if they minimise the residual, else False
 
@@ -51,7 +52,13 @@ class QuadraticSolver(Solver):
         """Return the solutions for each alpha."""
 
     def check_curvature(self, space: Space, curvature: Curvature) -> None:
-        """Refuse a problem that the method does not solve."""
+        """Refuse a problem whose matrix is not symmetric, where the method needs one."""
+        if self.needs_symmetric and not (isinstance(curvature, Diagonal) and bool((curvature.h == 1).all())):
+            form = "dual" if isinstance(space, Dual) else "primal"
+            raise ValueError(
+                f"solver is {self.label!r}, which solves (A + αI) x = y for the squared loss without weights and "
+                f"intercept, but the {form} problem is another one; use 'cg'"
+            )
 
     def minimise(self, space: Space, loss: Loss, alpha: float, limits: Limits) -> Solution:
         """Return the minimum."""

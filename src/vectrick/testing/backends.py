@@ -23,7 +23,7 @@ class BackendContract:
     def _numbers(self, *shape: int) -> Any:
         return np.random.default_rng(_RNG_SEED).standard_normal(shape)
 
-    def _same(self, actual: Any, expected: Any, atol: float = 1e-12) -> None:
+    def _assert_same(self, actual: Any, expected: Any, atol: float = 1e-12) -> None:
         host = self.make().to_host(actual) if self.make().owns(actual) else np.asarray(actual)
         np.testing.assert_allclose(host, expected, atol=atol)
 
@@ -40,40 +40,40 @@ class BackendContract:
     def test_new_arrays(self) -> None:
         """Zeros, empty arrays, ranges, copies and casts have the right values and dtypes."""
         backend = self.make()
-        self._same(backend.zeros((2, 3), np.float64), np.zeros((2, 3)))
+        self._assert_same(backend.zeros((2, 3), np.float64), np.zeros((2, 3)))
         assert tuple(backend.empty((2, 3), np.float32).shape) == (2, 3)
-        self._same(backend.arange(4, np.int32), np.arange(4))
+        self._assert_same(backend.arange(4, np.int32), np.arange(4))
         x = backend.zeros(3, np.float64)
         y = backend.copy(x)
         y[0] = 1.0
-        self._same(x, np.zeros(3))
+        self._assert_same(x, np.zeros(3))
         assert backend.dtype_of(backend.cast(x, np.float32)) == np.float32
         turned = placed(self._numbers(3, 4), backend).T
-        self._same(backend.contiguous(turned), self._numbers(3, 4).T)
+        self._assert_same(backend.contiguous(turned), self._numbers(3, 4).T)
 
     def test_indices(self) -> None:
         """A key picks the same elements as in NumPy."""
         backend, values = self.make(), self._numbers(6)
         there = placed(values, backend)
         for key in (slice(1, 4), slice(None, None, 2), np.array([4, 0]), values > 0, [2, 1], slice(4, 0, -2)):
-            self._same(there[backend.index(key, 6)], values[key])
+            self._assert_same(there[backend.index(key, 6)], values[key])
 
     def test_primitives(self) -> None:
         """Sorting, grouping and counting equal NumPy's."""
         backend, values = self.make(), self._numbers(40)
         groups = np.random.default_rng(1).integers(7, size=40).astype(np.int32)
         there, g = placed(values, backend), placed(groups, backend)
-        self._same(backend.true_places(there > 0), np.flatnonzero(values > 0))
-        self._same(backend.sorted_values(there), np.sort(values))
-        self._same(backend.distinct(g), np.unique(groups))
-        self._same(backend.group_sums(g, there, 7), np.bincount(groups, values, 7))
+        self._assert_same(backend.true_places(there > 0), np.flatnonzero(values > 0))
+        self._assert_same(backend.sorted_values(there), np.sort(values))
+        self._assert_same(backend.distinct(g), np.unique(groups))
+        self._assert_same(backend.group_sums(g, there, 7), np.bincount(groups, values, 7))
         dense = np.zeros((7, 7))
         np.add.at(dense, (groups, groups[::-1]), values)
         flipped = placed(groups[::-1].copy(), backend)
         scattered = backend.scattered(there, g, flipped, (7, 7))
-        self._same(scattered.toarray() if hasattr(scattered, "toarray") else scattered, dense)
+        self._assert_same(scattered.toarray() if hasattr(scattered, "toarray") else scattered, dense)
         both = backend.scattered_all(placed(np.stack([values, 2 * values]), backend), g, flipped, (7, 7))
-        self._same(both, np.stack([dense, 2 * dense]))
+        self._assert_same(both, np.stack([dense, 2 * dense]))
 
     def test_finite_and_definite(self) -> None:
         """NaN, infinity and negative eigenvalues are found."""
@@ -90,17 +90,17 @@ class BackendContract:
         for n_features in (2, 10, 40):
             X, Y = self._numbers(6, n_features), self._numbers(5, n_features)[::-1] + 0.5
             there = placed(X, backend), placed(Y.copy(), backend)
-            self._same(backend.squared_norms(there[0]), (X * X).sum(axis=1), 1e-9)
-            self._same(backend.unit_rows(there[0]), X / np.linalg.norm(X, axis=1)[:, None])
+            self._assert_same(backend.squared_norms(there[0]), (X * X).sum(axis=1), 1e-9)
+            self._assert_same(backend.unit_rows(there[0]), X / np.linalg.norm(X, axis=1)[:, None])
             distances = ((X[:, None] - Y) ** 2).sum(axis=2)
-            self._same(backend.gaussian(*there, 0.1), np.exp(-0.1 * distances), 1e-9)
+            self._assert_same(backend.gaussian(*there, 0.1), np.exp(-0.1 * distances), 1e-9)
             assert abs(backend.variance(there[0]) - X.var()) < 1e-12
         x = np.array([-3.0, 0.0, 2.0])
-        self._same(backend.sigmoid(placed(x, backend)), 1 / (1 + np.exp(-x)))
-        self._same(backend.log_sigmoid(placed(x, backend)), -np.log1p(np.exp(-x)))
+        self._assert_same(backend.sigmoid(placed(x, backend)), 1 / (1 + np.exp(-x)))
+        self._assert_same(backend.log_sigmoid(placed(x, backend)), -np.log1p(np.exp(-x)))
         L = np.tril(self._numbers(4, 4)) + 4 * np.eye(4)
         B = self._numbers(4, 2)
-        self._same(backend.solve_triangular(placed(L, backend), placed(B, backend)), np.linalg.solve(L, B))
+        self._assert_same(backend.solve_triangular(placed(L, backend), placed(B, backend)), np.linalg.solve(L, B))
 
     def test_the_best_of_blocks(self) -> None:
         """The best columns are kept from block to block; ties keep the order of the columns."""
@@ -108,8 +108,8 @@ class BackendContract:
         which, best = backend.zeros((2, 2), np.int64) - 1, backend.zeros((2, 2), np.float64) - np.inf
         for low in (0, 2):
             which, best = backend.best_of(which, best, slice(low, low + 2), placed(scores[:, low : low + 2], backend))
-        self._same(which, [[1, 2], [2, 3]])
-        self._same(best, [[3.0, 3.0], [5.0, 5.0]])
+        self._assert_same(which, [[1, 2], [2, 3]])
+        self._assert_same(best, [[3.0, 3.0], [5.0, 5.0]])
 
     def test_products(self) -> None:
         """Every path that the backend has equals ``np.kron``, with a vector and with a block."""
@@ -126,8 +126,8 @@ class BackendContract:
         for estimate in whole[(p, q), (r, t)].plan.estimates:
             op = vt.kron(M, N, backend=self.make(), path=estimate.path)[(p, q), (r, t)]
             for v in (rng.standard_normal(15), rng.standard_normal((15, 3))):
-                self._same(op @ v, exact @ v, 1e-10)
-        self._same(whole @ np.ones(24), np.kron(M, N) @ np.ones(24), 1e-10)
+                self._assert_same(op @ v, exact @ v, 1e-10)
+        self._assert_same(whole @ np.ones(24), np.kron(M, N) @ np.ones(24), 1e-10)
 
     def test_a_fit_is_that_of_numpy(self) -> None:
         """A model trains, predicts and moves to the host with the same predictions."""
@@ -136,8 +136,8 @@ class BackendContract:
             parameters: dict[str, Any] = {"alpha": 1.0, "tol": 1e-9, "solver": "cg", "pairwise": pairwise}
             expected = vt.KronRidge(vt.Gaussian(0.1), vt.Gaussian(0.1), **parameters).fit(X, y).predict(X)
             model = vt.KronRidge(vt.Gaussian(0.1), vt.Gaussian(0.1), backend=self.make(), **parameters).fit(X, y)
-            self._same(model.predict(X), expected, 1e-6)
-            self._same(model.set_params(backend="cpu").predict(X), expected, 1e-6)
+            self._assert_same(model.predict(X), expected, 1e-6)
+            self._assert_same(model.set_params(backend="cpu").predict(X), expected, 1e-6)
 
     def test_is_a_value(self) -> None:
         """A backend equals its copy after pickling, and can be given as the object itself."""
