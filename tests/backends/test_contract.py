@@ -1,10 +1,15 @@
 """Every backend keeps the contract: the CPU's, the reference, torch's on the CPU, and a toy of a user."""
 
+import types
+
+import numpy as np
 import pytest
 
 import vectrick as vt
+from tests.extensions import registries_restored
 from tests.extensions.mine import Recording
-from vectrick.backends import HOST, Backend, NumpyBackend, settle_backend
+from vectrick.backends import HOST, Backend, NumpyBackend, backend_of, settle_backend
+from vectrick.backends.arrays import like, placed, to_host
 from vectrick.testing import BackendContract
 
 
@@ -52,3 +57,36 @@ class TestTorch(BackendContract):
 def test_an_unknown_backend_is_refused():
     with pytest.raises(ValueError, match="backend is 'jax', but it must be one of 'cpu', 'torch', 'auto', 'reference'"):
         vt.KronRidge(backend="jax").fit(*vt.datasets.make_checkerboard(10, random_state=0))
+
+
+class Boxed:
+    """An array of a library that nobody knows."""
+
+    def __init__(self, values):
+        self.values = np.asarray(values)
+
+
+class Boxes(NumpyBackend):
+    """A backend whose arrays are not NumPy's: what users give of them is found by `owns`."""
+
+    name, xp = "boxes", types.SimpleNamespace()
+
+    def owns(self, x):
+        return isinstance(x, Boxed)
+
+    def asarray(self, values, dtype=None):
+        return values if isinstance(values, Boxed) else Boxed(np.asarray(values, dtype))
+
+    def to_host(self, x):
+        return x.values
+
+
+def test_arrays_of_a_further_backend_find_their_home():
+    with registries_restored():
+        boxes, values = vt.register(Boxes()), np.arange(3.0)
+        there = placed(values, boxes)
+        assert backend_of(there) is boxes
+        assert backend_of(values) is HOST
+        np.testing.assert_array_equal(to_host(there), values)
+        np.testing.assert_array_equal(like(there, values), values)
+    assert backend_of(there) is HOST

@@ -160,3 +160,8 @@ def test_what_is_refused():
         Precomputed()(X)
     with pytest.raises(TypeError):
         vt.Linear() + 1
+
+
+def test_the_old_name_of_the_registry_warns():
+    with pytest.warns(DeprecationWarning, match="NAMES is now"):
+        assert kernels.NAMES["rbf"] is vt.Gaussian

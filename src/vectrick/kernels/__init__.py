@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from vectrick._warnings import warn
 from vectrick.kernels.base import KERNELS, Kernel, KernelWarning, Product, Sum
 from vectrick.kernels.constant import Constant
 from vectrick.kernels.cosine import Cosine
@@ -42,6 +43,13 @@ def as_kernel(value: Any, argument: str) -> Kernel:
         f"{argument} is {value!r}, but it must be one of {', '.join(map(repr, names))}, a kernel such as "
         "vt.Gaussian(), or a function"
     )
+
+
+def __getattr__(name: str) -> Any:
+    if name == "NAMES":
+        warn("vectrick.kernels.NAMES is now vectrick.kernels.KERNELS", DeprecationWarning)
+        return {known: KERNELS[known] for known in KERNELS.plain_names()}
+    raise AttributeError(f"module 'vectrick.kernels' has no attribute {name!r}")
 
 
 __all__ = [

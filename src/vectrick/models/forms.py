@@ -103,9 +103,11 @@ def _compare(
     edges, everything = graph.pair, slice(None)
     if not all(isinstance(factor, LowRank) or start.backend.holds(factor) for factor in factors):
         return True, f"the kernel matrices do not fit on {start.backend}"
-    dual = plan_kron(*factors, edges, edges, n_threads=n_threads).seconds
-    primal = plan_kron(E, S, edges, everything, n_threads=n_threads).seconds
-    primal += plan_kron(E.T, S.T, everything, edges, n_threads=n_threads).seconds
+    where: dict[str, Any] = {"n_threads": n_threads, "backend": start.backend}
+    dual = plan_kron(*factors, edges, edges, **where).seconds
+    primal = (
+        plan_kron(E, S, edges, everything, **where).seconds + plan_kron(E.T, S.T, everything, edges, **where).seconds
+    )
     cheaper = primal <= start.backend.allowance * dual
     return cheaper, f"a step takes about {dual:.2g} s in dual and {primal:.2g} s in primal form"
 

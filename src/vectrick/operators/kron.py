@@ -125,10 +125,12 @@ def _placed(factors: tuple[Factor, Factor], options: "KronOptions") -> tuple[Any
     )
 
 
-def plan_kron(M: Any, N: Any, rows: Any, cols: Any, *, n_threads: int | None = None) -> Plan:
+def plan_kron(
+    M: Any, N: Any, rows: Any, cols: Any, *, n_threads: int | None = None, backend: Backend | None = None
+) -> Plan:
     """Return the plan of ``kron(M, N)[rows, cols]`` without preparing it; if rows is cols, it is one graph."""
     factors = as_factor(M, "M"), as_factor(N, "N")
-    backend = _backend(factors, None, None)
+    backend = _backend(factors, backend, None)
     (a, b), (c, d) = (factor.shape for factor in factors)
     row_edges = as_pair(rows, (a, c), ("p", "q"), "rows")
     col_edges = row_edges if rows is cols else as_pair(cols, (b, d), ("r", "t"), "columns")
