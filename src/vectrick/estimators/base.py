@@ -28,9 +28,10 @@ from vectrick.losses import Loss, Pointwise, WithIntercept
 from vectrick.models.edge_kernel import EdgeKernel
 from vectrick.models.forms import Form, choose_form
 from vectrick.models.kernel_spec import PairwiseKernels, VertexKernels
+from vectrick.models.preconditioning import choose_preconditioner
 from vectrick.models.product import PrimalPredictor
 from vectrick.models.vertex_kernel import aligned_edges
-from vectrick.solvers import Solution, Solver, as_solver, minimise
+from vectrick.solvers import DegreeModel, Solution, Solver, as_solver, minimise
 from vectrick.solvers.minimise import check_precision, choose_solver
 from vectrick.solvers.solution import LIMIT
 
@@ -59,6 +60,7 @@ class KronEstimator(FittedModel):
         kernel_weights: Any = None,
         form: str = "auto",
         solver: str | Solver = "auto",
+        preconditioner: str = "auto",
         max_iter: int | None = None,
         inner_iter: int = 100,
         step: float | None = None,
@@ -85,6 +87,7 @@ class KronEstimator(FittedModel):
         self.kernel_weights = kernel_weights
         self.form = form
         self.solver = solver
+        self.preconditioner = preconditioner
         self.max_iter = max_iter
         self.inner_iter = inner_iter
         self.step = step
@@ -308,7 +311,7 @@ class KronEstimator(FittedModel):
         if monitor.best is not None:
             monitor.best = training.inward(monitor.best, form.name)
         try:
-            solution = self._solve(form, loss, solver, max_iter, start, monitor)
+            solution = self._solve(form, loss, solver, max_iter, start, monitor, validation)
         except KeyboardInterrupt:
             reached = monitor.interrupted(form.space)
             if reached is None:
@@ -329,12 +332,20 @@ class KronEstimator(FittedModel):
         return solution
 
     def _solve(
-        self, form: Form, loss: Loss, solver: Solver, max_iter: int, start: Array | None, monitor: Monitor
+        self,
+        form: Form,
+        loss: Loss,
+        solver: Solver,
+        max_iter: int,
+        start: Array | None,
+        monitor: Monitor,
+        validation: Validation | None,
     ) -> Solution:
         """Run the solver and return its solution."""
         if max_iter < 1 and start is not None:  # it resumes after its last iteration
             return Solution(start, form.space.predict(start), False, LIMIT, 0, form.space.n_products)
-        return minimise(
+        model, why = self._precondition(form, loss, solver, max_iter, validation)
+        solution = minimise(
             form.space,
             loss,
             float(self.alpha),  # a NumPy number would widen float32
@@ -347,7 +358,22 @@ class KronEstimator(FittedModel):
             fit_intercept=self.fit_intercept,
             precision=self.precision,
             callback=monitor,
+            model=model,
         )
+        return replace(solution, preconditioner_reason=why)
+
+    def _precondition(
+        self, form: Form, loss: Loss, solver: Solver, max_iter: int, validation: Validation | None
+    ) -> tuple[DegreeModel | None, str]:
+        """Return the preconditioner, or None, and why; the path of the iterates matters if they end before they converge."""
+        asked = self.preconditioner
+        if asked == "auto" and not solver.has_preconditioner:
+            return None, f"solver {solver.label!r} has none"
+        if asked == "auto" and (validation is not None or self.max_iter is not None or self.step is not None):
+            what = "early stopping" if validation is not None else "max_iter" if self.max_iter is not None else "step"
+            return None, f"with {what} the path of the iterates is part of the regularizer"
+        limits = float(self.alpha), self.tol, max_iter
+        return choose_preconditioner(asked, form, loss, *limits, numpy_dtype(loss.y), self.n_threads)
 
     def _validation(self, form: Form, training: Training) -> Validation | None:
         """Return the `Validation` of the held-out edges, or None if there are none."""

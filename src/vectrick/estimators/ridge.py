@@ -68,6 +68,7 @@ class KronRidge(RegressorMixin, KronRegressor):
         kernel_weights: Any = None,
         form: str = "auto",
         solver: str | Solver = "auto",
+        preconditioner: str = "auto",
         max_iter: int | None = None,
         inner_iter: int = 100,
         step: float | None = None,

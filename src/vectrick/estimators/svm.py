@@ -55,6 +55,7 @@ class KronSVM(KronClassifier):
         kernel_weights: Any = None,
         form: str = "auto",
         solver: str | Solver = "auto",
+        preconditioner: str = "auto",
         max_iter: int | None = None,
         inner_iter: int = 100,
         step: float | None = None,

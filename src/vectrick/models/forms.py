@@ -42,6 +42,7 @@ class Form:
     graph: Graph
     kernel: EdgeKernel
     maps: tuple[FeatureMap, FeatureMap] | None = None  # of the start and the end, in primal form
+    thin: Maps = (None, None)  # thin factors of both sides, where they are used
 
     def predictor(self, coefficients: Array, n_threads: int | None) -> Predictor:
         """Return the predictor with these coefficients."""
@@ -75,9 +76,10 @@ def choose_form(
         S, E = _cast(both[0].train, dtype, start), _cast(both[1].train, dtype, end)
         features = kron(E, S, max_memory=start.backend.operator_memory(), **where)[graph.pair, :]
         _ = features.T.plan  # sort now, before there are vectors in memory
-        return Form("primal", Primal(features), features.plan, reason + _thin(maps), graph, kernel, both)
+        return Form("primal", Primal(features), features.plan, reason + _thin(maps), graph, kernel, both, both)
     A = kron(*_dual_factors(maps, start, end, dtype), **where)[graph.pair, graph.pair]
-    return Form("dual", Dual(A), A.plan, reason + _thin(maps), graph, kernel)
+    thin = [features if _is_thin(features, side) else None for features, side in zip(maps, (start, end), strict=True)]
+    return Form("dual", Dual(A), A.plan, reason + _thin(maps), graph, kernel, thin=(thin[0], thin[1]))
 
 
 def _compare(
@@ -122,7 +124,8 @@ def _form_of_sum(
     pair = (graph.start, graph.end)
     A = kron_sum(terms, pair, pair, n_threads=n_threads, device=kernel.start.backend)
     reason = "a sum of pairwise kernels has a coefficient for each edge"
-    return Form("dual", Dual(A), A.plan, reason, graph, kernel)
+    thin = [maps.get(id(side)) for side in (kernel.start, kernel.end)]
+    return Form("dual", Dual(A), A.plan, reason, graph, kernel, thin=(thin[0], thin[1]))
 
 
 def _worth_factoring(side: VertexKernel, tolerance: float, n_edges: int) -> FeatureMap | None:

@@ -3,6 +3,7 @@
 from vectrick.solvers.base import SOLVERS, Limits, Solver, as_solver
 from vectrick.solvers.cg import ConjugateGradients
 from vectrick.solvers.complete_graph import Eigen, solve_complete, solve_two_step
+from vectrick.solvers.degree_model import DegreeModel
 from vectrick.solvers.direct import Direct
 from vectrick.solvers.hinge_dual import Box
 from vectrick.solvers.lbfgs import LBFGS
@@ -18,6 +19,7 @@ for _kind in (ConjugateGradients, Minres, QMR, Direct, Eigen, Newton, NewtonQMR,
 
 __all__ = [
     "SOLVERS",
+    "DegreeModel",
     "Dual",
     "Iterate",
     "Limits",

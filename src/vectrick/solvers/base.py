@@ -1,6 +1,7 @@
 """The base of solvers: methods that minimise a regularized risk, declare what they need, and refuse other losses."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -9,8 +10,12 @@ from sklearn.base import BaseEstimator
 from vectrick._registry import Registry
 from vectrick._typing import Array
 from vectrick.losses import Loss
+from vectrick.solvers.degree_model import DegreeModel
 from vectrick.solvers.solution import Callback, Solution
-from vectrick.solvers.space import Space
+from vectrick.solvers.space import Element, Space
+
+# Asked when a tolerance was reached, with the function and its residual; returns None, or a smaller tolerance.
+Accept = Callable[[Element, float], float | None]
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,10 @@ class Limits:
         The maximum number of iterations for all directions in low precision together.
     callback : callable, optional
         Called with an `Iterate` after each iteration; the solver stops if it returns True.
+    model : DegreeModel, optional
+        The preconditioner; the space is then that of its features.
+    accept : callable, optional
+        With a model, asked when the tolerance was reached whether that suffices.
     """
 
     tol: float
@@ -47,6 +56,8 @@ class Limits:
     mixed: bool = False
     budget: int | None = None
     callback: Callback | None = None
+    model: DegreeModel | None = None
+    accept: Accept | None = None
 
 
 class Solver(BaseEstimator, ABC):
@@ -61,6 +72,7 @@ class Solver(BaseEstimator, ABC):
     max_iter = 1000  # by default
     is_general = True  # whether it suits every loss that has what it needs, so that errors may advise it
     has_mixed = False  # whether it has directions of low precision
+    has_preconditioner = False  # whether it takes a degree model as preconditioner
     verified = "converged"  # when the gradient is recomputed at the end: if it "converged", "always", or never ("")
 
     @abstractmethod

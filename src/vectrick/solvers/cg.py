@@ -6,6 +6,7 @@ from math import inf, isfinite
 
 from vectrick.losses import Curvature, Loss
 from vectrick.solvers.base import SOLVERS, Limits, refined
+from vectrick.solvers.preconditioned import preconditioned_gradients
 from vectrick.solvers.quadratic import LinearCallback, LinearResult, LinearSystem, QuadraticSolver
 from vectrick.solvers.solution import CALLBACK, LIMIT, STALLED, TOLERANCE, Solution
 from vectrick.solvers.space import Element, Residual, Space
@@ -43,12 +44,17 @@ class ConjugateGradients(QuadraticSolver):
 
     name = "cg"
     has_mixed = True
+    has_preconditioner = True
     solves_paths = True
     krylov = False
 
     def solve(self, system: LinearSystem, tol: float, max_iter: int, callback: LinearCallback | None) -> LinearResult:
         """Return the solutions for each alpha."""
         rest, limits = system.space.residual(system.rhs), (tol, max_iter, callback)
+        if system.preconditioner is not None:
+            (alpha,) = system.alphas
+            how = (system.preconditioner, *limits, system.accept)
+            return preconditioned_gradients(system.space, system.curvature, rest, alpha, *how)
         return conjugate_gradients(system.space, system.curvature, rest, system.alphas, *limits)
 
     def minimise(self, space: Space, loss: Loss, alpha: float, limits: Limits) -> Solution:

@@ -6,7 +6,9 @@ from dataclasses import replace
 from vectrick._typing import Array
 from vectrick.losses import Loss
 from vectrick.solvers.base import SOLVERS, Limits, Solver, as_solver
+from vectrick.solvers.degree_model import DegreeModel
 from vectrick.solvers.direct import MAX_SIZE
+from vectrick.solvers.preconditioned import minimise_preconditioned
 from vectrick.solvers.quadratic import QuadraticSolver
 from vectrick.solvers.solution import INEXACT, ROUNDING, TOLERANCE, Callback, Solution, finest, rounding
 from vectrick.solvers.space import Space
@@ -80,6 +82,7 @@ def minimise(
     fit_intercept: bool = False,
     precision: str = "full",
     callback: Callback | None = None,
+    model: DegreeModel | None = None,
 ) -> Solution:
     """Minimise ``L(p) + ½ α ‖f‖²``, and warn with ConvergenceWarning if the tolerance was not reached.
 
@@ -110,13 +113,19 @@ def minimise(
         one iteration.
     callback : callable, optional
         Called with an `Iterate` after each iteration; the solver stops if it returns True.
+    model : DegreeModel, optional
+        The preconditioner, for solvers that take one.
     """
     chosen = as_solver(solver) or choose_solver(space, loss, callback is not None)
     chosen.check(loss)
     tol = max(tol, finest(loss.y))
     mixed = precision == "mixed" and chosen.has_mixed
     limits = Limits(tol, max_iter, inner_iter, step, start, fit_intercept, mixed, callback=callback)
-    solution = chosen.minimise(space, loss, alpha, limits)
+    if model is not None and chosen.has_preconditioner:
+        solution = minimise_preconditioned(space, loss, alpha, chosen, limits, model)
+        solution = replace(solution, preconditioner="kronecker")
+    else:
+        solution = chosen.minimise(space, loss, alpha, limits)
     if chosen.verified == "always" or (chosen.verified and solution.converged):
         solution = _verified(space, loss, alpha, solution, tol, _gradient_at_zero(space, loss))
     solution.warn(chosen.label, tol)

@@ -11,6 +11,8 @@ from vectrick._warnings import warn
 from vectrick.backends.arrays import cast, numpy_dtype, zeros
 from vectrick.losses import Curvature, Loss
 from vectrick.solvers.cg import conjugate_gradients
+from vectrick.solvers.degree_model import Preconditioner
+from vectrick.solvers.preconditioned import preconditioned_gradients
 from vectrick.solvers.solution import rounding
 from vectrick.solvers.space import Dual, Element, Residual, Space
 
@@ -31,7 +33,13 @@ class LowPrecision:
         self._in_vain = 0  # failed corrections in a row
 
     def direction(
-        self, curvature: Curvature, gradient: Residual, residual: float, accuracy: float, tol: float
+        self,
+        curvature: Curvature,
+        gradient: Residual,
+        residual: float,
+        accuracy: float,
+        tol: float,
+        precondition: Preconditioner | None = None,
     ) -> Element | None:
         """Return the next direction, or None if low precision no longer helps; ``residual`` is relative."""
         stuck = self._before is not None and residual > _PROGRESS * self._before
@@ -48,7 +56,11 @@ class LowPrecision:
         rest = sub.space.residual(sub.take(rhs))
         max_iter = self.max_iter if self.budget is None else min(self.max_iter // _SHARES + 1, self.budget)
         limits: dict[str, Any] = {"tol": max(accuracy, ACCURACY), "max_iter": max_iter}
-        result = conjugate_gradients(sub.space, sub.curvature(curvature.lowered()), rest, [self.alpha], **limits)
+        system = sub.space, sub.curvature(curvature.lowered()), rest
+        if precondition is None:
+            result = conjugate_gradients(*system, [self.alpha], **limits)
+        else:
+            result = preconditioned_gradients(*system, self.alpha, precondition.lowered(), **limits)
         self.space.n_products += sub.space.n_products - before
         self.n_corrections += 1
         self._before = residual

@@ -5,11 +5,13 @@ from typing import Any
 
 from vectrick._typing import Array
 from vectrick.losses import Curvature, Loss
-from vectrick.solvers.base import Limits, Solver
+from vectrick.solvers.base import Accept, Limits, Solver
 from vectrick.solvers.cg import conjugate_gradients
+from vectrick.solvers.degree_model import DegreeModel, Preconditioner
 from vectrick.solvers.direct import solve_directly
 from vectrick.solvers.line_search import exact_step
 from vectrick.solvers.mixed import LowPrecision
+from vectrick.solvers.preconditioned import preconditioned_gradients
 from vectrick.solvers.qmr import quasi_minimal_residuals
 from vectrick.solvers.quadratic import LinearResult
 from vectrick.solvers.solution import (
@@ -35,6 +37,7 @@ class Inner:
     step: float | None = None  # None for the exact line search; the paper has 1
     mixed: bool = False  # whether directions are found with products in float32, or TF32
     budget: int | None = None  # the most iterations that all systems in low precision may take
+    model: DegreeModel | None = None  # the preconditioner
 
 
 class Newton(Solver):
@@ -44,11 +47,12 @@ class Newton(Solver):
     method = "cg"
     max_iter = 100
     has_mixed = True
+    has_preconditioner = True
 
     def minimise(self, space: Space, loss: Loss, alpha: float, limits: Limits) -> Solution:
         """Return the minimum."""
-        inner = Inner(self.method, limits.inner_iter, limits.step, limits.mixed, limits.budget)
-        how: dict[str, Any] = {"start": limits.start, "callback": limits.callback}
+        inner = Inner(self.method, limits.inner_iter, limits.step, limits.mixed, limits.budget, limits.model)
+        how: dict[str, Any] = {"start": limits.start, "callback": limits.callback, "accept": limits.accept}
         return newton(space, loss, alpha, inner=inner, tol=limits.tol, max_iter=limits.max_iter, **how)
 
 
@@ -58,6 +62,7 @@ class NewtonQMR(Newton):
     name = "newton-qmr"
     method = "qmr"
     has_mixed = False
+    has_preconditioner = False
 
 
 class NewtonDirect(Newton):
@@ -66,6 +71,7 @@ class NewtonDirect(Newton):
     name = "newton-direct"
     method = "direct"
     has_mixed = False
+    has_preconditioner = False
     verified = "always"
 
     def minimise(self, space: Space, loss: Loss, alpha: float, limits: Limits) -> Solution:
@@ -83,6 +89,7 @@ def newton(
     max_iter: int,
     start: Array | None = None,
     callback: Callback | None = None,
+    accept: Accept | None = None,
 ) -> Solution:
     """Minimise ``L(p) + ½ α ‖f‖²``.
 
@@ -92,7 +99,7 @@ def newton(
 
     With ``inner.mixed`` the systems are solved in low precision, but gradients, steps and risks are computed in full
     precision; for a quadratic loss this is iterative refinement. Once a direction no longer descends, the rest is done
-    in full precision.
+    in full precision. With ``inner.model`` the systems are preconditioned; its degrees are renewed in each iteration.
     """
     low = LowPrecision(space, loss, alpha, inner.max_iter, inner.budget) if inner.mixed else None
     mixed = low  # it counts corrections, also once low is None because it no longer helped
@@ -113,13 +120,18 @@ def newton(
         rest = sub.space.residual(sub.take(gradient))
         residuals.append(rest.norm / first if first else 0.0)
         if residuals[-1] <= tol:
-            return ended(True, TOLERANCE, k)
+            closer = None if accept is None else accept(x, residuals[-1])
+            if closer is None:
+                return ended(True, TOLERANCE, k)
+            tol = closer
         if low is not None and low.budget == 0:
             return ended(False, LIMIT, k)
         accuracy = _forcing(residuals[-1], tol)
-        new = None
+        new = precondition = None
+        if inner.model is not None:
+            precondition = inner.model.preconditioner(curvature, alpha, as_made=loss.is_quadratic)
         if low is not None:
-            direction = low.direction(curvature, rest, residuals[-1], accuracy, tol)
+            direction = low.direction(curvature, rest, residuals[-1], accuracy, tol, precondition)
             if direction is not None:
                 new = _step(space, loss, alpha, x, direction, inner.step)
                 if not new[1] < risk and residuals[-1] > rounding(x.f):
@@ -131,7 +143,7 @@ def newton(
         if new is None and near and isinstance(space, Dual) and curvature.active is not None and inner.step is None:
             new = _sparse_step(space, loss, alpha, x, risk, curvature, gradient, accuracy * rest.norm, inner)
         if new is None:
-            result = _solve(sub.space, sub.curvature(curvature), rest, alpha, inner, accuracy)
+            result = _solve(sub.space, sub.curvature(curvature), rest, alpha, inner, accuracy, precondition)
             near = result.converged
             new = _step(space, loss, alpha, x, _negative(sub.expand(result.x[0])), inner.step)
             del result  # as long as the edges, and the next iteration will need the room
@@ -152,8 +164,17 @@ def _forcing(residual: float, tol: float) -> float:
 
 
 def _solve(
-    space: Space, curvature: Curvature, gradient: Residual, alpha: float, inner: Inner, tol: float
+    space: Space,
+    curvature: Curvature,
+    gradient: Residual,
+    alpha: float,
+    inner: Inner,
+    tol: float,
+    precondition: Preconditioner | None = None,
 ) -> LinearResult:
+    if precondition is not None:
+        how = (precondition, tol, inner.max_iter)
+        return preconditioned_gradients(space, curvature, gradient, alpha, *how)
     if inner.method == "direct":
         return LinearResult([solve_directly(space, curvature, gradient.c, alpha)], TOLERANCE, 1)
     if inner.method == "qmr":

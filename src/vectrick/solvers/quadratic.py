@@ -2,11 +2,12 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from vectrick._typing import Array
 from vectrick.losses import Curvature, Diagonal, Loss
-from vectrick.solvers.base import Limits, Solver
+from vectrick.solvers.base import Accept, Limits, Solver
+from vectrick.solvers.degree_model import Preconditioner
 from vectrick.solvers.solution import TOLERANCE, Iterate, Solution
 from vectrick.solvers.space import Dual, Element, Space
 
@@ -37,6 +38,8 @@ class LinearSystem:
     curvature: Curvature
     rhs: Array
     alphas: Sequence[float]
+    preconditioner: Preconditioner | None = None  # for one alpha
+    accept: Accept | None = None
 
 
 class QuadraticSolver(Solver):
@@ -83,7 +86,15 @@ class QuadraticSolver(Solver):
             risk = loss.value(x.f) + 0.5 * alphas[0] * space.inner(x, x)
             return callback(Iterate(k, space.n_products, x.c, x.f, risk, residual))
 
+        def accepted(x: Element, residual: float) -> float | None:
+            assert limits.accept is not None
+            return limits.accept(moved(x), residual)
+
         system = LinearSystem(space, curvature, rhs, alphas)
+        if limits.model is not None:
+            preconditioner = limits.model.preconditioner(curvature, alphas[0], as_made=True)
+            accept = None if limits.accept is None else accepted
+            system = replace(system, preconditioner=preconditioner, accept=accept)
         result = self.solve(system, limits.tol, limits.max_iter, None if callback is None else told)
         reached = result.converged, result.reason, result.n_iter, space.n_products, result.residuals
         return [Solution(x.c, x.f, *reached) for x in map(moved, result.x)]

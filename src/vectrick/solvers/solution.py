@@ -83,6 +83,8 @@ class Solution:
         The dual coefficients, if the solver works with them in both forms.
     n_corrections : int
         With ``precision="mixed"``, how many directions were found with products of low precision.
+    preconditioner, preconditioner_reason : str
+        "kronecker" or "none", and why.
     """
 
     x: Array
@@ -95,6 +97,8 @@ class Solution:
     intercept: float = 0.0
     dual: Array | None = None
     n_corrections: int = 0
+    preconditioner: str = "none"
+    preconditioner_reason: str = ""
 
     def __repr__(self) -> str:
         last = f", residual {self.residuals[-1]:.1e}" if self.residuals else ""

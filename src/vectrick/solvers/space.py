@@ -165,6 +165,10 @@ class Primal(Space):
         self.n_products += 1
         return self.transposed @ g
 
+    def predict_some(self, mask: Array, c: Array) -> Array:
+        """Return the predictions of the edges in a mask; not counted as a product."""
+        return self.features.restrict(rows=mask) @ c
+
     def inner(self, u: Element, v: Element) -> float:
         """Return ``wᵀ w'``."""
         return float(u.c @ v.c)
@@ -182,14 +186,49 @@ class Primal(Space):
 
     def lowered(self) -> "Primal":
         """Return the same functions with products in float32."""
-        return Primal(self.features.lowered(), self.transposed.lowered())
+        return self._of(self.features.lowered(), self.transposed.lowered())
+
+    def _of(self, features: Operator, transposed: Operator) -> "Primal":
+        """Return the space of other edges, or of another precision."""
+        return Primal(features, transposed)
 
     def subspace(self, active: Array | None, coefficients: Array | None = None) -> "Subspace":
         """Return the space with the predictions of the active edges only."""
         if active is None or float(active.sum()) > self.features.worth_restricting * self.n_edges:
             return Subspace(self, self)
-        active_only = Primal(self.features.restrict(rows=active), self.transposed.restrict(cols=active))
+        active_only = self._of(self.features.restrict(rows=active), self.transposed.restrict(cols=active))
         return Subspace(self, active_only, active)
+
+
+class Mirrored(Primal):
+    """Functions of pairs of one vertex set with ``f(d, t) = ± f(t, d)``: coefficients are a symmetric matrix, or skew.
+
+    The sign is that of ``symmetry``. Coefficients that are not of this kind count with their part that is.
+    """
+
+    def __init__(self, features: Operator, symmetry: int, transposed: Operator | None = None) -> None:
+        super().__init__(features, transposed)
+        self.symmetry = symmetry
+
+    def predict(self, c: Array) -> Array:
+        """Return ``Φ w``."""
+        return super().predict(self._mirrored(c))
+
+    def lift(self, g: Array) -> Array:
+        """Return ``Φᵀ g``."""
+        return self._mirrored(super().lift(g))
+
+    def predict_some(self, mask: Array, c: Array) -> Array:
+        """Return the predictions of the edges in a mask."""
+        return super().predict_some(mask, self._mirrored(c))
+
+    def _mirrored(self, c: Array) -> Array:
+        rank = round(self.size**0.5)
+        w = c.reshape(rank, rank)
+        return (0.5 * (w + self.symmetry * w.T)).reshape(-1)
+
+    def _of(self, features: Operator, transposed: Operator) -> "Mirrored":
+        return Mirrored(features, self.symmetry, transposed)
 
 
 @dataclass
@@ -221,6 +260,6 @@ class Subspace:
             c = zeros(self.whole.size, x.c)
             c[self.keep] = x.c
         elif isinstance(self.whole, Primal):
-            f[others] = self.whole.features.restrict(rows=others) @ x.c
+            f[others] = self.whole.predict_some(others, x.c)
         self.whole.n_products += self.space.n_products + 1
         return Element(c, f)

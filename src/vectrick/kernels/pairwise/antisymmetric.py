@@ -10,6 +10,7 @@ class Antisymmetric(PairwiseKernel):
     name = "antisymmetric"
     formula = "k(d, d') · k(t, t') - k(d, t') · k(t, d')"
     one_set = True
+    is_mirrored = True
     symmetry = -1
 
     def terms(self, start: VertexFactors, end: VertexFactors) -> list[Term]:

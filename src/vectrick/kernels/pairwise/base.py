@@ -49,6 +49,7 @@ class PairwiseKernel(BaseEstimator):
     one_set = False
     symmetry = 0
     is_product = False  # whether it is one Kronecker product, k(d, d') · g(t, t')
+    is_mirrored = False  # whether it is one Kronecker product, plus or minus the one of the edge turned round
 
     @abstractmethod
     def terms(self, start: VertexFactors, end: VertexFactors) -> list[Term]:

@@ -1,0 +1,271 @@
+"""The preconditioner of a fit: whether the degree model pays, and the degree model of a form.
+
+"auto" compares predicted times. The spectrum of the degree model, from some of the vertices, says how many iterations
+conjugate gradients takes without it, which is simulated on a diagonal matrix. With it, the number depends on how much
+the pattern of edges differs from its degrees, for which a random pattern stands. The planner knows what products cost.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from vectrick._typing import Array
+from vectrick.backends.arrays import cast, like, placed, to_host, zeros
+from vectrick.backends.memory import format_bytes
+from vectrick.backends.threads import count_threads
+from vectrick.kernels import FeatureMap
+from vectrick.losses import Curvature, Loss
+from vectrick.models.forms import Form
+from vectrick.models.vertex_kernel import VertexKernel
+from vectrick.operators import plan_kron
+from vectrick.operators.plan import format_seconds
+from vectrick.solvers.degree_model import (
+    Basis,
+    DegreeModel,
+    NoDegreeModelError,
+    centred_side,
+    curvature_of,
+    degrees_of,
+)
+from vectrick.solvers.space import Dual, Primal
+
+PRECONDITIONERS = ("auto", "kronecker", "none")
+
+_SAMPLE = 256  # vertices of a side whose kernel values stand for those of all
+_RANDOM = 256  # coefficients of the random pattern that stands for the graph
+_BINS = 200  # in each decade of the spectrum
+_EIGEN = 25.0  # flops of an eigendecomposition over n³, at the speed of a matrix product
+_SORTING = 1e-7  # seconds to sort an edge for products, roughly
+_AHEAD = 0.7  # the predicted time must be below this share of the time without
+_UNSEEN = 1.5  # more iterations than a random pattern takes, since graphs have structure
+_STEPS = 3.0  # iterations of Newton's method for each that the last of its systems takes
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of the graph as the degree model needs it: features of its vertices, or their kernel matrix."""
+
+    name: str
+    kernel: VertexKernel
+    map: FeatureMap | None
+    scale: float = 1.0  # of the kernel
+
+    @property
+    def n_vertices(self) -> int:
+        """The number of training vertices."""
+        return int(self.kernel.vertices.shape[0])
+
+    @property
+    def rank(self) -> int:
+        """The number of features that its basis has at most, and the size of the eigendecomposition."""
+        return self.n_vertices if self.map is None else min(self.map.rank, self.n_vertices)
+
+    @cached_property
+    def features(self) -> Any:
+        """The features, dense and on the backend; None for a kernel matrix."""
+        if self.map is None:
+            return None
+        train = self.map.train
+        train = placed(train.toarray() if issparse(train) else train, self.kernel.backend)
+        return cast(train, np.float64) * self.scale**0.5
+
+    def basis(self, degrees: Array, centred: bool) -> Basis:
+        """Return the basis of the degree model."""
+        if self.features is not None:
+            return Basis.of_features(self.features, degrees, centred)
+        return Basis.of_matrix(self.scale * self.kernel.matrix, degrees, centred)
+
+    def sampled_spectrum(self, degrees: NDArray[Any]) -> NDArray[Any]:
+        """Return about the largest eigenvalues of ``Φᵀ D Φ``, from vertices that are taken in proportion to degrees."""
+        total = degrees.sum()
+        points = (np.arange(_SAMPLE) + 0.5) / _SAMPLE * total
+        some = np.unique(np.searchsorted(np.cumsum(degrees), points))
+        if self.n_vertices <= _SAMPLE:
+            some, shares = np.arange(self.n_vertices), degrees
+        else:
+            shares = np.bincount(np.searchsorted(some, np.searchsorted(np.cumsum(degrees), points))) * total / _SAMPLE
+        if self.map is not None:
+            part = self.map.train[some]
+            part = to_host(part.toarray() if issparse(part) else part)
+            K = self.scale * (part @ part.T)
+        elif "matrix" in self.kernel.__dict__:
+            places = like(some, self.kernel.matrix)
+            K = self.scale * to_host(self.kernel.matrix[places][:, places])
+        else:
+            vertices = self.kernel.vertices[some]
+            K = self.scale * to_host(self.kernel.kernel(vertices, vertices))
+        roots = shares**0.5
+        return np.clip(np.linalg.eigvalsh(roots[:, None] * K * roots), 0.0, None)[::-1]
+
+    def check_memory(self) -> None:
+        """Refuse a basis that does not fit into memory."""
+        backend, m, rank = self.kernel.backend, self.n_vertices, self.rank
+        if self.map is None and not self.kernel.fits:
+            raise NoDegreeModelError(f"the {self.name} kernel matrix does not fit on {backend}")
+        n_bytes, free = 8 * (2 * m * rank + 3 * rank * rank), backend.free_memory()
+        if n_bytes > free:
+            raise NoDegreeModelError(
+                f"the eigenvectors of {rank} {self.name} features take {format_bytes(n_bytes)}, but there are only "
+                f"{format_bytes(free)}"
+            )
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a fit is predicted to take, with and without the preconditioner."""
+
+    iterations: tuple[int, int]  # without, with
+    seconds: tuple[float, float]
+
+    @property
+    def pays(self) -> bool:
+        """Whether the preconditioner saves time."""
+        return self.seconds[1] <= _AHEAD * self.seconds[0]
+
+    def __str__(self) -> str:
+        (without, with_it), times = self.iterations, [format_seconds(seconds) for seconds in self.seconds]
+        return f"about {with_it} iterations ({times[1]}) with it, {without} ({times[0]}) without"
+
+
+class Preconditioning:
+    """The degree model that a form would have: its sides, its forecast, and itself."""
+
+    def __init__(self, form: Form, loss: Loss, dtype: np.dtype[Any], n_threads: int | None) -> None:
+        self.form, self.loss, self.dtype, self.n_threads = form, loss, dtype, n_threads
+        self.symmetry, scale = _symmetry(form)
+        kernel, graph = form.kernel, form.graph
+        self.start = Side("start", kernel.start, form.thin[0], scale)
+        self.end = self.start if self.symmetry else Side("end", kernel.end, form.thin[1], scale)
+        self.edges = graph.start, graph.end
+        curvature: Curvature = loss.curvature(zeros(len(graph.start), loss.y))
+        self.centred = centred_side(curvature, self.edges)
+        h = curvature_of(curvature)
+        # Where the curvature changes on the way, a basis for the plain degrees serves all of it.
+        self.h = h if loss.is_quadratic else h * 0 + 1
+        self.total = float(self.h.sum())
+        if not self.total > 0 or min(self.start.rank, self.end.rank) == 0:
+            raise NoDegreeModelError("the edges have no curvature, or the kernels no features")
+        sizes = self.start.n_vertices, self.end.n_vertices
+        self.degrees = degrees_of(self.edges, self.h, sizes, self.symmetry)
+        if min(float(degrees.min()) for degrees in self.degrees) <= 0:
+            raise NoDegreeModelError("there are vertices whose edges have no weight")
+
+    def model(self) -> DegreeModel:
+        """Return the degree model: two eigendecompositions, and the edges sorted for products with its features."""
+        for side in {id(side): side for side in (self.start, self.end)}.values():
+            side.check_memory()
+        start = self.start.basis(self.degrees[0], self.centred == "start")
+        end = start if self.symmetry else self.end.basis(self.degrees[1], self.centred == "end")
+        where: dict[str, Any] = {"backend": self.start.kernel.backend, "n_threads": self.n_threads}
+        more: dict[str, Any] = {"dtype": self.dtype, "symmetry": self.symmetry, "grouped": self.centred != ""}
+        return DegreeModel(start, end, self.edges, **more, **where)
+
+    def forecast(self, alpha: float, tol: float, max_iter: int) -> Forecast:
+        """Return what a fit is predicted to take."""
+        spectra = [to_host(side.sampled_spectrum(to_host(degrees))) for side, degrees in
+                   zip((self.start, self.end), self.degrees, strict=True)]
+        s = (spectra[0][:, None] * spectra[1]).reshape(-1) / self.total
+        without = plain_iterations(s, alpha, tol, max_iter)
+        reached = tol if not isinstance(self.form.space, Dual) else max(1e-12, tol * min(1.0, 5 * alpha / s.max()))
+        sizes = self.start.rank * self.end.rank
+        with_it = min(without, round(_UNSEEN * pattern_iterations(s, sizes, len(self.loss.y), alpha, reached)))
+        steps = 1.0 if self.loss.is_quadratic else _STEPS
+        plain, preconditioned, check = self._products()
+        rates = self.start.kernel.backend.rates(np.dtype(np.float64), count_threads(self.n_threads), False, False)
+        setup = sum(_EIGEN * side.rank**3 / rates.gemm for side in {self.start, self.end})
+        setup += 2 * _SORTING * len(self.loss.y) + 4 * check
+        seconds = steps * without * plain, steps * with_it * preconditioned + setup
+        return Forecast((without, with_it), seconds)
+
+    def _products(self) -> tuple[float, float, float]:
+        """Return the seconds of an iteration without and with the preconditioner, and of a look at the dual form."""
+        space = self.form.space
+        if isinstance(space, Primal):
+            seconds = space.features.plan.seconds + space.transposed.plan.seconds
+            return seconds, seconds, 0.0
+        S, E = (np.broadcast_to(np.ones((), self.dtype), (side.n_vertices, side.rank)) for side in (self.start, self.end))
+        backend = self.start.kernel.backend
+        S, E = placed(S, backend), placed(E, backend)
+        where: dict[str, Any] = {"n_threads": self.n_threads, "backend": backend}
+        pair, everything = self.form.graph.pair, slice(None)
+        features = plan_kron(E, S, pair, everything, **where).seconds
+        transposed = plan_kron(E.T, S.T, everything, pair, **where).seconds
+        return self.form.plan.seconds, features + transposed, self.form.plan.seconds
+
+
+def _symmetry(form: Form) -> tuple[int, float]:
+    """Return the symmetry of the functions, and the scale of a vertex kernel; refuse kernels that are other sums."""
+    kernel = form.kernel
+    if kernel.is_product:
+        return 0, 1.0
+    pairwise, weight = kernel.components[0].pairwise, float(kernel.weights[0])
+    if len(kernel.components) == 1 and pairwise.is_product:
+        return 0, weight**0.5
+    if len(kernel.components) == 1 and pairwise.is_mirrored:
+        return kernel.symmetry, (2 * weight) ** 0.5
+    raise NoDegreeModelError(f"the kernel of edges is {kernel.words}, which is not one Kronecker product")
+
+
+def plain_iterations(s: NDArray[Any], alpha: float, tol: float, max_iter: int) -> int:
+    """Return how many iterations conjugate gradients takes on a spectrum, with a right-hand side like random labels.
+
+    >>> import numpy as np
+    >>> plain_iterations(np.array([1.0]), 1.0, 1e-6, 100)
+    1
+    """
+    s = s[s > 1e-12 * s.max()]
+    bins = np.unique(np.floor(_BINS * np.log10(s)), return_inverse=True)[1]
+    weight = np.bincount(bins, s)
+    centre = np.bincount(bins, s * s) / weight
+    return _iterations(centre + alpha, np.sqrt(weight), np.ones(len(weight)), tol, max_iter)
+
+
+def pattern_iterations(s: NDArray[Any], size: int, n_edges: int, alpha: float, tol: float) -> int:
+    """Return how many preconditioned iterations a random pattern takes that is like the graph, only smaller."""
+    ordered = np.sort(s)
+    p = min(_RANDOM, len(ordered))
+    some = ordered[((np.arange(p) + 0.5) / p * len(ordered)).astype(int)]
+    rows = max(1, min(round(n_edges * p / size), 8 * p))
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((rows, p)) * (some / rows) ** 0.5
+    b = rng.standard_normal(p) * some**0.5
+    return _iterations(Z.T @ Z + alpha * np.eye(p), b, 1.0 / (some + alpha), tol, 1000)
+
+
+def _iterations(matrix: NDArray[Any], b: NDArray[Any], inverse: NDArray[Any], tol: float, max_iter: int) -> int:
+    """Return the iterations of preconditioned conjugate gradients with a matrix, or with a diagonal one."""
+    r, z = b.copy(), inverse * b
+    p, along, first = z, float(r @ z), float(np.linalg.norm(b))
+    for k in range(1, max_iter + 1):
+        q = matrix @ p if matrix.ndim == 2 else matrix * p
+        r = r - along / float(p @ q) * q
+        if not float(np.linalg.norm(r)) > tol * first:
+            return k
+        z = inverse * r
+        before, along = along, float(r @ z)
+        p = z + along / before * p
+    return max_iter
+
+
+def choose_preconditioner(
+    asked: str, form: Form, loss: Loss, alpha: float, tol: float, max_iter: int, dtype: Any, n_threads: int | None
+) -> tuple[DegreeModel | None, str]:
+    """Return the degree model of a fit, or None, and why; an error if one was asked for and there is none."""
+    if asked == "none":
+        return None, "asked for"
+    try:
+        preconditioning = Preconditioning(form, loss, dtype, n_threads)
+        if asked == "kronecker":
+            return preconditioning.model(), "asked for"
+        forecast = preconditioning.forecast(alpha, tol, max_iter)
+        return (preconditioning.model() if forecast.pays else None), str(forecast)
+    except NoDegreeModelError as error:
+        if asked == "kronecker":
+            raise ValueError(
+                f"preconditioner is 'kronecker', but {error}; use preconditioner='auto' or 'none'"
+            ) from error
+        return None, str(error)

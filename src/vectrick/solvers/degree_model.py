@@ -1,0 +1,291 @@
+"""The degree model of a graph: its edges replaced by their degrees, which makes a Newton system one Kronecker product.
+
+In primal form the matrix of a Newton system is ``Zᵀ H Z + α I``, where the row of an edge (d, t) in Z is the Kronecker
+product of the features φ of d and ψ of t, and h are the curvatures at the edges. If the weight h of an edge is replaced
+by ``deg(d) deg(t) / s``, with the sums ``deg`` of h at a vertex and ``s`` of all, the matrix becomes
+
+    (Φᵀ D Φ) ⊗ (Ψᵀ D' Ψ) / s + α I  =  (U ⊗ V) (λᵢ μⱼ / s + α) (U ⊗ V)ᵀ
+
+with two small eigendecompositions (in the order of ``vec`` the factors change places). In the features ``Φ U`` and
+``Ψ V`` it is diagonal for every alpha. It is a good preconditioner, since the pattern of most graphs is nearly that of
+its degrees, and on a complete graph it is the matrix itself.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vectrick._typing import Array
+from vectrick.backends import Backend
+from vectrick.backends.arrays import cast, contiguous, group_sums, namespace, placed, zeros
+from vectrick.losses import Centered, Curvature, Diagonal
+from vectrick.operators import kron
+from vectrick.solvers.space import Mirrored, Primal
+
+_WORTH_TURNING = 512  # features of a side up to which its basis is turned when the degrees have changed
+
+
+class NoDegreeModelError(ValueError):
+    """A problem has no degree model; the message says why."""
+
+
+@dataclass(frozen=True)
+class Basis:
+    """Features of the vertices of a side in which its part of the degree model is diagonal.
+
+    Attributes
+    ----------
+    features : array
+        A row for each vertex.
+    spectrum : array
+        The diagonal of ``Φᵀ D Φ``, the largest first.
+    turn : array, optional
+        The columns of U if the features are ``Φ U`` for given features Φ; None if they were made from a kernel matrix.
+    """
+
+    features: Array
+    spectrum: Array
+    turn: Array | None = None
+
+    @classmethod
+    def of_matrix(cls, K: Array, degrees: Array, centred: bool = False) -> "Basis":
+        """Return the basis of a kernel matrix: ``Φ Φᵀ = K``; O(m³). All degrees must be positive.
+
+        >>> import numpy as np
+        >>> basis = Basis.of_matrix(np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([1.0, 1.0]))
+        >>> basis.spectrum.round(6), (basis.features @ basis.features.T).round(6)
+        (array([3., 1.]), array([[2., 1.],
+               [1., 2.]]))
+        """
+        xp = namespace(K)
+        roots = degrees**0.5
+        values, vectors = xp.linalg.eigh(roots[:, None] * K * roots)
+        kept = values > 4 * float(np.finfo(np.float64).eps) * _largest(values)
+        values, vectors = xp.flip(values[kept], axis=0), xp.flip(vectors[:, kept], axis=1)
+        features = vectors * values**0.5 / roots[:, None]
+        if not centred:
+            return cls(features, values)
+        turned = cls.of_features(features, degrees, centred=True)
+        return cls(turned.features, turned.spectrum)
+
+    @classmethod
+    def of_features(cls, features: Array, degrees: Array, centred: bool = False) -> "Basis":
+        """Return the basis of given features, turned; ``centred`` takes their mean at the degrees from them first."""
+        xp = namespace(features)
+        m, rank = features.shape
+        if rank > m and not centred:  # directions that no vertex has need no coefficient
+            weighted = degrees[:, None] ** 0.5 * features
+            values, vectors = xp.linalg.eigh(weighted @ weighted.T)
+            kept = values > 4 * float(np.finfo(np.float64).eps) * _largest(values)
+            turn = xp.flip(weighted.T @ (vectors[:, kept] / values[kept] ** 0.5), axis=1)
+            return cls(features @ turn, xp.flip(values[kept], axis=0), turn)
+        values, vectors = xp.linalg.eigh(_moment(features, degrees, centred))
+        turn = contiguous(xp.flip(vectors, axis=1))
+        return cls(features @ turn, xp.clip(xp.flip(values, axis=0), 0.0, None), turn)
+
+    @property
+    def rank(self) -> int:
+        """The number of features."""
+        return int(self.features.shape[1])
+
+
+def _moment(features: Array, degrees: Array, centred: bool) -> Array:
+    """Return ``Φᵀ D Φ``, or ``Σ d (φ - φ̄)(φ - φ̄)ᵀ``."""
+    moment = features.T @ (degrees[:, None] * features)
+    if not centred:
+        return moment
+    mean = degrees @ features / degrees.sum()
+    return moment - degrees.sum() * mean[:, None] * mean
+
+
+def _largest(values: Array) -> float:
+    return max(float(values[-1]), 0.0) if len(values) else 0.0
+
+
+@dataclass(frozen=True)
+class Preconditioner:
+    """The inverse of a degree model for one alpha, ``(M - s m mᵀ)⁻¹``; m is the mean feature if there is an intercept.
+
+    ``inverse`` is diagonal after ``turns`` of the end and the start features, if there are any.
+    """
+
+    inverse: Array  # a row for each end feature, a column for each start feature
+    turns: tuple[Array | None, Array | None] = (None, None)
+    mean: Array | None = None  # M⁻¹ m
+    scale: float = 0.0  # s / (1 - s mᵀ M⁻¹ m)
+
+    def times(self, c: Array) -> Array:
+        """Return the inverse times coefficients."""
+        z = self._diagonal(c)
+        if self.mean is not None:
+            z += (self.scale * (self.mean @ c)) * self.mean
+        return z
+
+    def _diagonal(self, c: Array) -> Array:
+        end, start = self.turns
+        if end is None and start is None:
+            return self.inverse.reshape(-1) * c
+        z = c.reshape(self.inverse.shape)
+        z = z if end is None else end.T @ z
+        z = self.inverse * (z if start is None else z @ start)
+        z = z if start is None else z @ start.T
+        return (z if end is None else end @ z).reshape(-1)
+
+    def lowered(self) -> "Preconditioner":
+        """Return the same in float32."""
+        end, start = (None if turn is None else cast(turn, np.float32) for turn in self.turns)
+        mean = None if self.mean is None else cast(self.mean, np.float32)
+        return Preconditioner(cast(self.inverse, np.float32), (end, start), mean, self.scale)
+
+
+class DegreeModel:
+    """The degree model of a graph in the bases of its two sides, and the space of their features.
+
+    Parameters
+    ----------
+    start, end : Basis
+        The bases of both sides, made for the degrees of the graph; one object if there is one vertex set.
+    edges : (array, array)
+        The start and the end vertex of each edge, as rows of the bases.
+    dtype, backend, n_threads
+        How to make products.
+    symmetry : int
+        1 or -1 if only symmetric or antisymmetric functions count, of one vertex set; else 0.
+    grouped : bool
+        Whether one of the bases is centred, for losses that compare edges of one vertex of the other side only.
+    """
+
+    def __init__(
+        self,
+        start: Basis,
+        end: Basis,
+        edges: tuple[Array, Array],
+        *,
+        dtype: np.dtype[Any],
+        backend: Backend,
+        n_threads: int | None,
+        symmetry: int = 0,
+        grouped: bool = False,
+    ) -> None:
+        self.start, self.end, self.edges, self.dtype = start, end, edges, dtype
+        self.symmetry, self.grouped = symmetry, grouped
+        S, E = (placed(cast(basis.features, dtype), backend) for basis in (start, end))
+        memory = backend.operator_memory()
+        self.features = kron(E, S, max_memory=memory, n_threads=n_threads, backend=backend)[edges[::-1], :]
+        self.space = Primal(self.features) if symmetry == 0 else Mirrored(self.features, symmetry)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of end and start features, as coefficients are arranged."""
+        return self.end.rank, self.start.rank
+
+    def degrees(self, h: Array) -> tuple[Array, Array]:
+        """Return the sums of curvatures at the start and at the end vertices."""
+        return degrees_of(self.edges, h, (self.start.features.shape[0], self.end.features.shape[0]), self.symmetry)
+
+    def spectrum(self, total: float) -> Array:
+        """Return ``λᵢ μⱼ / s``, for the degrees that the bases were made for."""
+        return self.end.spectrum[:, None] * self.start.spectrum / total
+
+    def preconditioner(self, curvature: Curvature, alpha: float, as_made: bool = False) -> Preconditioner:
+        """Return the preconditioner of ``B + α I`` for a curvature; ``as_made`` if the bases were made for it.
+
+        For other degrees, a basis with few features is turned, and one with many keeps its directions and gets new
+        sizes along them.
+        """
+        h = curvature_of(curvature)
+        total = float(h.sum())
+        if not total > 0:
+            return Preconditioner(self._ones() / alpha)
+        if as_made:
+            inverse = 1.0 / (self.spectrum(total) + alpha)
+            return self._with_mean(curvature, h, total, Preconditioner(cast(inverse, self.dtype)))
+        degrees = self.degrees(h)
+        sizes, turns = zip(*map(_renewed, (self.end, self.start), degrees[::-1]), strict=True)
+        inverse = 1.0 / (sizes[0][:, None] * sizes[1] / total + alpha)
+        end, start = (None if turn is None else cast(turn, self.dtype) for turn in turns)
+        return self._with_mean(curvature, h, total, Preconditioner(cast(inverse, self.dtype), (end, start)))
+
+    def _with_mean(self, curvature: Curvature, h: Array, total: float, plain: Preconditioner) -> Preconditioner:
+        """Return the preconditioner after the mean feature has been minimised out with the intercept."""
+        if self.grouped or not isinstance(curvature, Centered):
+            return plain
+        start, end = self.degrees(h)
+        mean = ((end @ self.end.features)[:, None] * (start @ self.start.features)).reshape(-1) / total**2
+        mean = cast(mean, self.dtype)
+        moved = plain.times(mean)
+        rest = 1.0 - total * float(mean @ moved)
+        return plain if not rest > 0 else Preconditioner(plain.inverse, plain.turns, moved, total / rest)
+
+    def _ones(self) -> Array:
+        return zeros(self.shape, self.start.features, self.dtype) + 1
+
+    def outward(self, w: Array) -> Array:
+        """Return coefficients of the features that the bases were turned from."""
+        z = w.reshape(self.shape)
+        for basis in (self.end, self.start):
+            z = z if basis.turn is None else cast(basis.turn, self.dtype) @ z
+            z = z.T
+        return contiguous(z).reshape(-1)
+
+    def inward(self, w: Array) -> Array:
+        """Return coefficients in the bases from those of the features that they were turned from."""
+        turns = [None if basis.turn is None else cast(basis.turn, self.dtype) for basis in (self.end, self.start)]
+        z = w.reshape(-1, self.start.rank if turns[1] is None else turns[1].shape[0])
+        for turn in turns:
+            z = z if turn is None else turn.T @ z
+            z = z.T
+        return contiguous(z).reshape(-1)
+
+
+def curvature_of(curvature: Curvature) -> Array:
+    """Return the curvature at each edge, or say that there is no such thing."""
+    if not isinstance(curvature, Diagonal | Centered):
+        kind = type(curvature).__name__
+        raise NoDegreeModelError(f"the loss has a curvature of type {kind}, which is not one number for each edge")
+    return curvature.h
+
+
+def degrees_of(edges: tuple[Array, Array], h: Array, sizes: tuple[int, int], symmetry: int) -> tuple[Array, Array]:
+    """Return the sums of curvatures at the start and end vertices; half of both ends in one vertex set."""
+    h = cast(h, np.float64)
+    start, end = (cast(group_sums(of, h, n), np.float64) for of, n in zip(edges, sizes, strict=True))
+    if symmetry == 0:
+        return start, end
+    both = 0.5 * (start + end)
+    return both, both
+
+
+def _renewed(basis: Basis, degrees: Array) -> tuple[Array, Array | None]:
+    """Return the spectrum of a basis at other degrees, and how to turn it; without a turn, the diagonal only."""
+    if basis.rank > _WORTH_TURNING:
+        return degrees @ basis.features**2, None
+    xp = namespace(basis.features)
+    values, vectors = xp.linalg.eigh(_moment(basis.features, degrees, False))
+    return xp.clip(values, 0.0, None), vectors
+
+
+def centred_side(curvature: Curvature, edges: tuple[Array, Array]) -> str:
+    """Return the side whose features are centred because only edges of one vertex of the other side are compared.
+
+    It is "" if all edges are compared, or none.
+    """
+    groups = getattr(curvature, "groups", None)
+    if groups is None:
+        return ""
+    for other, vertices in (("end", edges[0]), ("start", edges[1])):
+        if _same_parts(groups, vertices):
+            return other
+    raise NoDegreeModelError("the loss compares edges within groups that are not those of a start or an end vertex")
+
+
+def _same_parts(groups: Array, vertices: Array) -> bool:
+    """Whether two numberings divide the edges in the same way."""
+    for one, other in ((groups, vertices), (vertices, groups)):
+        last = zeros(int(one.max()) + 1, one)
+        last[one] = other  # any one of each part
+        if not bool((last[one] == other).all()):
+            return False
+    return True
+

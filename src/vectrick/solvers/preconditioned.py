@@ -1,0 +1,140 @@
+"""Conjugate gradients with the degree model as preconditioner, and the way back to the coefficients of a form.
+
+The work is done with the features of the degree model, in which it is diagonal, whatever the form. Primal coefficients
+are turned back. Dual ones follow from the gradient, ``a = -L'(p) / α``. Their error is that of the predictions p over
+α, so iterations go on until ``A a`` shows that they solve the dual problem too.
+"""
+
+from dataclasses import replace
+from math import inf, isfinite
+
+from vectrick._typing import Array
+from vectrick.losses import Curvature, Loss
+from vectrick.solvers.base import Accept, Limits, Solver
+from vectrick.solvers.degree_model import DegreeModel, Preconditioner
+from vectrick.solvers.quadratic import LinearCallback, LinearResult
+from vectrick.solvers.solution import CALLBACK, LIMIT, STALLED, TOLERANCE, Iterate, Solution, finest
+from vectrick.solvers.space import Dual, Element, Residual, Space
+
+_CLOSER = 0.5  # how much below the residual that should suffice the next look at the dual problem is made
+
+
+def preconditioned_gradients(
+    space: Space,
+    curvature: Curvature,
+    rhs: Residual,
+    alpha: float,
+    preconditioner: Preconditioner,
+    tol: float,
+    max_iter: int,
+    callback: LinearCallback | None = None,
+    accept: Accept | None = None,
+) -> LinearResult:
+    """Solve ``(B + α I) x = b`` in primal form, with ``B x = Zᵀ H Z x``; an iteration takes two products.
+
+    ``tol`` is relative to the norm of b. ``accept`` is asked when it was reached, and may name a smaller one.
+    """
+    x, r = space.zero(rhs.c), rhs.c + 0.0
+    z = preconditioner.times(r)
+    along = float(r @ z)
+    p: Element | None = None
+    residuals, beta = [0.0 if rhs.square <= 0 else 1.0], 0.0
+    for k in range(max_iter + 1):
+        if residuals[-1] <= tol:
+            closer = None if accept is None or k == 0 else accept(x, residuals[-1])
+            if closer is None:
+                return LinearResult([x], TOLERANCE, k, residuals)
+            tol = closer
+        if k == max_iter:
+            return LinearResult([x], LIMIT, k, residuals)
+        if p is not None:
+            p.f = None  # as long as the edges
+            z += beta * p.c
+        p = space.element(z)
+        hp = curvature.times(p.f)
+        curve = float(p.f @ hp) + alpha * space.inner(p, p)
+        if not 0 < curve < inf or not isfinite(along):
+            return LinearResult([x], STALLED, k, residuals)
+        step = along / curve
+        x.add(step, p)
+        r -= step * (space.lift(hp) + alpha * p.c)
+        del hp
+        residuals.append(float(r @ r) ** 0.5 / rhs.norm)
+        if callback is not None and callback(k + 1, [x], residuals[-1]):
+            return LinearResult([x], CALLBACK, k + 1, residuals)
+        z = preconditioner.times(r)
+        before, along = along, float(r @ z)
+        beta = along / before
+    raise AssertionError("unreachable: the last iteration returns")
+
+
+class DualLook:
+    """Looks whether the dual coefficients of predictions solve the dual problem, and keeps the last ones."""
+
+    def __init__(self, space: Dual, loss: Loss, alpha: float, tol: float) -> None:
+        self.space, self.loss, self.alpha, self.tol = space, loss, alpha, tol
+        self.scale = 0.0  # the norm of the gradient at zero
+        self.relative = inf
+
+    def __call__(self, x: Element, residual: float) -> float | None:
+        """Return None if they do, or the residual at which to look again."""
+        self.look(x.f)
+        if self.relative <= self.tol:
+            return None
+        closer = residual * min(_CLOSER, _CLOSER * self.tol / self.relative)
+        return closer if closer >= finest(x.f) else None
+
+    def look(self, predictions: Array) -> tuple[Array, Array]:
+        """Return dual coefficients and their predictions, and set `relative`."""
+        a = self.loss.gradient(predictions) * (-1.0 / self.alpha)
+        f = self.space.predict(a)
+        rest = self.space.residual(self.loss.gradient(f) + self.alpha * a).norm
+        self.relative = rest / self.scale if self.scale else 0.0
+        self.a, self.f = a, f
+        return a, f
+
+
+def minimise_preconditioned(
+    space: Space, loss: Loss, alpha: float, solver: Solver, limits: Limits, model: DegreeModel
+) -> Solution:
+    """Minimise with the features of a degree model, and return the coefficients of a space of the same functions.
+
+    In dual form the result says that it converged only if its dual coefficients were seen to solve the dual problem.
+    If rounding does not let them, the solver goes on from there in dual form, without the preconditioner.
+    """
+    inside = model.space
+    look = DualLook(space, loss, alpha, limits.tol) if isinstance(space, Dual) else None
+
+    def outward(c: Array, f: Array) -> Array:
+        return model.outward(c) if look is None else loss.gradient(f) * (-1.0 / alpha)
+
+    def told(iterate: Iterate) -> bool | None:
+        assert limits.callback is not None
+        x = outward(iterate.x, iterate.predictions)
+        return limits.callback(replace(iterate, x=x, n_products=iterate.n_products + space.n_products))
+
+    start = limits.start
+    if start is not None:
+        start = model.inward(start) if look is None else inside.lift(start)
+    callback = None if limits.callback is None else told
+    if look is not None:
+        look.scale = inside.residual(inside.lift(loss.gradient(inside.zero(loss.y).f))).norm
+    solution = solver.minimise(
+        inside, loss, alpha, replace(limits, start=start, callback=callback, model=model, accept=look)
+    )
+    n_products = inside.n_products + space.n_products
+    if look is None:
+        return replace(solution, x=model.outward(solution.x), n_products=n_products)
+    if solution.converged and look.relative > limits.tol:
+        # What rounding allowed in the features is not enough for the dual coefficients.
+        left = max(limits.max_iter - solution.n_iter, 1)
+        rest = replace(limits, start=look.a, max_iter=left, callback=None)
+        finished = solver.minimise(space, loss, alpha, rest)
+        residuals = [*solution.residuals, *finished.residuals]
+        n_iter, n_products = solution.n_iter + finished.n_iter, inside.n_products + space.n_products
+        return replace(finished, n_iter=n_iter, n_products=n_products, residuals=residuals)
+    if solution.converged:
+        a, f = look.a, look.f
+    else:
+        a, f = look.look(solution.predictions)
+    return replace(solution, x=a, predictions=f, n_products=inside.n_products + space.n_products)
