@@ -182,7 +182,7 @@ class Backend(ABC):
         """Return a function that makes one step of pivoted Cholesky in one launch; None if there is none."""
         return None
 
-    def makes_at_once(self, m: int) -> bool:
+    def makes_at_once(self, m: int, n_features: int) -> bool:
         """Whether to make a kernel matrix of m vertices at once, rather than the columns that are asked for."""
         return False
 

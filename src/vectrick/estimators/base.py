@@ -344,7 +344,7 @@ class KronEstimator(FittedModel):
         """Run the solver and return its solution."""
         if max_iter < 1 and start is not None:  # it resumes after its last iteration
             return Solution(start, form.space.predict(start), False, LIMIT, 0, form.space.n_products)
-        model, why = self._precondition(form, loss, solver, max_iter, validation)
+        model, why = self._precondition(form, loss, solver, validation)
         solution = minimise(
             form.space,
             loss,
@@ -363,7 +363,7 @@ class KronEstimator(FittedModel):
         return replace(solution, preconditioner_reason=why)
 
     def _precondition(
-        self, form: Form, loss: Loss, solver: Solver, max_iter: int, validation: Validation | None
+        self, form: Form, loss: Loss, solver: Solver, validation: Validation | None
     ) -> tuple[DegreeModel | None, str]:
         """Return the preconditioner, or None, and why; the path of the iterates matters if they end before they converge."""
         asked = self.preconditioner
@@ -372,8 +372,9 @@ class KronEstimator(FittedModel):
         if asked == "auto" and (validation is not None or self.max_iter is not None or self.step is not None):
             what = "early stopping" if validation is not None else "max_iter" if self.max_iter is not None else "step"
             return None, f"with {what} the path of the iterates is part of the regularizer"
-        limits = float(self.alpha), self.tol, max_iter
-        return choose_preconditioner(asked, form, loss, *limits, numpy_dtype(loss.y), self.n_threads)
+        return choose_preconditioner(
+            asked, form, loss, float(self.alpha), self.tol, numpy_dtype(loss.y), self.n_threads
+        )
 
     def _validation(self, form: Form, training: Training) -> Validation | None:
         """Return the `Validation` of the held-out edges, or None if there are none."""

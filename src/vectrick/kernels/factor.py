@@ -69,11 +69,17 @@ class CholeskyMap(FeatureMap):
         return self.kernel.columns(X, self.X, self.pivots if issparse(self.X) else like(self.pivots, self.X))
 
 
-def feature_map(kernel: Kernel, X: Features, tolerance: float, max_rank: int | None = None) -> FeatureMap | None:
+def feature_map(
+    kernel: Kernel,
+    X: Features,
+    tolerance: float,
+    max_rank: int | None = None,
+    matrix: Callable[[], Array] | None = None,
+) -> FeatureMap | None:
     """Return the features of a resolved kernel at the training vertices X.
 
     A kernel with finitely many features has these, however many they are. Others get theirs by pivoted Cholesky, or
-    None if its rank passes ``max_rank``.
+    None if its rank passes ``max_rank``. ``matrix`` returns the kernel matrix, if somebody else may need it too.
 
     >>> import numpy as np, vectrick as vt
     >>> X = np.linspace(0, 1, 50)[:, None]
@@ -90,7 +96,9 @@ def feature_map(kernel: Kernel, X: Features, tolerance: float, max_rank: int | N
     def column(i: Any) -> Any:
         return placed(kernel.columns(X, X, i), backend, np.float64)
 
-    columns = placed(kernel(X, X), backend, np.float64) if backend.makes_at_once(X.shape[0]) else column
+    columns: Any = column
+    if backend.makes_at_once(*X.shape):
+        columns = placed(kernel(X, X), backend, np.float64) if matrix is None else matrix()
     factor = pivoted_cholesky(columns, placed(kernel.diagonal(X), backend, np.float64), tolerance, max_rank)
     return None if factor is None else CholeskyMap(kernel, X, *factor, tolerance)
 

@@ -37,12 +37,14 @@ PRECONDITIONERS = ("auto", "kronecker", "none")
 
 _SAMPLE = 256  # vertices of a side whose kernel values stand for those of all
 _RANDOM = 256  # coefficients of the random pattern that stands for the graph
+_LIMIT = 1000  # iterations, after which most solvers give up
 _BINS = 200  # in each decade of the spectrum
 _EIGEN = 25.0  # flops of an eigendecomposition over n³, at the speed of a matrix product
 _SORTING = 1e-7  # seconds to sort an edge for products, roughly
 _AHEAD = 0.7  # the predicted time must be below this share of the time without
 _UNSEEN = 1.5  # more iterations than a random pattern takes, since graphs have structure
-_STEPS = 3.0  # iterations of Newton's method for each that the last of its systems takes
+# Iterations of all systems of Newton's method over those of its first, without and with the preconditioner.
+_STEPS = (1.2, 2.5)
 
 
 @dataclass(frozen=True)
@@ -146,6 +148,7 @@ class Preconditioning:
         h = curvature_of(curvature)
         # Where the curvature changes on the way, a basis for the plain degrees serves all of it.
         self.h = h if loss.is_quadratic else h * 0 + 1
+        self.curvature = float(h.sum()) / float(self.h.sum())  # on average
         self.total = float(self.h.sum())
         if not self.total > 0 or min(self.start.rank, self.end.rank) == 0:
             raise NoDegreeModelError("the edges have no curvature, or the kernels no features")
@@ -164,22 +167,22 @@ class Preconditioning:
         more: dict[str, Any] = {"dtype": self.dtype, "symmetry": self.symmetry, "grouped": self.centred != ""}
         return DegreeModel(start, end, self.edges, **more, **where)
 
-    def forecast(self, alpha: float, tol: float, max_iter: int) -> Forecast:
+    def forecast(self, alpha: float, tol: float) -> Forecast:
         """Return what a fit is predicted to take."""
         spectra = [to_host(side.sampled_spectrum(to_host(degrees))) for side, degrees in
                    zip((self.start, self.end), self.degrees, strict=True)]
-        s = (spectra[0][:, None] * spectra[1]).reshape(-1) / self.total
-        without = plain_iterations(s, alpha, tol, max_iter)
+        s = (spectra[0][:, None] * spectra[1]).reshape(-1) * (max(self.curvature, 1e-3) / self.total)
+        without = plain_iterations(s, alpha, tol, _LIMIT)
         reached = tol if not isinstance(self.form.space, Dual) else max(1e-12, tol * min(1.0, 5 * alpha / s.max()))
         sizes = self.start.rank * self.end.rank
         with_it = min(without, round(_UNSEEN * pattern_iterations(s, sizes, len(self.loss.y), alpha, reached)))
-        steps = 1.0 if self.loss.is_quadratic else _STEPS
+        steps = (1.0, 1.0) if self.loss.is_quadratic else _STEPS
         plain, preconditioned, check = self._products()
         rates = self.start.kernel.backend.rates(np.dtype(np.float64), count_threads(self.n_threads), False, False)
         setup = sum(_EIGEN * side.rank**3 / rates.gemm for side in {self.start, self.end})
         setup += 2 * _SORTING * len(self.loss.y) + 4 * check
-        seconds = steps * without * plain, steps * with_it * preconditioned + setup
-        return Forecast((without, with_it), seconds)
+        iterations = round(steps[0] * without), round(steps[1] * with_it)
+        return Forecast(iterations, (iterations[0] * plain, iterations[1] * preconditioned + setup))
 
     def _products(self) -> tuple[float, float, float]:
         """Return the seconds of an iteration without and with the preconditioner, and of a look at the dual form."""
@@ -233,7 +236,7 @@ def pattern_iterations(s: NDArray[Any], size: int, n_edges: int, alpha: float, t
     rng = np.random.default_rng(0)
     Z = rng.standard_normal((rows, p)) * (some / rows) ** 0.5
     b = rng.standard_normal(p) * some**0.5
-    return _iterations(Z.T @ Z + alpha * np.eye(p), b, 1.0 / (some + alpha), tol, 1000)
+    return _iterations(Z.T @ Z + alpha * np.eye(p), b, 1.0 / (some + alpha), tol, _LIMIT)
 
 
 def _iterations(matrix: NDArray[Any], b: NDArray[Any], inverse: NDArray[Any], tol: float, max_iter: int) -> int:
@@ -252,7 +255,7 @@ def _iterations(matrix: NDArray[Any], b: NDArray[Any], inverse: NDArray[Any], to
 
 
 def choose_preconditioner(
-    asked: str, form: Form, loss: Loss, alpha: float, tol: float, max_iter: int, dtype: Any, n_threads: int | None
+    asked: str, form: Form, loss: Loss, alpha: float, tol: float, dtype: Any, n_threads: int | None
 ) -> tuple[DegreeModel | None, str]:
     """Return the degree model of a fit, or None, and why; an error if one was asked for and there is none."""
     if asked == "none":
@@ -261,7 +264,7 @@ def choose_preconditioner(
         preconditioning = Preconditioning(form, loss, dtype, n_threads)
         if asked == "kronecker":
             return preconditioning.model(), "asked for"
-        forecast = preconditioning.forecast(alpha, tol, max_iter)
+        forecast = preconditioning.forecast(alpha, tol)
         return (preconditioning.model() if forecast.pays else None), str(forecast)
     except NoDegreeModelError as error:
         if asked == "kronecker":

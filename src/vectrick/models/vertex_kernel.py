@@ -124,7 +124,10 @@ class VertexKernel:
     def factor(self, tolerance: float, max_rank: int | None = None) -> FeatureMap | None:
         """Return vertex features whose inner products are the kernel, or None if there are more than max_rank."""
         if self.kernel.is_psd:
-            return feature_map(self.kernel, self.vertices, tolerance, max_rank)
+            found = feature_map(self.kernel, self.vertices, tolerance, max_rank, lambda: self.matrix)
+            if found is not None:
+                self.__dict__.pop("matrix", None)  # it is large, and the features stand for it
+            return found
         K = self.matrix  # repaired, and needed anyway
         max_rank = len(K) if max_rank is None else max_rank
         if self._projection is not None:

@@ -23,7 +23,7 @@ from vectrick.losses import Centered, Curvature, Diagonal
 from vectrick.operators import kron
 from vectrick.solvers.space import Mirrored, Primal
 
-_WORTH_TURNING = 512  # features of a side up to which its basis is turned when the degrees have changed
+_WORTH_TURNING = 128  # features of a side up to which its basis is turned when the degrees have changed
 
 
 class NoDegreeModelError(ValueError):

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array, issparse
 from vectrick._typing import Array, DTypeLike, Shape
 from vectrick.backends import memory
 from vectrick.backends.base import Backend
-from vectrick.backends.cpu.gaussian import gaussian, squared_norms
+from vectrick.backends.cpu.gaussian import FEW, gaussian, squared_norms
 from vectrick.backends.cpu.matrix import HostMatrix
 from vectrick.backends.cpu.product_paths import HostStages
 from vectrick.backends.cpu.rates import known_rates, machine_rates
@@ -226,6 +226,10 @@ class NumpyBackend(Backend):
     def own_threads(self) -> AbstractContextManager[None]:
         # BLAS threads that have just computed an inner product go on spinning, and halve the speed of our own.
         return single_threaded_blas()
+
+    def makes_at_once(self, m: int, n_features: int) -> bool:
+        # Single columns read all features again and again, where a matrix product reads them from the cache.
+        return n_features > FEW and 32 * m * m <= self.free_memory()
 
     # Rates and memory
 

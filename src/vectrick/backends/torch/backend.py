@@ -168,7 +168,7 @@ class TorchBackend(Backend):
 
         return step
 
-    def makes_at_once(self, m: int) -> bool:
+    def makes_at_once(self, m: int, n_features: int) -> bool:
         return m <= _WHOLE and 32 * m * m <= self.free_memory()  # faster than single columns
 
     def best_of(self, which: Tensor, best: Tensor, cols: slice, block: Tensor) -> tuple[Tensor, Tensor]:
