@@ -28,11 +28,11 @@ from vectrick.losses import Loss, Pointwise, WithIntercept
 from vectrick.models.edge_kernel import EdgeKernel
 from vectrick.models.forms import Form, choose_form
 from vectrick.models.kernel_spec import PairwiseKernels, VertexKernels
-from vectrick.models.preconditioning import choose_preconditioner
+from vectrick.models.preconditioning import Choice, choose_preconditioner
 from vectrick.models.product import PrimalPredictor
 from vectrick.models.vertex_kernel import aligned_edges
-from vectrick.solvers import DegreeModel, Solution, Solver, as_solver, minimise
-from vectrick.solvers.minimise import check_precision, choose_solver
+from vectrick.solvers import Solution, Solver, as_solver, minimise
+from vectrick.solvers.minimise import check_precision, check_preconditioner, choose_solver
 from vectrick.solvers.solution import LIMIT
 
 
@@ -216,6 +216,7 @@ class KronEstimator(FittedModel):
             solver.check(loss_type)
         self._check_intercept(loss_type)
         check_precision(self.precision, solver, loss_type, self.early_stopping or validation is not None)
+        check_preconditioner(self.preconditioner, solver, loss_type)
         edges = as_edges(self, X, reset=True)
         spec.check(edges, form=self.form, fit_intercept=self.fit_intercept)
         home, backend = edges.backend, settle_backend(self.backend, self.device, edges.backend)
@@ -298,7 +299,8 @@ class KronEstimator(FittedModel):
         loss, watch = self._with_intercept(training.loss), training.watch
         intercept = loss.intercept if isinstance(loss, WithIntercept) else None
         validation = validation or self._validation(form, training)
-        solver = training.given.solver or choose_solver(form.space, loss, validation is not None)
+        iterative = validation is not None or self.preconditioner == "kronecker"
+        solver = training.given.solver or choose_solver(form.space, loss, iterative)
         max_iter = solver.max_iter if self.max_iter is None else self.max_iter
         outward = training.given.kept.outward if form.name == "dual" else None
         name, patience = type(self).__name__, self.n_iter_no_change
@@ -344,7 +346,7 @@ class KronEstimator(FittedModel):
         """Run the solver and return its solution."""
         if max_iter < 1 and start is not None:  # it resumes after its last iteration
             return Solution(start, form.space.predict(start), False, LIMIT, 0, form.space.n_products)
-        model, why = self._precondition(form, loss, solver, validation)
+        chosen = self._precondition(form, loss, solver, validation)
         solution = minimise(
             form.space,
             loss,
@@ -358,20 +360,19 @@ class KronEstimator(FittedModel):
             fit_intercept=self.fit_intercept,
             precision=self.precision,
             callback=monitor,
-            model=model,
+            model=chosen.model,
+            patience=chosen.patience,
         )
-        return replace(solution, preconditioner_reason=why)
+        return replace(solution, preconditioner_reason=chosen.why(solution.preconditioner))
 
-    def _precondition(
-        self, form: Form, loss: Loss, solver: Solver, validation: Validation | None
-    ) -> tuple[DegreeModel | None, str]:
-        """Return the preconditioner, or None, and why; the path of the iterates matters if they end before they converge."""
+    def _precondition(self, form: Form, loss: Loss, solver: Solver, validation: Validation | None) -> Choice:
+        """Return the preconditioner, or None, and why."""
         asked = self.preconditioner
         if asked == "auto" and not solver.has_preconditioner:
-            return None, f"solver {solver.label!r} has none"
+            return Choice(None, f"solver {solver.label!r} has none")
         if asked == "auto" and (validation is not None or self.max_iter is not None or self.step is not None):
             what = "early stopping" if validation is not None else "max_iter" if self.max_iter is not None else "step"
-            return None, f"with {what} the path of the iterates is part of the regularizer"
+            return Choice(None, f"with {what} the path of the iterates is part of the regularizer")
         return choose_preconditioner(
             asked, form, loss, float(self.alpha), self.tol, numpy_dtype(loss.y), self.n_threads
         )

@@ -178,7 +178,8 @@ class KronRidge(RegressorMixin, KronRegressor):
             return False
         cheap = 10 * (m**3 + q**3) <= 200 * m * q * (m + q)
         solver = training.given.solver
-        wanted = isinstance(solver, Eigen) or (solver is None and self.form == "auto" and cheap)
+        cheap = cheap and self.form == "auto" and self.preconditioner != "kronecker"
+        wanted = isinstance(solver, Eigen) or (solver is None and cheap)
         possible = self.form != "primal" and training.given.held is None and training.loss.weight is None
         possible = possible and training.kernel.start.fits and training.kernel.end.fits
         return two_step or (wanted and possible and training.graph.is_complete)

@@ -31,17 +31,20 @@ from vectrick.solvers.degree_model import (
     curvature_of,
     degrees_of,
 )
+from vectrick.solvers.preconditioned import Patience
 from vectrick.solvers.space import Dual, Primal
 
 PRECONDITIONERS = ("auto", "kronecker", "none")
 
-_SAMPLE = 256  # vertices of a side whose kernel values stand for those of all
-_RANDOM = 256  # coefficients of the random pattern that stands for the graph
+_SAMPLE = 160  # vertices of a side whose kernel values stand for those of all
+_RANDOM = 160  # coefficients of the random pattern that stands for the graph
 _LIMIT = 1000  # iterations, after which most solvers give up
 _BINS = 200  # in each decade of the spectrum
 _EIGEN = 25.0  # flops of an eigendecomposition over n³, at the speed of a matrix product
 _SORTING = 1e-7  # seconds to sort an edge for products, roughly
-_AHEAD = 0.7  # the predicted time must be below this share of the time without
+_AHEAD = 0.85  # the predicted time must be below this share of the time without
+_WORTH = 0.03  # seconds to be saved at least
+_SHORT = 0.1  # seconds that a fit takes at most without it, for which a forecast does not pay
 _UNSEEN = 1.5  # more iterations than a random pattern takes, since graphs have structure
 # Iterations of all systems of Newton's method over those of its first, without and with the preconditioner.
 _STEPS = (1.2, 2.5)
@@ -122,11 +125,12 @@ class Forecast:
 
     iterations: tuple[int, int]  # without, with
     seconds: tuple[float, float]
+    patience: Patience
 
     @property
     def pays(self) -> bool:
         """Whether the preconditioner saves time."""
-        return self.seconds[1] <= _AHEAD * self.seconds[0]
+        return self.seconds[1] <= min(_AHEAD * self.seconds[0], self.seconds[0] - _WORTH)
 
     def __str__(self) -> str:
         (without, with_it), times = self.iterations, [format_seconds(seconds) for seconds in self.seconds]
@@ -159,7 +163,7 @@ class Preconditioning:
 
     def model(self) -> DegreeModel:
         """Return the degree model: two eigendecompositions, and the edges sorted for products with its features."""
-        for side in {id(side): side for side in (self.start, self.end)}.values():
+        for side in self.sides:
             side.check_memory()
         start = self.start.basis(self.degrees[0], self.centred == "start")
         end = start if self.symmetry else self.end.basis(self.degrees[1], self.centred == "end")
@@ -167,37 +171,61 @@ class Preconditioning:
         more: dict[str, Any] = {"dtype": self.dtype, "symmetry": self.symmetry, "grouped": self.centred != ""}
         return DegreeModel(start, end, self.edges, **more, **where)
 
+    def is_short(self, alpha: float, tol: float) -> bool:
+        """Whether a fit takes so little time without it that a forecast does not pay."""
+        largest = [float(side.scale * side.kernel.kernel.diagonal(side.kernel.vertices).max()) for side in self.sides]
+        bound = self.total * self.curvature * largest[0] * largest[1]  # no eigenvalue is larger
+        iterations = min(_LIMIT, 0.5 * (1 + bound / alpha) ** 0.5 * float(np.log(2 / max(tol, 1e-15))))
+        return not iterations * self._steps[0] * self._plain_seconds > _SHORT
+
     def forecast(self, alpha: float, tol: float) -> Forecast:
         """Return what a fit is predicted to take."""
-        spectra = [to_host(side.sampled_spectrum(to_host(degrees))) for side, degrees in
-                   zip((self.start, self.end), self.degrees, strict=True)]
+        pairs = zip(self.sides, self.degrees, strict=True)
+        spectra = [side.sampled_spectrum(to_host(degrees)) for side, degrees in pairs]
         s = (spectra[0][:, None] * spectra[1]).reshape(-1) * (max(self.curvature, 1e-3) / self.total)
         without = plain_iterations(s, alpha, tol, _LIMIT)
         reached = tol if not isinstance(self.form.space, Dual) else max(1e-12, tol * min(1.0, 5 * alpha / s.max()))
         sizes = self.start.rank * self.end.rank
         with_it = min(without, round(_UNSEEN * pattern_iterations(s, sizes, len(self.loss.y), alpha, reached)))
-        steps = (1.0, 1.0) if self.loss.is_quadratic else _STEPS
-        plain, preconditioned, check = self._products()
+        plain, preconditioned = self._plain_seconds, self._preconditioned_seconds()
+        check = plain if isinstance(self.form.space, Dual) else 0.0  # a look at the dual problem
         rates = self.start.kernel.backend.rates(np.dtype(np.float64), count_threads(self.n_threads), False, False)
-        setup = sum(_EIGEN * side.rank**3 / rates.gemm for side in {self.start, self.end})
+        setup = sum(_EIGEN * side.rank**3 / rates.gemm for side in self.sides[: 1 if self.symmetry else 2])
         setup += 2 * _SORTING * len(self.loss.y) + 4 * check
-        iterations = round(steps[0] * without), round(steps[1] * with_it)
-        return Forecast(iterations, (iterations[0] * plain, iterations[1] * preconditioned + setup))
+        iterations = round(self._steps[0] * without), round(self._steps[1] * with_it)
+        seconds = iterations[0] * plain, iterations[1] * preconditioned + setup
+        patience = Patience(max(seconds[0] - setup, 0.0) / preconditioned, reached)
+        return Forecast(iterations, seconds, patience)
 
-    def _products(self) -> tuple[float, float, float]:
-        """Return the seconds of an iteration without and with the preconditioner, and of a look at the dual form."""
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        """The start and the end."""
+        return self.start, self.end
+
+    @property
+    def _steps(self) -> tuple[float, float]:
+        return (1.0, 1.0) if self.loss.is_quadratic else _STEPS
+
+    @property
+    def _plain_seconds(self) -> float:
+        """The time of an iteration without the preconditioner."""
         space = self.form.space
         if isinstance(space, Primal):
-            seconds = space.features.plan.seconds + space.transposed.plan.seconds
-            return seconds, seconds, 0.0
-        S, E = (np.broadcast_to(np.ones((), self.dtype), (side.n_vertices, side.rank)) for side in (self.start, self.end))
+            return float(space.features.plan.seconds + space.transposed.plan.seconds)
+        return self.form.plan.seconds
+
+    def _preconditioned_seconds(self) -> float:
+        """Return the time of an iteration with it."""
+        if isinstance(self.form.space, Primal):
+            return self._plain_seconds
+        S, E = (np.broadcast_to(np.ones((), self.dtype), (side.n_vertices, side.rank)) for side in self.sides)
         backend = self.start.kernel.backend
         S, E = placed(S, backend), placed(E, backend)
         where: dict[str, Any] = {"n_threads": self.n_threads, "backend": backend}
         pair, everything = self.form.graph.pair, slice(None)
         features = plan_kron(E, S, pair, everything, **where).seconds
         transposed = plan_kron(E.T, S.T, everything, pair, **where).seconds
-        return self.form.plan.seconds, features + transposed, self.form.plan.seconds
+        return features + transposed
 
 
 def _symmetry(form: Form) -> tuple[int, float]:
@@ -254,21 +282,38 @@ def _iterations(matrix: NDArray[Any], b: NDArray[Any], inverse: NDArray[Any], to
     return max_iter
 
 
+@dataclass(frozen=True)
+class Choice:
+    """The preconditioner of a fit, or None, why, and when to give it up."""
+
+    model: DegreeModel | None
+    reason: str
+    patience: Patience | None = None
+
+    def why(self, used: str) -> str:
+        """Return why a fit used what it used in the end."""
+        given_up = self.model is not None and used == "none"
+        return f"given up, since it gained less than predicted: {self.reason}" if given_up else self.reason
+
+
 def choose_preconditioner(
     asked: str, form: Form, loss: Loss, alpha: float, tol: float, dtype: Any, n_threads: int | None
-) -> tuple[DegreeModel | None, str]:
+) -> Choice:
     """Return the degree model of a fit, or None, and why; an error if one was asked for and there is none."""
     if asked == "none":
-        return None, "asked for"
+        return Choice(None, "asked for")
     try:
         preconditioning = Preconditioning(form, loss, dtype, n_threads)
         if asked == "kronecker":
-            return preconditioning.model(), "asked for"
+            return Choice(preconditioning.model(), "asked for")
+        if preconditioning.is_short(alpha, tol):
+            return Choice(None, "a fit without it takes little time")
         forecast = preconditioning.forecast(alpha, tol)
-        return (preconditioning.model() if forecast.pays else None), str(forecast)
+        model = preconditioning.model() if forecast.pays else None
+        return Choice(model, str(forecast), forecast.patience)
     except NoDegreeModelError as error:
         if asked == "kronecker":
             raise ValueError(
                 f"preconditioner is 'kronecker', but {error}; use preconditioner='auto' or 'none'"
             ) from error
-        return None, str(error)
+        return Choice(None, str(error))

@@ -10,6 +10,7 @@ from vectrick.solvers.lbfgs import LBFGS
 from vectrick.solvers.minimise import check_solver, iterative_solver, minimise, minimise_path
 from vectrick.solvers.minres import Minres
 from vectrick.solvers.newton import Newton, NewtonDirect, NewtonQMR
+from vectrick.solvers.preconditioned import Patience
 from vectrick.solvers.qmr import QMR
 from vectrick.solvers.solution import Iterate, Solution
 from vectrick.solvers.space import Dual, Primal, Space
@@ -23,6 +24,7 @@ __all__ = [
     "Dual",
     "Iterate",
     "Limits",
+    "Patience",
     "Primal",
     "Solution",
     "Solver",

@@ -288,4 +288,3 @@ def _same_parts(groups: Array, vertices: Array) -> bool:
         if not bool((last[one] == other).all()):
             return False
     return True
-

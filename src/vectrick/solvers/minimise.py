@@ -8,7 +8,7 @@ from vectrick.losses import Loss
 from vectrick.solvers.base import SOLVERS, Limits, Solver, as_solver
 from vectrick.solvers.degree_model import DegreeModel
 from vectrick.solvers.direct import MAX_SIZE
-from vectrick.solvers.preconditioned import minimise_preconditioned
+from vectrick.solvers.preconditioned import Patience, minimise_preconditioned
 from vectrick.solvers.quadratic import QuadraticSolver
 from vectrick.solvers.solution import INEXACT, ROUNDING, TOLERANCE, Callback, Solution, finest, rounding
 from vectrick.solvers.space import Space
@@ -38,6 +38,21 @@ def check_precision(precision: str, solver: Solver | None, loss: Loss | type[Los
         raise ValueError(
             "precision is 'mixed', which goes straight to the minimum of a quadratic loss, but early stopping asks for "
             "the iterates on the way; use precision='full', or early_stopping=False"
+        )
+
+
+def check_preconditioner(preconditioner: str, solver: Solver | None, loss: Loss | type[Loss]) -> None:
+    """Refuse a preconditioner that the solver or the loss does not have."""
+    if preconditioner != "kronecker":
+        return
+    if not loss.is_smooth:
+        name = "the hinge loss" if loss.is_hinge else (loss if isinstance(loss, type) else type(loss)).__name__
+        raise ValueError(f"preconditioner is 'kronecker', which is for smooth losses, but the loss is {name}; leave it")
+    if solver is not None and not solver.has_preconditioner:
+        names = [repr(name) for name, kind in SOLVERS.items() if kind.has_preconditioner]
+        raise ValueError(
+            f"preconditioner is 'kronecker' and solver is {solver.label!r}, but the preconditioner is for 'auto', "
+            f"{' and '.join(names)}; use one of these, or preconditioner='none'"
         )
 
 
@@ -83,6 +98,7 @@ def minimise(
     precision: str = "full",
     callback: Callback | None = None,
     model: DegreeModel | None = None,
+    patience: Patience | None = None,
 ) -> Solution:
     """Minimise ``L(p) + ½ α ‖f‖²``, and warn with ConvergenceWarning if the tolerance was not reached.
 
@@ -115,6 +131,8 @@ def minimise(
         Called with an `Iterate` after each iteration; the solver stops if it returns True.
     model : DegreeModel, optional
         The preconditioner, for solvers that take one.
+    patience : Patience, optional
+        When to give it up.
     """
     chosen = as_solver(solver) or choose_solver(space, loss, callback is not None)
     chosen.check(loss)
@@ -122,8 +140,7 @@ def minimise(
     mixed = precision == "mixed" and chosen.has_mixed
     limits = Limits(tol, max_iter, inner_iter, step, start, fit_intercept, mixed, callback=callback)
     if model is not None and chosen.has_preconditioner:
-        solution = minimise_preconditioned(space, loss, alpha, chosen, limits, model)
-        solution = replace(solution, preconditioner="kronecker")
+        solution = minimise_preconditioned(space, loss, alpha, chosen, limits, model, patience)
     else:
         solution = chosen.minimise(space, loss, alpha, limits)
     if chosen.verified == "always" or (chosen.verified and solution.converged):

@@ -5,8 +5,8 @@ are turned back. Dual ones follow from the gradient, ``a = -L'(p) / α``. Their 
 α, so iterations go on until ``A a`` shows that they solve the dual problem too.
 """
 
-from dataclasses import replace
-from math import inf, isfinite
+from dataclasses import dataclass, replace
+from math import inf, isfinite, log
 
 from vectrick._typing import Array
 from vectrick.losses import Curvature, Loss
@@ -17,6 +17,7 @@ from vectrick.solvers.solution import CALLBACK, LIMIT, STALLED, TOLERANCE, Itera
 from vectrick.solvers.space import Dual, Element, Residual, Space
 
 _CLOSER = 0.5  # how much below the residual that should suffice the next look at the dual problem is made
+_FIRST_LOOK, _EARLY = 5, 0.1  # iterations before patience can end, and as a share of what it allows
 
 
 def preconditioned_gradients(
@@ -94,47 +95,79 @@ class DualLook:
         return a, f
 
 
+@dataclass
+class Patience:
+    """How many iterations the preconditioner may take before it would have been faster without."""
+
+    iterations: float
+    residual: float  # to be reached
+
+    def is_over(self, k: int, residual: float) -> bool:
+        """Whether the iterations so far say that more will be needed."""
+        if k < max(_FIRST_LOOK, _EARLY * self.iterations):
+            return False
+        progress = log(residual) / log(self.residual) if 0 < residual < 1 else 0.0
+        return k > self.iterations * progress
+
+
 def minimise_preconditioned(
-    space: Space, loss: Loss, alpha: float, solver: Solver, limits: Limits, model: DegreeModel
+    space: Space,
+    loss: Loss,
+    alpha: float,
+    solver: Solver,
+    limits: Limits,
+    model: DegreeModel,
+    patience: Patience | None,
 ) -> Solution:
     """Minimise with the features of a degree model, and return the coefficients of a space of the same functions.
 
     In dual form the result says that it converged only if its dual coefficients were seen to solve the dual problem.
-    If rounding does not let them, the solver goes on from there in dual form, without the preconditioner.
+    If rounding does not let them, the solver goes on from there in dual form, without the preconditioner. If patience
+    ends (of a quadratic loss, whose residual falls steadily), the solver begins anew without it.
     """
     inside = model.space
     look = DualLook(space, loss, alpha, limits.tol) if isinstance(space, Dual) else None
-
-    def outward(c: Array, f: Array) -> Array:
-        return model.outward(c) if look is None else loss.gradient(f) * (-1.0 / alpha)
+    slow = 0  # iterations after which patience ended
 
     def told(iterate: Iterate) -> bool | None:
-        assert limits.callback is not None
-        x = outward(iterate.x, iterate.predictions)
-        return limits.callback(replace(iterate, x=x, n_products=iterate.n_products + space.n_products))
+        nonlocal slow
+        stop = False
+        if limits.callback is not None:
+            c, f = iterate.x, iterate.predictions
+            x = model.outward(c) if look is None else loss.gradient(f) * (-1.0 / alpha)
+            stop = bool(limits.callback(replace(iterate, x=x, n_products=iterate.n_products + space.n_products)))
+        if patience is not None and loss.is_quadratic and patience.is_over(iterate.n_iter, iterate.residual):
+            slow = iterate.n_iter
+        return stop or slow > 0
+
+    def without(start: Array | None, before: Solution) -> Solution:
+        """Go on without the preconditioner."""
+
+        def shifted(iterate: Iterate) -> bool | None:
+            assert limits.callback is not None
+            counts = iterate.n_iter + before.n_iter, iterate.n_products + inside.n_products
+            return limits.callback(replace(iterate, n_iter=counts[0], n_products=counts[1]))
+
+        left = max(limits.max_iter - before.n_iter, 1)
+        callback = None if limits.callback is None else shifted
+        rest = solver.minimise(space, loss, alpha, replace(limits, start=start, max_iter=left, callback=callback))
+        n_products, residuals = inside.n_products + space.n_products, [*before.residuals, *rest.residuals]
+        return replace(rest, n_iter=before.n_iter + rest.n_iter, n_products=n_products, residuals=residuals)
 
     start = limits.start
     if start is not None:
         start = model.inward(start) if look is None else inside.lift(start)
-    callback = None if limits.callback is None else told
     if look is not None:
         look.scale = inside.residual(inside.lift(loss.gradient(inside.zero(loss.y).f))).norm
-    solution = solver.minimise(
-        inside, loss, alpha, replace(limits, start=start, callback=callback, model=model, accept=look)
-    )
-    n_products = inside.n_products + space.n_products
+    within = replace(limits, start=start, callback=told, model=model, accept=look)
+    solution = solver.minimise(inside, loss, alpha, within)
+    if slow and solution.reason == CALLBACK:
+        return replace(without(limits.start, solution), preconditioner="none")
+    solution = replace(solution, preconditioner="kronecker")
     if look is None:
-        return replace(solution, x=model.outward(solution.x), n_products=n_products)
+        return replace(solution, x=model.outward(solution.x), n_products=inside.n_products + space.n_products)
     if solution.converged and look.relative > limits.tol:
-        # What rounding allowed in the features is not enough for the dual coefficients.
-        left = max(limits.max_iter - solution.n_iter, 1)
-        rest = replace(limits, start=look.a, max_iter=left, callback=None)
-        finished = solver.minimise(space, loss, alpha, rest)
-        residuals = [*solution.residuals, *finished.residuals]
-        n_iter, n_products = solution.n_iter + finished.n_iter, inside.n_products + space.n_products
-        return replace(finished, n_iter=n_iter, n_products=n_products, residuals=residuals)
-    if solution.converged:
-        a, f = look.a, look.f
-    else:
-        a, f = look.look(solution.predictions)
+        # What rounding allowed with the features is not enough for the dual coefficients.
+        return replace(without(look.a, solution), preconditioner="kronecker")
+    a, f = (look.a, look.f) if solution.converged else look.look(solution.predictions)
     return replace(solution, x=a, predictions=f, n_products=inside.n_products + space.n_products)
