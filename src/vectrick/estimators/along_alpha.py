@@ -18,13 +18,14 @@ from vectrick.backends.arrays import like, to_host
 from vectrick.backends.threads import count_threads, run_tasks
 from vectrick.estimators.base import KronEstimator
 from vectrick.estimators.callbacks import Validation
+from vectrick.estimators.one_pass import OnePassFit, scored_in_one_pass
 from vectrick.estimators.training import Training
 from vectrick.estimators.validate import as_edges, labels_on
 from vectrick.losses import WithIntercept
 from vectrick.models.forms import Form
 from vectrick.models.kernel_spec import KernelSpec
 from vectrick.models.limits import check_memory
-from vectrick.solvers import Solution, as_solver, iterative_solver
+from vectrick.solvers import OnePass, Solution, as_solver, iterative_solver
 from vectrick.solvers.complete_graph import Eigen
 from vectrick.solvers.krylov import KrylovBasis, krylov_basis
 from vectrick.solvers.minimise import check_path_precision
@@ -77,6 +78,8 @@ def fit_along(
         return _closed_forms(lead, X, y, alphas, validation)
     training = lead._prepare(X, y, None, validation)
     with training.backend.own_threads():
+        if isinstance(solver, OnePass):
+            return _in_one_pass(lead, training, alphas)
         form = lead._choose_form(training)
         in_krylov_space = solver is None or getattr(solver, "krylov", None) is not None
         if training.loss.is_quadratic and in_krylov_space:
@@ -97,6 +100,21 @@ def _closed_forms(lead: Any, X: Any, y: Any, alphas: Sequence[float], validation
     for model in models:
         score = judge.score_of(model._decide(held))
         steps.append(PathStep(model.alpha, np.array([1]), np.array([score]), np.array([np.nan]), model))
+    return steps
+
+
+def _in_one_pass(lead: KronEstimator, training: Training, alphas: Sequence[float]) -> list[PathStep]:
+    """Read the edges once, and score the closed form of every alpha."""
+    shared = OnePassFit(lead, training)
+    validation = lead._validation(shared.form, training)
+    assert validation is not None
+    steps = []
+    for alpha, score in zip(alphas, scored_in_one_pass(shared, validation, alphas), strict=True):
+        model: Any = copy.copy(lead)
+        model.alpha = float(alpha)
+        shared.keep(model, model.alpha, score)
+        iterations, risks = np.array([model.n_iter_]), np.array(model.history_["risk"])
+        steps.append(PathStep(model.alpha, iterations, np.array([score]), risks, model))
     return steps
 
 

@@ -12,15 +12,16 @@ from vectrick._typing import ArrayLike, RandomState
 from vectrick.backends import Backend
 from vectrick.backends.arrays import cast, to_host, unmasked, zeros
 from vectrick.data import EdgesLike
+from vectrick.estimators.one_pass import OnePassFit, check_one_pass
 from vectrick.estimators.parameters import check_parameters
 from vectrick.estimators.regressor import KronRegressor
 from vectrick.estimators.soundness import check_not_zero
-from vectrick.estimators.training import Training
+from vectrick.estimators.training import Given, Training
 from vectrick.losses import Loss, Squared, WithIntercept, as_loss
 from vectrick.models.forms import Form, dual_form
 from vectrick.models.kernel_spec import PairwiseKernels, VertexKernels
 from vectrick.models.vertex_kernel import check_matrices
-from vectrick.solvers import Solution, Solver, minimise_path, solve_complete, solve_two_step
+from vectrick.solvers import OnePass, Solution, Solver, minimise_path, solve_complete, solve_two_step
 from vectrick.solvers.complete_graph import Eigen
 from vectrick.solvers.minimise import check_path_precision
 from vectrick.solvers.solution import EXACT
@@ -34,11 +35,26 @@ class KronRidge(RegressorMixin, KronRegressor):
     vertices and n edges. For a complete graph (every pair is an edge, no weights) it uses the closed form by
     eigendecomposition in O(m³ + q³); ``solver="eigen"`` requests it.
 
+    ``solver="one-pass"`` reads the edges once: it computes ``M⁻¹ Zᵀ y`` with the edge features Z and the degree model
+    ``M ≈ Zᵀ Z + alpha I``, in which any d and t share an edge of weight ``deg(d) deg(t) / n``. Every alpha and filter
+    then has a closed form. It is exact on a complete graph, and nearly as good as the minimum where the pattern of
+    edges is like chance given the degrees. It fails where the pattern has structure of its own: blocks that are dense
+    while others are empty, or one vertex with most of the edges. ``solution_.converged`` is False unless ``refine``
+    found the minimum. docs/preconditioner.md has measurements, also of a failure.
+
     Parameters
     ----------
     loss : str or Loss class
         "squared"; or the class or the registered name of another loss for real-valued labels. Closed forms, "cg" and
         similar solvers are for quadratic losses.
+    spectral_filter : str
+        With ``solver="one-pass"``, what is made of a direction in which the degree model has the size s: "ridge"
+        (``s / (s + alpha)`` of it is kept), "iterated" (``1 - (alpha / (s + alpha))ᵏ``) or "cut-off" (all of it if s is
+        above alpha, else nothing).
+    filter_iter : int
+        The k of the filter "iterated".
+    refine : int
+        With ``solver="one-pass"``, how many preconditioned iterations follow; each takes another pass.
     <shared parameters>
 
     Attributes
@@ -68,6 +84,9 @@ class KronRidge(RegressorMixin, KronRegressor):
         kernel_weights: Any = None,
         form: str = "auto",
         solver: str | Solver = "auto",
+        spectral_filter: str = "ridge",
+        filter_iter: int = 2,
+        refine: int = 0,
         preconditioner: str = "auto",
         max_iter: int | None = None,
         inner_iter: int = 100,
@@ -88,13 +107,20 @@ class KronRidge(RegressorMixin, KronRegressor):
         random_state: RandomState = None,
         n_start_features: int | None = None,
     ) -> None:
-        given = {name: value for name, value in locals().items() if name not in ("self", "loss", "__class__")}
-        super().__init__(**given)
+        own = ("self", "loss", "spectral_filter", "filter_iter", "refine", "__class__")
+        super().__init__(**{name: value for name, value in locals().items() if name not in (*own, "own")})
         self.loss = loss
+        self.spectral_filter = spectral_filter
+        self.filter_iter = filter_iter
+        self.refine = refine
 
     @property
     def _loss_type(self) -> type[Loss]:
         return as_loss(self.loss, of_classes=False)
+
+    def _validate(self, X: Any, y: Any, sample_weight: Any, validation: tuple[Any, Any] | None) -> Given:
+        check_one_pass(self)
+        return super()._validate(X, y, sample_weight, validation)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -115,7 +141,7 @@ class KronRidge(RegressorMixin, KronRegressor):
         """Return an estimator for every alpha, for about the price of the smallest one.
 
         A complete graph takes one eigendecomposition; else one Krylov space serves all of them (``solver="cg"`` or
-        "minres"). Early stopping does not apply.
+        "minres"), or one pass over the edges ("one-pass"). Early stopping does not apply.
 
         >>> import vectrick as vt
         >>> X, y = vt.datasets.make_checkerboard(40, random_state=0)
@@ -130,6 +156,12 @@ class KronRidge(RegressorMixin, KronRegressor):
         for model in models:
             check_parameters(model, None)
         training = models[-1]._prepare(X, y, None, None)
+        if isinstance(training.given.solver, OnePass):
+            with training.backend.own_threads():
+                shared = OnePassFit(self, training)
+                for model in models:
+                    shared.keep(_named_like(models[-1], model), model.alpha)
+            return models
         if self._wants_closed_form(training):
             fitted = self._closed_form(training, alphas)
         else:
@@ -142,13 +174,19 @@ class KronRidge(RegressorMixin, KronRegressor):
         for model, (form, solution) in zip(models, fitted, strict=True):
             loss = self._with_intercept(training.loss)
             constant = loss.intercept(solution.predictions) if isinstance(loss, WithIntercept) else 0.0
-            for name in ("n_features_in_", "feature_names_in_"):
-                if hasattr(last, name):
-                    setattr(model, name, getattr(last, name))
-            model._keep(form, training, solution, constant, solution.n_iter, {})
+            _named_like(last, model)._keep(form, training, solution, constant, solution.n_iter, {})
         return models
 
     def _finish(self, training: Training) -> None:
+        if isinstance(training.given.solver, OnePass):
+            if training.given.held is not None:
+                raise ValueError(
+                    "solver is 'one-pass', which makes no iterations to stop at; leave out early_stopping and "
+                    "validation, or choose alpha by vt.alpha_path(..., solver='one-pass')"
+                )
+            with training.backend.own_threads():
+                OnePassFit(self, training).keep(self, float(self.alpha))
+            return
         if not self._wants_closed_form(training):
             super()._finish(training)
             return
@@ -201,3 +239,11 @@ class KronRidge(RegressorMixin, KronRegressor):
             predictions = cast((start.matrix @ A @ end.matrix)[graph.start, graph.end], training.dtype)
             fitted.append((form, Solution(x, predictions, True, EXACT, 1, 0, [0.0], b)))
         return fitted
+
+
+def _named_like(fitted: KronRidge, model: KronRidge) -> KronRidge:
+    """Return a model after it was given the names of features that another one was fitted with."""
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(fitted, name):
+            setattr(model, name, getattr(fitted, name))
+    return model

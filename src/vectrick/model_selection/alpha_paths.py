@@ -81,6 +81,8 @@ def alpha_path(
     new: str = "both",
     iterations: Sequence[int] | str | None = None,
     warm_start: bool = True,
+    solver: Any = None,
+    **parameters: Any,
 ) -> AlphaPath:
     """Fit an estimator for every alpha of a grid, and score the iterations of each on validation edges.
 
@@ -108,6 +110,12 @@ def alpha_path(
         but each score takes a sort.
     warm_start : bool
         Whether other losses start from the model of the previous alpha.
+    solver : str or Solver, optional
+        The solver, in place of the estimator's. "one-pass" reads the edges of a `KronRidge` once, and every alpha has a
+        closed form; see there what it leaves out.
+    **parameters
+        Other parameters of the estimator to change, such as ``spectral_filter="cut-off"``, or ``refine=3`` for so many
+        preconditioned iterations after the pass for each alpha.
 
     Returns
     -------
@@ -127,6 +135,9 @@ def alpha_path(
         raise TypeError(
             f"estimator is of type {type(estimator).__name__}, but it must be one of vectrick's, such as vt.KronRidge()"
         )
+    if solver is not None:
+        parameters["solver"] = solver
+    estimator = clone(estimator).set_params(**parameters)
     grid = check_alphas(alphas)
     check_new(new)
     check_iterations(iterations)

@@ -66,7 +66,7 @@ def choose_form(
     if not kernel.is_product:
         return _form_of_sum(kernel, graph, dtype, tolerance, n_threads)
     start, end = kernel.start, kernel.end
-    maps = _factor(start, form, tolerance), _factor(end, form, tolerance)
+    maps = find_factor(start, form, tolerance), find_factor(end, form, tolerance)
     both = (maps[0], maps[1]) if maps[0] is not None and maps[1] is not None else None
     primal, reason = form == "primal", "asked for"
     if form == "auto":
@@ -134,7 +134,7 @@ def _worth_factoring(side: VertexKernel, tolerance: float, n_edges: int) -> Feat
     If a vertex has few edges, finding a thin factor takes longer than all the products that it would serve.
     """
     worth = n_edges >= WORTH_EDGES * side.vertices.shape[0]
-    return _factor(side, "dual", tolerance if worth else 0.0)
+    return find_factor(side, "dual", tolerance if worth else 0.0)
 
 
 def _training_factors(features: FeatureMap | None, side: VertexKernel, dtype: np.dtype[Any]) -> VertexFactors:
@@ -150,7 +150,7 @@ def dual_form(kernel: EdgeKernel, graph: Graph, dtype: np.dtype[Any], n_threads:
     return Form("dual", Dual(A), A.plan, "the closed form of a complete graph", graph, kernel)
 
 
-def _factor(side: VertexKernel, form: str, tolerance: float) -> FeatureMap | None:
+def find_factor(side: VertexKernel, form: str, tolerance: float) -> FeatureMap | None:
     """Return the thin factor of a side, or None if it has none that is worth having."""
     m = side.vertices.shape[0]
     if form == "primal":

@@ -17,10 +17,12 @@ from vectrick._typing import Array
 from vectrick.backends.arrays import cast, like, placed, to_host, zeros
 from vectrick.backends.memory import format_bytes
 from vectrick.backends.threads import count_threads
+from vectrick.data import Graph
 from vectrick.kernels import FeatureMap
 from vectrick.losses import Curvature, Loss
-from vectrick.models.forms import Form
-from vectrick.models.vertex_kernel import VertexKernel
+from vectrick.models.edge_kernel import EdgeKernel
+from vectrick.models.forms import Form, Maps, find_factor
+from vectrick.models.vertex_kernel import SpectralMap, VertexKernel
 from vectrick.operators import plan_kron
 from vectrick.operators.plan import format_seconds
 from vectrick.solvers.degree_model import (
@@ -32,7 +34,7 @@ from vectrick.solvers.degree_model import (
     degrees_of,
 )
 from vectrick.solvers.preconditioned import Patience
-from vectrick.solvers.space import Dual, Primal
+from vectrick.solvers.space import Dual
 
 PRECONDITIONERS = ("auto", "kronecker", "none")
 
@@ -140,12 +142,19 @@ class Forecast:
 class Preconditioning:
     """The degree model that a form would have: its sides, its forecast, and itself."""
 
-    def __init__(self, form: Form, loss: Loss, dtype: np.dtype[Any], n_threads: int | None) -> None:
-        self.form, self.loss, self.dtype, self.n_threads = form, loss, dtype, n_threads
-        self.symmetry, scale = _symmetry(form)
-        kernel, graph = form.kernel, form.graph
-        self.start = Side("start", kernel.start, form.thin[0], scale)
-        self.end = self.start if self.symmetry else Side("end", kernel.end, form.thin[1], scale)
+    def __init__(
+        self,
+        kernel: EdgeKernel,
+        graph: Graph,
+        thin: Maps,
+        loss: Loss,
+        dtype: np.dtype[Any],
+        n_threads: int | None,
+    ) -> None:
+        self.graph, self.loss, self.dtype, self.n_threads = graph, loss, dtype, n_threads
+        self.symmetry, scale = _symmetry(kernel)
+        self.start = Side("start", kernel.start, thin[0], scale)
+        self.end = self.start if self.symmetry else Side("end", kernel.end, thin[1], scale)
         self.edges = graph.start, graph.end
         curvature: Curvature = loss.curvature(zeros(len(graph.start), loss.y))
         self.centred = centred_side(curvature, self.edges)
@@ -171,24 +180,25 @@ class Preconditioning:
         more: dict[str, Any] = {"dtype": self.dtype, "symmetry": self.symmetry, "grouped": self.centred != ""}
         return DegreeModel(start, end, self.edges, **more, **where)
 
-    def is_short(self, alpha: float, tol: float) -> bool:
+    def is_short(self, form: Form, alpha: float, tol: float) -> bool:
         """Whether a fit takes so little time without it that a forecast does not pay."""
         largest = [float(side.scale * side.kernel.kernel.diagonal(side.kernel.vertices).max()) for side in self.sides]
         bound = self.total * self.curvature * largest[0] * largest[1]  # no eigenvalue is larger
         iterations = min(_LIMIT, 0.5 * (1 + bound / alpha) ** 0.5 * float(np.log(2 / max(tol, 1e-15))))
-        return not iterations * self._steps[0] * self._plain_seconds > _SHORT
+        return not iterations * self._steps[0] * _plain_seconds(form.space) > _SHORT
 
-    def forecast(self, alpha: float, tol: float) -> Forecast:
-        """Return what a fit is predicted to take."""
+    def forecast(self, form: Form, alpha: float, tol: float) -> Forecast:
+        """Return what a fit is predicted to take, from the form that it has without the preconditioner."""
+        is_dual = isinstance(form.space, Dual)
         pairs = zip(self.sides, self.degrees, strict=True)
         spectra = [side.sampled_spectrum(to_host(degrees)) for side, degrees in pairs]
         s = (spectra[0][:, None] * spectra[1]).reshape(-1) * (max(self.curvature, 1e-3) / self.total)
         without = plain_iterations(s, alpha, tol, _LIMIT)
-        reached = tol if not isinstance(self.form.space, Dual) else max(1e-12, tol * min(1.0, 5 * alpha / s.max()))
+        reached = max(1e-12, tol * min(1.0, 5 * alpha / s.max())) if is_dual else tol
         sizes = self.start.rank * self.end.rank
         with_it = min(without, round(_UNSEEN * pattern_iterations(s, sizes, len(self.loss.y), alpha, reached)))
-        plain, preconditioned = self._plain_seconds, self._preconditioned_seconds()
-        check = plain if isinstance(self.form.space, Dual) else 0.0  # a look at the dual problem
+        plain = _plain_seconds(form.space)
+        preconditioned, check = (self._preconditioned_seconds(), plain) if is_dual else (plain, 0.0)
         rates = self.start.kernel.backend.rates(np.dtype(np.float64), count_threads(self.n_threads), False, False)
         setup = sum(_EIGEN * side.rank**3 / rates.gemm for side in self.sides[: 1 if self.symmetry else 2])
         setup += 2 * _SORTING * len(self.loss.y) + 4 * check
@@ -206,31 +216,42 @@ class Preconditioning:
     def _steps(self) -> tuple[float, float]:
         return (1.0, 1.0) if self.loss.is_quadratic else _STEPS
 
-    @property
-    def _plain_seconds(self) -> float:
-        """The time of an iteration without the preconditioner."""
-        space = self.form.space
-        if isinstance(space, Primal):
-            return float(space.features.plan.seconds + space.transposed.plan.seconds)
-        return self.form.plan.seconds
-
     def _preconditioned_seconds(self) -> float:
-        """Return the time of an iteration with it."""
-        if isinstance(self.form.space, Primal):
-            return self._plain_seconds
+        """Return the time of an iteration with it, where the features are not those of the form."""
         S, E = (np.broadcast_to(np.ones((), self.dtype), (side.n_vertices, side.rank)) for side in self.sides)
         backend = self.start.kernel.backend
         S, E = placed(S, backend), placed(E, backend)
         where: dict[str, Any] = {"n_threads": self.n_threads, "backend": backend}
-        pair, everything = self.form.graph.pair, slice(None)
+        pair, everything = self.graph.pair, slice(None)
         features = plan_kron(E, S, pair, everything, **where).seconds
         transposed = plan_kron(E.T, S.T, everything, pair, **where).seconds
         return features + transposed
 
 
-def _symmetry(form: Form) -> tuple[int, float]:
+def _plain_seconds(space: Any) -> float:
+    """Return the time of an iteration without the preconditioner."""
+    operators = (space.A,) if isinstance(space, Dual) else (space.features, space.transposed)
+    return float(sum(operator.plan.seconds for operator in operators))
+
+
+def thin_maps(kernel: EdgeKernel, tolerance: float) -> Maps:
+    """Return the thin factors of both sides of a Kronecker product, None where there are none."""
+    maps = [find_factor(side, "auto", tolerance) for side in (kernel.start, kernel.end)]
+    return maps[0], maps[1]
+
+
+def primal_form(kernel: EdgeKernel, graph: Graph, thin: Maps, model: DegreeModel) -> Form:
+    """Return the primal form with thin factors, and with the features of a degree model where there are none."""
+    maps = []
+    for side, features, basis in zip((kernel.start, kernel.end), thin, (model.start, model.end), strict=True):
+        maps.append(SpectralMap(side, basis.features, basis.inverse) if features is None else features)
+    reason = f"the {model.start.rank} × {model.end.rank} features of the degree model"
+    both = maps[0], maps[1]
+    return Form("primal", model.space, model.features.plan, reason, graph, kernel, both, both)
+
+
+def _symmetry(kernel: EdgeKernel) -> tuple[int, float]:
     """Return the symmetry of the functions, and the scale of a vertex kernel; refuse kernels that are other sums."""
-    kernel = form.kernel
     if kernel.is_product:
         return 0, 1.0
     pairwise, weight = kernel.components[0].pairwise, float(kernel.weights[0])
@@ -303,12 +324,12 @@ def choose_preconditioner(
     if asked == "none":
         return Choice(None, "asked for")
     try:
-        preconditioning = Preconditioning(form, loss, dtype, n_threads)
+        preconditioning = Preconditioning(form.kernel, form.graph, form.thin, loss, dtype, n_threads)
         if asked == "kronecker":
             return Choice(preconditioning.model(), "asked for")
-        if preconditioning.is_short(alpha, tol):
+        if preconditioning.is_short(form, alpha, tol):
             return Choice(None, "a fit without it takes little time")
-        forecast = preconditioning.forecast(alpha, tol)
+        forecast = preconditioning.forecast(form, alpha, tol)
         model = preconditioning.model() if forecast.pays else None
         return Choice(model, str(forecast), forecast.patience)
     except NoDegreeModelError as error:

@@ -301,7 +301,7 @@ class MatrixMap(CholeskyMap):
 class SpectralMap(FeatureMap):
     """Features from the eigenvectors of a kernel matrix that had to be repaired."""
 
-    def __init__(self, vertex_kernel: VertexKernel, train: Array, inverse: Array) -> None:
+    def __init__(self, vertex_kernel: VertexKernel, train: Array, inverse: Any) -> None:
         super().__init__(train)
         self.vertex_kernel, self.inverse = vertex_kernel, inverse
 

@@ -10,12 +10,13 @@ from vectrick.solvers.lbfgs import LBFGS
 from vectrick.solvers.minimise import check_solver, iterative_solver, minimise, minimise_path
 from vectrick.solvers.minres import Minres
 from vectrick.solvers.newton import Newton, NewtonDirect, NewtonQMR
+from vectrick.solvers.one_pass import OnePass
 from vectrick.solvers.preconditioned import Patience
 from vectrick.solvers.qmr import QMR
 from vectrick.solvers.solution import Iterate, Solution
 from vectrick.solvers.space import Dual, Primal, Space
 
-for _kind in (ConjugateGradients, Minres, QMR, Direct, Eigen, Newton, NewtonQMR, NewtonDirect, LBFGS, Box):
+for _kind in (ConjugateGradients, Minres, QMR, Direct, Eigen, OnePass, Newton, NewtonQMR, NewtonDirect, LBFGS, Box):
     SOLVERS.register(_kind)
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Dual",
     "Iterate",
     "Limits",
+    "OnePass",
     "Patience",
     "Primal",
     "Solution",

@@ -42,11 +42,14 @@ class Basis:
         The diagonal of ``Φᵀ D Φ``, the largest first.
     turn : array, optional
         The columns of U if the features are ``Φ U`` for given features Φ; None if they were made from a kernel matrix.
+    inverse : array, optional
+        If they were made from a kernel matrix K, the C for which they are ``K C``.
     """
 
     features: Array
     spectrum: Array
     turn: Array | None = None
+    inverse: Array | None = None
 
     @classmethod
     def of_matrix(cls, K: Array, degrees: Array, centred: bool = False) -> "Basis":
@@ -65,7 +68,7 @@ class Basis:
         values, vectors = xp.flip(values[kept], axis=0), xp.flip(vectors[:, kept], axis=1)
         features = vectors * values**0.5 / roots[:, None]
         if not centred:
-            return cls(features, values)
+            return cls(features, values, inverse=roots[:, None] * vectors / values**0.5)
         turned = cls.of_features(features, degrees, centred=True)
         return cls(turned.features, turned.spectrum)
 
@@ -211,12 +214,16 @@ class DegreeModel:
         """Return the preconditioner after the mean feature has been minimised out with the intercept."""
         if self.grouped or not isinstance(curvature, Centered):
             return plain
-        start, end = self.degrees(h)
-        mean = ((end @ self.end.features)[:, None] * (start @ self.start.features)).reshape(-1) / total**2
-        mean = cast(mean, self.dtype)
+        mean = self.mean(h)
         moved = plain.times(mean)
         rest = 1.0 - total * float(mean @ moved)
         return plain if not rest > 0 else Preconditioner(plain.inverse, plain.turns, moved, total / rest)
+
+    def mean(self, h: Array) -> Array:
+        """Return the mean feature of an edge in the degree model."""
+        start, end = self.degrees(h)
+        mean = (end @ self.end.features)[:, None] * (start @ self.start.features) / (start.sum() * end.sum())
+        return cast(mean.reshape(-1), self.dtype)
 
     def _ones(self) -> Array:
         return zeros(self.shape, self.start.features, self.dtype) + 1

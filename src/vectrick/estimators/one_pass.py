@@ -1,0 +1,144 @@
+"""`KronRidge` by one pass over the edges: one product that all alphas and filters share, and a closed form for each."""
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from vectrick._typing import Array
+from vectrick.backends.arrays import cast, namespace, zeros
+from vectrick.estimators.callbacks import Validation
+from vectrick.estimators.training import Training
+from vectrick.losses import WithIntercept
+from vectrick.models.preconditioning import Preconditioning, primal_form, thin_maps
+from vectrick.solvers import OnePass, Solution, as_solver
+from vectrick.solvers.degree_model import NoDegreeModelError, Preconditioner
+from vectrick.solvers.one_pass import FILTERS, filtered
+from vectrick.solvers.preconditioned import preconditioned_gradients
+from vectrick.solvers.solution import finest
+
+ONE_PASS = "one pass over the edges, as asked for"
+_AT_ONCE = 1 << 24  # coefficients of several alphas whose predictions are made together
+
+
+def check_one_pass(estimator: Any) -> None:
+    """Refuse parameters that one pass does not have."""
+    if estimator.spectral_filter not in FILTERS:
+        names = ", ".join(map(repr, FILTERS))
+        raise ValueError(f"spectral_filter is {estimator.spectral_filter!r}, but it must be one of {names}")
+    for name, least in (("filter_iter", 1), ("refine", 0)):
+        value = getattr(estimator, name)
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+            raise ValueError(f"{name} is {value!r}, but it must be an integer of at least {least}")
+    if not isinstance(as_solver(estimator.solver), OnePass):
+        return
+    wrong = (
+        ("form", estimator.form == "dual", "has coefficients of features; use form='primal' or 'auto'"),
+        ("preconditioner", estimator.preconditioner == "none", "is the preconditioner itself; leave it out"),
+        ("precision", estimator.precision == "mixed", "makes one product only; use precision='full'"),
+    )
+    for name, is_wrong, why in wrong:
+        if is_wrong:
+            value = getattr(estimator, name)
+            raise ValueError(f"{name} is {value!r} and solver is 'one-pass', which {why}")
+
+
+class OnePassFit:
+    """The degree model of a training, and the product ``Zᵀ y`` that all alphas and filters share."""
+
+    def __init__(self, lead: Any, training: Training) -> None:
+        self.lead, self.training, self.begin = lead, training, time.perf_counter()
+        kernel, graph = training.kernel, training.graph
+        if not kernel.is_product:
+            raise ValueError(
+                f"solver is 'one-pass', which is for one Kronecker product, but pairwise is {kernel.words}"
+            )
+        self.loss = lead._with_intercept(training.loss)
+        thin = thin_maps(kernel, lead.factor_tol)
+        try:
+            sides = Preconditioning(kernel, graph, thin, self.loss, training.dtype, lead.n_threads)
+            self.model = sides.model()
+        except NoDegreeModelError as error:
+            raise ValueError(f"solver is 'one-pass', but {error}; use solver='auto'") from error
+        self.form = primal_form(kernel, graph, thin, self.model)
+        zero = zeros(len(graph.start), self.loss.y)
+        self.curvature = self.loss.curvature(zero)
+        self.total = float(self.curvature.h.sum())
+        self.rhs = self.model.space.lift(-self.loss.gradient(zero))
+        constant = isinstance(self.loss, WithIntercept)
+        self.constant = self.loss.intercept(zero) if constant else 0.0
+        self.mean = self.model.mean(self.curvature.h) if constant else None  # of the features, in the degree model
+        self.spectrum = self.model.spectrum(self.total)
+
+    def coefficients(self, alpha: float) -> Array:
+        """Return the coefficients for one alpha, in the basis of the degree model."""
+        lead = self.lead
+        if lead.spectral_filter == "ridge":
+            return self.model.preconditioner(self.curvature, alpha, as_made=True).times(self.rhs)
+        inverse = filtered(self.spectrum, alpha, lead.spectral_filter, lead.filter_iter)
+        return Preconditioner(cast(inverse, self.training.dtype)).times(self.rhs)
+
+    def intercept(self, w: Array) -> float:
+        """Return the intercept, by the mean prediction of the degree model."""
+        return self.constant - (0.0 if self.mean is None else float(self.mean @ w))
+
+    def solved(self, alpha: float) -> tuple[Solution, float]:
+        """Return the solution for one alpha, refined if that was asked for, and the intercept."""
+        w, space, lead = self.coefficients(alpha), self.model.space, self.lead
+        used: dict[str, Any] = {
+            "preconditioner": "kronecker",
+            "preconditioner_reason": "one pass is its first direction",
+        }
+        if lead.refine == 0:
+            solution = Solution(self.model.outward(w), None, False, ONE_PASS, 1, space.n_products, [], **used)
+            return solution, self.intercept(w)
+        x, scale = space.element(w), float(self.rhs @ self.rhs) ** 0.5
+        rest = space.residual(space.lift(-self.loss.gradient(x.f)) - alpha * x.c)
+        inverse = self.model.preconditioner(self.curvature, alpha, as_made=True)
+        tol = max(lead.tol, finest(w)) * (scale / rest.norm if rest.norm > 0 else 1.0)
+        found = preconditioned_gradients(space, self.curvature, rest, alpha, inverse, tol, lead.refine)
+        x.add(1.0, found.x[0])
+        residual = space.residual(space.lift(self.loss.gradient(x.f)) + alpha * x.c).norm / (scale or 1.0)
+        converged = residual <= max(lead.tol, finest(w))
+        reason = f"{ONE_PASS}, and {found.n_iter} iterations"
+        residuals = [value * rest.norm / (scale or 1.0) for value in found.residuals] + [residual]
+        counts = 1 + found.n_iter, space.n_products
+        solution = Solution(self.model.outward(x.c), x.f, converged, reason, *counts, residuals, **used)
+        constant = self.loss.intercept(x.f) if isinstance(self.loss, WithIntercept) else 0.0
+        return solution, constant
+
+    def keep(self, model: Any, alpha: float, score: float | None = None) -> None:
+        """Fit a model for one alpha."""
+        solution, constant = self.solved(alpha)
+        history: dict[str, list[Any]] = {
+            "iteration": [solution.n_iter],
+            "risk": [self._risk(alpha, solution, constant)],
+            "seconds": [time.perf_counter() - self.begin],
+        }
+        if score is not None:
+            history["score"] = [score]
+        model._keep(self.form, self.training, solution, constant, solution.n_iter, history)
+
+    def _risk(self, alpha: float, solution: Solution, constant: float) -> float:
+        if solution.predictions is None:
+            return float("nan")  # it would take another pass
+        return self.training.loss.value(solution.predictions + constant) + 0.5 * alpha * float(solution.x @ solution.x)
+
+
+def scored_in_one_pass(shared: OnePassFit, validation: Validation, alphas: Sequence[float]) -> list[float]:
+    """Return the score of the model of each alpha, some of them at a time."""
+    if shared.lead.refine:
+        scores = []
+        for alpha in alphas:
+            solution, constant = shared.solved(alpha)
+            scores.append(validation.score(solution.x, constant))
+        return scores
+    size, scores = shared.model.space.size, []
+    at_once = max(1, min(len(alphas), _AT_ONCE // max(1, size)))
+    for low in range(0, len(alphas), at_once):
+        inner = [shared.coefficients(alpha) for alpha in alphas[low : low + at_once]]
+        rows = namespace(inner[0]).stack([shared.model.outward(w) for w in inner])
+        for w, predictions in zip(inner, validation.predict_all(rows), strict=True):
+            scores.append(validation.score_of(predictions + shared.intercept(w)))
+    return scores
