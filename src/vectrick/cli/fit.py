@@ -146,6 +146,9 @@ def summarise(out: Output, trained: "Trained") -> None:
         hint = "; --refit then trains on all of them" if out.command == "fit" else ""  # which the demo does not have
         out.say(f"trained on {trained.n_trained} of {len(data.X)} edges{hint}")
     out.detail(f"form: {model.form_}, {model.form_reason_}")
+    solution = model.solution_
+    out.result["preconditioner"] = solution.preconditioner
+    out.detail(f"preconditioner: {solution.preconditioner}, {solution.preconditioner_reason}")
     out.result["computed_on"] = model._predictor.backend.place
     out.detail(f"computed on: {out.result['computed_on']}, precision {model.precision}")
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 DEFAULT_KERNEL = "gaussian + constant(0.3)"
 # What the registries say, which would take a second to load for a help text; a test compares them.
 _KERNELS = "linear, gaussian(gamma), polynomial(degree, gamma, coef0), cosine, tanimoto, constant(value), precomputed"
-_SOLVERS = "cg, minres, qmr, direct, eigen, newton, newton-qmr, newton-direct, lbfgs, box"
+_SOLVERS = "cg, minres, qmr, direct, eigen, one-pass, newton, newton-qmr, newton-direct, lbfgs, box"
 
 
 class Loss(StrEnum):
@@ -307,6 +307,11 @@ class ModelOptions(KernelOptions):
     tol: Annotated[float, _training("--tol", help="The relative gradient at which to stop.")] = 1e-6
     form: Annotated[str, _training("--form", help="auto, dual or primal.")] = "auto"
     solver: Annotated[str, _training("--solver", help=f"auto, or one of {_SOLVERS}; each is for some losses.")] = "auto"
+    preconditioner: Annotated[
+        str,
+        _training("--preconditioner", help="auto, kronecker (far fewer iterations to convergence) or none; auto "
+                  "predicts which takes less time, and is none with early stopping."),
+    ] = "auto"  # fmt: skip
     dtype: Annotated[str | None, _training("--dtype", help="float64 or float32.", show_default="that of the data")] = (
         None
     )
@@ -331,7 +336,8 @@ class ModelOptions(KernelOptions):
         import vectrick as vt
         from vectrick.estimators import check_parameters
         from vectrick.kernels.pairwise import PAIRWISE
-        from vectrick.solvers import check_solver
+        from vectrick.solvers import as_solver, check_solver
+        from vectrick.solvers.minimise import check_preconditioner
 
         loss = self.settled_loss(data)
         if loss not in (Loss.svm, Loss.hinge, Loss.logistic):
@@ -353,7 +359,7 @@ class ModelOptions(KernelOptions):
         kind, special = kinds[loss]
         start, end = self.kernels(data)
         same = ("alpha", "validation_fraction", "max_iter", "inner_iter", "tol", "form", "solver",
-                "dtype", "backend", "device", "precision")  # fmt: skip
+                "preconditioner", "dtype", "backend", "device", "precision")  # fmt: skip
         given = {name: getattr(self, name) for name in same}
         pairwise = self.settled_pairwise()
         signed = all(PAIRWISE[name].symmetry < 0 for name in self.pairwise_names())  # for which there is no intercept
@@ -366,6 +372,7 @@ class ModelOptions(KernelOptions):
         estimator = kind(start, end, **special, **given, **changes)
         check_parameters(estimator, None)
         check_solver(estimator.solver, estimator._loss_type)
+        check_preconditioner(estimator.preconditioner, as_solver(estimator.solver), estimator._loss_type)
         return estimator
 
     def settled_loss(self, data: "Dataset") -> Loss:

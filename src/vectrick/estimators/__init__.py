@@ -6,7 +6,7 @@ from vectrick.estimators.callbacks import FitStep
 from vectrick.estimators.files import load, register_estimator
 from vectrick.estimators.libsvm import from_svc
 from vectrick.estimators.logistic import KronLogistic
-from vectrick.estimators.parameters import check_parameters
+from vectrick.estimators.parameters import LATER, check_parameters
 from vectrick.estimators.ranker import KronRanker
 from vectrick.estimators.ridge import KronRidge
 from vectrick.estimators.svm import KronSVM
@@ -17,6 +17,7 @@ for _kind in (KronLogistic, KronRanker, KronRidge, KronSVM):
     register_estimator(_kind)
 
 __all__ = [
+    "LATER",
     "FitStep",
     "KronEstimator",
     "KronLogistic",

@@ -11,7 +11,7 @@ import numpy as np
 from vectrick._typing import Array
 from vectrick.backends import HOST, Backend, backend_names
 from vectrick.backends.arrays import to_host
-from vectrick.estimators.parameters import check_parameters
+from vectrick.estimators.parameters import LATER, check_parameters
 from vectrick.estimators.several_classes import set_machines
 from vectrick.kernels import KERNELS, as_kernel
 from vectrick.kernels.pairwise import PAIRWISE
@@ -34,6 +34,7 @@ from vectrick.models.product import PrimalPredictor
 from vectrick.solvers import SOLVERS, Solution, Solver
 
 _KEPT_EDGES = 1_000_000  # training edges that go to the file, for recommendations to leave out
+_PRECONDITIONED = ("preconditioner", "preconditioner_reason")
 _FITTED = {"intercept_": float, "n_iter_": int, "form_": str, "form_reason_": str}
 
 ESTIMATORS: dict[str, type[Any]] = {}  # that files may name
@@ -78,7 +79,7 @@ def _described(model: Any) -> tuple[dict[str, Any], Tensors]:
         "history": fitted.history_,
         "solution": {
             name: getattr(fitted.solution_, name)
-            for name in ("converged", "reason", "n_iter", "n_products", "residuals")
+            for name in ("converged", "reason", "n_iter", "n_products", "residuals", *_PRECONDITIONED)
         },
         "plan": asdict(model.plan_) if hasattr(model, "plan_") else None,
         **function_header(predictor, tensors),
@@ -153,7 +154,7 @@ def _parameters(model: Any, tensors: Tensors) -> dict[str, Any]:
             parameters[name] = {"name": known, **own} if own else known
         elif name == "loss" and isinstance(value, type):
             parameters[name] = _registered(value, LOSSES, "loss")
-        elif not (name == "loss" and value == "squared"):  # which versions without this parameter could not read
+        elif name not in LATER or value != LATER[name]:
             parameters[name] = value
     return parameters
 
@@ -243,6 +244,7 @@ def made_again(header: dict[str, Any], tensors: Tensors) -> Any:
     model.solution_ = Solution(
         predictor.coefficients, None, of_kind(bool, told["converged"]), of_kind(str, told["reason"]),
         of_kind(int, told["n_iter"]), of_kind(int, told["n_products"]), numbers(told["residuals"]), model.intercept_,
+        **{name: of_kind(str, told[name]) for name in _PRECONDITIONED if name in told},
     )  # fmt: skip
     if header["plan"] is not None:
         model.plan_ = read_plan(header["plan"])

@@ -23,6 +23,9 @@ from vectrick.solvers.complete_graph import Eigen
 
 _LARGEST = float(np.finfo(np.float64).max)
 PRECISIONS = ("full", "mixed")
+# Parameters that earlier versions did not have, and the values that stand for what these did: with such a value, files
+# leave the parameter out, so that earlier versions can read them, and checkpoints of earlier versions stay valid.
+LATER = {"loss": "squared", "preconditioner": "auto", "spectral_filter": "ridge", "filter_iter": 2, "refine": 0}
 _WIDTH = 120  # of lines in docstrings
 
 _PARAMETERS = """\

@@ -15,6 +15,7 @@ from vectrick._files import write_text
 from vectrick.backends import Backend
 from vectrick.backends.arrays import to_host
 from vectrick.data import Edges
+from vectrick.estimators import LATER
 
 _KIND, _FORMAT = "vectrick checkpoint of finished folds", 1
 _PAUSE = 2.0  # seconds between two writings
@@ -125,8 +126,7 @@ def _take_in(digest: Any, value: Any) -> None:
         # Neither threads nor words about progress change a result.
         parameters = value.get_params(deep=False)
         silent = {"n_threads", "verbose"}
-        if parameters.get("loss") == "squared":  # which checkpoints of earlier versions do not have
-            silent.add("loss")
+        silent |= {name for name, value in LATER.items() if parameters.get(name) == value}
         _take_in(digest, {name: item for name, item in parameters.items() if name not in silent})
     elif issparse(value):
         for part in (value.data, value.indices, value.indptr):

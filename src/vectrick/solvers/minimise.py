@@ -52,7 +52,7 @@ def check_preconditioner(preconditioner: str, solver: Solver | None, loss: Loss 
         names = [repr(name) for name, kind in SOLVERS.items() if kind.has_preconditioner]
         raise ValueError(
             f"preconditioner is 'kronecker' and solver is {solver.label!r}, but the preconditioner is for 'auto', "
-            f"{' and '.join(names)}; use one of these, or preconditioner='none'"
+            f"{', '.join(names)}; use one of these, or preconditioner='none'"
         )
 
 

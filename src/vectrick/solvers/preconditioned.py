@@ -85,14 +85,13 @@ class DualLook:
         closer = residual * min(_CLOSER, _CLOSER * self.tol / self.relative)
         return closer if closer >= finest(x.f) else None
 
-    def look(self, predictions: Array) -> tuple[Array, Array]:
-        """Return dual coefficients and their predictions, and set `relative`."""
+    def look(self, predictions: Array) -> None:
+        """Set the dual coefficients ``a``, their predictions ``f``, and their ``relative`` residual."""
         a = self.loss.gradient(predictions) * (-1.0 / self.alpha)
         f = self.space.predict(a)
         rest = self.space.residual(self.loss.gradient(f) + self.alpha * a).norm
         self.relative = rest / self.scale if self.scale else 0.0
         self.a, self.f = a, f
-        return a, f
 
 
 @dataclass
@@ -166,8 +165,10 @@ def minimise_preconditioned(
     solution = replace(solution, preconditioner="kronecker")
     if look is None:
         return replace(solution, x=model.outward(solution.x), n_products=inside.n_products + space.n_products)
+    if solution.reason != TOLERANCE:  # else the last look was at this solution
+        look.look(solution.predictions)
+    a, f = look.a, look.f
     if solution.converged and look.relative > limits.tol:
         # What rounding allowed with the features is not enough for the dual coefficients.
-        return replace(without(look.a, solution), preconditioner="kronecker")
-    a, f = (look.a, look.f) if solution.converged else look.look(solution.predictions)
+        return replace(without(a, solution), preconditioner="kronecker")
     return replace(solution, x=a, predictions=f, n_products=inside.n_products + space.n_products)
