@@ -294,7 +294,7 @@ def test_a_solver_object_does_what_its_name_does(data):
     for name, kind in vt.solvers.SOLVERS.items():
         if name not in ("box", "descent"):
             models = [vt.KronRidge(G, G, solver=solver, max_iter=300).fit(grid, y) for solver in (name, kind())]
-            assert np.array_equal(models[0].dual_coef_, models[1].dual_coef_), name
+            assert np.array_equal(models[0].solution_.x, models[1].solution_.x), name
 
 
 def test_a_device_that_is_not_the_backends_own_is_refused(data):
