@@ -366,3 +366,29 @@ def test_callbacks_and_resuming():
         vt.KronRidge(G, G, **how).fit(X, y, callback=kept.append)
         again = vt.KronRidge(G, G, **how).fit(X, y, resume=kept[3])
         np.testing.assert_allclose(again.predict(X), model.predict(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("form", ["dual", "primal"])
+@pytest.mark.parametrize("loss", ["ridge, intercept", "squared hinge", "logistic", "rank within start"])
+def test_torch_has_it(loss, form):
+    torch = pytest.importorskip("torch")
+    X, values = problem()
+    kind, parameters = LOSSES[loss]
+    y = values if kind in (vt.KronRidge, vt.KronRanker) else np.sign(values)
+    how = {"alpha": 0.5, "form": form, "tol": 1e-8, "preconditioner": "kronecker", **parameters}
+    there = kind(G, G, backend="torch", device="cpu", **how).fit(X, torch.as_tensor(y))
+    assert there.solution_.preconditioner == "kronecker"
+    found, here = decided(there, X), decided(kind(G, G, **how).fit(X, y), X)
+    np.testing.assert_allclose(np.asarray(found), here, atol=1e-5 * np.abs(here).max())
+
+
+def test_one_pass_on_torch():
+    pytest.importorskip("torch")
+    X, y = problem()
+    for more in ({}, {"spectral_filter": "cut-off"}, {"spectral_filter": "iterated"}, {"refine": 3}):
+        both = [vt.KronRidge(G, G, solver="one-pass", fit_intercept=True, **where, **more).fit(X, y).predict(X)
+                for where in ({}, {"backend": "torch", "device": "cpu"})]  # fmt: skip
+        np.testing.assert_allclose(*both, atol=1e-8)
+    path = vt.alpha_path(vt.KronRidge(G, G, backend="torch", device="cpu", random_state=0), X, y, [0.1, 1.0],
+                         solver="one-pass")  # fmt: skip
+    assert len(path.models) == 2

@@ -39,7 +39,7 @@ class Basis:
     features : array
         A row for each vertex.
     spectrum : array
-        The diagonal of ``Φᵀ D Φ``, the largest first.
+        The diagonal of ``Φᵀ D Φ``.
     turn : array, optional
         The columns of U if the features are ``Φ U`` for given features Φ; None if they were made from a kernel matrix.
     inverse : array, optional
@@ -58,14 +58,14 @@ class Basis:
         >>> import numpy as np
         >>> basis = Basis.of_matrix(np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([1.0, 1.0]))
         >>> basis.spectrum.round(6), (basis.features @ basis.features.T).round(6)
-        (array([3., 1.]), array([[2., 1.],
+        (array([1., 3.]), array([[2., 1.],
                [1., 2.]]))
         """
         xp = namespace(K)
         roots = degrees**0.5
         values, vectors = xp.linalg.eigh(roots[:, None] * K * roots)
         kept = values > 4 * float(np.finfo(np.float64).eps) * _largest(values)
-        values, vectors = xp.flip(values[kept], axis=0), xp.flip(vectors[:, kept], axis=1)
+        values, vectors = values[kept], vectors[:, kept]
         features = vectors * values**0.5 / roots[:, None]
         if not centred:
             return cls(features, values, inverse=roots[:, None] * vectors / values**0.5)
@@ -81,11 +81,10 @@ class Basis:
             weighted = degrees[:, None] ** 0.5 * features
             values, vectors = xp.linalg.eigh(weighted @ weighted.T)
             kept = values > 4 * float(np.finfo(np.float64).eps) * _largest(values)
-            turn = xp.flip(weighted.T @ (vectors[:, kept] / values[kept] ** 0.5), axis=1)
-            return cls(features @ turn, xp.flip(values[kept], axis=0), turn)
-        values, vectors = xp.linalg.eigh(_moment(features, degrees, centred))
-        turn = contiguous(xp.flip(vectors, axis=1))
-        return cls(features @ turn, xp.clip(xp.flip(values, axis=0), 0.0, None), turn)
+            turn = weighted.T @ (vectors[:, kept] / values[kept] ** 0.5)
+            return cls(features @ turn, values[kept], turn)
+        values, turn = xp.linalg.eigh(_moment(features, degrees, centred))
+        return cls(features @ turn, xp.clip(values, 0.0, None), turn)
 
     @property
     def rank(self) -> int:
