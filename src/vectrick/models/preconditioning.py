@@ -34,7 +34,7 @@ from vectrick.solvers.degree_model import (
     degrees_of,
 )
 from vectrick.solvers.preconditioned import Patience
-from vectrick.solvers.space import Dual
+from vectrick.solvers.space import Dual, Primal
 
 PRECONDITIONERS = ("auto", "kronecker", "none")
 
@@ -43,7 +43,7 @@ _RANDOM = 160  # coefficients of the random pattern that stands for the graph
 _LIMIT = 1000  # iterations, after which most solvers give up
 _BINS = 200  # in each decade of the spectrum
 _EIGEN = 25.0  # flops of an eigendecomposition over n³, at the speed of a matrix product
-_SORTING = 1e-7  # seconds to sort an edge for products, roughly
+_TURNS = 20  # iterations for which turning coefficients must take less time than sorting the edges again
 _AHEAD = 0.85  # the predicted time must be below this share of the time without
 _WORTH = 0.03  # seconds to be saved at least
 _SHORT = 0.1  # seconds that a fit takes at most without it, for which a forecast does not pay
@@ -170,14 +170,19 @@ class Preconditioning:
         if min(float(degrees.min()) for degrees in self.degrees) <= 0:
             raise NoDegreeModelError("there are vertices whose edges have no weight")
 
-    def model(self) -> DegreeModel:
-        """Return the degree model: two eigendecompositions, and the edges sorted for products with its features."""
+    def model(self, form: Form | None = None) -> DegreeModel:
+        """Return the degree model: two eigendecompositions, and the edges sorted for products with its features.
+
+        The space of a primal form serves too, if sorting the edges takes longer than turning coefficients in each step.
+        """
         for side in self.sides:
             side.check_memory()
         start = self.start.basis(self.degrees[0], self.centred == "start")
         end = start if self.symmetry else self.end.basis(self.degrees[1], self.centred == "end")
         where: dict[str, Any] = {"backend": self.start.kernel.backend, "n_threads": self.n_threads}
         more: dict[str, Any] = {"dtype": self.dtype, "symmetry": self.symmetry, "grouped": self.centred != ""}
+        if form is not None and isinstance(form.space, Primal) and _TURNS * self._turning < self._sorting:
+            more["space"] = form.space
         return DegreeModel(start, end, self.edges, **more, **where)
 
     def is_short(self, form: Form, alpha: float, tol: float) -> bool:
@@ -199,9 +204,8 @@ class Preconditioning:
         with_it = min(without, round(_UNSEEN * pattern_iterations(s, sizes, len(self.loss.y), alpha, reached)))
         plain = _plain_seconds(form.space)
         preconditioned, check = (self._preconditioned_seconds(), plain) if is_dual else (plain, 0.0)
-        rates = self.start.kernel.backend.rates(np.dtype(np.float64), count_threads(self.n_threads), False, False)
-        setup = sum(_EIGEN * side.rank**3 / rates.gemm for side in self.sides[: 1 if self.symmetry else 2])
-        setup += 2 * _SORTING * len(self.loss.y) + 4 * check
+        setup = sum(_EIGEN * side.rank**3 / self._gemm for side in self.sides[: 1 if self.symmetry else 2])
+        setup += (self._sorting if is_dual else min(self._sorting, with_it * self._turning)) + 4 * check
         iterations = round(self._steps[0] * without), round(self._steps[1] * with_it)
         seconds = iterations[0] * plain, iterations[1] * preconditioned + setup
         patience = Patience(max(seconds[0] - setup, 0.0) / preconditioned, reached)
@@ -211,6 +215,22 @@ class Preconditioning:
     def sides(self) -> tuple[Side, Side]:
         """The start and the end."""
         return self.start, self.end
+
+    @property
+    def _gemm(self) -> float:
+        threads = count_threads(self.n_threads)
+        return self.start.kernel.backend.rates(np.dtype(np.float64), threads, False, False).gemm
+
+    @property
+    def _sorting(self) -> float:
+        """The time to sort the edges for products with other features."""
+        return 2 * self.start.kernel.backend.sorting * len(self.loss.y)
+
+    @property
+    def _turning(self) -> float:
+        """The time to turn coefficients and turn them back, by one thread."""
+        r, s = self.start.rank, self.end.rank
+        return 4 * r * s * (r + s) / self._gemm * 2
 
     @property
     def _steps(self) -> tuple[float, float]:
@@ -247,7 +267,7 @@ def primal_form(kernel: EdgeKernel, graph: Graph, thin: Maps, model: DegreeModel
         maps.append(SpectralMap(side, basis.features, basis.inverse) if features is None else features)
     reason = f"the {model.start.rank} × {model.end.rank} features of the degree model"
     both = maps[0], maps[1]
-    return Form("primal", model.space, model.features.plan, reason, graph, kernel, both, both)
+    return Form("primal", model.space, model.space.transposed.plan, reason, graph, kernel, both, both)
 
 
 def _symmetry(kernel: EdgeKernel) -> tuple[int, float]:
@@ -326,11 +346,11 @@ def choose_preconditioner(
     try:
         preconditioning = Preconditioning(form.kernel, form.graph, form.thin, loss, dtype, n_threads)
         if asked == "kronecker":
-            return Choice(preconditioning.model(), "asked for")
+            return Choice(preconditioning.model(form), "asked for")
         if preconditioning.is_short(form, alpha, tol):
             return Choice(None, "a fit without it takes little time")
         forecast = preconditioning.forecast(form, alpha, tol)
-        model = preconditioning.model() if forecast.pays else None
+        model = preconditioning.model(form) if forecast.pays else None
         return Choice(model, str(forecast), forecast.patience)
     except NoDegreeModelError as error:
         if asked == "kronecker":

@@ -11,6 +11,7 @@ with two small eigendecompositions (in the order of ``vec`` the factors change p
 its degrees, and on a complete graph it is the matrix itself.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -128,7 +129,7 @@ class Preconditioner:
         end, start = self.turns
         if end is None and start is None:
             return self.inverse.reshape(-1) * c
-        z = c.reshape(self.inverse.shape)
+        z = c.reshape(-1, self.inverse.shape[1] if start is None else start.shape[0])
         z = z if end is None else end.T @ z
         z = self.inverse * (z if start is None else z @ start)
         z = z if start is None else z @ start.T
@@ -156,6 +157,9 @@ class DegreeModel:
         1 or -1 if only symmetric or antisymmetric functions count, of one vertex set; else 0.
     grouped : bool
         Whether one of the bases is centred, for losses that compare edges of one vertex of the other side only.
+    space : Primal, optional
+        The space of the features that the bases were turned from, if that is already there: products are then made with
+        these, and the preconditioner turns. By default, there are products with the turned features.
     """
 
     def __init__(
@@ -169,13 +173,20 @@ class DegreeModel:
         n_threads: int | None,
         symmetry: int = 0,
         grouped: bool = False,
+        space: Primal | None = None,
     ) -> None:
         self.start, self.end, self.edges, self.dtype = start, end, edges, dtype
-        self.symmetry, self.grouped = symmetry, grouped
+        self.symmetry, self.grouped, self._is_given = symmetry, grouped, space is not None
+        self.turns: list[Array | None] = [None, None]  # of the end and the start, in each preconditioner
+        if space is not None:
+            self.space = space
+            self.turns = [None if basis.turn is None else cast(basis.turn, dtype) for basis in (end, start)]
+            return
         S, E = (placed(cast(basis.features, dtype), backend) for basis in (start, end))
         memory = backend.operator_memory()
-        self.features = kron(E, S, max_memory=memory, n_threads=n_threads, backend=backend)[edges[::-1], :]
-        self.space = Primal(self.features) if symmetry == 0 else Mirrored(self.features, symmetry)
+        # The transpose first: one pass needs no other product, and its edges are sorted when they are needed.
+        lift = kron(E.T, S.T, max_memory=memory, n_threads=n_threads, backend=backend)[:, edges[::-1]]
+        self.space = Primal(lift.T, lift) if symmetry == 0 else Mirrored(lift.T, symmetry, lift)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -199,15 +210,23 @@ class DegreeModel:
         h = curvature_of(curvature)
         total = float(h.sum())
         if not total > 0:
-            return Preconditioner(self._ones() / alpha)
+            return Preconditioner((zeros(self.shape, self.start.features) + 1) / alpha, self._turned([None, None]))
         if as_made:
             inverse = 1.0 / (self.spectrum(total) + alpha)
-            return self._with_mean(curvature, h, total, Preconditioner(cast(inverse, self.dtype)))
+            plain = Preconditioner(cast(inverse, self.dtype), self._turned([None, None]))
+            return self._with_mean(curvature, h, total, plain)
         degrees = self.degrees(h)
         sizes, turns = zip(*map(_renewed, (self.end, self.start), degrees[::-1]), strict=True)
         inverse = 1.0 / (sizes[0][:, None] * sizes[1] / total + alpha)
-        end, start = (None if turn is None else cast(turn, self.dtype) for turn in turns)
-        return self._with_mean(curvature, h, total, Preconditioner(cast(inverse, self.dtype), (end, start)))
+        return self._with_mean(curvature, h, total, Preconditioner(cast(inverse, self.dtype), self._turned(turns)))
+
+    def _turned(self, turns: Sequence[Array | None]) -> tuple[Array | None, Array | None]:
+        """Return the turns of both sides, the end first, after those that the bases have already."""
+        both = []
+        for first, second in zip(self.turns, turns, strict=True):
+            second = None if second is None else cast(second, self.dtype)
+            both.append(second if first is None else first if second is None else first @ second)
+        return both[0], both[1]
 
     def _with_mean(self, curvature: Curvature, h: Array, total: float, plain: Preconditioner) -> Preconditioner:
         """Return the preconditioner after the mean feature has been minimised out with the intercept."""
@@ -221,14 +240,14 @@ class DegreeModel:
     def mean(self, h: Array) -> Array:
         """Return the mean feature of an edge in the degree model."""
         start, end = self.degrees(h)
-        mean = (end @ self.end.features)[:, None] * (start @ self.start.features) / (start.sum() * end.sum())
-        return cast(mean.reshape(-1), self.dtype)
-
-    def _ones(self) -> Array:
-        return zeros(self.shape, self.start.features, self.dtype) + 1
+        sides = [cast(end @ self.end.features, self.dtype), cast(start @ self.start.features, self.dtype)]
+        sides = [side if turn is None else turn @ side for side, turn in zip(sides, self.turns, strict=True)]
+        return (sides[0][:, None] * sides[1]).reshape(-1) / float(start.sum() * end.sum())
 
     def outward(self, w: Array) -> Array:
         """Return coefficients of the features that the bases were turned from."""
+        if self._is_given:
+            return w
         z = w.reshape(self.shape)
         for basis in (self.end, self.start):
             z = z if basis.turn is None else cast(basis.turn, self.dtype) @ z
@@ -236,7 +255,9 @@ class DegreeModel:
         return contiguous(z).reshape(-1)
 
     def inward(self, w: Array) -> Array:
-        """Return coefficients in the bases from those of the features that they were turned from."""
+        """Return coefficients of the space from those of the features that the bases were turned from."""
+        if self._is_given:
+            return w
         turns = [None if basis.turn is None else cast(basis.turn, self.dtype) for basis in (self.end, self.start)]
         z = w.reshape(-1, self.start.rank if turns[1] is None else turns[1].shape[0])
         for turn in turns:

@@ -128,13 +128,16 @@ def minimise_preconditioned(
     look = DualLook(space, loss, alpha, limits.tol) if isinstance(space, Dual) else None
     slow = 0  # iterations after which patience ended
 
+    def n_products() -> int:
+        return inside.n_products + (0 if inside is space else space.n_products)
+
     def told(iterate: Iterate) -> bool | None:
         nonlocal slow
         stop = False
         if limits.callback is not None:
             c, f = iterate.x, iterate.predictions
             x = model.outward(c) if look is None else loss.gradient(f) * (-1.0 / alpha)
-            stop = bool(limits.callback(replace(iterate, x=x, n_products=iterate.n_products + space.n_products)))
+            stop = bool(limits.callback(replace(iterate, x=x, n_products=n_products())))
         if patience is not None and loss.is_quadratic and patience.is_over(iterate.n_iter, iterate.residual):
             slow = iterate.n_iter
         return stop or slow > 0
@@ -144,14 +147,14 @@ def minimise_preconditioned(
 
         def shifted(iterate: Iterate) -> bool | None:
             assert limits.callback is not None
-            counts = iterate.n_iter + before.n_iter, iterate.n_products + inside.n_products
+            counts = iterate.n_iter + before.n_iter, n_products()
             return limits.callback(replace(iterate, n_iter=counts[0], n_products=counts[1]))
 
         left = max(limits.max_iter - before.n_iter, 1)
         callback = None if limits.callback is None else shifted
         rest = solver.minimise(space, loss, alpha, replace(limits, start=start, max_iter=left, callback=callback))
-        n_products, residuals = inside.n_products + space.n_products, [*before.residuals, *rest.residuals]
-        return replace(rest, n_iter=before.n_iter + rest.n_iter, n_products=n_products, residuals=residuals)
+        residuals = [*before.residuals, *rest.residuals]
+        return replace(rest, n_iter=before.n_iter + rest.n_iter, n_products=n_products(), residuals=residuals)
 
     start = limits.start
     if start is not None:
@@ -164,11 +167,11 @@ def minimise_preconditioned(
         return replace(without(limits.start, solution), preconditioner="none")
     solution = replace(solution, preconditioner="kronecker")
     if look is None:
-        return replace(solution, x=model.outward(solution.x), n_products=inside.n_products + space.n_products)
+        return replace(solution, x=model.outward(solution.x), n_products=n_products())
     if solution.reason != TOLERANCE:  # else the last look was at this solution
         look.look(solution.predictions)
     a, f = look.a, look.f
     if solution.converged and look.relative > limits.tol:
         # What rounding allowed with the features is not enough for the dual coefficients.
         return replace(without(a, solution), preconditioner="kronecker")
-    return replace(solution, x=a, predictions=f, n_products=inside.n_products + space.n_products)
+    return replace(solution, x=a, predictions=f, n_products=n_products())

@@ -53,8 +53,17 @@ def _fills_small_blocks(n_edges: int, n_vertices: int, n_others: int) -> bool:
     return n_edges * _SMALL_BLOCK >= _EDGES_PER_SMALL_BLOCK * n_vertices * n_others
 
 
+_MANY = 100_000  # edges that are worth loading a sort of our own
+
+
 def _sort(key: Array, largest: int) -> Array:
-    return np.argsort(key.astype(np.uint32) if largest < 2**32 else key)
+    if largest >= 2**32:
+        return np.argsort(key, kind="stable")
+    if len(key) < _MANY:
+        return np.argsort(key.astype(np.uint32), kind="stable")
+    from vectrick.backends.cpu.sorting import radix_argsort  # which loads Numba
+
+    return radix_argsort(key.astype(np.uint32), largest)
 
 
 def _positions_of(mask: Array, order: Array) -> tuple[Array, Array]:

@@ -17,7 +17,7 @@ from vectrick.backends.rates import Rates
 from vectrick.backends.torch import devices
 from vectrick.backends.torch.devices import as_device, float32_products, load_torch, release
 from vectrick.backends.torch.matrix import TensorMatrix
-from vectrick.backends.torch.product_paths import DeviceStages
+from vectrick.backends.torch.product_paths import SORTING, DeviceStages
 from vectrick.backends.torch.products import uses_triton
 from vectrick.backends.torch.rates import device_rates
 from vectrick.backends.torch.tensors import as_tensor, group_sums, is_tensor, numpy_dtype, torch_dtype
@@ -45,6 +45,11 @@ class TorchBackend(Backend):
 
     def __str__(self) -> str:
         return str(self.device)
+
+    @property
+    def sorting(self) -> float:  # type: ignore[override]
+        """Seconds to sort an edge for products."""
+        return SORTING[self.device.type]
 
     @property
     def xp(self) -> Any:

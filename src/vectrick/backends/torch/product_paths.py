@@ -13,7 +13,7 @@ from vectrick.backends.torch.product_stages import (
     SparseColumns,
 )
 
-_SORTING = {"cpu": 1e-7, "cuda": 1e-10}  # measured on 10 million edges
+SORTING = {"cpu": 1e-7, "cuda": 1e-10}  # measured on 10 million edges
 
 
 class DeviceStages(StageMaker):
@@ -21,7 +21,7 @@ class DeviceStages(StageMaker):
 
     def __init__(self, problem: Any, first: Name, kind: str) -> None:
         super().__init__(problem, first)
-        self.sorting = _SORTING[kind]
+        self.sorting = SORTING[kind]
 
     def stages(self, sparse_entry: bool, sparse_exit: bool) -> list[Stage] | None:
         """Return the stages with both factors dense: ``F₁ Vᵀ``, then ``F₂`` at the rows."""
