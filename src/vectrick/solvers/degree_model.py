@@ -224,8 +224,8 @@ class DegreeModel:
         """Return the turns of both sides, the end first, after those that the bases have already."""
         both = []
         for first, second in zip(self.turns, turns, strict=True):
-            second = None if second is None else cast(second, self.dtype)
-            both.append(second if first is None else first if second is None else first @ second)
+            more = None if second is None else cast(second, self.dtype)
+            both.append(more if first is None else first if more is None else first @ more)
         return both[0], both[1]
 
     def _with_mean(self, curvature: Curvature, h: Array, total: float, plain: Preconditioner) -> Preconditioner:

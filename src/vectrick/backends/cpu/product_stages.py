@@ -68,7 +68,7 @@ class SparseColumns(Stage):
     def run(self, x: Array, space: Workspace, target: Array) -> Array:
         """Return the result as a buffer of tiles, or as a matrix where tiles lie row by row."""
         values = space.get("values", len(x), x.dtype)
-        np.take(x, self.layout.order, out=values, mode="clip")
+        products.take(x, self.layout.order, values, self.problem.n_threads)
         out = space.get("middle", self.tiles.n_items, x.dtype)
         E = self.E.array(contiguous=True)
         products.sparse_product(E, values, self.layout, self.tiles, out, space, self.problem.n_threads)
@@ -301,7 +301,7 @@ class SampledRows(Stage):
         in_order = space.get("products", len(self.layout.held), x.dtype)
         A = self.A.array(contiguous=True)
         products.sampled_product(A, self.tail, self.tiles, x, self.layout, in_order, self.problem.n_threads)
-        np.take(in_order, self.layout.position, out=target, mode="clip")
+        products.take(in_order, self.layout.position, target, self.problem.n_threads)
         return target
 
 

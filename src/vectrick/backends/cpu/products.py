@@ -53,6 +53,17 @@ class Tiles:
         return buffer.reshape(self.n_rows, -1)
 
 
+def take(x: Array, places: Array, out: Array, n_threads: int) -> None:
+    """Write ``x[places]`` to ``out``; several threads wait for memory at the same time."""
+    parts = even_parts(len(out), _worthwhile(10 * len(out), n_threads))
+
+    def task(number: int) -> None:
+        part = slice(*parts[number])
+        np.take(x, places[part], out=out[part], mode="clip")
+
+    run_tasks(task, len(parts), len(parts))
+
+
 def _worthwhile(flops: int, n_threads: int) -> int:
     """Return the number of threads for this much work: one, where others would take longer to wake than to help."""
     return n_threads if flops > 5e6 else 1
