@@ -2,7 +2,8 @@
 
 from vectrick.data.edges import Edges, EdgesLike
 from vectrick.data.graph import Graph, Kept
+from vectrick.data.joined import join_edges
 from vectrick.data.splits import hold_out_vertices
 from vectrick.data.tables import VertexTable
 
-__all__ = ["Edges", "EdgesLike", "Graph", "Kept", "VertexTable", "hold_out_vertices"]
+__all__ = ["Edges", "EdgesLike", "Graph", "Kept", "VertexTable", "hold_out_vertices", "join_edges"]

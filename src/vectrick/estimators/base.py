@@ -7,12 +7,11 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from vectrick._typing import Array, ArrayLike, RandomState
 from vectrick.backends import HOST, Backend, release, settle_backend
-from vectrick.backends.arrays import cast, like, numpy_dtype, placed, true_places, zeros
+from vectrick.backends.arrays import cast, numpy_dtype, placed, true_places, zeros
 from vectrick.data import Edges, EdgesLike, Graph, Kept
 from vectrick.data.signs import check_signs
 from vectrick.data.splits import TooFewLabelsError, hold_out_labeled
@@ -20,9 +19,9 @@ from vectrick.estimators.callbacks import FitStep, Monitor, Validation, Watch, c
 from vectrick.estimators.fitted import FittedModel
 from vectrick.estimators.parameters import ATTRIBUTES, PARAMETERS, check_parameters, named_after
 from vectrick.estimators.soundness import check_finite_model, check_not_zero, check_range
-from vectrick.estimators.training import Given, Training
+from vectrick.estimators.training import Given, SourceEdges, Training
 from vectrick.estimators.validate import as_edges, as_weights, labels_on
-from vectrick.estimators.weights import Alignment, aligned_weights, refined_weights
+from vectrick.estimators.weights import learned_weights
 from vectrick.kernels import Linear
 from vectrick.losses import Loss, Pointwise, WithIntercept
 from vectrick.models.edge_kernel import EdgeKernel
@@ -74,6 +73,7 @@ class KronEstimator(FittedModel):
         backend: str | Backend = "cpu",
         device: str | None = None,
         precision: str = "full",
+        keep_edges: bool = True,
         dtype: str | None = None,
         n_threads: int | None = None,
         verbose: int = 0,
@@ -101,6 +101,7 @@ class KronEstimator(FittedModel):
         self.backend = backend
         self.device = device
         self.precision = precision
+        self.keep_edges = keep_edges
         self.dtype = dtype
         self.n_threads = n_threads
         self.verbose = verbose
@@ -191,11 +192,15 @@ class KronEstimator(FittedModel):
         self
         """
         check_watch(callback, resume)
+        return self._fit(X, y, sample_weight, validation, watch=Watch(callback, keep_interrupted, resume))
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, validation: Any, **how: Any) -> Self:
+        """Train; ``how`` are fields of `Training`."""
         before = dict(self.__dict__)
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # the result is checked at the end
                 training = self._prepare(X, y, sample_weight, validation)
-                self._finish(replace(training, watch=Watch(callback, keep_interrupted, resume)))
+                self._finish(replace(training, **how))
         except BaseException as error:  # whatever the error, an earlier model stays intact
             self.__dict__ = before
             training = None
@@ -217,7 +222,7 @@ class KronEstimator(FittedModel):
         self._check_intercept(loss_type)
         check_precision(self.precision, solver, loss_type, self.early_stopping or validation is not None)
         check_preconditioner(self.preconditioner, solver, loss_type)
-        edges = as_edges(self, X, reset=True)
+        edges = given = as_edges(self, X, reset=True)
         spec.check(edges, form=self.form, fit_intercept=self.fit_intercept)
         home, backend = edges.backend, settle_backend(self.backend, self.device, edges.backend)
         edges = edges.on(backend)
@@ -227,7 +232,8 @@ class KronEstimator(FittedModel):
             signs = labels if self._labels_have_signs else None
             check_signs(edges, signs, weight, spec.components[0].pairwise.name)
         what = spec, loss_type, solver, backend, home
-        return Given(*what, edges, labels, weight, Kept(len(edges)), (edges.start, edges.end))
+        source = SourceEdges(given.start, given.end, y, sample_weight) if self.keep_edges else None
+        return Given(*what, edges, labels, weight, Kept(len(edges)), source)
 
     def _hold_out_some(self, given: Given, validation: tuple[Any, Any] | None) -> Given:
         """Return the training edges and the validation edges, which are given, held out, or absent."""
@@ -252,29 +258,13 @@ class KronEstimator(FittedModel):
         graph = Graph.of(edges, given.spec.one_set)
         kernel = EdgeKernel.settled(given.spec, edges, graph, given.backend)
         if given.spec.weights is None:
-            kernel = replace(kernel, weights=self._learned_weights(kernel, given, graph, loss))
+            kernel = replace(kernel, weights=learned_weights(self, kernel, given, graph, loss))
         if given.held is not None:
             held = aligned_edges(given.held, kernel.start, kernel.end)
             kernel.start.check(held.start_table)
             kernel.end.check(held.end_table)
             given = replace(given, held=held)
         return Training(given, graph, loss, kernel)
-
-    def _learned_weights(self, kernel: EdgeKernel, given: Given, graph: Graph, loss: Loss) -> Array:
-        """Return the kernel weights by alignment, refined by the risk on held-out vertices if requested."""
-        if self.kernel_weights == "alignment":
-            return aligned_weights(kernel, graph, loss.y, self.n_threads)
-        train, test = self._hold_out(given.edges, loss.y, None)
-        model = clone(self).set_params(early_stopping=False, kernel_weights="alignment", verbose=0)
-        inside, others, y = given.edges[train], given.edges[test], loss.y
-        held = self._make_loss(given.loss_type, y[test], None, others)
-
-        def risk(weights: Array) -> float:
-            model.set_params(kernel_weights=weights).fit(inside, y[train])
-            return held.value(like(model._decide(others), y))
-
-        aligned = model.fit(inside, y[train]).kernel_weights_
-        return refined_weights(aligned, Alignment(kernel, graph, y).mean_diagonals(), risk)
 
     def _choose_form(self, training: Training) -> Form:
         """Choose dual or primal form and make its operator."""
@@ -285,7 +275,8 @@ class KronEstimator(FittedModel):
         """Choose the form, minimise, and keep the result."""
         with training.backend.own_threads():
             form = self._choose_form(training)
-            solution = self._minimise(training, form)
+            start = None if training.warm is None else training.warm(form, training)
+            solution = self._minimise(training, form, start=start)
             check_not_zero(training, form.space, solution, self.intercept_)
 
     def _minimise(
@@ -313,7 +304,8 @@ class KronEstimator(FittedModel):
         if monitor.best is not None:
             monitor.best = training.inward(monitor.best, form.name)
         try:
-            solution = self._solve(form, loss, solver, max_iter, start, monitor, validation)
+            warm = training.warm is not None
+            solution = self._solve(form, loss, solver, max_iter, start, monitor, validation, warm)
         except KeyboardInterrupt:
             reached = monitor.interrupted(form.space)
             if reached is None:
@@ -342,6 +334,7 @@ class KronEstimator(FittedModel):
         start: Array | None,
         monitor: Monitor,
         validation: Validation | None,
+        warm: bool,
     ) -> Solution:
         """Run the solver and return its solution."""
         if max_iter < 1 and start is not None:  # it resumes after its last iteration
@@ -362,6 +355,7 @@ class KronEstimator(FittedModel):
             callback=monitor,
             model=chosen.model,
             patience=chosen.patience,
+            warm=warm,
         )
         return replace(solution, preconditioner_reason=chosen.why(solution.preconditioner))
 
@@ -401,7 +395,8 @@ class KronEstimator(FittedModel):
         for name in ("dual_coef_", "support_", "coef_", "components_", "kernel_weights_"):
             self.__dict__.pop(name, None)
         self._predictor = form.predictor(x, self.n_threads)
-        self._known_edges = training.given.known
+        self._source = training.given.source
+        self._known_edges = None if self._source is None else (self._source.start, self._source.end)
         # The predictions are not kept: they are as long as the edges and easy to compute again.
         in_order = kept.outward(x) if form.name == "dual" else x
         self.solution_ = replace(solution, x=outward(in_order), predictions=None, dual=None, intercept=float(intercept))

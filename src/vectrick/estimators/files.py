@@ -13,10 +13,20 @@ from vectrick.backends import HOST, Backend, backend_names
 from vectrick.backends.arrays import to_host
 from vectrick.estimators.parameters import LATER, check_parameters
 from vectrick.estimators.several_classes import set_machines
+from vectrick.estimators.training import SourceEdges
 from vectrick.kernels import KERNELS, as_kernel
 from vectrick.kernels.pairwise import PAIRWISE
 from vectrick.losses import LOSSES
-from vectrick.models.files.checks import LOADING_ERRORS, Tensors, finite, numbers, of_kind, plain, tensor_of
+from vectrick.models.files.checks import (
+    LOADING_ERRORS,
+    Tensors,
+    check_range,
+    finite,
+    numbers,
+    of_kind,
+    plain,
+    tensor_of,
+)
 from vectrick.models.files.container import ModelFileError, read_container, write_container
 from vectrick.models.files.read import (
     read_coefficients,
@@ -90,8 +100,11 @@ def _described(model: Any) -> tuple[dict[str, Any], Tensors]:
         if hasattr(model, name):
             value = getattr(model, name)
             header["fitted"][name] = value.tolist() if isinstance(value, np.ndarray) else int(value)
-    if model._known_edges is not None and len(model._known_edges[0]) <= _KEPT_EDGES:
-        tensors["known"] = np.stack([np.asarray(to_host(vertices), np.int32) for vertices in model._known_edges])
+    known = model._known_edges
+    if known is not None and len(known[0]) <= _KEPT_EDGES:
+        tensors["known"] = np.stack([np.asarray(to_host(vertices), np.int32) for vertices in known])
+    if model._source is not None:
+        _write_source(model, tensors)
     if hasattr(fitted, "support_"):
         tensors["support"] = np.asarray(to_host(fitted.support_), np.int64)
     if hasattr(fitted, "dual_coef_"):
@@ -116,6 +129,37 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.generic) and not isinstance(plain := value.item(), np.generic):
         return plain
     raise TypeError(f"{value!r} is of type {type(value).__name__}, but a model file holds numbers and text")
+
+
+def _write_source(model: Any, tensors: Tensors) -> None:
+    """Add the edges, labels and weights that a model was trained on; classes are written as their numbers."""
+    source = model._source.on_host()
+    tensors["source.edges"] = np.stack([source.start, source.end]).astype(np.int32)
+    if hasattr(model, "classes_"):
+        tensors["source.labels"] = np.searchsorted(np.asarray(model.classes_), source.labels).astype(np.int32)
+    else:
+        tensors["source.labels"] = source.labels.astype(np.float64)
+    if source.weight is not None:
+        tensors["source.weight"] = source.weight.astype(np.float64)
+
+
+def _read_source(model: Any, tensors: Tensors) -> SourceEdges | None:
+    """Return the edges, labels and weights of a model, None if its file does not have them."""
+    if "source.edges" not in tensors:
+        return None
+    edges = read_known_edges(tensors, model._predictor, "source.edges")
+    assert edges is not None
+    n_edges = len(edges[0])
+    if hasattr(model, "classes_"):
+        numbers_of = tensor_of(tensors, "source.labels", "i", (n_edges,))
+        check_range(numbers_of, len(model.classes_), "the labels")
+        labels = np.asarray(model.classes_)[numbers_of]
+    else:
+        labels = finite(tensor_of(tensors, "source.labels", "f", (n_edges,)))
+    weight = None
+    if "source.weight" in tensors:
+        weight = finite(tensor_of(tensors, "source.weight", "f", (n_edges,)))
+    return SourceEdges(*edges, labels, weight)
 
 
 def _classes_header(classes: Array) -> dict[str, Any]:
@@ -232,6 +276,7 @@ def made_again(header: dict[str, Any], tensors: Tensors) -> Any:
     _set_fitted(model, header)
     predictor = read_function(header, tensors, model.form_, spec, model.n_threads)
     model._predictor, model._known_edges = predictor, read_known_edges(tensors, predictor)
+    model._source = _read_source(model, tensors)
     if isinstance(predictor, PrimalPredictor):
         model.coef_ = predictor.core
         if "support" in tensors:
@@ -273,6 +318,7 @@ def _check_names(parameters: dict[str, Any]) -> None:
 def _several(header: dict[str, Any], tensors: Tensors) -> Any:
     """Return a classifier of several classes, whose machines share the tensors that they do not have themselves."""
     shared = {name: tensor for name, tensor in tensors.items() if not name.startswith("machine.")}
+    whole = {name: tensor for name, tensor in shared.items() if name.startswith("source.")}
     told, classes = of_kind(list, header["machines"]), _classes(header["classes"], None)
     if len(told) != len(classes) or len(classes) < 3:
         raise ValueError(f"there are {len(told)} machines for {len(classes)} classes")
@@ -282,9 +328,11 @@ def _several(header: dict[str, Any], tensors: Tensors) -> Any:
         own = {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
         if described["estimator"] != header["estimator"] or "machines" in described:
             raise ValueError(f"machine {number} is of another kind than the model")
-        machines.append(made_again(described, {**shared, **own}))
+        part = {name: tensor for name, tensor in shared.items() if name not in whole}
+        machines.append(made_again(described, {**part, **own}))
     model = ESTIMATORS[header["estimator"]](**machines[0].get_params(deep=False))
     set_machines(model, classes, machines)
+    model._source = _read_source(model, whole)
     model.about_ = of_kind(dict, header["about"])
     return model
 

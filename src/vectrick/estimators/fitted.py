@@ -1,20 +1,22 @@
-"""The methods of a fitted model: predict edges and grids, find the best pairs, and save to a file."""
+"""The methods of a fitted model: predict edges and grids, find the best pairs, update, and save to a file."""
 
 from collections.abc import Iterator
 from functools import partial
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from sklearn.utils.validation import check_is_fitted
 
-from vectrick._typing import Array, Table
+from vectrick._typing import Array, ArrayLike, Table
 from vectrick.backends import HOST, Backend, common_backend, settle_backend
 from vectrick.backends.arrays import to_host
-from vectrick.data import VertexTable
+from vectrick.data import EdgesLike, VertexTable
 from vectrick.estimators.files import save_model
 from vectrick.estimators.nested_parameters import NestedParameters
 from vectrick.estimators.recommend import recommend
+from vectrick.estimators.training import SourceEdges
+from vectrick.estimators.update import WarmStart, joined_source
 from vectrick.estimators.validate import as_edges, as_given
 from vectrick.models.predictor import Predictor
 
@@ -24,6 +26,7 @@ class FittedModel(NestedParameters):
 
     _predictor: Predictor
     _known_edges: tuple[Array, Array] | None = None  # positions in the tables, where the model keeps them
+    _source: SourceEdges | None = None  # with labels and weights, where the model keeps them
     intercept_: float
     backend: str | Backend
     device: Any
@@ -45,8 +48,34 @@ class FittedModel(NestedParameters):
         state = super().__getstate__()
         if state.get("_known_edges") is not None:
             state = {**state, "_known_edges": tuple(to_host(vertices) for vertices in state["_known_edges"])}
+        if state.get("_source") is not None:
+            state = {**state, "_source": state["_source"].on_host()}
         predictor = state.get("_predictor")
         return state if predictor is None else {**state, "_predictor": predictor.on(HOST)}
+
+    def update(self, X: EdgesLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Train on further edges X with labels y, too; the result equals a fit to all edges.
+
+        X may have vertices that the model does not know yet. Vertices are the same if they have the same id, or in
+        tables without ids the same features. Training starts from the model as it is (unless a closed form, early
+        stopping or several classes ask for a new fit), and takes the preconditioner if that pays.
+        ``solution_.n_products`` says how many products with all edges it took; two of them are a pass.
+
+        The model must have kept the edges that it was trained on (``keep_edges=True``).
+
+        >>> import vectrick as vt
+        >>> X, y = vt.datasets.make_checkerboard(100, random_state=0)
+        >>> model = vt.KronRidge(vt.Gaussian(gamma=1.0), vt.Gaussian(gamma=1.0)).fit(X[:2000], y[:2000])
+        >>> len(model.update(X[2000:], y[2000:]).dual_coef_) == len(y)
+        True
+        """
+        check_is_fitted(self)
+        edges, labels, weight = joined_source(self, X, y, sample_weight)
+        model: Any = self
+        if model.early_stopping or hasattr(self, "machines_"):
+            return model.fit(edges, labels, weight)
+        start = WarmStart(self._predictor, getattr(self, "dual_coef_", None), len(edges))
+        return model._fit(edges, labels, weight, None, warm=start.coefficients)
 
     def _tables(self, start_features: Any, end_features: Any) -> tuple[Predictor, VertexTable, VertexTable, Any]:
         """Return the predictor, the vertex tables, and a function that turns results into the user's kind of array."""

@@ -25,7 +25,8 @@ _LARGEST = float(np.finfo(np.float64).max)
 PRECISIONS = ("full", "mixed")
 # Parameters that earlier versions did not have, and the values that stand for what these did: with such a value, files
 # leave the parameter out, so that earlier versions can read them, and checkpoints of earlier versions stay valid.
-LATER = {"loss": "squared", "preconditioner": "auto", "spectral_filter": "ridge", "filter_iter": 2, "refine": 0}
+LATER = {"loss": "squared", "preconditioner": "auto", "spectral_filter": "ridge", "filter_iter": 2, "refine": 0,
+         "keep_edges": True}  # fmt: skip
 _WIDTH = 120  # of lines in docstrings
 
 _PARAMETERS = """\
@@ -99,6 +100,9 @@ _PARAMETERS = """\
         "full" or "mixed". "mixed" solves the linear systems with products in float32 (TF32 on a GPU) and corrects the
         solution with residuals in float64 until ``tol`` is reached; ``solution_.n_corrections`` counts the corrections.
         Each correction is an iteration, so quadratic losses have no early stopping with "mixed".
+    keep_edges : bool
+        Whether the model keeps the edges and labels that it was trained on, also in its file: `update` and
+        recommendations without known edges need them. They are not copied in memory.
     dtype : str, optional
         The dtype of the computation, "float64" or "float32"; by default the dtype of the vertex features.
     n_threads : int, optional
@@ -214,6 +218,8 @@ def check_parameters(estimator: Any, validation: Any) -> KernelSpec:
     for name in ("tol", "factor_tol"):
         if not _is_between(getattr(estimator, name), 0, 1):
             raise ValueError(f"{name} is {getattr(estimator, name)!r}, but it must be a number in [0, 1)")
+    if not isinstance(estimator.keep_edges, bool | np.bool_):
+        raise ValueError(f"keep_edges is {estimator.keep_edges!r}, but it must be True or False")
     if estimator.step is not None and (not _is_between(estimator.step, 0, np.inf) or estimator.step == 0):
         raise ValueError(f"step is {estimator.step!r}, but it must be a positive number or None")
     if not _is_between(estimator.validation_fraction, 0, 1) or estimator.validation_fraction == 0:

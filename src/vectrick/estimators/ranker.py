@@ -68,6 +68,7 @@ class KronRanker(KronRegressor):
         backend: str | Backend = "cpu",
         device: str | None = None,
         precision: str = "full",
+        keep_edges: bool = True,
         dtype: str | None = None,
         n_threads: int | None = None,
         verbose: int = 0,

@@ -101,6 +101,7 @@ class KronRidge(RegressorMixin, KronRegressor):
         backend: str | Backend = "cpu",
         device: str | None = None,
         precision: str = "full",
+        keep_edges: bool = True,
         dtype: str | None = None,
         n_threads: int | None = None,
         verbose: int = 0,

@@ -1,5 +1,6 @@
 """More than two classes: a machine for each of them against the rest."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,9 @@ def fit_against_rest(
         if machine.solution_.reason.startswith(INTERRUPTED):
             raise KeyboardInterrupt  # a model without some of its classes is not usable
         machines.append(machine)
+    source = machines[0]._source
     set_machines(model, classes, machines)
+    model._source = None if source is None else replace(source, labels=labels)
 
 
 def _stopping_all(callback: Any) -> Any:
@@ -72,6 +75,8 @@ def set_machines(model: Any, classes: Array, machines: list[Any]) -> None:
     model.classes_, model.machines_ = classes, machines
     first = machines[0]
     model._predictor, model._known_edges = first._predictor, first._known_edges
+    for machine in machines:
+        machine._source = None  # the whole model has the labels
     for name in _SHARED:
         if hasattr(first, name):
             setattr(model, name, getattr(first, name))

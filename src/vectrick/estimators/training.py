@@ -1,5 +1,6 @@
 """What a fit starts from: the user's input on its backend, and what is built from it before minimising."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -7,14 +8,31 @@ import numpy as np
 
 from vectrick._typing import Array
 from vectrick.backends import Backend
-from vectrick.backends.arrays import like, numpy_dtype
+from vectrick.backends.arrays import like, numpy_dtype, to_host
 from vectrick.data import Edges, Graph, Kept
 from vectrick.estimators.callbacks import Watch
 from vectrick.estimators.validate import as_given
 from vectrick.losses import Loss
 from vectrick.models.edge_kernel import EdgeKernel
+from vectrick.models.forms import Form
 from vectrick.models.kernel_spec import KernelSpec
 from vectrick.solvers import Solver
+
+
+@dataclass(frozen=True)
+class SourceEdges:
+    """The edges of a fit as the user gave them: positions in the tables, labels and weights; a model keeps them."""
+
+    start: Any
+    end: Any
+    labels: Any
+    weight: Any = None
+
+    def on_host(self) -> "SourceEdges":
+        """Return the same as NumPy arrays."""
+        weight = None if self.weight is None else np.asarray(to_host(self.weight))
+        start, end, labels = (np.asarray(to_host(part)) for part in (self.start, self.end, self.labels))
+        return SourceEdges(start, end, labels, weight)
 
 
 @dataclass(frozen=True)
@@ -30,7 +48,7 @@ class Given:
     labels: Array
     weight: Array | None
     kept: Kept
-    known: tuple[Array, Array]  # the start and end vertices of all edges that were given, held-out ones included
+    source: SourceEdges | None  # all edges that were given, held-out ones included, if the model is to keep them
     held: Edges | None = None
     held_labels: Array | None = None
 
@@ -59,6 +77,7 @@ class Training:
     loss: Loss
     kernel: EdgeKernel
     watch: Watch = Watch()  # noqa: RUF009 (it is frozen)
+    warm: Callable[[Form, "Training"], Array | None] | None = None  # coefficients to start from, in a form
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -8,13 +8,16 @@ from typing import Any
 import numpy as np
 from scipy.optimize import nnls
 from scipy.sparse import csr_array, diags_array, issparse
+from sklearn.base import clone
 
 from vectrick._typing import Array
 from vectrick._warnings import warn
-from vectrick.backends.arrays import to_host
+from vectrick.backends.arrays import like, to_host
 from vectrick.data import Graph
+from vectrick.estimators.training import Given
 from vectrick.kernels import KernelWarning
 from vectrick.kernels.pairwise import Antisymmetric, Symmetric, VertexFactors
+from vectrick.losses import Loss
 from vectrick.models.edge_kernel import EdgeKernel, identity
 from vectrick.operators import ONES, Term, kron_sum
 
@@ -234,3 +237,20 @@ def _elementwise(A: Any, B: Any) -> Any:
     if issparse(A) or issparse(B):
         return csr_array(A.multiply(B) if issparse(A) else B.multiply(A))
     return A * B
+
+
+def learned_weights(estimator: Any, kernel: EdgeKernel, given: Given, graph: Graph, loss: Loss) -> Array:
+    """Return the kernel weights by alignment, refined by the risk on held-out vertices if requested."""
+    if estimator.kernel_weights == "alignment":
+        return aligned_weights(kernel, graph, loss.y, estimator.n_threads)
+    train, test = estimator._hold_out(given.edges, loss.y, None)
+    model = clone(estimator).set_params(early_stopping=False, kernel_weights="alignment", verbose=0)
+    inside, others, y = given.edges[train], given.edges[test], loss.y
+    held = estimator._make_loss(given.loss_type, y[test], None, others)
+
+    def risk(weights: Array) -> float:
+        model.set_params(kernel_weights=weights).fit(inside, y[train])
+        return held.value(like(model._decide(others), y))
+
+    aligned = model.fit(inside, y[train]).kernel_weights_
+    return refined_weights(aligned, Alignment(kernel, graph, y).mean_diagonals(), risk)

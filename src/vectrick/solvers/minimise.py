@@ -8,10 +8,10 @@ from vectrick.losses import Loss
 from vectrick.solvers.base import SOLVERS, Limits, Solver, as_solver
 from vectrick.solvers.degree_model import DegreeModel
 from vectrick.solvers.direct import MAX_SIZE
-from vectrick.solvers.preconditioned import Patience, minimise_preconditioned
+from vectrick.solvers.preconditioned import DualLook, Patience, minimise_preconditioned
 from vectrick.solvers.quadratic import QuadraticSolver
 from vectrick.solvers.solution import INEXACT, ROUNDING, TOLERANCE, Callback, Solution, finest, rounding
-from vectrick.solvers.space import Space
+from vectrick.solvers.space import Dual, Space
 
 
 def check_solver(solver: str | Solver, loss: Loss | type[Loss]) -> None:
@@ -99,6 +99,7 @@ def minimise(
     callback: Callback | None = None,
     model: DegreeModel | None = None,
     patience: Patience | None = None,
+    warm: bool = False,
 ) -> Solution:
     """Minimise ``L(p) + ½ α ‖f‖²``, and warn with ConvergenceWarning if the tolerance was not reached.
 
@@ -133,6 +134,8 @@ def minimise(
         The preconditioner, for solvers that take one.
     patience : Patience, optional
         When to give it up.
+    warm : bool
+        Whether ``start`` is the solution of another problem, and not an iterate of this one.
     """
     chosen = as_solver(solver) or choose_solver(space, loss, callback is not None)
     chosen.check(loss)
@@ -143,10 +146,25 @@ def minimise(
         solution = minimise_preconditioned(space, loss, alpha, chosen, limits, model, patience)
     else:
         solution = chosen.minimise(space, loss, alpha, limits)
+        if warm and isinstance(space, Dual) and loss.is_smooth and solution.converged:
+            solution = _without_null_space(space, loss, alpha, solution, tol)
     if chosen.verified == "always" or (chosen.verified and solution.converged):
         solution = _verified(space, loss, alpha, solution, tol, _gradient_at_zero(space, loss))
     solution.warn(chosen.label, tol)
     return solution
+
+
+def _without_null_space(space: Dual, loss: Loss, alpha: float, solution: Solution, tol: float) -> Solution:
+    """Return the same function with dual coefficients ``-L'(p) / α``, if these are as exact.
+
+    Coefficients to start from may have a part that the kernel maps to zero, and no solver would take it away.
+    """
+    look = DualLook(space, loss, alpha, tol)
+    look.scale = _gradient_at_zero(space, loss)
+    look.look(solution.predictions)
+    if look.relative > tol:
+        return solution
+    return replace(solution, x=look.a, predictions=look.f, n_products=space.n_products)
 
 
 def _gradient_at_zero(space: Space, loss: Loss) -> float:

@@ -74,8 +74,10 @@ class QuadraticSolver(Solver):
         curvature = loss.curvature(base.f)
         self.check_curvature(space, curvature)
         rhs = space.lift(-loss.gradient(base.f))
+        tol = limits.tol
         if start is not None:
             rhs = rhs - alphas[0] * base.c
+            tol *= _share_left(space, loss, rhs)
 
         def moved(x: Element) -> Element:
             return x if start is None else Element(base.c + x.c, base.f + x.f)
@@ -95,6 +97,13 @@ class QuadraticSolver(Solver):
             preconditioner = limits.model.preconditioner(curvature, alphas[0], as_made=True)
             accept = None if limits.accept is None else accepted
             system = replace(system, preconditioner=preconditioner, accept=accept)
-        result = self.solve(system, limits.tol, limits.max_iter, None if callback is None else told)
+        result = self.solve(system, tol, limits.max_iter, None if callback is None else told)
         reached = result.converged, result.reason, result.n_iter, space.n_products, result.residuals
         return [Solution(x.c, x.f, *reached) for x in map(moved, result.x)]
+
+
+def _share_left(space: Space, loss: Loss, rhs: Array) -> float:
+    """Return the norm of the gradient at zero over what is left of it: a start that is near needs fewer digits."""
+    left = space.residual(rhs).norm
+    first = space.residual(space.lift(loss.gradient(space.zero(loss.y).f))).norm
+    return first / left if left > 0 else 1.0

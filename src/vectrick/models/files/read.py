@@ -53,11 +53,11 @@ def read_function(
     return PairwisePredictor(_edge_kernel(header["edge_kernel"], tensors, start, end), graph, a, n_threads)
 
 
-def read_known_edges(tensors: Tensors, predictor: Predictor) -> tuple[Array, Array] | None:
+def read_known_edges(tensors: Tensors, predictor: Predictor, name: str = "known") -> tuple[Array, Array] | None:
     """Return the edges that a model was trained on, as positions in its tables, where the file has them."""
-    if "known" not in tensors:
+    if name not in tensors:
         return None
-    known = tensor_of(tensors, "known", "i", (2, None))
+    known = tensor_of(tensors, name, "i", (2, None))
     for side, vertices in zip((predictor.start, predictor.end), known, strict=True):
         check_range(vertices, len(side.known), f"the {side.name} vertices of known edges")
     return known[0], known[1]

@@ -1,0 +1,102 @@
+"""Updating a model: a fit to all edges, the old ones and new ones, that starts from what the model knows."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vectrick._typing import Array
+from vectrick.backends.arrays import like, to_host, unmasked, zeros
+from vectrick.data import Edges, join_edges
+from vectrick.estimators.training import SourceEdges, Training
+from vectrick.estimators.validate import as_edges
+from vectrick.kernels import CholeskyMap, FeatureMap, Precomputed
+from vectrick.kernels.factor import ExactMap
+from vectrick.models.forms import Form
+from vectrick.models.predictor import Predictor
+from vectrick.models.product import PrimalPredictor
+from vectrick.models.vertex_kernel import MatrixMap, SpectralMap
+
+
+def source_of(model: Any) -> tuple[Edges, SourceEdges]:
+    """Return the edges that a model was trained on, and their labels and weights, or say that they are not there."""
+    source = model._source
+    if source is None:
+        raise ValueError(
+            "the model does not keep the edges that it was trained on: it was trained with keep_edges=False, or its "
+            "file has format 1 or 2, which have no labels; fit to all edges instead"
+        )
+    start, end = model._predictor.start.known, model._predictor.end.known
+    return Edges._of(to_host(source.start), to_host(source.end), start, end), source
+
+
+def joined_source(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Edges, Array, Array | None]:
+    """Return all edges, labels and weights: those of the model, and more of them."""
+    edges, source = source_of(model)
+    more = model._predictor.aligned(as_edges(model, X, reset=False))
+    labels = np.asarray(unmasked(to_host(y), "y"))
+    if labels.shape != (len(more),):
+        raise ValueError(f"y has shape {labels.shape}, but X has {len(more)} edges")
+    for side, old, new in (
+        ("start", edges.start_table, more.start_table),
+        ("end", edges.end_table, more.end_table),
+    ):
+        given = getattr(model, f"{side}_kernel")
+        kernels = given if isinstance(given, list | tuple) else [given]
+        if any(isinstance(kernel, Precomputed) or kernel == "precomputed" for kernel in kernels) and not old.is_same(
+            new
+        ):
+            raise ValueError(
+                f"{side}_kernel is precomputed, which knows the vertices of one table, but X has another one; make the "
+                "edges with the table that the model was trained with, or fit again"
+            )
+    weight = None
+    if sample_weight is not None or source.weight is not None:
+        parts = ((source.weight, len(edges)), (sample_weight, len(more)))
+        weight = np.concatenate([np.ones(n) if part is None else np.asarray(to_host(part)) for part, n in parts])
+    return join_edges(edges, more), np.concatenate([np.asarray(source.labels), labels]), weight
+
+
+@dataclass(frozen=True)
+class WarmStart:
+    """The function of an earlier model, as coefficients to start from."""
+
+    predictor: Predictor
+    dual: Array | None  # the coefficients of the first edges, in the user's order; None in primal form
+    n_edges: int  # all of them
+
+    def coefficients(self, form: Form, training: Training) -> Array | None:
+        """Return the function as coefficients of a form, in the order of the user's edges; None to start at zero."""
+        y = training.loss.y
+        if self.dual is not None:
+            a = np.zeros(self.n_edges)
+            a[: len(self.dual)] = to_host(self.dual)
+            places = training.given.kept.places
+            a = like(a if places is None else a[to_host(places)], y, training.dtype)
+            return a if form.name == "dual" else form.space.lift(training.given.kept.inward(a))
+        if form.maps is None or not isinstance(self.predictor, PrimalPredictor):
+            return None
+        core = to_host(self.predictor.core)
+        both = zip((self.predictor.start_map, self.predictor.end_map), form.maps, strict=True)
+        turns = [_turn(old, new) for old, new in both]
+        if turns[0] is None or turns[1] is None:
+            return None
+        turned = np.ascontiguousarray((turns[0] @ core @ turns[1].T).T).reshape(-1)
+        return zeros(len(turned), y) + like(turned, y, training.dtype)
+
+
+def _turn(old: FeatureMap, new: FeatureMap) -> Array | None:
+    """Return T for which the old features of any vertex are ``Tᵀ`` times the new ones, where both know the kernel."""
+    if isinstance(old, ExactMap):
+        return np.eye(new.rank) if old.rank == new.rank else None
+    if isinstance(old, MatrixMap):
+        vertices = old.vertex_kernel.vertices[to_host(old.pivots)]
+    elif isinstance(old, CholeskyMap):
+        vertices = old.X[to_host(old.pivots)]
+    elif isinstance(old, SpectralMap):
+        return to_host(new.transform(old.vertex_kernel.vertices)).T @ to_host(old.inverse)
+    else:
+        return None
+    # An old feature is a sum of kernel values with the pivots, and the kernel value with a vertex is a product of the
+    # new features with those of that vertex.
+    return np.linalg.solve(to_host(old.corner), to_host(new.transform(vertices))).T
