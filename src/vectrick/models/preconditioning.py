@@ -40,6 +40,7 @@ PRECONDITIONERS = ("auto", "kronecker", "none")
 
 _SAMPLE = 160  # vertices of a side whose kernel values stand for those of all
 _RANDOM = 160  # coefficients of the random pattern that stands for the graph
+_FAR = 4.0  # times as long without it, after which the exact number does not matter
 _LIMIT = 1000  # iterations, after which most solvers give up
 _BINS = 200  # in each decade of the spectrum
 _EIGEN = 25.0  # flops of an eigendecomposition over n³, at the speed of a matrix product
@@ -128,6 +129,7 @@ class Forecast:
     iterations: tuple[int, int]  # without, with
     seconds: tuple[float, float]
     patience: Patience
+    is_far: bool = False  # whether it takes more without it than is said here
 
     @property
     def pays(self) -> bool:
@@ -136,7 +138,8 @@ class Forecast:
 
     def __str__(self) -> str:
         (without, with_it), times = self.iterations, [format_seconds(seconds) for seconds in self.seconds]
-        return f"about {with_it} iterations ({times[1]}) with it, {without} ({times[0]}) without"
+        more = "more than " if self.is_far else ""
+        return f"about {with_it} iterations ({times[1]}) with it, {more}{without} ({times[0]}) without"
 
 
 class Preconditioning:
@@ -198,18 +201,21 @@ class Preconditioning:
         pairs = zip(self.sides, self.degrees, strict=True)
         spectra = [side.sampled_spectrum(to_host(degrees)) for side, degrees in pairs]
         s = (spectra[0][:, None] * spectra[1]).reshape(-1) * (max(self.curvature, 1e-3) / self.total)
-        without = plain_iterations(s, alpha, tol, _LIMIT)
         reached = max(1e-12, tol * min(1.0, 5 * alpha / s.max())) if is_dual else tol
         sizes = self.start.rank * self.end.rank
-        with_it = min(without, round(_UNSEEN * pattern_iterations(s, sizes, len(self.loss.y), alpha, reached)))
+        with_it = round(_UNSEEN * pattern_iterations(s, sizes, len(self.loss.y), alpha, reached))
         plain = _plain_seconds(form.space)
         preconditioned, check = (self._preconditioned_seconds(), plain) if is_dual else (plain, 0.0)
         setup = sum(_EIGEN * side.rank**3 / self._gemm for side in self.sides[: 1 if self.symmetry else 2])
         setup += (self._sorting if is_dual else min(self._sorting, with_it * self._turning)) + 4 * check
+        many = _FAR * (self._steps[1] * with_it * preconditioned + setup) / (self._steps[0] * plain)
+        most = min(_LIMIT, max(1, round(many)))  # iterations with which the choice is clear
+        without = plain_iterations(s, alpha, tol, most)
+        with_it = min(with_it, without)  # it is never worse than a wrong guess
         iterations = round(self._steps[0] * without), round(self._steps[1] * with_it)
         seconds = iterations[0] * plain, iterations[1] * preconditioned + setup
         patience = Patience(max(seconds[0] - setup, 0.0) / preconditioned, reached)
-        return Forecast(iterations, seconds, patience)
+        return Forecast(iterations, seconds, patience, without == most)
 
     @property
     def sides(self) -> tuple[Side, Side]:

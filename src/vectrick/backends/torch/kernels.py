@@ -125,16 +125,15 @@ class CholeskySteps:
         best = rest.new_full((2, self.n_blocks), -1.0)
         place = pivots.new_zeros((2, self.n_blocks))
         best[0, 0], place[0, 0] = rest.max(), rest.argmax()
-        self.best, self.place = best, place
+        # Whatever Python does in a step counts: a step takes the card some microseconds.
+        self.turns = [(best[now], place[now], best[1 - now], place[1 - now]) for now in (0, 1)]
+        self.launch = _cholesky_step[(self.n_blocks,)]
+        self.sizes = m, self.n_blocks, self.block, triton.next_power_of_2(self.n_blocks), 32
 
     def step(self, rows: Any, k: int) -> None:
         """Write row k of the factor."""
-        now, then = k % 2, 1 - k % 2
-        _cholesky_step[(self.n_blocks,)](
-            self.K, rows, self.rest, self.best[now], self.place[now], self.best[then], self.place[then],
-            self.pivots, self.rests, len(self.rest), k, self.n_blocks, self.block,
-            triton.next_power_of_2(self.n_blocks), 32,
-        )  # fmt: skip
+        m, *others = self.sizes
+        self.launch(self.K, rows, self.rest, *self.turns[k % 2], self.pivots, self.rests, m, k, *others)
 
 
 def scatter(values: Any, order: Any, index: Any, grid: Any) -> None:
