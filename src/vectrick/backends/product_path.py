@@ -154,6 +154,21 @@ class Transposed(Stage):
         return x.T
 
 
+class BlockStage(ABC):
+    """Takes several vectors at once from the columns to the rows; it is prepared when it is first run."""
+
+    width: int  # vectors at once, at most
+    least: int  # from which it is faster than one after the other
+
+    @abstractmethod
+    def n_bytes(self) -> int:
+        """Return the bytes that it takes beside those of the path."""
+
+    @abstractmethod
+    def run(self, block: Any, out: Any, space: Any) -> None:
+        """Write the product with a block of vectors."""
+
+
 @dataclass(frozen=True)
 class ProductPath:
     """A named list of stages."""
@@ -164,6 +179,7 @@ class ProductPath:
     stages: tuple[Stage, ...]
     sparse_entry: bool
     preparing: float = 0.0  # seconds to sort the edges, where the operator serves one product only
+    block: BlockStage | None = None
 
     @property
     def name(self) -> str:
@@ -255,6 +271,10 @@ class StageMaker(ABC):
     def thin_stages(self, sparse_entry: bool, sparse_exit: bool) -> list[Stage] | None:
         """Return the stages that use a thin factor; None where there are none."""
 
+    def block_stage(self, stages: list[Stage]) -> BlockStage | None:
+        """Return what does the work of these stages for several vectors at once; None if nothing does so faster."""
+        return None
+
     def matched_stages(self) -> list[Stage] | None:
         """Return the stage that multiplies only edges that share a vertex; None if there is none."""
         return None
@@ -273,7 +293,8 @@ def compose_paths(problem: ProblemLike, maker: Callable[[ProblemLike, Name], Sta
                     if stages is not None:
                         family = _family(problem, sparse_entry, sparse_exit)
                         preparing = _preparing(problem, sparse_entry, sparse_exit, makes.sorting)
-                        yield ProductPath(family, first, thin, tuple(stages), sparse_entry, preparing)
+                        block = makes.block_stage(stages)
+                        yield ProductPath(family, first, thin, tuple(stages), sparse_entry, preparing, block)
         matched = makes.matched_stages()
         if matched is not None:
             preparing = _preparing(problem, True, True, makes.sorting)

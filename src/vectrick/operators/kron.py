@@ -360,10 +360,24 @@ class KronOperator(Operator):
         if block.shape[1] == 1:
             self._run(block[:, 0], out[:, 0], space)
         else:
-            for start in range(0, block.shape[1], _VECTORS_AT_ONCE):
+            done = self._run_together(block, out, space)
+            for start in range(done, block.shape[1], _VECTORS_AT_ONCE):
                 part = slice(start, start + _VECTORS_AT_ONCE)
                 self.backend.run_columns(self._run, block[:, part], out[:, part], space)
         self._spaces.append(space)
+
+    def _run_together(self, block: Array, out: Array, space: Any) -> int:
+        """Take vectors through the block stage of the path; return how many, zero if that does not pay or fit."""
+        assert self._path is not None
+        assert self._plan is not None
+        together, done = self._path.block, 0
+        if together is None or self._plan.memory + together.n_bytes() > self._plan.max_memory:
+            return 0
+        while block.shape[1] - done >= together.least:
+            part = slice(done, done + together.width)
+            together.run(block[:, part], out[:, part], space)
+            done = min(part.stop, block.shape[1])
+        return done
 
     def _run(self, x: Array, target: Array, space: Any) -> None:
         """Take one contiguous vector through the stages."""

@@ -59,17 +59,17 @@ class OperatorContract:
         assert_close(op.matvec(v), product, op.dtype)
 
     def test_times_block(self) -> None:
-        """A block of vectors gives the same bits as its columns, in either memory order."""
+        """A block of vectors gives the same as its columns, and the same bits in either memory order."""
         op, _, rng = self._made()
         V = rng.standard_normal((op.shape[1], 11)).astype(op.dtype)
         product = op @ V
         assert product.shape == (op.shape[0], 11)
         for column in range(11):
-            assert_array_equal(product[:, column], op @ V[:, column])
+            assert_close(product[:, column], op @ V[:, column], op.dtype)
         assert_array_equal(op @ np.asfortranarray(V), product)
         assert_array_equal(op.matmat(V), product)
         assert (op @ V[:, :0]).shape == (op.shape[0], 0)
-        assert_array_equal(op @ V[:, :1], product[:, :1])
+        assert_close(op @ V[:, :1], product[:, :1], op.dtype)
 
     def test_adjoint(self) -> None:
         """The transpose is the adjoint, and its transpose is the operator again."""

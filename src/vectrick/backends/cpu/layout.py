@@ -66,6 +66,11 @@ def _sort(key: Array, largest: int) -> Array:
     return radix_argsort(key.astype(np.uint32), largest)
 
 
+def sorted_order(major: Array, minor: Array, n_major: int, n_minor: int) -> Array:
+    """Return the order of edges by one vertex, then by the other."""
+    return _sort(major.astype(np.int64) * n_minor + minor, n_major * n_minor)
+
+
 def _positions_of(mask: Array, order: Array) -> tuple[Array, Array]:
     """Return which sorted edges a mask keeps, and their numbers among the edges that are kept."""
     kept = mask[order]

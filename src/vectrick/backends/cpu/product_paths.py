@@ -12,15 +12,23 @@ from vectrick.backends.cpu.product_stages import (
     MultiplySparse,
     SampledRows,
     ScatterColumns,
+    SparseBlock,
     SparseColumns,
 )
-from vectrick.backends.product_path import Matrix, Stage, StageMaker, Transposed
+from vectrick.backends.product_path import BlockStage, Matrix, Stage, StageMaker, Transposed
 
 
 class HostStages(StageMaker):
     """The stages of a product on the CPU."""
 
     sorting = 1e-7  # measured on 40 000 and 250 000 edges
+
+    def block_stage(self, stages: list[Stage]) -> BlockStage | None:
+        """Return the block stage of Algorithm 1, for graphs whose edges do not fill blocks of the first cache."""
+        first, last = stages[0], stages[-1]
+        if len(stages) != 2 or not (isinstance(first, SparseColumns) and isinstance(last, SampledRows)):
+            return None
+        return None if first.blocking.is_small else SparseBlock(first, last)
 
     def stages(self, sparse_entry: bool, sparse_exit: bool) -> list[Stage] | None:
         """Return the stages with both factors dense: ``F₁ Vᵀ``, then ``F₂`` at the rows."""

@@ -5,10 +5,11 @@ from scipy.sparse import csr_array
 
 from vectrick._typing import Array
 from vectrick.backends.cpu import products
+from vectrick.backends.cpu.block_product import BLOCK_BYTES, LEAST, BlockProduct, block_bytes
 from vectrick.backends.cpu.layout import STRIP_BYTES, Blocking, ColumnLayout, RowLayout, column_blocking, row_blocking
 from vectrick.backends.cpu.products import Tiles
 from vectrick.backends.memory import Workspace
-from vectrick.backends.product_path import Allocation, Matrix, ProblemLike, Stage
+from vectrick.backends.product_path import Allocation, BlockStage, Matrix, ProblemLike, Stage
 from vectrick.backends.rates import Rates
 
 
@@ -303,6 +304,29 @@ class SampledRows(Stage):
         products.sampled_product(A, self.tail, self.tiles, x, self.layout, in_order, self.problem.n_threads)
         products.take(in_order, self.layout.position, target, self.problem.n_threads)
         return target
+
+
+class SparseBlock(BlockStage):
+    """The sparse and the sampled product of several vectors at once, which share the loads of both factors."""
+
+    def __init__(self, first: SparseColumns, last: SampledRows) -> None:
+        self.first, self.last = first, last
+        self.width = BLOCK_BYTES // first.size
+        self.least = round(LEAST * self.width)
+        self.product: BlockProduct | None = None
+
+    def n_bytes(self) -> int:
+        """Return the packed factor, the edges sorted in another way, a tile, and the vectors in sorted order."""
+        n_edges = len(self.first.kept) + len(self.last.held)
+        return block_bytes(self.first.E.shape, self.first.n_kept, n_edges, self.first.size)
+
+    def run(self, block: Array, out: Array, space: Workspace) -> None:
+        """Write the product with a block of vectors."""
+        if self.product is None:
+            F, A = self.first.E.array(contiguous=True), self.last.A.array(contiguous=True)
+            columns, rows = (self.first.kept, self.first.contracted), (self.last.held, self.last.tile)
+            self.product = BlockProduct.of(F, A, columns, rows)
+        self.product.run(block, out, space, self.first.problem.n_threads)
 
 
 class GatherRows(Stage):

@@ -7,6 +7,7 @@ the CPU has (one AVX-512, two AVX2 or four NEON registers), so there is nothing 
 All addresses and strides are in bytes, as ``int64``. The last argument gives the element type by example.
 """
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -153,6 +154,96 @@ def make_add_dots(n_vectors: int, one_row: bool) -> Any:
         return types.void(target, A, stride_A, i, B, stride_B, j, like), codegen
 
     return add_dots
+
+
+def make_add_block(n_rows: int, n_vectors: int) -> Any:
+    """Return ``add_block(target, stride, packed, indices, values, count, like)`` for several right-hand sides at once.
+
+    It computes ``target[o] = Σ_h packed[indices[h]][o] · values[h]`` for ``n_rows`` values of o: packed rows hold one
+    element for each o, ``values[h]`` and ``target[o]`` are ``n_vectors`` aligned vectors with an element for each
+    right-hand side, and the results are ``stride`` bytes apart.
+    """
+
+    @intrinsic
+    def add_block(
+        _context: Any, target: Any, stride: Any, packed: Any, indices: Any, values: Any, count: Any, like: Any
+    ) -> Any:
+        element, size = _element(like)
+        n_lanes = VECTOR_BYTES // size
+        vector = ir.VectorType(element, n_lanes)
+
+        def codegen(context: Any, builder: ir.IRBuilder, _signature: Any, args: Any) -> Any:
+            target, stride, packed, indices, values, count, _ = args
+            sums = [[cgutils.alloca_once(builder, vector) for _ in range(n_vectors)] for _ in range(n_rows)]
+            for total in itertools.chain(*sums):
+                builder.store(ir.Constant(vector, None), total)
+            with cgutils.for_range(builder, count, intp=_I64) as loop:
+                here = builder.add(indices, builder.mul(loop.index, _I64(4)))
+                row = _row(builder, packed, _I64(n_rows * size), here, 0)
+                at = builder.add(values, builder.mul(loop.index, _I64(n_vectors * VECTOR_BYTES)))
+                x = _load_vectors(builder, at, vector, n_vectors)
+                for o, totals in enumerate(sums):
+                    weight = _load(builder, builder.add(row, _I64(o * size)), element, size)
+                    _add_times(builder, _broadcast(builder, weight, n_lanes), x, totals)
+            for o, totals in enumerate(sums):
+                _store_vectors(builder, totals, builder.add(target, builder.mul(stride, _I64(o))))
+            return context.get_dummy_value()
+
+        return types.void(target, stride, packed, indices, values, count, like), codegen
+
+    return add_block
+
+
+def make_dot_block(n_edges: int, n_vectors: int) -> Any:
+    """Return ``dot_block(target, A, stride, held, tile, count, like)`` for several right-hand sides and edges at once.
+
+    It computes ``target[h] += Σ_k A[held[h]][k] · tile[k]`` for ``n_edges`` edges of one tile row, where ``tile[k]``
+    and ``target[h]`` are ``n_vectors`` aligned vectors with an element for each right-hand side.
+    """
+
+    @intrinsic
+    def dot_block(_context: Any, target: Any, A: Any, stride: Any, held: Any, tile: Any, count: Any, like: Any) -> Any:
+        element, size = _element(like)
+        n_lanes = VECTOR_BYTES // size
+        vector = ir.VectorType(element, n_lanes)
+
+        def codegen(context: Any, builder: ir.IRBuilder, _signature: Any, args: Any) -> Any:
+            target, A, stride, held, tile, count, _ = args
+            rows = [_row(builder, A, stride, held, h) for h in range(n_edges)]
+            sums = [[cgutils.alloca_once(builder, vector) for _ in range(n_vectors)] for _ in range(n_edges)]
+            places = [builder.add(target, _I64(h * n_vectors * VECTOR_BYTES)) for h in range(n_edges)]
+            for place, totals in zip(places, sums, strict=True):
+                for total, x in zip(totals, _load_vectors(builder, place, vector, n_vectors), strict=True):
+                    builder.store(x, total)
+            with cgutils.for_range(builder, count, intp=_I64) as loop:
+                at = builder.add(tile, builder.mul(loop.index, _I64(n_vectors * VECTOR_BYTES)))
+                x = _load_vectors(builder, at, vector, n_vectors)
+                skip = builder.mul(loop.index, _I64(size))
+                for row, totals in zip(rows, sums, strict=True):
+                    weight = _load(builder, builder.add(row, skip), element, size)
+                    _add_times(builder, _broadcast(builder, weight, n_lanes), x, totals)
+            for place, totals in zip(places, sums, strict=True):
+                _store_vectors(builder, totals, place)
+            return context.get_dummy_value()
+
+        return types.void(target, A, stride, held, tile, count, like), codegen
+
+    return dot_block
+
+
+def _load_vectors(builder: ir.IRBuilder, address: ir.Value, vector: ir.Type, n_vectors: int) -> list[ir.Value]:
+    places = [builder.add(address, _I64(i * VECTOR_BYTES)) for i in range(n_vectors)]
+    return [_load(builder, place, vector, VECTOR_BYTES) for place in places]
+
+
+def _add_times(builder: ir.IRBuilder, weight: ir.Value, x: list[ir.Value], totals: list[ir.Value]) -> None:
+    for part, total in zip(x, totals, strict=True):
+        builder.store(_fma(builder, weight, part, builder.load(total)), total)
+
+
+def _store_vectors(builder: ir.IRBuilder, totals: list[ir.Value], address: ir.Value) -> None:
+    for i, total in enumerate(totals):
+        _store(builder, builder.load(total), builder.add(address, _I64(i * VECTOR_BYTES)), VECTOR_BYTES)
 
 
 def make_transpose(past_the_cache: bool) -> Any:
