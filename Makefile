@@ -46,6 +46,7 @@ test-slow: install
 bench: install
 	$(BIN)/python -m benchmarks.products
 	$(BIN)/python -m benchmarks.training
+	$(BIN)/python -m benchmarks.preconditioner
 	$(BIN)/python -m benchmarks.selection
 	$(BIN)/python -m benchmarks.pairwise
 	$(BIN)/python -m benchmarks.commands
