@@ -70,7 +70,7 @@ def fitted(name: str, split: Split, kind: str, repeats: int = 1, **parameters: A
 
 
 def curve(name: str, split: Split, alpha: float, preconditioner: str, last: int) -> Row:
-    """Return residual and test AUC of primal ridge regression after each number of iterations: passes over the edges."""
+    """Return residual and test AUC of primal ridge regression after each number of passes over the edges."""
     kernel, residuals, aucs, passes = kernels(name), [], [], []
     for k in (k for k in PASSES if k <= last):
         how: Row = {"alpha": alpha, "form": "primal", "max_iter": k, "tol": 1e-13, "solver": "cg"}

@@ -6,13 +6,13 @@ As in `kernels`, addresses are in bytes, and every part of the work writes to pl
 
 from numba import njit
 
-from vectrick.backends.cpu.block_product import BLOCK_BYTES, ROWS
+from vectrick.backends.cpu.layout import BLOCK_BYTES, BLOCK_ROWS
 from vectrick.backends.cpu.simd import VECTOR_BYTES, make_add_block, make_dot_block, make_prefetch_row
 
 _VECTORS = BLOCK_BYTES // VECTOR_BYTES
 _EDGES = 8  # that the sampled product handles at once
 
-_add_block = make_add_block(ROWS, _VECTORS)
+_add_block = make_add_block(BLOCK_ROWS, _VECTORS)
 _dot_block = make_dot_block(_EDGES, _VECTORS)
 _dot_one = make_dot_block(1, _VECTORS)
 _prefetch_row = make_prefetch_row(4)  # of the next edges: the hardware sees the rest of a row coming
@@ -29,7 +29,7 @@ def sparse_block(  # type: ignore[no-untyped-def]
         for k in range(kept0, kept1):
             h, stop = kept_start[k], kept_start[k + 1]
             _add_block(
-                out_at + strip * ROWS * row_stride + (k - kept0) * BLOCK_BYTES, row_stride, strip_at,
+                out_at + strip * BLOCK_ROWS * row_stride + (k - kept0) * BLOCK_BYTES, row_stride, strip_at,
                 contracted_at + h * 4, values_at + h * BLOCK_BYTES, stop - h, like,
             )  # fmt: skip
 

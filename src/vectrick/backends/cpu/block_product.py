@@ -11,12 +11,10 @@ from typing import Any
 import numpy as np
 
 from vectrick._typing import Array
-from vectrick.backends.cpu.layout import sorted_order
+from vectrick.backends.cpu.layout import BLOCK_BYTES, BLOCK_ROWS, sorted_order
 from vectrick.backends.memory import Workspace
 from vectrick.backends.threads import even_parts, run_tasks
 
-BLOCK_BYTES = 128  # in which an element of each vector lies side by side
-ROWS = 8  # of the first factor that are packed together
 LEAST = 0.5  # of a whole block, from which it pays
 # The matrix between the two products is made and used in tiles that stay in the last-level cache: F is read once for
 # each panel of columns, A once for each part of the rows. Some columns of A at a time stay in the cache below.
@@ -66,9 +64,9 @@ class BlockProduct:
         like, strip_size = block.dtype.type(0), self.packed.strides[0]
         for first, low in itertools.product(range(0, n_kept, _PANEL), range(0, self.n_rows, _HEIGHT)):
             last, high = min(first + _PANEL, n_kept), min(low + _HEIGHT, self.n_rows)
-            strips = even_parts(-(-(high - low) // ROWS), _TASKS_PER_THREAD * n_threads)
+            strips = even_parts(-(-(high - low) // BLOCK_ROWS), _TASKS_PER_THREAD * n_threads)
             rows = even_parts(high - low, _TASKS_PER_THREAD * n_threads)
-            packed_at = self.packed.ctypes.data + low // ROWS * strip_size
+            packed_at = self.packed.ctypes.data + low // BLOCK_ROWS * strip_size
 
             def multiply(
                 number: int, first: int = first, last: int = last, packed_at: int = packed_at, strips: Any = strips
@@ -93,7 +91,7 @@ class BlockProduct:
 
 def block_bytes(shape: tuple[int, int], n_kept: int, n_edges: int, itemsize: int) -> int:
     """Return the bytes of the packed factor, a tile, the edges, and the vectors in sorted order."""
-    packed = -(-shape[0] // ROWS) * ROWS * shape[1] * itemsize
+    packed = -(-shape[0] // BLOCK_ROWS) * BLOCK_ROWS * shape[1] * itemsize
     return packed + _HEIGHT * _row_stride(n_kept) + n_edges * (12 + BLOCK_BYTES)
 
 
@@ -104,10 +102,10 @@ def _row_stride(n_kept: int) -> int:
 
 def packed_strips(F: Array) -> Array:
     """Return the rows of a matrix in strips of eight, each transposed, with zeros after the last."""
-    n_strips = -(-len(F) // ROWS)
-    packed = np.zeros((n_strips, F.shape[1], ROWS), F.dtype)
+    n_strips = -(-len(F) // BLOCK_ROWS)
+    packed = np.zeros((n_strips, F.shape[1], BLOCK_ROWS), F.dtype)
     for strip in range(n_strips):
-        rows = F[strip * ROWS : (strip + 1) * ROWS]
+        rows = F[strip * BLOCK_ROWS : (strip + 1) * BLOCK_ROWS]
         packed[strip, :, : len(rows)] = rows.T
     return packed
 

@@ -9,6 +9,8 @@ from vectrick._typing import Array
 STRIP_BYTES = 256  # of a row that the sparse product handles at once
 PANEL_BYTES = 512  # of a row that the sampled product handles at once
 EDGES_AT_ONCE = 8  # that the sampled product handles as a group
+BLOCK_BYTES = 128  # in which an element of each of several vectors lies side by side
+BLOCK_ROWS = 8  # of a factor that are packed together for these
 
 
 @dataclass(frozen=True)

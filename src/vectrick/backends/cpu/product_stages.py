@@ -5,8 +5,16 @@ from scipy.sparse import csr_array
 
 from vectrick._typing import Array
 from vectrick.backends.cpu import products
-from vectrick.backends.cpu.block_product import BLOCK_BYTES, LEAST, BlockProduct, block_bytes
-from vectrick.backends.cpu.layout import STRIP_BYTES, Blocking, ColumnLayout, RowLayout, column_blocking, row_blocking
+from vectrick.backends.cpu.block_product import LEAST, BlockProduct, block_bytes
+from vectrick.backends.cpu.layout import (
+    BLOCK_BYTES,
+    STRIP_BYTES,
+    Blocking,
+    ColumnLayout,
+    RowLayout,
+    column_blocking,
+    row_blocking,
+)
 from vectrick.backends.cpu.products import Tiles
 from vectrick.backends.memory import Workspace
 from vectrick.backends.product_path import Allocation, BlockStage, Matrix, ProblemLike, Stage
