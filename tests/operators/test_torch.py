@@ -55,9 +55,50 @@ def test_a_factor_that_is_too_large_stays_on_the_host():
     rows, cols = make_edges(rng, 500, 200, 20), make_edges(rng, 400, 150, 30)
     op = vt.kron(M, N, **WHERE, max_memory="150KB")[rows, cols]
     assert isinstance(op.M, np.ndarray)
-    assert torch.is_tensor(op.N)
     v = rng.standard_normal(400)
     np.testing.assert_allclose(op @ v, kron_matrix(M, N, rows, cols) @ v, atol=1e-11)
+    every = vt.kron(M, N, **WHERE, max_memory="150KB")[:, cols]
+    assert torch.is_tensor(every.N)  # the smaller one is there
+    np.testing.assert_allclose(every @ v, kron_matrix(M, N, None, cols) @ v, atol=1e-11)
+
+
+@pytest.mark.parametrize("large", ["M", "N"])
+@pytest.mark.parametrize("width", [64, 100, 1024])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_factor_on_the_host_crosses_in_panels(large, width, dtype, monkeypatch):
+    from vectrick.backends.torch import streamed
+
+    monkeypatch.setattr(streamed, "_WIDEST", width)
+    rng = np.random.default_rng(0)
+    M, N = rng.standard_normal((300, 280)).astype(dtype), rng.standard_normal((20, 30)).astype(dtype)
+    rows, cols = make_edges(rng, 500, 300, 20), make_edges(rng, 60, 280, 30)
+    if large == "N":
+        M, N, rows, cols = N, M, rows[::-1], cols[::-1]
+    op = vt.kron(M, N, **WHERE, max_memory=630_000 if dtype is np.float64 else 330_000)[rows, cols]
+    assert op.plan.path == "streamed"
+    assert f"{large} stays on the host" in op.plan.reason
+    assert op.plan.seconds > 0
+    assert op.plan.memory <= op.plan.max_memory + 8 * len(rows[0])
+    matrix = kron_matrix(M, N, rows, cols)
+    V = rng.standard_normal((60, 3)).astype(dtype)
+    tolerance = 1e-11 if dtype is np.float64 else 1e-3
+    np.testing.assert_allclose(op @ V[:, 0], matrix @ V[:, 0], atol=tolerance)
+    np.testing.assert_allclose(op @ V, matrix @ V, atol=tolerance)
+    u = rng.standard_normal(500).astype(dtype)
+    np.testing.assert_allclose(op.T @ u, matrix.T @ u, atol=tolerance)
+    keep = rng.random(500) < 0.5
+    np.testing.assert_allclose(op.restrict(rows=keep) @ V[:, 0], matrix[keep] @ V[:, 0], atol=tolerance)
+    assert "streamed" in str(op.plan)
+
+
+def test_nan_on_the_host_is_not_streamed():
+    rng = np.random.default_rng(0)
+    M, N = rng.standard_normal((300, 280)), rng.standard_normal((20, 30))
+    rows, cols = make_edges(rng, 500, 300, 20), make_edges(rng, 60, 280, 30)
+    M[:, np.setdiff1d(np.arange(280), cols[0])[0]] = np.nan  # in a column without edges
+    op = vt.kron(M, N, **WHERE, max_memory=630_000)[rows, cols]
+    assert op.plan.path != "streamed"
+    assert np.isfinite(op @ rng.standard_normal(60)).all()
 
 
 def test_what_does_not_fit_in_any_number_of_blocks_is_refused_before_it_is_made():
@@ -271,3 +312,43 @@ def test_settings_of_float32_survive_threads():
     with ThreadPoolExecutor(4) as pool:
         assert all(pool.map(work, range(200)))
     assert torch.backends.cuda.matmul.fp32_precision == before
+
+
+@pytest.mark.parametrize("thin", [False, True])
+@pytest.mark.parametrize("order", ["first", "second", "none"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_matrices_that_are_made_tile_by_tile(thin, order, dtype, monkeypatch):
+    """Dense paths, both entering and leaving, with repeated edges in any order."""
+    from vectrick.backends.torch import tiles
+
+    monkeypatch.setattr(tiles, "TILE_BYTES", 1500)
+    rng = np.random.default_rng(0)
+    M, N = rng.standard_normal((45, 30)).astype(dtype), rng.standard_normal((37, 52)).astype(dtype)
+    rows, cols = make_edges(rng, 700, 45, 37), make_edges(rng, 900, 30, 52)  # more than there are different pairs
+    if order != "none":
+        by = (lambda pair: np.lexsort(pair[::-1])) if order == "first" else np.lexsort
+        rows, cols = (tuple(part[by(pair)] for part in pair) for pair in (rows, cols))
+    matrix = kron_matrix(M, N, rows, cols)
+    factors = (M, N)
+    if thin:
+        U, s, V = np.linalg.svd(M.astype(np.float64), full_matrices=False)
+        factors = (vt.LowRank((U * s).astype(dtype), V.T.astype(dtype)), N)
+    v, u = rng.standard_normal(900).astype(dtype), rng.standard_normal(700).astype(dtype)
+    tolerance = 1e-10 if dtype is np.float64 else 2e-3
+    seen = set()
+    for path in vt.kron(*factors, **WHERE)[rows, cols].plan.estimates:
+        op = vt.kron(*factors, path=path.path, **WHERE)[rows, cols]
+        seen |= {stage.label for stage in op._path.stages if "tiles" in stage.label}
+        np.testing.assert_allclose(op @ v, matrix @ v, atol=tolerance, err_msg=path.path)
+        np.testing.assert_allclose(op.T @ u, matrix.T @ u, atol=tolerance, err_msg=path.path)
+    assert len(seen) == 2
+
+
+def test_numbers_split_for_tf32_add_up():
+    from vectrick.backends.torch.tiles import split
+
+    x = torch.randn(10_000, dtype=torch.float32) * torch.logspace(-20, 20, 10_000)
+    high, low = split(x)
+    assert torch.equal(high + low, x)
+    assert bool((low.abs() <= 2.0**-11 * x.abs()).all())
+    assert not bool((high.view(torch.int32) & 0x1FFF).any())

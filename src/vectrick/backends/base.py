@@ -235,6 +235,13 @@ class Backend(ABC):
         for values, vertices in spread:
             out += values[vertices]
 
+    def streamed(self, F: Any, S: Any, rows: Any, cols: Any, dtype: np.dtype[Any], limit: int) -> Any:
+        """Return a product whose factor S stays on the host, a `StreamedProduct`; None if the backend has none.
+
+        ``rows`` and ``cols`` are pairs with the vertices of edges in F and in S.
+        """
+        return None
+
     def multiply_all(
         self, matrices: Sequence[Any], vectors: Sequence[Array], symmetric: bool, fast: bool, n_threads: int
     ) -> list[Array]:

@@ -296,9 +296,11 @@ def plain_iterations(s: NDArray[Any], alpha: float, tol: float, max_iter: int) -
     1
     """
     s = s[s > 1e-12 * s.max()]
-    bins = np.unique(np.floor(_BINS * np.log10(s)), return_inverse=True)[1]
-    weight = np.bincount(bins, s)
-    centre = np.bincount(bins, s * s) / weight
+    bins = np.floor(_BINS * np.log10(s)).astype(np.int64)
+    bins -= bins.min()
+    weight, squares = np.bincount(bins, s), np.bincount(bins, s * s)
+    filled = weight > 0
+    weight, centre = weight[filled], squares[filled] / weight[filled]
     return _iterations(centre + alpha, np.sqrt(weight), np.ones(len(weight)), tol, max_iter)
 
 

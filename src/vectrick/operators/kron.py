@@ -31,8 +31,10 @@ from vectrick.operators.indices import as_pair, cut, is_same, pair_on
 from vectrick.operators.plan import Plan, can_take, check_path, choose, memory_limit, zero_plan
 from vectrick.operators.problem import Problem
 from vectrick.operators.row_blocks import RowBlocks, divide, rows_of
+from vectrick.operators.streaming import smaller_moved, stream
 
 _VECTORS_AT_ONCE = 8  # of a block; as many doubles as a cache line holds
+_MUCH_FASTER = 1.5  # times, from which rows are divided for a path that does not fit at once
 
 
 def kron(
@@ -118,8 +120,8 @@ def _placed(factors: tuple[Factor, Factor], options: "KronOptions") -> tuple[Any
     dtype = np.result_type(*(dtype_of(factor) for factor in factors))
     sizes = [0 if is_held(factor, backend) else n_bytes(factor, dtype) for factor in factors]
     room = memory_limit(options.max_memory, backend) - sum(sizes)
-    # If the factors leave no room for anything else, the largest stays on the host and is moved row by row.
-    stay = [sizes[i] > 0 and room < 0 and sizes[i] == max(sizes) for i in range(2)]
+    # If the factors leave no room for anything else, they stay on the host until the edges are known.
+    stay = [sizes[i] > 0 and room < 0 for i in range(2)]
     return tuple(  # type: ignore[return-value]
         factor if wait else moved(factor, backend, dtype) for factor, wait in zip(factors, stay, strict=True)
     )
@@ -178,9 +180,11 @@ class KronOperator(Operator):
         self._path: ProductPath | None = None
         self._plan: Plan | None = None
         self._blocks: RowBlocks | None = None  # where the whole does not fit at once
+        self._streamed: Any = None  # where a factor stays on the host and crosses in panels
         self._spaces: deque[Any] = deque()
         self._transpose_made: KronOperator | None = None
         self._origin: weakref.ref[KronOperator] | None = None  # the operator that this one is the transpose of
+        self._shares: dict[Any, Any] | None = None  # what the stages of the transpose have made of the same edges
         self._lock = threading.Lock()
 
     def __getitem__(self, key: Any) -> "KronOperator":
@@ -252,6 +256,7 @@ class KronOperator(Operator):
             options = self._options.transposed
             self._transpose_made = KronOperator(transpose(self.M), transpose(self.N), self.cols, self.rows, options)
             self._transpose_made._origin = weakref.ref(self)  # or each would keep the other and its work space alive
+            self._transpose_made._shares = None if self._problem is None else self._problem.sharing
         return self._transpose_made
 
     def _prepare(
@@ -268,13 +273,25 @@ class KronOperator(Operator):
             self._plan = zero_plan(self.shape[0], self.dtype, memory_limit(max_memory, self.backend), self._title())
             return
         if not (is_held(self.M, self.backend) and is_held(self.N, self.backend)):
-            self._divide(memory_limit(max_memory, self.backend), None)  # a factor that stays on the host
+            limit = memory_limit(max_memory, self.backend)
+            found = (
+                None
+                if path != "auto"
+                else stream(self.M, self.N, self.rows, self.cols, self.dtype, self.backend, limit)
+            )
+            if found is None:
+                self.M, self.N = smaller_moved(self.M, self.N, self.dtype, self.backend, limit)
+                self._divide(limit, None)
+            else:
+                self._streamed, self._plan = found[0], replace(found[1], title=self._title())
             return
         if self._problem is None:
             threads = count_threads(self._options.n_threads)
             place = (self.backend, self._options.fast)
             self._problem = Problem.of(self.M, self.N, self.rows, self.cols, self.dtype, threads, *place)
             self._problem.once = self._options.once
+            if self._shares is not None:
+                self._problem.sharing = self._shares
         if parent is not None and parent._plan is not None:
             limit = parent._plan.max_memory
         else:
@@ -291,6 +308,8 @@ class KronOperator(Operator):
             if not self.backend.divides_rows or self._options.path != "auto":
                 raise
             self._divide(limit, error)
+            return
+        if self.backend.divides_rows and self._options.path == "auto" and self._divide_if_faster(limit, plan):
             return
         for number, stage in enumerate(chosen.stages):
             if ready is not None and ready.name == chosen.name:
@@ -314,6 +333,22 @@ class KronOperator(Operator):
         self._problem = None
         self._blocks = divide(self.M, self.N, self.rows, plan_of, error)
         self._plan = self._blocks.plan
+
+    def _divide_if_faster(self, limit: int, whole: Plan) -> bool:
+        """Divide the rows where a faster path fits only block by block; return whether that was done."""
+        if whole.seconds <= _MUCH_FASTER * whole.estimates[0].seconds:
+            return False
+        problem = self._problem
+        try:
+            self._divide(limit, MemoryError("the faster path does not fit"))
+        except MemoryError:
+            self._problem = problem
+            return False
+        assert self._blocks is not None
+        if _MUCH_FASTER * len(self._blocks.parts) * self._blocks.plan.seconds < whole.seconds:
+            return True
+        self._problem, self._blocks, self._plan = problem, None, None
+        return False
 
     def _run_blocks(self, block: Array, out: Array) -> None:
         assert self._blocks is not None
@@ -347,6 +382,9 @@ class KronOperator(Operator):
 
     def _multiply(self, block: Array, out: Array) -> None:
         self._prepare()
+        if self._streamed is not None:
+            self._streamed.run(block, out)
+            return
         if self._blocks is not None:
             self._run_blocks(block, out)
             return

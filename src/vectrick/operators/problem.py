@@ -74,7 +74,7 @@ class Problem:
     not_finite: tuple[Name, ...] = ()  # factors with NaN or infinity
     renumbered: int = 0  # bytes of the edges that were numbered anew
     once: bool = False  # whether it serves one product only
-    _shared: dict[Any, Any] = field(default_factory=dict)
+    sharing: dict[Any, Any] = field(default_factory=dict)  # what stages share, also those of the transpose
 
     @classmethod
     def of(
@@ -164,9 +164,9 @@ class Problem:
 
     def shared(self, key: Any, make: Callable[[], Any]) -> Any:
         """Return something that stages of different paths share; it is made on the first call."""
-        if key not in self._shared:
-            self._shared[key] = make()
-        return self._shared[key]
+        if key not in self.sharing:
+            self.sharing[key] = make()
+        return self.sharing[key]
 
     def restrict(self, rows: Array | None, cols: Array | None) -> "Problem":
         """Return the problem of the edges where the masks are true; the factors and their copies are shared."""
@@ -176,4 +176,4 @@ class Problem:
             self.shape[0] if row_edges is None else len(row_edges[0]),
             self.shape[1] if col_edges is None else len(col_edges[0]),
         )
-        return replace(self, shape=shape, rows=row_edges, cols=col_edges, renumbered=0, once=False, _shared={})
+        return replace(self, shape=shape, rows=row_edges, cols=col_edges, renumbered=0, once=False, sharing={})

@@ -20,6 +20,7 @@ from vectrick.backends.torch.matrix import TensorMatrix
 from vectrick.backends.torch.product_paths import SORTING, DeviceStages
 from vectrick.backends.torch.products import uses_triton
 from vectrick.backends.torch.rates import device_rates
+from vectrick.backends.torch.streamed import StreamedProduct
 from vectrick.backends.torch.tensors import as_tensor, group_sums, is_tensor, numpy_dtype, torch_dtype
 from vectrick.backends.torch.workspace import TensorSpace
 
@@ -202,6 +203,9 @@ class TorchBackend(Backend):
 
     def product_paths(self, problem: ProblemLike) -> Iterator[ProductPath]:
         return compose_paths(problem, partial(DeviceStages, kind=self.device.type))
+
+    def streamed(self, F: Any, S: Any, rows: Any, cols: Any, dtype: np.dtype[Any], limit: int) -> StreamedProduct:
+        return StreamedProduct(F, S, rows, cols, dtype, limit, self.device)
 
     def workspace(self) -> TensorSpace:
         return TensorSpace(self.device)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from vectrick.backends.product_path import Matrix, Name, Stage, StageMaker, Transposed
+from vectrick.backends.torch import tiles
 from vectrick.backends.torch.product_stages import (
     AllColumns,
     AllRows,
@@ -12,6 +13,7 @@ from vectrick.backends.torch.product_stages import (
     ScatterColumns,
     SparseColumns,
 )
+from vectrick.backends.torch.tiles import GatherTiles, ScatterTiles
 
 SORTING = {"cpu": 1e-7, "cuda": 1e-10}  # measured on 10 million edges
 
@@ -31,6 +33,8 @@ class DeviceStages(StageMaker):
             assert self.rows is not None
             tile, held = self.rows
             return [*stages, SampledRows(self.problem, F2, held, tile, F1.shape[0], turned=sparse_entry)]
+        if self._is_large((F1.shape[0], F2.shape[0])) and self.rows is not None:
+            return [*stages, GatherTiles(self.problem, F2, self.rows, (F1.shape[0], F2.shape[0]))]
         last = Multiply(self.problem, F2.T, F1.shape[0], "outer", left=False)
         return [*stages, last, self._leave(last, first_is_major=True)]
 
@@ -51,6 +55,8 @@ class DeviceStages(StageMaker):
             assert self.rows is not None
             held, tile = self.rows
             return [*stages, SampledRows(problem, A, held, tile, second.shape[0], turned=False)]
+        if self._is_large((second.shape[0], A.shape[0])) and self.rows is not None:
+            return [*stages, GatherTiles(problem, A, self.rows[::-1], (second.shape[0], A.shape[0]))]
         last = Multiply(problem, A.T, second.shape[0], "middle" if slot == "outer" else "outer", left=False)
         return [*stages, last, self._leave(last, first_is_major=False)]
 
@@ -63,9 +69,15 @@ class DeviceStages(StageMaker):
             return [SparseColumns(self.problem, E, kept, contracted, shape[1])]
         if self.cols is None:
             enter: Stage = AllColumns(self.problem, shape, transposed=not self.is_m_first)
+        elif self._is_large(shape):
+            return [ScatterTiles(self.problem, E, self.cols, shape)]
         else:
             enter = ScatterColumns(self.problem, self.cols[0], self.cols[1], shape)
         return [enter, Multiply(self.problem, E, shape[1], "middle")]
+
+    def _is_large(self, shape: tuple[int, int]) -> bool:
+        """Whether a matrix is made tile by tile."""
+        return shape[0] * shape[1] * self.problem.dtype.itemsize > tiles.TILE_BYTES
 
     def _leave(self, last: Multiply, first_is_major: bool) -> Stage:
         """Return the stage from the matrix of all results, (first, second) or the other way round, to the rows."""

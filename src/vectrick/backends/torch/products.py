@@ -56,6 +56,17 @@ def scatter(x: Tensor, how: Scattering, grid: Tensor) -> None:
     grid.index_copy_(0, how.index.long(), x if order is None else x[order])
 
 
+def put(values: Tensor, index: Tensor, grid: Tensor) -> None:
+    """Write values to distinct cells of a flat matrix."""
+    if uses_triton(values):
+        from vectrick.backends.torch import kernels
+
+        with _here(values):
+            kernels.scatter(values, None, index, grid)
+        return
+    grid.index_copy_(0, index.long(), values)
+
+
 def gather(grid: Tensor, index: Tensor, out: Tensor) -> None:
     """Write the cells of a flat matrix to a vector."""
     if uses_triton(grid):

@@ -1,0 +1,237 @@
+"""Dense products by tiles of a matrix that would not fit as a whole: each is made, used at its edges, and overwritten.
+
+Two stages: what comes before a scatter and a matrix product, and what comes before a matrix product and a gather. In
+float32 a tile is made of three TF32 products, which have the digits of one in float32 and take less than half the time:
+a number is the sum of two that TF32 holds exactly or nearly so, and only the product of the two small ones is left out.
+"""
+
+import itertools
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+from vectrick.backends.product_path import Allocation, Matrix, ProblemLike
+from vectrick.backends.rates import Rates
+from vectrick.backends.torch import products
+from vectrick.backends.torch.devices import float32_products, load_torch
+from vectrick.backends.torch.product_stages import DeviceStage
+from vectrick.backends.torch.workspace import TensorSpace
+
+Tensor = Any
+
+TILE_BYTES = 1 << 30  # of a tile; larger matrices are divided
+_PART = 1 << 26  # edges of which temporary vectors are made
+_THREE = 0.5  # the time of three TF32 products over that of a float32 one
+
+
+@dataclass(frozen=True)
+class TileEdges:
+    """Edges in the order of the rows of a matrix, and their cells within blocks of so many rows."""
+
+    order: Tensor | None  # the edge at each place; None for their own order
+    index: Tensor  # within the block, int32
+    bounds: list[int]  # of the blocks
+    height: int
+    flipped: bool  # whether the rows are the second vertices
+    distinct: bool  # whether no two edges share a cell
+    lengths: Tensor | None = None  # how many edges share a cell, if these were joined
+
+    @classmethod
+    def of(cls, i: Tensor, j: Tensor, n_i: int, n_j: int, size: int, joined: bool) -> "TileEdges":
+        """Order the edges, if they are not ordered by either vertex; ``joined`` makes one of equal ones."""
+        torch = load_torch()
+        straight = is_ordered(i, j)
+        flipped = not straight and is_ordered(j, i)
+        major, minor, n_major, n_minor = (j, i, n_j, n_i) if flipped else (i, j, n_i, n_j)
+        order = lengths = None
+        if not (straight or flipped):
+            order = (major.long() * n_minor + minor).sort(stable=True).indices.int()
+            major, minor = major[order], minor[order]
+        distinct = not _has_equal(major, minor)
+        if joined and not distinct:
+            cells, lengths = (major.long() * n_minor + minor).unique_consecutive(return_counts=True)
+            major, minor = (cells // n_minor).int(), (cells % n_minor).int()
+        height = _height(n_minor, size)
+        starts = torch.arange(0, n_major, height, device=major.device, dtype=major.dtype)
+        bounds = [*torch.searchsorted(major, starts).tolist(), len(major)]
+        index = torch.empty_like(major, dtype=torch.int32)
+        for part in _parts(len(major)):
+            index[part] = (major[part] % height) * n_minor + minor[part]
+        return cls(order, index, bounds, height, flipped, distinct, lengths)
+
+    def blocks(self, n_major: int) -> Iterator[tuple[slice, slice]]:
+        """Yield the rows of each block and its edges."""
+        for number, (low, high) in enumerate(itertools.pairwise(self.bounds)):
+            first = number * self.height
+            yield slice(first, min(first + self.height, n_major)), slice(low, high)
+
+
+def is_ordered(major: Tensor, minor: Tensor) -> bool:
+    """Whether edges are in the order of one vertex, and then of the other."""
+    for part in _parts(len(major)):
+        step, then = _steps(major, part), _steps(minor, part)
+        if not bool(((step > 0) | ((step == 0) & (then >= 0))).all()):
+            return False
+    return True
+
+
+def _has_equal(major: Tensor, minor: Tensor) -> bool:
+    """Whether two neighbours among ordered edges are the same."""
+    parts = _parts(len(major))
+    return any(bool(((_steps(major, part) == 0) & (_steps(minor, part) == 0)).any()) for part in parts)
+
+
+def _steps(x: Tensor, part: slice) -> Tensor:
+    return x[part.start + 1 : part.stop + 1] - x[part.start : part.stop][: len(x) - 1 - part.start]
+
+
+def _parts(n: int) -> list[slice]:
+    """Return slices of a long vector, so that temporary ones are short."""
+    return [slice(low, min(low + _PART, n)) for low in range(0, n, _PART)]
+
+
+def _height(n_minor: int, size: int) -> int:
+    """Return the rows of a tile."""
+    return max(1, min(TILE_BYTES // max(1, n_minor * size), (2**31 - 1) // max(1, n_minor)))
+
+
+def split(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Return two numbers for each one, that add up to it: one with the 11 bits of TF32, and the rest."""
+    torch, x = load_torch(), x.contiguous()
+    high = ((x.view(torch.int32) + 0x1000) & ~0x1FFF).view(torch.float32)
+    return high, x - high
+
+
+def _in_three(x: Tensor, fast: bool) -> bool:
+    return bool(x.is_cuda) and x.dtype == load_torch().float32 and not fast
+
+
+def _products(x: Tensor, three: bool, fast: bool) -> AbstractContextManager[None]:
+    """Return a context with the precision of matrix products."""
+    return float32_products(fast=three or fast) if x.is_cuda else nullcontext()
+
+
+class TileStage(DeviceStage):
+    """A stage that works tile by tile; ``shape`` is that of the matrix which is never whole."""
+
+    joined = False  # whether edges that share a cell become one
+    edges: TileEdges
+
+    def __init__(self, problem: ProblemLike, F: Matrix, edges: tuple[Tensor, Tensor], shape: tuple[int, int]) -> None:
+        super().__init__(problem)
+        self.F, self.shape = F, shape
+        self.i, self.j = edges
+
+    def prepare(self) -> None:
+        """Order the edges."""
+        what, key = (self.i, self.j, *self.shape, self.size), ("tiles", id(self.i), id(self.j), self.shape)
+        self.edges = self.problem.shared(key, lambda: TileEdges.of(*what, joined=False))
+        if self.joined and not self.edges.distinct:
+            self.edges = self.problem.shared((*key, "joined"), lambda: TileEdges.of(*what, joined=True))
+        self.F.array()
+
+    def allocations(self) -> list[Allocation]:
+        """Return the order of the edges, a tile, and what they are sorted with."""
+        n_edges = len(self.i)
+        n_sorted = 0 if self._are_ordered() else n_edges
+        return [
+            Allocation(f"copy of {self.F.name}", self.F.copy_bytes(contiguous=False)),
+            Allocation("cells of the edges", 4 * n_edges + 4 * n_sorted, f"tiles {id(self.i)} {id(self.j)}"),
+            Allocation("ordering of the edges", 24 * n_sorted, passing=True),
+            Allocation("values in order", self.size * n_sorted, "values"),
+            Allocation("tile", min(TILE_BYTES, self._bytes(*self.shape)), "tile"),
+        ]
+
+    def _are_ordered(self) -> bool:
+        key = ("ordered", id(self.i), id(self.j))
+        ordered: bool = self.problem.shared(key, lambda: is_ordered(self.i, self.j) or is_ordered(self.j, self.i))
+        return ordered
+
+    def _seconds(self, rates: Rates, width: int) -> float:
+        """Return the time of the matrix products and of a pass over the tiles."""
+        cells = self.shape[0] * self.shape[1]
+        in_three = _THREE if self.size == 4 and not self.problem.fast else 1.0
+        return in_three * 2 * cells * width / rates.gemm + cells * self.size / rates.move
+
+    def _sides(self) -> tuple[int, int]:
+        """Return the rows and columns of the matrix as the edges are ordered."""
+        return self.shape[::-1] if self.edges.flipped else self.shape
+
+    def _tile(self, x: Tensor, space: TensorSpace) -> Tensor:
+        n_major, n_minor = self._sides()
+        return space.get("tile", (min(self.edges.height, n_major), n_minor), x)
+
+
+class ScatterTiles(TileStage):
+    """``F Vᵀ`` where V holds the vector at the column edges: tiles of V are scattered and multiplied."""
+
+    label = "scatter and matrix product by tiles"
+    joined = True
+
+    def seconds(self, rates: Rates) -> float:
+        """Return the passes over edges and tiles, and the products."""
+        times = 2 if self.size == 4 and not self.problem.fast else 1
+        return times * len(self.i) / rates.add_at + self._seconds(rates, self.F.shape[0])
+
+    def allocations(self) -> list[Allocation]:
+        """Return what all tiles need, and the result."""
+        result = Allocation("matrix product", self._bytes(self.shape[1], self.F.shape[0]), "middle")
+        return [*super().allocations(), result]
+
+    def run(self, x: Tensor, space: TensorSpace, target: Tensor) -> Tensor:
+        """Return the matrix; the vertices of an edge are the contracted one and the kept one."""
+        edges, fast = self.edges, self.problem.fast
+        values = x if edges.order is None else x[edges.order]
+        if edges.lengths is not None:
+            values = load_torch().segment_reduce(values, "sum", lengths=edges.lengths, unsafe=True)
+        three, F = _in_three(x, fast), self.F.array()
+        factors = [part.T for part in split(F)] if three else [F.T]
+        out = space.get("middle", (self.shape[1], F.shape[0]), x).zero_()
+        buffer = self._tile(x, space)
+        with _products(x, three, fast):
+            for rows, places in edges.blocks(self._sides()[0]):
+                tile = buffer[: rows.stop - rows.start]
+                tile.zero_()
+                parts = split(values[places]) if three else (values[places],)
+                for number, part in enumerate(parts):  # the second one overwrites the first
+                    products.put(part, edges.index[places], tile.view(-1))
+                    for factor in factors[: 1 if number else None]:
+                        if edges.flipped:
+                            out[rows].addmm_(tile, factor)
+                        else:
+                            out.addmm_(tile.T, factor[rows])
+        return out.T
+
+
+class GatherTiles(TileStage):
+    """The entries of ``X Fᵀ`` at the row edges, where X is what came before: tiles are made and gathered from."""
+
+    label = "matrix product and gather by tiles"
+
+    def seconds(self, rates: Rates) -> float:
+        """Return the products, and the passes over tiles and edges."""
+        return len(self.i) / rates.take + self._seconds(rates, self.F.shape[1])
+
+    def run(self, x: Tensor, space: TensorSpace, target: Tensor) -> Tensor:
+        """Return the entries in the order of the edges."""
+        torch, edges, fast = load_torch(), self.edges, self.problem.fast
+        left, right = (self.F.array(), x) if edges.flipped else (x, self.F.array())
+        three = _in_three(x, fast)
+        if three:
+            high, low = split(right)
+            right = torch.cat([high, low, high], dim=1)
+        found = target if edges.order is None else space.get("products", (len(target),), x)
+        buffer = self._tile(x, space)
+        with _products(x, three, fast):
+            for rows, places in edges.blocks(self._sides()[0]):
+                part = left[rows]
+                if three:
+                    high, low = split(part)
+                    part = torch.cat([high, high, low], dim=1)
+                tile = buffer[: len(part)]
+                torch.mm(part, right.T, out=tile)
+                products.gather(tile.view(-1), edges.index[places], found[places])
+        if edges.order is not None:
+            target.index_copy_(0, edges.order.long(), found)
+        return target
