@@ -7,7 +7,7 @@ import numpy as np
 
 from vectrick._typing import Array
 from vectrick.backends import Backend, backend_of
-from vectrick.backends.arrays import arange, like, namespace, placed, true_places, zeros
+from vectrick.backends.arrays import arange, like, namespace, pieces, placed, true_places, zeros
 from vectrick.data.edges import Edges
 
 
@@ -95,7 +95,8 @@ def _number(vertices: Array, size: int) -> tuple[Array, Array]:
     """Return the vertices that occur, and every vertex as its place among them; O(n + size)."""
     backend = backend_of(vertices)
     occurs = zeros(size, vertices, bool)
-    occurs[vertices] = True
+    for piece in pieces(vertices):  # some devices index with longer integers
+        occurs[vertices[piece]] = True
     used = backend.asarray(true_places(occurs), np.int32)
     if len(used) == size:
         return used, backend.read_only(vertices)

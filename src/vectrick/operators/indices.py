@@ -6,7 +6,7 @@ import numpy as np
 
 from vectrick._typing import Array
 from vectrick.backends import Backend, backend_of
-from vectrick.backends.arrays import arange, numpy_dtype, placed, true_places, zeros
+from vectrick.backends.arrays import arange, numpy_dtype, pieces, placed, true_places, zeros
 from vectrick.backends.product_path import Pair
 from vectrick.operators.factors import as_array
 
@@ -80,7 +80,8 @@ def cut(pair: Pair | None, mask: Array | None) -> Pair | None:
 def used_vertices(indices: Array, size: int, share: float) -> Array | None:
     """Return the sorted vertices that occur, or None if they are more than this share of all."""
     seen = zeros(size, indices, bool)
-    seen[indices] = True
+    for piece in pieces(indices):  # some devices index with longer integers
+        seen[indices[piece]] = True
     used = true_places(seen)
     return used if len(used) < size and len(used) <= share * size else None
 

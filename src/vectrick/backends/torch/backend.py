@@ -17,6 +17,7 @@ from vectrick.backends.rates import Rates
 from vectrick.backends.torch import devices
 from vectrick.backends.torch.devices import as_device, float32_products, load_torch, release
 from vectrick.backends.torch.matrix import TensorMatrix
+from vectrick.backends.torch.ordering import is_ordered
 from vectrick.backends.torch.product_paths import SORTING, DeviceStages
 from vectrick.backends.torch.products import uses_triton
 from vectrick.backends.torch.rates import device_rates
@@ -214,8 +215,7 @@ class TorchBackend(Backend):
         return float32_products(fast=False)
 
     def edge_order(self, start: Tensor, end: Tensor, n_end: int) -> Tensor | None:
-        key = start.long() * n_end + end
-        return None if bool((key[1:] >= key[:-1]).all()) else key.argsort(stable=True)
+        return None if is_ordered(start, end) else (start.long() * n_end + end).argsort(stable=True)
 
     # Rates, memory, placement
 

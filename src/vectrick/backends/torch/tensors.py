@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from vectrick.backends.torch.ordering import is_ascending, parts_of
+
 Tensor = Any
 
 
@@ -42,6 +44,16 @@ def as_tensor(values: Any, device: Any, dtype: Any = None) -> Tensor:
 def group_sums(groups: Tensor, values: Tensor, n_groups: int) -> Tensor:
     """Return the sum of the values of each group in float64, in an order that is the same in every run."""
     torch = sys.modules["torch"]
-    order = groups.argsort(stable=True)  # addition at random places would depend on which thread comes first
-    lengths = torch.bincount(groups.long(), minlength=n_groups)
-    return torch.segment_reduce(values[order].double(), "sum", lengths=lengths, unsafe=True)
+    ascending = is_ascending(groups)
+    if ascending:
+        bounds = torch.searchsorted(groups, torch.arange(n_groups + 1, dtype=groups.dtype, device=groups.device))
+        lengths = bounds[1:] - bounds[:-1]
+    else:
+        lengths = torch.zeros(n_groups, dtype=torch.int64, device=groups.device)
+        for part in parts_of(len(groups)):  # which become longer integers
+            lengths += torch.bincount(groups[part].long(), minlength=n_groups)
+    if len(values) and bool((values == values[0]).all()):
+        return lengths.double() * values[0].double()
+    if not ascending:  # addition at random places would depend on which thread comes first
+        values = values[groups.argsort(stable=True)]
+    return torch.segment_reduce(values.double(), "sum", lengths=lengths, unsafe=True)

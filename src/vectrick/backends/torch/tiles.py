@@ -1,8 +1,9 @@
 """Dense products by tiles of a matrix that would not fit as a whole: each is made, used at its edges, and overwritten.
 
-Two stages: what comes before a scatter and a matrix product, and what comes before a matrix product and a gather. In
-float32 a tile is made of three TF32 products, which have the digits of one in float32 and take less than half the time:
-a number is the sum of two that TF32 holds exactly or nearly so, and only the product of the two small ones is left out.
+Two stages: a scatter and a matrix product, and a matrix product and a gather. In float32 a tile to gather from is made
+of three TF32 products, which have nearly the digits of a float32 one in half the time: a number is the sum of two that
+TF32 holds exactly or nearly so, and only the product of the two small ones is left out. Sums over many edges are
+made in float32: the tensor cores cut what they add up, which over 100 000 terms would cost two more digits.
 """
 
 import itertools
@@ -15,13 +16,13 @@ from vectrick.backends.product_path import Allocation, Matrix, ProblemLike
 from vectrick.backends.rates import Rates
 from vectrick.backends.torch import products
 from vectrick.backends.torch.devices import float32_products, load_torch
+from vectrick.backends.torch.ordering import has_equal, is_ordered, parts_of
 from vectrick.backends.torch.product_stages import DeviceStage
 from vectrick.backends.torch.workspace import TensorSpace
 
 Tensor = Any
 
 TILE_BYTES = 1 << 30  # of a tile; larger matrices are divided
-_PART = 1 << 26  # edges of which temporary vectors are made
 _THREE = 0.5  # the time of three TF32 products over that of a float32 one
 
 
@@ -48,7 +49,7 @@ class TileEdges:
         if not (straight or flipped):
             order = (major.long() * n_minor + minor).sort(stable=True).indices.int()
             major, minor = major[order], minor[order]
-        distinct = not _has_equal(major, minor)
+        distinct = not has_equal(major, minor)
         if joined and not distinct:
             cells, lengths = (major.long() * n_minor + minor).unique_consecutive(return_counts=True)
             major, minor = (cells // n_minor).int(), (cells % n_minor).int()
@@ -56,7 +57,7 @@ class TileEdges:
         starts = torch.arange(0, n_major, height, device=major.device, dtype=major.dtype)
         bounds = [*torch.searchsorted(major, starts).tolist(), len(major)]
         index = torch.empty_like(major, dtype=torch.int32)
-        for part in _parts(len(major)):
+        for part in parts_of(len(major)):
             index[part] = (major[part] % height) * n_minor + minor[part]
         return cls(order, index, bounds, height, flipped, distinct, lengths)
 
@@ -65,30 +66,6 @@ class TileEdges:
         for number, (low, high) in enumerate(itertools.pairwise(self.bounds)):
             first = number * self.height
             yield slice(first, min(first + self.height, n_major)), slice(low, high)
-
-
-def is_ordered(major: Tensor, minor: Tensor) -> bool:
-    """Whether edges are in the order of one vertex, and then of the other."""
-    for part in _parts(len(major)):
-        step, then = _steps(major, part), _steps(minor, part)
-        if not bool(((step > 0) | ((step == 0) & (then >= 0))).all()):
-            return False
-    return True
-
-
-def _has_equal(major: Tensor, minor: Tensor) -> bool:
-    """Whether two neighbours among ordered edges are the same."""
-    parts = _parts(len(major))
-    return any(bool(((_steps(major, part) == 0) & (_steps(minor, part) == 0)).any()) for part in parts)
-
-
-def _steps(x: Tensor, part: slice) -> Tensor:
-    return x[part.start + 1 : part.stop + 1] - x[part.start : part.stop][: len(x) - 1 - part.start]
-
-
-def _parts(n: int) -> list[slice]:
-    """Return slices of a long vector, so that temporary ones are short."""
-    return [slice(low, min(low + _PART, n)) for low in range(0, n, _PART)]
 
 
 def _height(n_minor: int, size: int) -> int:
@@ -107,9 +84,9 @@ def _in_three(x: Tensor, fast: bool) -> bool:
     return bool(x.is_cuda) and x.dtype == load_torch().float32 and not fast
 
 
-def _products(x: Tensor, three: bool, fast: bool) -> AbstractContextManager[None]:
+def _products(x: Tensor, fast: bool) -> AbstractContextManager[None]:
     """Return a context with the precision of matrix products."""
-    return float32_products(fast=three or fast) if x.is_cuda else nullcontext()
+    return float32_products(fast) if x.is_cuda else nullcontext()
 
 
 class TileStage(DeviceStage):
@@ -148,11 +125,10 @@ class TileStage(DeviceStage):
         ordered: bool = self.problem.shared(key, lambda: is_ordered(self.i, self.j) or is_ordered(self.j, self.i))
         return ordered
 
-    def _seconds(self, rates: Rates, width: int) -> float:
+    def _seconds(self, rates: Rates, width: int, share: float) -> float:
         """Return the time of the matrix products and of a pass over the tiles."""
         cells = self.shape[0] * self.shape[1]
-        in_three = _THREE if self.size == 4 and not self.problem.fast else 1.0
-        return in_three * 2 * cells * width / rates.gemm + cells * self.size / rates.move
+        return share * 2 * cells * width / rates.gemm + cells * self.size / rates.move
 
     def _sides(self) -> tuple[int, int]:
         """Return the rows and columns of the matrix as the edges are ordered."""
@@ -171,8 +147,7 @@ class ScatterTiles(TileStage):
 
     def seconds(self, rates: Rates) -> float:
         """Return the passes over edges and tiles, and the products."""
-        times = 2 if self.size == 4 and not self.problem.fast else 1
-        return times * len(self.i) / rates.add_at + self._seconds(rates, self.F.shape[0])
+        return len(self.i) / rates.add_at + self._seconds(rates, self.F.shape[0], 1.0)
 
     def allocations(self) -> list[Allocation]:
         """Return what all tiles need, and the result."""
@@ -185,22 +160,18 @@ class ScatterTiles(TileStage):
         values = x if edges.order is None else x[edges.order]
         if edges.lengths is not None:
             values = load_torch().segment_reduce(values, "sum", lengths=edges.lengths, unsafe=True)
-        three, F = _in_three(x, fast), self.F.array()
-        factors = [part.T for part in split(F)] if three else [F.T]
-        out = space.get("middle", (self.shape[1], F.shape[0]), x).zero_()
+        factor = self.F.array().T
+        out = space.get("middle", (self.shape[1], factor.shape[1]), x).zero_()
         buffer = self._tile(x, space)
-        with _products(x, three, fast):
+        with _products(x, fast):
             for rows, places in edges.blocks(self._sides()[0]):
                 tile = buffer[: rows.stop - rows.start]
                 tile.zero_()
-                parts = split(values[places]) if three else (values[places],)
-                for number, part in enumerate(parts):  # the second one overwrites the first
-                    products.put(part, edges.index[places], tile.view(-1))
-                    for factor in factors[: 1 if number else None]:
-                        if edges.flipped:
-                            out[rows].addmm_(tile, factor)
-                        else:
-                            out.addmm_(tile.T, factor[rows])
+                products.put(values[places], edges.index[places], tile.view(-1))
+                if edges.flipped:
+                    out[rows].addmm_(tile, factor)
+                else:
+                    out.addmm_(tile.T, factor[rows])
         return out.T
 
 
@@ -211,7 +182,8 @@ class GatherTiles(TileStage):
 
     def seconds(self, rates: Rates) -> float:
         """Return the products, and the passes over tiles and edges."""
-        return len(self.i) / rates.take + self._seconds(rates, self.F.shape[1])
+        in_three = _THREE if self.size == 4 and not self.problem.fast else 1.0
+        return len(self.i) / rates.take + self._seconds(rates, self.F.shape[1], in_three)
 
     def run(self, x: Tensor, space: TensorSpace, target: Tensor) -> Tensor:
         """Return the entries in the order of the edges."""
@@ -223,7 +195,7 @@ class GatherTiles(TileStage):
             right = torch.cat([high, low, high], dim=1)
         found = target if edges.order is None else space.get("products", (len(target),), x)
         buffer = self._tile(x, space)
-        with _products(x, three, fast):
+        with _products(x, three or fast):
             for rows, places in edges.blocks(self._sides()[0]):
                 part = left[rows]
                 if three:

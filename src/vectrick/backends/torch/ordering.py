@@ -1,0 +1,36 @@
+"""Questions about the order of long vectors on a device, asked piece by piece, so that no temporary one is long."""
+
+from typing import Any
+
+Tensor = Any
+
+_PART = 1 << 26  # edges of which temporary vectors are made
+
+
+def is_ascending(x: Tensor) -> bool:
+    """Whether no element is smaller than the one before it."""
+    return all(bool((_steps(x, part) >= 0).all()) for part in parts_of(len(x)))
+
+
+def is_ordered(major: Tensor, minor: Tensor) -> bool:
+    """Whether edges are in the order of one vertex, and then of the other."""
+    for part in parts_of(len(major)):
+        step, then = _steps(major, part), _steps(minor, part)
+        if not bool(((step > 0) | ((step == 0) & (then >= 0))).all()):
+            return False
+    return True
+
+
+def has_equal(major: Tensor, minor: Tensor) -> bool:
+    """Whether two neighbours among ordered edges are the same."""
+    parts = parts_of(len(major))
+    return any(bool(((_steps(major, part) == 0) & (_steps(minor, part) == 0)).any()) for part in parts)
+
+
+def _steps(x: Tensor, part: slice) -> Tensor:
+    return x[part.start + 1 : part.stop + 1] - x[part.start : part.stop][: len(x) - 1 - part.start]
+
+
+def parts_of(n: int) -> list[slice]:
+    """Return slices of a long vector, so that temporary ones are short."""
+    return [slice(low, min(low + _PART, n)) for low in range(0, n, _PART)]
