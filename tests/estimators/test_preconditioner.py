@@ -1,9 +1,11 @@
 """The preconditioner and one-pass learning as estimators have them: the same minimum, told honestly."""
 
+import contextlib
 import warnings
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import vectrick as vt
 from vectrick.models.preconditioning import Preconditioning
@@ -392,3 +394,39 @@ def test_one_pass_on_torch():
     path = vt.alpha_path(vt.KronRidge(G, G, backend="torch", device="cpu", random_state=0), X, y, [0.1, 1.0],
                          solver="one-pass")  # fmt: skip
     assert len(path.models) == 2
+
+
+@pytest.mark.filterwarnings("ignore:y is constant")
+@pytest.mark.parametrize("form", ["dual", "primal"])
+def test_where_there_is_nothing_to_do(form):
+    """Zero labels, zero features, one edge, tiny weights: the start is the solution."""
+    X, y = problem()
+    how = {"form": form, "preconditioner": "kronecker"}
+    assert not vt.KronRidge(G, G, **how).fit(X, 0 * y).predict(X).any()
+    constant = vt.KronRidge(G, G, fit_intercept=True, **how).fit(X, 0 * y + 3)
+    np.testing.assert_allclose(constant.predict(X), 3.0)
+    vt.KronRanker(G, G, **how).fit(X[:1], y[:1])
+    nothing = vt.Edges(X.start, X.end, 0 * X.start_table.features, X.end_table.features)
+    with contextlib.suppress(ValueError):  # in primal form there is no feature
+        assert not vt.KronRidge(**how).fit(nothing, y).predict(nothing).any()
+
+
+def test_a_kernel_that_maps_coefficients_to_zero():
+    """Dual coefficients of a linear kernel with a small alpha: what cannot be had is given up, and said."""
+    X, y = problem()
+    large = vt.Edges(X.start, X.end, 100 * X.start_table.features, 100 * X.end_table.features)
+    plain = vt.KronRidge(form="dual", solver="cg", alpha=1e-3, preconditioner="none").fit(large, y)
+    model = vt.KronRidge(form="dual", solver="cg", alpha=1e-3, preconditioner="kronecker").fit(large, y)
+    assert model.solution_.converged
+    np.testing.assert_allclose(model.predict(large), plain.predict(large), atol=1e-4)
+
+
+def test_a_fit_that_ends_early_tells_the_residual_of_its_own_form():
+    X, y = problem(n=600)
+    K, H = (G(table.features, table.features) for table in (X.start_table, X.end_table))
+    A = K[X.start][:, X.start] * H[X.end][:, X.end]
+    with pytest.warns(ConvergenceWarning, match="iteration limit reached"):
+        model = vt.KronRidge(G, G, alpha=1e-4, form="dual", max_iter=12, preconditioner="kronecker").fit(X, y)
+    rest = A @ model.dual_coef_ + 1e-4 * model.dual_coef_ - y
+    relative = np.sqrt(rest @ A @ rest / (y @ A @ y))
+    np.testing.assert_allclose(model.solution_.residuals[-1], relative, rtol=1e-3)

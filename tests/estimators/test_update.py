@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
+from sklearn.exceptions import DataConversionWarning
 
 import vectrick as vt
 
@@ -185,3 +186,73 @@ def test_precomputed_kernels_know_one_table():
     np.testing.assert_allclose(model.predict(X), whole.predict(X), atol=1e-6)
     with pytest.raises(ValueError, match="start_kernel is precomputed, which knows the vertices of one table"):
         model.update(vt.Edges([0], [0], K + 1, H), [1.0])
+
+
+@pytest.mark.parametrize("preconditioner", ["kronecker", "none"])
+@pytest.mark.parametrize("form", ["dual", "primal"])
+def test_an_update_that_changes_nothing(preconditioner, form):
+    start, end, D, T, y = problem()
+    X = vt.Edges(start, end, D, T)
+    model = vt.KronRidge(G, G, form=form, solver="cg", preconditioner=preconditioner).fit(X, y)
+    before = model.predict(X)
+    model.update(X[:1], y[:1], [0.0])
+    np.testing.assert_allclose(model.predict(X), before, atol=1e-5)
+
+
+def test_labels_and_weights_are_the_users_to_change():
+    start, end, D, T, y = problem()
+    X, weight = vt.Edges(start, end, D, T), np.ones(200)
+    labels = y[:200].copy()
+    model = vt.KronRidge(G, G, tol=1e-9).fit(X[:200], labels, weight)
+    labels[:], weight[:] = 0, 5
+    model.update(X[200:], y[200:])
+    np.testing.assert_allclose(model.predict(X), vt.KronRidge(G, G, tol=1e-9).fit(X, y).predict(X), atol=1e-6)
+
+
+def test_a_further_class_and_the_columns_of_arrays():
+    start, end, D, T, y = problem()
+    X = vt.Edges(start, end, D, T)
+    names = np.where(y > 0, "yes", "no")
+    more = np.where(y[200:] > 0.3, "very", names[200:])
+    model = vt.KronSVM(G, G).fit(X[:200], names[:200]).update(X[200:], more)
+    assert model.classes_.tolist() == ["no", "very", "yes"]
+    frame = pd.DataFrame(np.hstack([D[start], T[end]]), columns=list("abcdef"))
+    plain = vt.KronRidge(G, G, n_start_features=3).fit(frame[:200], y[:200]).update(frame[200:], y[200:])
+    assert plain.n_features_in_ == 6
+    assert plain.feature_names_in_.tolist() == list("abcdef")
+
+
+def test_tables_of_another_kind(tmp_path):
+    start, end, D, T, y = problem()
+    X = vt.Edges(start, end, D, T)
+    new = vt.Edges([0], [0], csr_array(np.ones((1, 3))), T)
+    model = vt.KronRidge(G, G).fit(X, y).update(new, [1.0])
+    assert len(model._predictor.start.known) == len(D) + 1
+    with pytest.warns(DataConversionWarning):
+        column = vt.KronRidge(G, G).fit(X, y[:, None])
+    column.save(tmp_path / "column.vt")
+    column.update(X[:1], y[:1])
+    wide = csr_array(([1.0, 2.0], ([0, 1], [3, 1_999_999])), shape=(2, 2_000_000))
+    sparse = vt.KronRidge("linear", "linear", form="dual").fit(vt.Edges([0, 1], [0, 1], wide, T), [1.0, 2.0])
+    sparse.update(vt.Edges([0], [2], wide[1:], T), [0.5])  # rows are compared without making them dense
+    assert len(sparse._predictor.start.known) == 2
+
+
+def test_what_an_update_refuses():
+    start, end, D, T, y = problem()
+    X = vt.Edges(start, end, D, T)
+    model = vt.KronRidge(G, G).fit(X, y)
+    for labels, weight, words in (
+        ([np.inf], None, r"y\[0\] is inf"),
+        (["a"], None, "y has labels of dtype"),
+        ([1.0], 2.0, "sample_weight"),
+        ([1.0], [[1.0]], "sample_weight"),
+        ([1.0], [1.0, 2.0], "sample_weight"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            model.update(X[:1], labels, weight)
+    numbered = vt.Edges([100], [0], D[:1], T, start_ids=[100])
+    other = vt.KronRidge(G, G).fit(vt.Edges([7, 8], [0, 1], D[:2], T, start_ids=[7, 8]), [0.0, 1.0])
+    other.update(numbered, [1.0])
+    with pytest.raises(ValueError, match="the ids of start_features are text, but those of the model are numbers"):
+        other.update(vt.Edges(["100"], [0], D[:1], T, start_ids=["100"]), [1.0])

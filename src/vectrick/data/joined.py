@@ -1,6 +1,7 @@
 """Edges joined with further edges: vertices that both know are one, others are added to the tables."""
 
 import copy
+import itertools
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,9 @@ def _joined(table: VertexTable, more: VertexTable, vertices: Array) -> tuple[Ver
             f"of the two tables {more.name}, {has} has ids and {lacks} has none, so nobody can tell which vertices are "
             "the same; give ids to both, or to neither"
         )
+    if table.has_names and _is_text(table) != _is_text(more):
+        kinds = ["text" if _is_text(one) else "numbers" for one in (more, table)]
+        raise ValueError(f"the ids of {more.name} are {kinds[0]}, but those of the model are {kinds[1]}")
     used = np.unique(vertices)
     features = _rows(more, used)
     known = _keys(table, np.arange(len(table)), table.has_names)
@@ -67,11 +71,18 @@ def _joined(table: VertexTable, more: VertexTable, vertices: Array) -> tuple[Ver
     joined.origin = None
     old = to_host(table.features)
     new = features[is_new]
-    joined.features = csr_array(vstack([old, new])) if issparse(old) else np.vstack([old, new])
+    if issparse(old):
+        joined.features = csr_array(vstack([old, csr_array(new)]))
+    else:
+        joined.features = np.vstack([old, new.toarray() if issparse(new) else new])
     if table.ids is not None:
         ids = [np.asarray(table.ids), np.asarray(more.ids)[used[is_new]] if more.ids is not None else None]
         joined.ids = np.concatenate([part for part in ids if part is not None]) if table.has_names else None
     return joined, place[vertices]
+
+
+def _is_text(table: VertexTable) -> bool:
+    return np.asarray(table.ids).dtype.kind not in "iuf"
 
 
 def _rows(table: VertexTable, rows: Array) -> Any:
@@ -84,15 +95,25 @@ def _keys(table: VertexTable, rows: Array, by_id: bool) -> list[Any]:
     if by_id:
         return np.asarray(table.ids)[rows].tolist()
     features = _rows(table, rows)
-    dense = np.asarray(features.toarray() if issparse(features) else features, np.float64)
-    return [row.tobytes() for row in dense + 0.0]  # so that -0.0 becomes 0.0
+    if not issparse(features):
+        entries = csr_array(np.asarray(features, np.float64))
+    else:
+        entries = csr_array(features.astype(np.float64), copy=True)
+        entries.sum_duplicates()
+        entries.eliminate_zeros()
+    indices, data = entries.indices.astype(np.int64), entries.data
+    bounds = itertools.pairwise(entries.indptr.tolist())
+    return [(indices[low:high].tobytes(), data[low:high].tobytes()) for low, high in bounds]
 
 
 def _check_same(table: VertexTable, more: VertexTable, used: Array, found: Array, features: Any) -> None:
     """Refuse vertices whose features are not those that the table has for their id."""
     both = found >= 0
     old, new = _rows(table, found[both]), features[both]
-    differ = (old != new).sum(axis=1) if issparse(old) else (np.asarray(old) != np.asarray(new)).sum(axis=1)
+    if issparse(old) or issparse(new):
+        differ = (csr_array(old) != csr_array(new)).sum(axis=1)
+    else:
+        differ = (np.asarray(old) != np.asarray(new)).sum(axis=1)
     wrong = np.flatnonzero(np.asarray(differ).ravel())
     if len(wrong):
         name = more.label(int(used[both][wrong[0]]))

@@ -232,7 +232,7 @@ class KronEstimator(FittedModel):
             signs = labels if self._labels_have_signs else None
             check_signs(edges, signs, weight, spec.components[0].pairwise.name)
         what = spec, loss_type, solver, backend, home
-        source = SourceEdges(given.start, given.end, y, sample_weight) if self.keep_edges else None
+        source = SourceEdges.of(given, y, sample_weight) if self.keep_edges else None
         return Given(*what, edges, labels, weight, Kept(len(edges)), source)
 
     def _hold_out_some(self, given: Given, validation: tuple[Any, Any] | None) -> Given:

@@ -16,7 +16,7 @@ from vectrick.estimators.files import save_model
 from vectrick.estimators.nested_parameters import NestedParameters
 from vectrick.estimators.recommend import recommend
 from vectrick.estimators.training import SourceEdges
-from vectrick.estimators.update import WarmStart, joined_source
+from vectrick.estimators.update import COLUMNS, WarmStart, has_more_classes, joined_source
 from vectrick.estimators.validate import as_edges, as_given
 from vectrick.models.predictor import Predictor
 
@@ -72,10 +72,14 @@ class FittedModel(NestedParameters):
         check_is_fitted(self)
         edges, labels, weight = joined_source(self, X, y, sample_weight)
         model: Any = self
-        if model.early_stopping or hasattr(self, "machines_"):
-            return model.fit(edges, labels, weight)
-        start = WarmStart(self._predictor, getattr(self, "dual_coef_", None), len(edges))
-        return model._fit(edges, labels, weight, None, warm=start.coefficients)
+        columns = {name: value for name, value in self.__dict__.items() if name in COLUMNS}
+        if model.early_stopping or "machines_" in self.__dict__ or has_more_classes(model, labels):
+            model.fit(edges, labels, weight)
+        else:
+            start = WarmStart(self._predictor, getattr(self, "dual_coef_", None), len(edges))
+            model._fit(edges, labels, weight, None, warm=start.coefficients)
+        self.__dict__.update(columns)  # of a plain array, which the edges came from
+        return self
 
     def _tables(self, start_features: Any, end_features: Any) -> tuple[Predictor, VertexTable, VertexTable, Any]:
         """Return the predictor, the vertex tables, and a function that turns results into the user's kind of array."""

@@ -102,7 +102,7 @@ _PARAMETERS = """\
         Each correction is an iteration, so quadratic losses have no early stopping with "mixed".
     keep_edges : bool
         Whether the model keeps the edges and labels that it was trained on, also in its file: `update` and
-        recommendations without known edges need them. They are not copied in memory.
+        recommendations without known edges need them.
     dtype : str, optional
         The dtype of the computation, "float64" or "float32"; by default the dtype of the vertex features.
     n_threads : int, optional

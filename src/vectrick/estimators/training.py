@@ -8,7 +8,7 @@ import numpy as np
 
 from vectrick._typing import Array
 from vectrick.backends import Backend
-from vectrick.backends.arrays import like, numpy_dtype, to_host
+from vectrick.backends.arrays import copy_of, given_array, like, numpy_dtype, to_host
 from vectrick.data import Edges, Graph, Kept
 from vectrick.estimators.callbacks import Watch
 from vectrick.estimators.validate import as_given
@@ -28,11 +28,23 @@ class SourceEdges:
     labels: Any
     weight: Any = None
 
+    @classmethod
+    def of(cls, edges: Edges, y: Any, sample_weight: Any) -> "SourceEdges":
+        """Copy labels and weights, which are the user's to change; edges are not."""
+        labels, weight = (None if part is None else _copied(part) for part in (y, sample_weight))
+        return cls(edges.start, edges.end, labels, weight)
+
     def on_host(self) -> "SourceEdges":
         """Return the same as NumPy arrays."""
         weight = None if self.weight is None else np.asarray(to_host(self.weight))
         start, end, labels = (np.asarray(to_host(part)) for part in (self.start, self.end, self.labels))
         return SourceEdges(start, end, labels, weight)
+
+
+def _copied(values: Any) -> Any:
+    """Return a copy of a vector, which may have been given as a column."""
+    array = given_array(values, "y")
+    return copy_of(array.reshape(-1) if array.ndim == 2 and array.shape[1] == 1 else array)
 
 
 @dataclass(frozen=True)

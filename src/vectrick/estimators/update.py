@@ -17,6 +17,8 @@ from vectrick.models.predictor import Predictor
 from vectrick.models.product import PrimalPredictor
 from vectrick.models.vertex_kernel import MatrixMap, SpectralMap
 
+COLUMNS = ("n_features_in_", "feature_names_in_")  # what a model knows of plain arrays
+
 
 def source_of(model: Any) -> tuple[Edges, SourceEdges]:
     """Return the edges that a model was trained on, and their labels and weights, or say that they are not there."""
@@ -34,9 +36,7 @@ def joined_source(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Edges
     """Return all edges, labels and weights: those of the model, and more of them."""
     edges, source = source_of(model)
     more = model._predictor.aligned(as_edges(model, X, reset=False))
-    labels = np.asarray(unmasked(to_host(y), "y"))
-    if labels.shape != (len(more),):
-        raise ValueError(f"y has shape {labels.shape}, but X has {len(more)} edges")
+    labels = _labels(source.labels, y, len(more))
     for side, old, new in (
         ("start", edges.start_table, more.start_table),
         ("end", edges.end_table, more.end_table),
@@ -52,9 +52,47 @@ def joined_source(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Edges
             )
     weight = None
     if sample_weight is not None or source.weight is not None:
-        parts = ((source.weight, len(edges)), (sample_weight, len(more)))
+        parts = ((source.weight, len(edges)), (_weights(sample_weight, len(more)), len(more)))
         weight = np.concatenate([np.ones(n) if part is None else np.asarray(to_host(part)) for part, n in parts])
-    return join_edges(edges, more), np.concatenate([np.asarray(source.labels), labels]), weight
+    return join_edges(edges, more), np.concatenate([np.asarray(to_host(source.labels)), labels]), weight
+
+
+def _labels(known: Any, y: Any, n_edges: int) -> Array:
+    """Return the new labels, which must be of the kind that the model knows."""
+    labels = np.asarray(unmasked(to_host(y), "y"))
+    labels = labels.reshape(-1) if labels.ndim == 2 and labels.shape[1] == 1 else labels
+    if labels.shape != (n_edges,):
+        raise ValueError(f"y has shape {labels.shape}, but X has {n_edges} edges")
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        at = int(np.flatnonzero(~np.isfinite(labels))[0])
+        raise ValueError(f"y[{at}] is {labels[at]}, but labels must be finite; NaN and infinity are not")
+    old = np.asarray(to_host(known))
+    if len(labels) and (old.dtype.kind in "biuf") != (labels.dtype.kind in "biuf"):
+        raise ValueError(
+            f"y has labels of dtype {labels.dtype}, but the model was trained with labels of dtype {old.dtype}"
+        )
+    return labels
+
+
+def _weights(sample_weight: Any, n_edges: int) -> Array | None:
+    """Return the new weights, one for each edge; all of them may be zero."""
+    if sample_weight is None:
+        return None
+    weight = np.asarray(unmasked(to_host(sample_weight), "sample_weight"), np.float64)
+    if weight.shape != (n_edges,):
+        raise ValueError(f"sample_weight has shape {weight.shape}, but X has {n_edges} edges")
+    wrong = np.flatnonzero(~((weight >= 0) & np.isfinite(weight)))
+    if len(wrong):
+        raise ValueError(
+            f"sample_weight[{wrong[0]}] is {weight[wrong[0]]}, but weights must be finite and not negative"
+        )
+    return weight
+
+
+def has_more_classes(model: Any, labels: Array) -> bool:
+    """Whether labels have other classes than a classifier was trained with."""
+    classes = getattr(model, "classes_", None)
+    return classes is not None and len(np.unique(labels)) != len(classes)
 
 
 @dataclass(frozen=True)

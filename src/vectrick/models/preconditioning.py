@@ -342,7 +342,11 @@ class Choice:
     def why(self, used: str) -> str:
         """Return why a fit used what it used in the end."""
         given_up = self.model is not None and used == "none"
-        return f"given up, since it gained less than predicted: {self.reason}" if given_up else self.reason
+        return (
+            f"given up, since it gained less than predicted, or too few digits: {self.reason}"
+            if given_up
+            else self.reason
+        )
 
 
 def choose_preconditioner(

@@ -180,7 +180,7 @@ class KronOperator(Operator):
         self._path: ProductPath | None = None
         self._plan: Plan | None = None
         self._blocks: RowBlocks | None = None  # where the whole does not fit at once
-        self._streamed: Any = None  # where a factor stays on the host and crosses in panels
+        self._streamed: Any = None  # where a factor stays on the host
         self._spaces: deque[Any] = deque()
         self._transpose_made: KronOperator | None = None
         self._origin: weakref.ref[KronOperator] | None = None  # the operator that this one is the transpose of
@@ -323,6 +323,8 @@ class KronOperator(Operator):
 
         def plan_of(M: Factor, N: Factor, rows: Pair | None) -> Plan:
             copied = sum(n_bytes(factor, self.dtype) for factor in (M, N) if not is_held(factor, self.backend))
+            if copied >= limit:
+                raise MemoryError(f"factors need {format_bytes(copied)}, but max_memory is {format_bytes(limit)}")
             M, N = moved(M, self.backend, self.dtype), moved(N, self.backend, self.dtype)
             threads = count_threads(self._options.n_threads)
             problem = Problem.of(M, N, rows, self.cols, self.dtype, threads, self.backend, self._options.fast)

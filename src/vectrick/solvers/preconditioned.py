@@ -7,6 +7,7 @@ are turned back. Dual ones follow from the gradient, ``a = -L'(p) / α``. Their 
 
 from dataclasses import dataclass, replace
 from math import inf, isfinite, log
+from typing import Any
 
 from vectrick._typing import Array
 from vectrick.losses import Curvature, Loss
@@ -17,6 +18,7 @@ from vectrick.solvers.solution import CALLBACK, LIMIT, STALLED, TOLERANCE, Itera
 from vectrick.solvers.space import Dual, Element, Residual, Space
 
 _CLOSER = 0.5  # how much below the residual that should suffice the next look at the dual problem is made
+_NEAR = 1e-4  # a relative residual from which the last digits are worth finding without the preconditioner
 _FIRST_LOOK, _EARLY = 5, 0.1  # iterations before patience can end, and as a share of what it allows
 
 
@@ -76,6 +78,7 @@ class DualLook:
         self.space, self.loss, self.alpha, self.tol = space, loss, alpha, tol
         self.scale = 0.0  # the norm of the gradient at zero
         self.relative = inf
+        self.a: Any = None  # the coefficients of the last look
 
     def __call__(self, x: Element, residual: float) -> float | None:
         """Return None if they do, or the residual at which to look again."""
@@ -121,8 +124,8 @@ def minimise_preconditioned(
     """Minimise with the features of a degree model, and return the coefficients of a space of the same functions.
 
     In dual form the result says that it converged only if its dual coefficients were seen to solve the dual problem.
-    If rounding does not let them, the solver goes on from there in dual form, without the preconditioner. If patience
-    ends (of a quadratic loss, whose residual falls steadily), the solver begins anew without it.
+    If rounding does not let them, the solver goes on in dual form, without the preconditioner. If they are far off, or
+    if patience ends (of a quadratic loss, whose residual falls steadily), it begins anew without it.
     """
     inside = model.space
     look = DualLook(space, loss, alpha, limits.tol) if isinstance(space, Dual) else None
@@ -168,10 +171,13 @@ def minimise_preconditioned(
     solution = replace(solution, preconditioner="kronecker")
     if look is None:
         return replace(solution, x=model.outward(solution.x), n_products=n_products())
-    if solution.reason != TOLERANCE:  # else the last look was at this solution
+    if solution.reason != TOLERANCE or look.a is None:  # else the last look was at this solution
         look.look(solution.predictions)
-    a, f = look.a, look.f
     if solution.converged and look.relative > limits.tol:
-        # What rounding allowed with the features is not enough for the dual coefficients.
-        return replace(without(a, solution), preconditioner="kronecker")
-    return replace(solution, x=a, predictions=f, n_products=n_products())
+        # What rounding allowed with the features is not enough for the dual coefficients, which may be far off where
+        # the kernel maps some of them to zero.
+        if look.relative > _NEAR:
+            return replace(without(limits.start, solution), preconditioner="none")
+        return replace(without(look.a, solution), preconditioner="kronecker")
+    residuals = [*solution.residuals, look.relative]
+    return replace(solution, x=look.a, predictions=look.f, n_products=n_products(), residuals=residuals)
