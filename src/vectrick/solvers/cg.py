@@ -89,11 +89,11 @@ def conjugate_gradients(
     residuals = [0.0 if rhs.square <= 0 else 1.0]
     for k in range(max_iter):
         if max([residuals[-1], *(residuals[-1] * other.zeta for other in others)]) <= tol:
-            return LinearResult(solutions, TOLERANCE, k, residuals)
+            return LinearResult(solutions, TOLERANCE, k, residuals, scale=rhs.norm)
         hp = curvature.times(p.f)
         curve = float(p.f @ hp) + smallest * space.inner(p, p)
         if not 0 < curve < inf or not isfinite(r.square):
-            return LinearResult(solutions, STALLED, k, residuals)
+            return LinearResult(solutions, STALLED, k, residuals, scale=rhs.norm)
         step = r.square / curve
         x.add(step, p)
         for other in others:
@@ -102,12 +102,12 @@ def conjugate_gradients(
                 other.move(step, step_before, beta_before)
         if k + 1 == max_iter:  # the residual after the last step would cost a product that nobody needs
             stop = callback is not None and callback(k + 1, solutions, residuals[-1])
-            return LinearResult(solutions, CALLBACK if stop else LIMIT, max_iter, residuals)
+            return LinearResult(solutions, CALLBACK if stop else LIMIT, max_iter, residuals, scale=rhs.norm)
         new = space.residual(r.c - step * (space.lift(hp) + smallest * p.c))
         del hp  # as long as the edges
         residuals.append(new.norm / rhs.norm)
         if callback is not None and callback(k + 1, solutions, residuals[-1]):
-            return LinearResult(solutions, CALLBACK, k + 1, residuals)
+            return LinearResult(solutions, CALLBACK, k + 1, residuals, scale=rhs.norm)
         beta = max(new.square, 0.0) / r.square
         beta_p = beta * p.f if others else None
         p = space.direction(new, beta, p)

@@ -9,7 +9,7 @@ from vectrick.solvers.base import SOLVERS, Limits, Solver, as_solver
 from vectrick.solvers.degree_model import DegreeModel
 from vectrick.solvers.direct import MAX_SIZE
 from vectrick.solvers.preconditioned import DualLook, Patience, minimise_preconditioned
-from vectrick.solvers.quadratic import QuadraticSolver
+from vectrick.solvers.quadratic import QuadraticSolver, gradient_at_zero
 from vectrick.solvers.solution import INEXACT, ROUNDING, TOLERANCE, Callback, Solution, finest, rounding
 from vectrick.solvers.space import Dual, Space
 
@@ -149,7 +149,7 @@ def minimise(
         if warm and isinstance(space, Dual) and loss.is_smooth and solution.converged:
             solution = _without_null_space(space, loss, alpha, solution, tol)
     if chosen.verified == "always" or (chosen.verified and solution.converged):
-        solution = _verified(space, loss, alpha, solution, tol, _gradient_at_zero(space, loss))
+        solution = _verified(space, loss, alpha, solution, tol, _scale(space, loss, solution))
     solution.warn(chosen.label, tol)
     return solution
 
@@ -160,15 +160,15 @@ def _without_null_space(space: Dual, loss: Loss, alpha: float, solution: Solutio
     Coefficients to start from may have a part that the kernel maps to zero, and no solver would take it away.
     """
     look = DualLook(space, loss, alpha, tol)
-    look.scale = _gradient_at_zero(space, loss)
+    look.scale = _scale(space, loss, solution)
     look.look(solution.predictions)
     if look.relative > tol:
         return solution
     return replace(solution, x=look.a, predictions=look.f, n_products=space.n_products)
 
 
-def _gradient_at_zero(space: Space, loss: Loss) -> float:
-    return space.residual(space.lift(loss.gradient(space.zero(loss.y).f))).norm
+def _scale(space: Space, loss: Loss, solution: Solution) -> float:
+    return gradient_at_zero(space, loss) if solution.scale is None else solution.scale
 
 
 def _verified(space: Space, loss: Loss, alpha: float, solution: Solution, tol: float, first: float) -> Solution:
@@ -210,7 +210,7 @@ def minimise_path(
         )
     tol = max(tol, finest(loss.y))
     solutions = chosen.minimise_all(space, loss, alphas, Limits(tol, max_iter))
-    first = _gradient_at_zero(space, loss)
+    first = _scale(space, loss, solutions[0])
     pairs = zip(alphas, solutions, strict=True)
     solutions = [_verified(space, loss, alpha, solution, tol, first) for alpha, solution in pairs]
     worst = max(solutions, key=lambda solution: (not solution.converged, solution.residuals[-1]))

@@ -105,19 +105,21 @@ def newton(
     mixed = low  # it counts corrections, also once low is None because it no longer helped
     x = space.zero(loss.y) if start is None else space.element(start)
     risk = _risk(space, loss, alpha, x)
-    first = space.residual(space.lift(loss.gradient(0 * x.f))).norm
+    at_zero = space.residual(space.lift(loss.gradient(0 * x.f)))
+    first = at_zero.norm
     residuals: list[float] = []
     near = False  # whether the last system was solved to the wanted accuracy
 
     def ended(converged: bool, reason: str, n_iter: int) -> Solution:
-        solution = _solution(space, x, converged, reason, n_iter, residuals)
+        solution = replace(_solution(space, x, converged, reason, n_iter, residuals), scale=first)
         return solution if mixed is None else replace(solution, n_corrections=mixed.n_corrections)
 
     for k in range(max_iter):
         curvature = loss.curvature(x.f)
-        gradient = space.lift(loss.gradient(x.f)) + alpha * x.c
+        is_first = k == 0 and start is None
+        gradient = at_zero.c if is_first else space.lift(loss.gradient(x.f)) + alpha * x.c
         sub = space.subspace(curvature.active if low is None else None, gradient)
-        rest = sub.space.residual(sub.take(gradient))
+        rest = at_zero if is_first and sub.keep is None else sub.space.residual(sub.take(gradient))
         residuals.append(rest.norm / first if first else 0.0)
         if residuals[-1] <= tol:
             closer = None if accept is None else accept(x, residuals[-1])

@@ -13,7 +13,7 @@ from vectrick._typing import Array
 from vectrick.losses import Curvature, Loss
 from vectrick.solvers.base import Accept, Limits, Solver
 from vectrick.solvers.degree_model import DegreeModel, Preconditioner
-from vectrick.solvers.quadratic import LinearCallback, LinearResult
+from vectrick.solvers.quadratic import LinearCallback, LinearResult, gradient_at_zero
 from vectrick.solvers.solution import CALLBACK, LIMIT, STALLED, TOLERANCE, Iterate, Solution, finest
 from vectrick.solvers.space import Dual, Element, Residual, Space
 
@@ -46,10 +46,10 @@ def preconditioned_gradients(
         if residuals[-1] <= tol:
             closer = None if accept is None or k == 0 else accept(x, residuals[-1])
             if closer is None:
-                return LinearResult([x], TOLERANCE, k, residuals)
+                return LinearResult([x], TOLERANCE, k, residuals, scale=rhs.norm)
             tol = closer
         if k == max_iter:
-            return LinearResult([x], LIMIT, k, residuals)
+            return LinearResult([x], LIMIT, k, residuals, scale=rhs.norm)
         if p is not None:
             p.f = None  # as long as the edges
             z += beta * p.c
@@ -57,14 +57,14 @@ def preconditioned_gradients(
         hp = curvature.times(p.f)
         curve = float(p.f @ hp) + alpha * space.inner(p, p)
         if not 0 < curve < inf or not isfinite(along):
-            return LinearResult([x], STALLED, k, residuals)
+            return LinearResult([x], STALLED, k, residuals, scale=rhs.norm)
         step = along / curve
         x.add(step, p)
         r -= step * (space.lift(hp) + alpha * p.c)
         del hp
         residuals.append(float(r @ r) ** 0.5 / rhs.norm)
         if callback is not None and callback(k + 1, [x], residuals[-1]):
-            return LinearResult([x], CALLBACK, k + 1, residuals)
+            return LinearResult([x], CALLBACK, k + 1, residuals, scale=rhs.norm)
         z = preconditioner.times(r)
         before, along = along, float(r @ z)
         beta = along / before
@@ -163,7 +163,7 @@ def minimise_preconditioned(
     if start is not None:
         start = model.inward(start) if look is None else inside.lift(start)
     if look is not None:
-        look.scale = inside.residual(inside.lift(loss.gradient(inside.zero(loss.y).f))).norm
+        look.scale = gradient_at_zero(inside, loss)
     within = replace(limits, start=start, callback=told, model=model, accept=look)
     solution = solver.minimise(inside, loss, alpha, within)
     if slow and solution.reason == CALLBACK:

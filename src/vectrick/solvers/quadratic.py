@@ -21,6 +21,7 @@ class LinearResult:
     n_iter: int
     residuals: list[float] = field(default_factory=list)  # relative, of the smallest shift
     converged: bool = False
+    scale: float | None = None  # the norm of b
 
     def __post_init__(self) -> None:
         self.converged = self.converged or self.reason == TOLERANCE
@@ -74,10 +75,11 @@ class QuadraticSolver(Solver):
         curvature = loss.curvature(base.f)
         self.check_curvature(space, curvature)
         rhs = space.lift(-loss.gradient(base.f))
-        tol = limits.tol
+        tol, scale = limits.tol, None
         if start is not None:
             rhs = rhs - alphas[0] * base.c
-            tol *= _share_left(space, loss, rhs)
+            left, scale = space.residual(rhs).norm, gradient_at_zero(space, loss)
+            tol *= scale / left if left > 0 else 1.0  # a start that is near needs fewer digits
 
         def moved(x: Element) -> Element:
             return x if start is None else Element(base.c + x.c, base.f + x.f)
@@ -99,11 +101,10 @@ class QuadraticSolver(Solver):
             system = replace(system, preconditioner=preconditioner, accept=accept)
         result = self.solve(system, tol, limits.max_iter, None if callback is None else told)
         reached = result.converged, result.reason, result.n_iter, space.n_products, result.residuals
-        return [Solution(x.c, x.f, *reached) for x in map(moved, result.x)]
+        scale = result.scale if start is None else scale
+        return [Solution(x.c, x.f, *reached, scale=scale) for x in map(moved, result.x)]
 
 
-def _share_left(space: Space, loss: Loss, rhs: Array) -> float:
-    """Return the norm of the gradient at zero over what is left of it: a start that is near needs fewer digits."""
-    left = space.residual(rhs).norm
-    first = space.residual(space.lift(loss.gradient(space.zero(loss.y).f))).norm
-    return first / left if left > 0 else 1.0
+def gradient_at_zero(space: Space, loss: Loss) -> float:
+    """Return the norm of the gradient at the function zero."""
+    return space.residual(space.lift(loss.gradient(space.zero(loss.y).f))).norm

@@ -85,6 +85,8 @@ class Solution:
         With ``precision="mixed"``, how many directions were found with products of low precision.
     preconditioner, preconditioner_reason : str
         "kronecker" or "none", and why.
+    scale : float, optional
+        The norm of the gradient at zero, which residuals are relative to, if the solver has computed it.
     """
 
     x: Array
@@ -99,6 +101,7 @@ class Solution:
     n_corrections: int = 0
     preconditioner: str = "none"
     preconditioner_reason: str = ""
+    scale: float | None = None
 
     def __repr__(self) -> str:
         last = f", residual {self.residuals[-1]:.1e}" if self.residuals else ""

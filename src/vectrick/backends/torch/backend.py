@@ -98,7 +98,14 @@ class TorchBackend(Backend):
 
     def owned(self, x: Tensor, dtype: DTypeLike) -> Tensor:
         wanted = torch_dtype(dtype)
-        return x.to(wanted) if x.dtype != wanted else x.clone()
+        if x.dtype != wanted:
+            return x.to(wanted)
+        return x if getattr(x, "is_read_only", False) else x.clone()
+
+    def read_only(self, x: Tensor) -> Tensor:
+        x = x.view_as(x)  # tensors have no such flag, so this view carries our own
+        x.is_read_only = True
+        return x
 
     def index(self, key: Any, length: int) -> Any:
         if isinstance(key, slice) and (key.step is None or key.step > 0):
