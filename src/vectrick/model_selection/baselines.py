@@ -307,7 +307,12 @@ def _dense(features: Any) -> Array:
 
 def _decide(model: Any, rows: Array) -> Array:
     decide = model.decision_function if hasattr(model, "decision_function") else model.predict
-    return np.asarray(decide(rows), np.float64)
+    # The flag of an invalid operation was seen once in a small product of finite numbers; the result itself decides.
+    with np.errstate(invalid="ignore"):
+        scores = np.asarray(decide(rows), np.float64)
+    if not np.isfinite(scores).all():
+        raise FloatingPointError(f"{type(model).__name__} predicts NaN or infinity; scale the features")
+    return scores
 
 
 def _score(y: Array, score: Array) -> float:
