@@ -21,13 +21,16 @@ def check_solver(solver: str | Solver, loss: Loss | type[Loss]) -> None:
         chosen.check(loss)
 
 
+def _named(loss: Loss | type[Loss]) -> str:
+    return "the hinge loss" if loss.is_hinge else (loss if isinstance(loss, type) else type(loss)).__name__
+
+
 def check_precision(precision: str, solver: Solver | None, loss: Loss | type[Loss], early_stopping: bool) -> None:
     """Refuse mixed precision if the solver or the loss does not have it, or has no iterates for early stopping."""
     if precision != "mixed":
         return
     if not loss.is_smooth:
-        name = "the hinge loss" if loss.is_hinge else (loss if isinstance(loss, type) else type(loss)).__name__
-        raise ValueError(f"precision is 'mixed', which {name} has no solver for; use precision='full'")
+        raise ValueError(f"precision is 'mixed', which {_named(loss)} has no solver for; use precision='full'")
     if solver is not None and not solver.has_mixed:
         names = [repr(name) for name, kind in SOLVERS.items() if kind.has_mixed]
         raise ValueError(
@@ -46,8 +49,9 @@ def check_preconditioner(preconditioner: str, solver: Solver | None, loss: Loss 
     if preconditioner != "kronecker":
         return
     if not loss.is_smooth:
-        name = "the hinge loss" if loss.is_hinge else (loss if isinstance(loss, type) else type(loss)).__name__
-        raise ValueError(f"preconditioner is 'kronecker', which is for smooth losses, but the loss is {name}; leave it")
+        raise ValueError(
+            f"preconditioner is 'kronecker', which is for smooth losses, but the loss is {_named(loss)}; leave it out"
+        )
     if solver is not None and not solver.has_preconditioner:
         names = [repr(name) for name, kind in SOLVERS.items() if kind.has_preconditioner]
         raise ValueError(
