@@ -133,6 +133,17 @@ def test_a_method_that_fails_in_one_fold_has_no_mean():
     assert list(found.index) == ["fine", "fragile"]
 
 
+def test_an_interruption_that_a_library_calls_an_error_is_one():
+    X, y = main_effects()
+
+    class Wrapped(VertexMean):
+        def _fit(self, X, y):
+            raise ValueError("not a valid PEP 3118 buffer format string") from KeyboardInterrupt()
+
+    with pytest.raises(KeyboardInterrupt):
+        vt.compare({"wrapped": Wrapped()}, X, y, cv=CV, baselines=False)
+
+
 def test_baselines_are_estimators():
     X, y = main_effects()
     with pytest.raises(NotFittedError):

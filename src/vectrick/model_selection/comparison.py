@@ -157,9 +157,18 @@ def _run(name: str, method: Any, X: Edges, y: Array, fold: Any, scorer: EdgeScor
     try:
         return {**_judged(method, X, y, fold, scorer), "error": None}
     except Exception as error:
+        if _was_interrupted(error):
+            raise KeyboardInterrupt from error
         why = f"{type(error).__name__}: {error}"
         warn(f"{name} failed in {fold.name}: {why}", UserWarning)
         return {"score": float("nan"), "fit": float("nan"), "predict": float("nan"), "error": why}
+
+
+def _was_interrupted(error: BaseException | None) -> bool:
+    """Tell whether an error comes from Ctrl-C: NumPy's reading of a buffer, for one, makes a ValueError of it."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _judged(method: Any, X: Edges, y: Array, fold: Any, scorer: EdgeScorer) -> dict[str, float]:
