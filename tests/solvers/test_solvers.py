@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 
 import vectrick as vt
 from vectrick.losses import Diagonal, Hinge, Logistic, RankRLS, Squared, SquaredHinge, WithIntercept
-from vectrick.solvers import SOLVERS, Dual, Primal, check_solver, minimise, minimise_path, solve_complete
+from vectrick.solvers import SOLVERS, CompleteGraph, Dual, Primal, check_solver, minimise, minimise_path
 from vectrick.solvers.line_search import exact_step
 from vectrick.solvers.qmr import quasi_minimal_residuals
 
@@ -283,7 +283,7 @@ def test_exact_step_is_exact():
 def test_complete_graphs_in_closed_form(fit_intercept):
     Y = RNG.standard_normal((20, 25)) + 2
     K, G = D @ D.T, T @ T.T
-    found = solve_complete(K, G, Y, [0.1, 5.0], fit_intercept)
+    found = CompleteGraph(K, G).solve(Y, [0.1, 5.0], fit_intercept)
     whole = np.kron(K, G)
     for alpha, (coefficients, b) in zip([0.1, 5.0], found, strict=True):
         expected = np.linalg.solve(whole + alpha * np.eye(500), Y.ravel() - b)

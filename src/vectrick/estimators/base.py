@@ -171,7 +171,7 @@ class KronEstimator(FittedModel):
         X : Edges or array
             One row for each edge; see ``n_start_features`` for plain arrays.
         y : array
-            A label for each edge.
+            A label for each edge; for `KronRidge` also a matrix with a row for each edge.
         sample_weight : array, optional
             A weight for each edge.
         validation : (X, y), optional

@@ -14,7 +14,7 @@ from vectrick.backends.arrays import cast, distinct, like, to_host, unmasked
 from vectrick.data import EdgesLike
 from vectrick.estimators.base import KronEstimator
 from vectrick.estimators.callbacks import FitStep
-from vectrick.estimators.several_classes import SeveralClassesError, fit_against_rest, side_by_side
+from vectrick.estimators.several_classes import SeveralClassesError, fit_against_rest
 from vectrick.estimators.validate import as_classes
 
 
@@ -58,21 +58,6 @@ class KronClassifier(ClassifierMixin, KronEstimator):
         self.__dict__.pop("machines_", None)
         return self
 
-    @property
-    def _machines(self) -> list[Any]:
-        """The machines of more than two classes; an empty list for two."""
-        machines: list[Any] = self.__dict__.get("machines_", [])
-        return machines
-
-    def _decide(self, X: Any) -> Array:
-        if self._machines:
-            return side_by_side([machine._decide(X) for machine in self._place_machines()])
-        return super()._decide(X)
-
-    def _place_machines(self) -> list[Any]:
-        """Return the machines, set to the backend and device of the whole model."""
-        return [machine.set_params(backend=self.backend, device=self.device) for machine in self._machines]
-
     def machine(self, label: Any) -> Any:
         """Return the model of one class against the rest, for example to predict grids and rankings of this class."""
         check_is_fitted(self)
@@ -82,13 +67,11 @@ class KronClassifier(ClassifierMixin, KronEstimator):
         known = ", ".join(map(repr, self.classes_.tolist())) if self._machines else "none, since there are two classes"
         raise ValueError(f"label is {label!r}, but the machines of this model are {known}")
 
-    def _tables(self, start_features: Any, end_features: Any) -> Any:
-        if self._machines:
-            raise ValueError(
-                f"the model has {len(self.classes_)} classes, but grids and rankings are for one class: use "
-                f"model.machine({self.classes_.tolist()[0]!r}), or --class on the command line"
-            )
-        return super()._tables(start_features, end_features)
+    def _why_one_machine(self) -> str:
+        return (
+            f"the model has {len(self.classes_)} classes, but grids and rankings are for one class: use "
+            f"model.machine({self.classes_.tolist()[0]!r}), or --class on the command line"
+        )
 
     def _encode(self, y: Any, n_edges: int) -> Array:
         labels = as_classes(y, n_edges)

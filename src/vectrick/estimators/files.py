@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 
 from vectrick._typing import Array
 from vectrick.backends import HOST, Backend, backend_names
@@ -155,7 +156,8 @@ def _read_source(model: Any, tensors: Tensors) -> SourceEdges | None:
         check_range(numbers_of, len(model.classes_), "the labels")
         labels = np.asarray(model.classes_)[numbers_of]
     else:
-        labels = finite(tensor_of(tensors, "source.labels", "f", (n_edges,)))
+        shape = (n_edges, len(model.machines_)) if hasattr(model, "machines_") else (n_edges,)
+        labels = finite(tensor_of(tensors, "source.labels", "f", shape))
     weight = None
     if "source.weight" in tensors:
         weight = finite(tensor_of(tensors, "source.weight", "f", (n_edges,)))
@@ -316,25 +318,41 @@ def _check_names(parameters: dict[str, Any]) -> None:
 
 
 def _several(header: dict[str, Any], tensors: Tensors) -> Any:
-    """Return a classifier of several classes, whose machines share the tensors that they do not have themselves."""
+    """Return a model of several classes or labels, whose machines share the tensors that they do not have."""
     shared = {name: tensor for name, tensor in tensors.items() if not name.startswith("machine.")}
     whole = {name: tensor for name, tensor in shared.items() if name.startswith("source.")}
-    told, classes = of_kind(list, header["machines"]), _classes(header["classes"], None)
-    if len(told) != len(classes) or len(classes) < 3:
-        raise ValueError(f"there are {len(told)} machines for {len(classes)} classes")
-    machines = []
+    told, classes = of_kind(list, header["machines"]), None
+    if "classes" in header:
+        classes = _classes(header["classes"], None)
+        if len(told) != len(classes) or len(classes) < 3:
+            raise ValueError(f"there are {len(told)} machines for {len(classes)} classes")
+    machines: list[Any] = []
     for number, described in enumerate(told):
         prefix = f"machine.{number}."
         own = {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
         if described["estimator"] != header["estimator"] or "machines" in described:
             raise ValueError(f"machine {number} is of another kind than the model")
         part = {name: tensor for name, tensor in shared.items() if name not in whole}
-        machines.append(made_again(described, {**part, **own}))
+        machine = made_again(described, {**part, **own})
+        if machines and own.keys() <= {"a", "w"} and _same_functions(described, told[0]):
+            machine._predictor = machine._predictor.with_functions_of(machines[0]._predictor)
+        machines.append(machine)
     model = ESTIMATORS[header["estimator"]](**machines[0].get_params(deep=False))
-    set_machines(model, classes, machines)
+    if not machines or (classes is None) == is_classifier(model):
+        raise ValueError(f"there are {len(machines)} machines, and classes are {classes}")
+    set_machines(model, machines)
+    if classes is not None:
+        model.classes_ = classes
     model._source = _read_source(model, whole)
     model.about_ = of_kind(dict, header["about"])
     return model
+
+
+def _same_functions(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether two machines whose tensors are the same but for the coefficients have the same form and kernels."""
+    names = ("start", "end", "one_set", "edge_kernel")
+    same = all(one.get(name) == other.get(name) for name in names)
+    return same and one["fitted"]["form_"] == other["fitted"]["form_"]
 
 
 def _parameter(name: str, value: Any, tensors: Tensors) -> Any:

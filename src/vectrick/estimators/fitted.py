@@ -6,12 +6,13 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from vectrick._typing import Array, ArrayLike, Table
 from vectrick.backends import HOST, Backend, common_backend, settle_backend
-from vectrick.backends.arrays import to_host
-from vectrick.data import EdgesLike, VertexTable
+from vectrick.backends.arrays import like, namespace, to_host
+from vectrick.data import Edges, EdgesLike, VertexTable
 from vectrick.estimators.files import save_model
 from vectrick.estimators.nested_parameters import NestedParameters
 from vectrick.estimators.recommend import recommend
@@ -31,12 +32,43 @@ class FittedModel(NestedParameters):
     backend: str | Backend
     device: Any
 
+    @property
+    def _machines(self) -> list[Any]:
+        """The machines of more than two classes, or of several labels of each edge; else an empty list."""
+        machines: list[Any] = self.__dict__.get("machines_", [])
+        return machines
+
+    def _place_machines(self) -> list[Any]:
+        """Return the machines, set to the backend and device of the whole model."""
+        return [machine.set_params(backend=self.backend, device=self.device) for machine in self._machines]
+
+    def _why_one_machine(self) -> str:
+        """Say why a method is for one machine of several."""
+        return (
+            f"the model has {len(self._machines)} labels for each edge, but rankings are for one of them: use "
+            "model.machines_[0], or another one"
+        )
+
     def _decide(self, X: Any) -> Array:
-        """Return the real-valued predictions for edges."""
+        """Return the real-valued predictions for edges; a column for each machine if there are several."""
         check_is_fitted(self)
         edges = self._predictor.aligned(as_edges(self, X, reset=False))
+        if self._machines:
+            return self._decide_all(edges)
         predictor = self._placed(edges.backend)
         return as_given(predictor.predict(edges.on(predictor.backend)), edges.backend) + self.intercept_
+
+    def _decide_all(self, edges: Edges) -> Array:
+        """Return the predictions of all machines as columns; those with the same functions are made together."""
+        machines = self._place_machines()
+        predictors = [machine._placed(edges.backend) for machine in machines]
+        first = predictors[0]
+        if not all(first.has_functions_of(other) for other in predictors):
+            columns = [machine._decide(edges) for machine in machines]
+            return namespace(columns[0]).stack(columns, -1)
+        rows = namespace(first.coefficients).stack([predictor.coefficients for predictor in predictors])
+        predictions = as_given(first.predict_all(edges.on(first.backend), rows), edges.backend).T
+        return predictions + like(np.array([machine.intercept_ for machine in machines]), predictions)
 
     def _placed(self, home: Backend) -> Predictor:
         """Return the predictor on the chosen backend and device; ``home`` is the backend of the user's arrays."""
@@ -73,7 +105,7 @@ class FittedModel(NestedParameters):
         edges, labels, weight = joined_source(self, X, y, sample_weight)
         model: Any = self
         columns = {name: value for name, value in self.__dict__.items() if name in COLUMNS}
-        if model.early_stopping or "machines_" in self.__dict__ or has_more_classes(model, labels):
+        if model.early_stopping or self._machines or has_more_classes(model, labels):
             model.fit(edges, labels, weight)
         else:
             start = WarmStart(self._predictor, getattr(self, "dual_coef_", None), len(edges))
@@ -84,6 +116,8 @@ class FittedModel(NestedParameters):
     def _tables(self, start_features: Any, end_features: Any) -> tuple[Predictor, VertexTable, VertexTable, Any]:
         """Return the predictor, the vertex tables, and a function that turns results into the user's kind of array."""
         check_is_fitted(self)
+        if self._machines:
+            raise ValueError(self._why_one_machine())
         predictor = self._predictor
         start = predictor.start.table(start_features)
         if end_features is None and predictor.start.known is not predictor.end.known:

@@ -2,6 +2,8 @@
 
 import time
 from collections.abc import Sequence
+from copy import copy
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -65,11 +67,30 @@ class OnePassFit:
         zero = zeros(len(graph.start), self.loss.y)
         self.curvature = self.loss.curvature(zero)
         self.total = float(self.curvature.h.sum())
-        self.rhs = self.model.space.lift(-self.loss.gradient(zero))
         constant = isinstance(self.loss, WithIntercept)
         self.constant = self.loss.intercept(zero) if constant else 0.0
         self.mean = self.model.mean(self.curvature.h) if constant else None  # of the features, in the degree model
         self.spectrum = self.model.spectrum(self.total)
+
+    @cached_property
+    def rhs(self) -> Array:
+        """The one pass, ``Zᵀ y``."""
+        return self.model.space.lift(-self.loss.gradient(zeros(len(self.loss.y), self.loss.y)))
+
+    def of_each(self, trainings: Sequence[Training]) -> list["OnePassFit"]:
+        """Return the same for other labels of the same edges; one product with a block of them."""
+        losses = [self.lead._with_intercept(training.loss) for training in trainings]
+        zero = zeros(len(self.loss.y), self.loss.y)
+        gradients = namespace(zero).stack([-loss.gradient(zero) for loss in losses], -1)
+        rhs = self.model.space.lift(gradients)
+        fits = []
+        for j, (training, loss) in enumerate(zip(trainings, losses, strict=True)):
+            fit = copy(self)
+            fit.training, fit.loss = training, loss
+            fit.__dict__["rhs"] = rhs[:, j] + 0.0
+            fit.constant = loss.intercept(zero) if isinstance(loss, WithIntercept) else 0.0
+            fits.append(fit)
+        return fits
 
     def coefficients(self, alpha: float) -> Array:
         """Return the coefficients for one alpha, in the basis of the degree model."""

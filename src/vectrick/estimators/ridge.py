@@ -1,30 +1,27 @@
 """Kronecker ridge regression."""
 
-import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
-import numpy as np
 from sklearn.base import RegressorMixin, clone
 from sklearn.metrics import r2_score
 
-from vectrick._typing import ArrayLike, RandomState
+from vectrick._typing import Array, ArrayLike, RandomState, Table
 from vectrick.backends import Backend
-from vectrick.backends.arrays import cast, to_host, unmasked, zeros
+from vectrick.backends.arrays import namespace, to_host, unmasked
 from vectrick.data import EdgesLike
+from vectrick.estimators.callbacks import Watch
+from vectrick.estimators.closed_form import ClosedForm
 from vectrick.estimators.one_pass import OnePassFit, check_one_pass
 from vectrick.estimators.parameters import check_parameters
 from vectrick.estimators.regressor import KronRegressor
-from vectrick.estimators.soundness import check_not_zero
+from vectrick.estimators.several_targets import as_targets, fit_targets
 from vectrick.estimators.training import Given, Training
 from vectrick.losses import Loss, Squared, WithIntercept, as_loss
-from vectrick.models.forms import Form, dual_form
 from vectrick.models.kernel_spec import PairwiseKernels, VertexKernels
-from vectrick.models.vertex_kernel import check_matrices
-from vectrick.solvers import OnePass, Solution, Solver, minimise_path, solve_complete, solve_two_step
+from vectrick.solvers import OnePass, Solver, minimise_path
 from vectrick.solvers.complete_graph import Eigen
 from vectrick.solvers.minimise import check_path_precision
-from vectrick.solvers.solution import EXACT
 
 
 class KronRidge(RegressorMixin, KronRegressor):
@@ -41,6 +38,12 @@ class KronRidge(RegressorMixin, KronRegressor):
     edges is like chance given the degrees. It fails where the pattern has structure of its own: blocks that are dense
     while others are empty, or one vertex with most of the edges. ``solution_.converged`` is False unless ``refine``
     found the minimum. docs/preconditioner.md has measurements, also of a failure.
+
+    Labels may also be a matrix: `fit` then trains a model for each of its columns (``machines_``), predictions have a
+    column for each, and ``dual_coef_``, ``coef_`` and ``intercept_`` have the columns along their first axis. The
+    columns share the kernels, the preconditioner and the products with the edges (``n_products`` counts blocks of
+    them), if ``solver`` is "auto", "cg", "one-pass" or "eigen". Where more than labels differs (early stopping,
+    callbacks, kernel weights that are learned, mixed precision, antisymmetric kernels), each has a fit of its own.
 
     Parameters
     ----------
@@ -123,8 +126,26 @@ class KronRidge(RegressorMixin, KronRegressor):
         check_one_pass(self)
         return super()._validate(X, y, sample_weight, validation)
 
+    def _fit(self, X: Any, y: Any, sample_weight: Any, validation: Any, **how: Any) -> Self:
+        targets = as_targets(y)
+        if targets is None:
+            return super()._fit(X, y, sample_weight, validation, **how)
+        fit_targets(self, X, targets, sample_weight, validation, how.get("watch", Watch()))
+        return self
+
+    def predict_grid(self, start_features: Table, end_features: Table = None) -> Array:
+        """Return the predictions for every pair of a start and an end vertex, as `FittedModel.predict_grid` has them.
+
+        With several labels for each edge, the grids of all of them lie along the last axis.
+        """
+        if not self._machines:
+            return super().predict_grid(start_features, end_features)
+        grids = [machine.predict_grid(start_features, end_features) for machine in self._place_machines()]
+        return namespace(grids[0]).stack(grids, -1)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
         tags.regressor_tags.poor_score = self._sees_products_only
         return tags
 
@@ -164,7 +185,8 @@ class KronRidge(RegressorMixin, KronRegressor):
                     shared.keep(_named_like(models[-1], model), model.alpha)
             return models
         if self._wants_closed_form(training):
-            fitted = self._closed_form(training, alphas)
+            closed = ClosedForm(self, training)
+            fitted = [(closed.form, solution) for solution in closed.solved(training, alphas)]
         else:
             max_iter = 1000 if self.max_iter is None else self.max_iter
             with training.backend.own_threads():
@@ -179,6 +201,7 @@ class KronRidge(RegressorMixin, KronRegressor):
         return models
 
     def _finish(self, training: Training) -> None:
+        self.__dict__.pop("machines_", None)
         if isinstance(training.given.solver, OnePass):
             if training.given.held is not None:
                 raise ValueError(
@@ -191,17 +214,7 @@ class KronRidge(RegressorMixin, KronRegressor):
         if not self._wants_closed_form(training):
             super()._finish(training)
             return
-        begin = time.perf_counter()
-        ((form, solution),) = self._closed_form(training, [self.alpha])
-        f = solution.predictions
-        risk = training.loss.value(f + solution.intercept)
-        if training.given.spec.two_step is None:
-            risk += 0.5 * self.alpha * float(solution.x @ f)
-        else:  # ridge regression with alpha 1 and coefficients y - f of another kernel
-            risk += 0.5 * float((training.loss.y - f) @ f)
-        history: dict[str, list[Any]] = {"iteration": [1], "risk": [risk], "seconds": [time.perf_counter() - begin]}
-        self._keep(form, training, solution, solution.intercept, 1, history)
-        check_not_zero(training, form.space, solution, solution.intercept)
+        ClosedForm(self, training).keep(self, training)
 
     def _wants_closed_form(self, training: Training) -> bool:
         """Whether the graph is complete, the closed form is possible, and it was requested or is cheap."""
@@ -222,24 +235,6 @@ class KronRidge(RegressorMixin, KronRegressor):
         possible = self.form != "primal" and training.given.held is None and training.loss.weight is None
         possible = possible and training.kernel.start.fits and training.kernel.end.fits
         return two_step or (wanted and possible and training.graph.is_complete)
-
-    def _closed_form(self, training: Training, alphas: Sequence[float]) -> list[tuple[Form, Solution]]:
-        graph, start, end = training.graph, training.kernel.start, training.kernel.end
-        check_matrices((start, end))
-        Y = zeros((len(graph.used_start), len(graph.used_end)), start.matrix)
-        Y[graph.start, graph.end] = cast(training.loss.y, np.float64)
-        form = dual_form(training.kernel, graph, training.dtype, self.n_threads)
-        fitted = []
-        two_step = training.given.spec.two_step
-        if two_step is None:
-            solved = solve_complete(start.matrix, end.matrix, Y, alphas, self.fit_intercept)
-        else:
-            solved = solve_two_step(start.matrix, end.matrix, Y, two_step.alphas(alphas))
-        for A, b in solved:
-            x = cast(A[graph.start, graph.end], training.dtype)
-            predictions = cast((start.matrix @ A @ end.matrix)[graph.start, graph.end], training.dtype)
-            fitted.append((form, Solution(x, predictions, True, EXACT, 1, 0, [0.0], b)))
-        return fitted
 
 
 def _named_like(fitted: KronRidge, model: KronRidge) -> KronRidge:

@@ -41,7 +41,7 @@ def fit_against_rest(
         unknown = np.setdiff1d(validation[1], classes)
         if len(unknown):
             raise ValueError(f"validation has the class {unknown.tolist()[0]!r}, which the training labels do not have")
-    watch["callback"] = _stopping_all(watch.get("callback"))
+    watch["callback"] = stopping_all(watch.get("callback"))
     machines = []
     for label in classes:
         held = None if validation is None else (validation[0], validation[1] == label)
@@ -50,11 +50,12 @@ def fit_against_rest(
             raise KeyboardInterrupt  # a model without some of its classes is not usable
         machines.append(machine)
     source = machines[0]._source
-    set_machines(model, classes, machines)
+    set_machines(model, machines)
+    model.classes_ = classes
     model._source = None if source is None else replace(source, labels=labels)
 
 
-def _stopping_all(callback: Any) -> Any:
+def stopping_all(callback: Any) -> Any:
     """Return a callback that, once it has asked to stop, also stops all later machines."""
     if callback is None:
         return None
@@ -68,11 +69,11 @@ def _stopping_all(callback: Any) -> Any:
     return told
 
 
-def set_machines(model: Any, classes: Array, machines: list[Any]) -> None:
-    """Make a fitted classifier of several classes from a machine for each."""
+def set_machines(model: Any, machines: list[Any]) -> None:
+    """Make a fitted model of several classes, or of several labels of each edge, from a machine for each."""
     for name in ("dual_coef_", "support_", "coef_", *_SHARED):
         model.__dict__.pop(name, None)
-    model.classes_, model.machines_ = classes, machines
+    model.machines_ = machines
     first = machines[0]
     model._predictor, model._known_edges = first._predictor, first._known_edges
     for machine in machines:
@@ -90,8 +91,3 @@ def set_machines(model: Any, classes: Array, machines: list[Any]) -> None:
         setattr(model, name, namespace(parts[0]).stack(parts))
     if all(hasattr(machine, "support_") for machine in machines):
         model.support_ = np.unique(np.concatenate([to_host(machine.support_) for machine in machines]))
-
-
-def side_by_side(columns: list[Array]) -> Array:
-    """Return the predictions of the machines as columns of a matrix."""
-    return namespace(columns[0]).stack(columns, -1)

@@ -61,12 +61,14 @@ def _labels(known: Any, y: Any, n_edges: int) -> Array:
     """Return the new labels, which must be of the kind that the model knows."""
     labels = np.asarray(unmasked(to_host(y), "y"))
     labels = labels.reshape(-1) if labels.ndim == 2 and labels.shape[1] == 1 else labels
-    if labels.shape != (n_edges,):
-        raise ValueError(f"y has shape {labels.shape}, but X has {n_edges} edges")
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        at = int(np.flatnonzero(~np.isfinite(labels))[0])
-        raise ValueError(f"y[{at}] is {labels[at]}, but labels must be finite; NaN and infinity are not")
     old = np.asarray(to_host(known))
+    if labels.shape != (n_edges, *old.shape[1:]):
+        columns = f" and the model {old.shape[1]} labels for each" if old.ndim == 2 else ""
+        raise ValueError(f"y has shape {labels.shape}, but X has {n_edges} edges{columns}")
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        at = tuple(int(place) for place in np.argwhere(~np.isfinite(labels))[0])
+        where = ", ".join(map(str, at))
+        raise ValueError(f"y[{where}] is {labels[at]}, but labels must be finite; NaN and infinity are not")
     if len(labels) and (old.dtype.kind in "biuf") != (labels.dtype.kind in "biuf"):
         raise ValueError(
             f"y has labels of dtype {labels.dtype}, but the model was trained with labels of dtype {old.dtype}"

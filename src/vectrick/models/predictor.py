@@ -67,6 +67,14 @@ class Predictor(ABC):
     def blocks(self, start: VertexTable, end: VertexTable) -> Iterator[tuple[slice, slice, Array]]:
         """Yield the grid of predictions block by block."""
 
+    def has_functions_of(self, other: "Predictor") -> bool:
+        """Whether coefficients of both can be predicted with together."""
+        return False
+
+    def with_functions_of(self, other: "Predictor") -> "Predictor":
+        """Return the same with the functions of another predictor, which must be equal to its own."""
+        return self
+
     def fits_beside(self, n_rows: int, n_cols: int) -> bool:
         """Whether a matrix of doubles takes no more than a fourth of the memory that is free."""
         return 8 * n_rows * n_cols <= self.backend.free_memory() // 4

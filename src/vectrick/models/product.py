@@ -166,6 +166,17 @@ class DualPredictor(ProductPredictor):
         """The dual coefficients of the support edges."""
         return self.a
 
+    def has_functions_of(self, other: Predictor) -> bool:
+        """Whether both have the same training edges and kernels."""
+        return isinstance(other, DualPredictor) and other.kernel is self.kernel and other.graph is self.graph
+
+    def with_functions_of(self, other: Predictor) -> "DualPredictor":
+        """Return the same with the kernels and edges of another predictor."""
+        assert isinstance(other, DualPredictor)
+        same = copy.copy(self)
+        same.kernel, same.graph = other.kernel, other.graph
+        return same
+
     def _moved(self, backend: Backend) -> "DualPredictor":
         kernel, a = self.kernel.on(backend), placed(self.a, backend)
         return DualPredictor(kernel, self.graph.on(backend), a, self.n_threads)
@@ -196,6 +207,17 @@ class PrimalPredictor(ProductPredictor):
         if issparse(values) and not self.backend.holds(values):
             values = placed(values.toarray(), self.backend)
         return cast(values, numpy_dtype(self.w))
+
+    def has_functions_of(self, other: Predictor) -> bool:
+        """Whether both have the same feature maps."""
+        if not isinstance(other, PrimalPredictor):
+            return False
+        return other.start_map is self.start_map and other.end_map is self.end_map
+
+    def with_functions_of(self, other: Predictor) -> "PrimalPredictor":
+        """Return the same with the feature maps of another predictor."""
+        assert isinstance(other, PrimalPredictor)
+        return PrimalPredictor(other.kernel, other.start_map, other.end_map, self.w, self.n_threads)
 
     def _moved(self, backend: Backend) -> "PrimalPredictor":
         kernel = self.kernel.on(backend)

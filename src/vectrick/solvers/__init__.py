@@ -2,7 +2,7 @@
 
 from vectrick.solvers.base import SOLVERS, Limits, Solver, as_solver
 from vectrick.solvers.cg import ConjugateGradients
-from vectrick.solvers.complete_graph import Eigen, solve_complete, solve_two_step
+from vectrick.solvers.complete_graph import CompleteGraph, Eigen, solve_two_step
 from vectrick.solvers.degree_model import DegreeModel
 from vectrick.solvers.direct import Direct
 from vectrick.solvers.hinge_dual import Box
@@ -21,6 +21,7 @@ for _kind in (ConjugateGradients, Minres, QMR, Direct, Eigen, OnePass, Newton, N
 
 __all__ = [
     "SOLVERS",
+    "CompleteGraph",
     "DegreeModel",
     "Dual",
     "Iterate",
@@ -36,6 +37,5 @@ __all__ = [
     "iterative_solver",
     "minimise",
     "minimise_path",
-    "solve_complete",
     "solve_two_step",
 ]

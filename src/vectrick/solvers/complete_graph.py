@@ -23,33 +23,36 @@ class Eigen(QuadraticSolver):
         )
 
 
-def solve_complete(
-    K: Array, G: Array, Y: Array, alphas: Sequence[float], fit_intercept: bool = False
-) -> list[tuple[Array, float]]:
-    """Solve ``K A G + α A + b = Y`` for every alpha; return dual coefficients A and intercepts b.
+class CompleteGraph:
+    """The eigendecompositions of both kernels, O(m³ + q³), from which ridge regression follows for any labels."""
 
-    Y has a row for each start vertex and a column for each end vertex. It takes O(m³ + q³) once and O(m² q + m q²) for
-    each alpha. The coefficients are the smallest ones with these predictions: parts that the kernels map to zero are
-    left out, since rounding would make them matter for a small alpha.
+    def __init__(self, K: Array, G: Array) -> None:
+        xp = namespace(K)
+        k, self.U = xp.linalg.eigh(K)
+        g, self.V = xp.linalg.eigh(G)
+        self.products = xp.clip(k, 0.0, None)[:, None] * xp.clip(g, 0.0, None)
+        size = max(self.products.shape)
+        self.seen = self.products > size * np.finfo(float).eps * float(self.products.max())
+        self.ones = self.U.sum(0)[:, None] * self.V.sum(0)
 
-    >>> import numpy as np
-    >>> K, G, Y = np.array([[2.0]]), np.array([[3.0]]), np.array([[7.0]])
-    >>> solve_complete(K, G, Y, [1.0])[0][0]
-    array([[1.]])
-    """
-    xp = namespace(K)
-    k, U = xp.linalg.eigh(K)
-    g, V = xp.linalg.eigh(G)
-    rotated = U.T @ Y @ V
-    products = xp.clip(k, 0.0, None)[:, None] * xp.clip(g, 0.0, None)
-    seen = products > max(Y.shape) * np.finfo(float).eps * float(products.max())
-    ones = U.sum(0)[:, None] * V.sum(0)
-    solutions = []
-    for alpha in alphas:
-        inverse = 1.0 / (products + alpha)
-        b = float((ones * inverse * rotated).sum() / (ones * inverse * ones).sum()) if fit_intercept else 0.0
-        solutions.append((U @ (seen * inverse * (rotated - b * ones)) @ V.T, b))
-    return solutions
+    def solve(self, Y: Array, alphas: Sequence[float], fit_intercept: bool = False) -> list[tuple[Array, float]]:
+        """Solve ``K A G + α A + b = Y`` for every alpha; return dual coefficients A and intercepts b.
+
+        Y has a row for each start vertex and a column for each end vertex. It takes O(m² q + m q²) for each alpha. The
+        coefficients are the smallest ones with these predictions: parts that the kernels map to zero are left out,
+        since rounding would make them matter for a small alpha.
+
+        >>> import numpy as np
+        >>> CompleteGraph(np.array([[2.0]]), np.array([[3.0]])).solve(np.array([[7.0]]), [1.0])[0][0]
+        array([[1.]])
+        """
+        rotated, ones = self.U.T @ Y @ self.V, self.ones
+        solutions = []
+        for alpha in alphas:
+            inverse = 1.0 / (self.products + alpha)
+            b = float((ones * inverse * rotated).sum() / (ones * inverse * ones).sum()) if fit_intercept else 0.0
+            solutions.append((self.U @ (self.seen * inverse * (rotated - b * ones)) @ self.V.T, b))
+        return solutions
 
 
 def solve_two_step(K: Array, G: Array, Y: Array, alphas: Sequence[tuple[float, float]]) -> list[tuple[Array, float]]:

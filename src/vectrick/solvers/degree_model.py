@@ -119,7 +119,9 @@ class Preconditioner:
     scale: float = 0.0  # s / (1 - s mᵀ M⁻¹ m)
 
     def times(self, c: Array) -> Array:
-        """Return the inverse times coefficients."""
+        """Return the inverse times coefficients, or times each column of a matrix of them."""
+        if c.ndim == 2:
+            return namespace(c).stack([self.times(contiguous(column)) for column in c.T], -1)
         z = self._diagonal(c)
         if self.mean is not None:
             z += (self.scale * (self.mean @ c)) * self.mean

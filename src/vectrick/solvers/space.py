@@ -3,7 +3,8 @@
 A function is known by its coefficients c and its predictions f for the training edges. In dual form ``c = a`` and
 ``f = A a`` with the edge kernel matrix A; in primal form ``c = w`` and ``f = Φ w`` with the edge features Φ. The inner
 product is the one that the regularizer ``‖f‖²`` belongs to, ``aᵀ A a'`` or ``wᵀ w'``. Written this way, a method does
-the same in both forms: it makes the same functions, one after the other.
+the same in both forms: it makes the same functions, one after the other. Several functions can be predicted and lifted
+at once, as the columns of a matrix.
 """
 
 from abc import ABC, abstractmethod
@@ -224,8 +225,8 @@ class Mirrored(Primal):
 
     def _mirrored(self, c: Array) -> Array:
         rank = round(self.size**0.5)
-        w = c.reshape(rank, rank)
-        return (0.5 * (w + self.symmetry * w.T)).reshape(-1)
+        w = c.reshape(rank, rank, *c.shape[1:])
+        return (0.5 * (w + self.symmetry * w.swapaxes(0, 1))).reshape(c.shape)
 
     def _of(self, features: Operator, transposed: Operator) -> "Mirrored":
         return Mirrored(features, self.symmetry, transposed)
