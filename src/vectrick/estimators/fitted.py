@@ -59,11 +59,12 @@ class FittedModel(NestedParameters):
         return as_given(predictor.predict(edges.on(predictor.backend)), edges.backend) + self.intercept_
 
     def _decide_all(self, edges: Edges) -> Array:
-        """Return the predictions of all machines as columns; those with the same functions are made together."""
+        """Return the predictions of all machines as columns; those of several labels are made together."""
         machines = self._place_machines()
         predictors = [machine._placed(edges.backend) for machine in machines]
         first = predictors[0]
-        if not all(first.has_functions_of(other) for other in predictors):
+        # The decision of one class is that of its machine to the last bit.
+        if hasattr(self, "classes_") or not all(first.has_functions_of(other) for other in predictors):
             columns = [machine._decide(edges) for machine in machines]
             return namespace(columns[0]).stack(columns, -1)
         rows = namespace(first.coefficients).stack([predictor.coefficients for predictor in predictors])
