@@ -5,7 +5,7 @@ import pytest
 
 from vectrick.backends import HOST
 from vectrick.losses import Centered, Diagonal
-from vectrick.models.preconditioning import pattern_iterations, plain_iterations
+from vectrick.models.iterations import pattern_iterations, plain_iterations
 from vectrick.solvers.degree_model import Basis, DegreeModel, NoDegreeModelError, centred_side, curvature_of, degrees_of
 from vectrick.solvers.one_pass import filtered
 from vectrick.solvers.preconditioned import Patience, preconditioned_gradients

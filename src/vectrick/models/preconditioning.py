@@ -22,6 +22,7 @@ from vectrick.kernels import FeatureMap
 from vectrick.losses import Curvature, Loss
 from vectrick.models.edge_kernel import EdgeKernel
 from vectrick.models.forms import Form, Maps, find_factor
+from vectrick.models.iterations import MOST, more_iterations, n_larger, pattern_iterations, plain_iterations
 from vectrick.models.vertex_kernel import SpectralMap, VertexKernel
 from vectrick.operators import plan_kron
 from vectrick.operators.plan import format_seconds
@@ -39,11 +40,12 @@ from vectrick.solvers.space import Dual, Primal
 PRECONDITIONERS = ("auto", "kronecker", "none")
 
 _SAMPLE = 160  # vertices of a side whose kernel values stand for those of all
-_RANDOM = 160  # coefficients of the random pattern that stands for the graph
 _FAR = 4.0  # times as long without it, after which the exact number does not matter
-_LIMIT = 1000  # iterations, after which most solvers give up
-_BINS = 200  # in each decade of the spectrum
 _EIGEN = 25.0  # flops of an eigendecomposition over n³, at the speed of a matrix product
+_LARGE = 600  # vertices of a side whose kernel has no thin factor, from which its largest directions may do
+_LEFT_OUT = (8.0, 4.0, 2.0, 1.0, 0.5)  # the size over alpha up to which directions are then left out
+_MORE_THAN = 32  # directions at least
+_PASSES = 10.0  # flops to find directions, over m² rank and over m rank²
 _TURNS = 20  # iterations for which turning coefficients must take less time than sorting the edges again
 _AHEAD = 0.85  # the predicted time must be below this share of the time without
 _WORTH = 0.03  # seconds to be saved at least
@@ -81,8 +83,10 @@ class Side:
         train = placed(train.toarray() if issparse(train) else train, self.kernel.backend)
         return cast(train, np.float64) * self.scale**0.5
 
-    def basis(self, degrees: Array, centred: bool) -> Basis:
-        """Return the basis of the degree model."""
+    def basis(self, degrees: Array, centred: bool, rank: int | None = None) -> Basis:
+        """Return the basis of the degree model, or its largest directions only."""
+        if rank is not None:
+            return Basis.largest(self.scale * self.kernel.matrix, degrees, rank)
         if self.features is not None:
             return Basis.of_features(self.features, degrees, centred)
         return Basis.of_matrix(self.scale * self.kernel.matrix, degrees, centred)
@@ -109,9 +113,9 @@ class Side:
         roots = shares**0.5
         return np.clip(np.linalg.eigvalsh(roots[:, None] * K * roots), 0.0, None)[::-1]
 
-    def check_memory(self) -> None:
+    def check_memory(self, rank: int | None) -> None:
         """Refuse a basis that does not fit into memory."""
-        backend, m, rank = self.kernel.backend, self.n_vertices, self.rank
+        backend, m, rank = self.kernel.backend, self.n_vertices, self.rank if rank is None else rank
         if self.map is None and not self.kernel.fits:
             raise NoDegreeModelError(f"the {self.name} kernel matrix does not fit on {backend}")
         n_bytes, free = 8 * (2 * m * rank + 3 * rank * rank), backend.free_memory()
@@ -122,6 +126,31 @@ class Side:
             )
 
 
+Ranks = tuple[int | None, int | None]  # of the start and the end; None for the whole basis
+
+
+def words_of(ranks: Ranks) -> str:
+    """Say how many directions there are, if not all."""
+    sides = zip(("start", "end"), ranks, strict=True)
+    told = [f"{rank} {side} directions" for side, rank in sides if rank is not None]
+    return f"; it has the largest {' and '.join(told)}" if told else ""
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to precondition: which directions have a basis, and what is predicted for it."""
+
+    iterations: float
+    step: float  # seconds of an iteration
+    setup: float  # seconds before the first
+    ranks: Ranks = (None, None)
+
+    @property
+    def seconds(self) -> float:
+        """The predicted time."""
+        return self.iterations * self.step + self.setup
+
+
 @dataclass(frozen=True)
 class Forecast:
     """What a fit is predicted to take, with and without the preconditioner."""
@@ -129,6 +158,7 @@ class Forecast:
     iterations: tuple[int, int]  # without, with
     seconds: tuple[float, float]
     patience: Patience
+    way: Way
     is_far: bool = False  # whether it takes more without it than is said here
 
     @property
@@ -139,7 +169,8 @@ class Forecast:
     def __str__(self) -> str:
         (without, with_it), times = self.iterations, [format_seconds(seconds) for seconds in self.seconds]
         more = "more than " if self.is_far else ""
-        return f"about {with_it} iterations ({times[1]}) with it, {more}{without} ({times[0]}) without"
+        told = f"about {with_it} iterations ({times[1]}) with it, {more}{without} ({times[0]}) without"
+        return told + words_of(self.way.ranks)
 
 
 class Preconditioning:
@@ -173,49 +204,87 @@ class Preconditioning:
         if min(float(degrees.min()) for degrees in self.degrees) <= 0:
             raise NoDegreeModelError("there are vertices whose edges have no weight")
 
-    def model(self, form: Form | None = None) -> DegreeModel:
+    def model(self, form: Form | None = None, ranks: Ranks = (None, None)) -> DegreeModel:
         """Return the degree model: two eigendecompositions, and the edges sorted for products with its features.
 
         The space of a primal form serves too, if sorting the edges takes longer than turning coefficients in each step.
         """
-        for side in self.sides:
-            side.check_memory()
-        start = self.start.basis(self.degrees[0], self.centred == "start")
-        end = start if self.symmetry else self.end.basis(self.degrees[1], self.centred == "end")
+        for side, rank in zip(self.sides, ranks, strict=True):
+            side.check_memory(rank)
+        start = self.start.basis(self.degrees[0], self.centred == "start", ranks[0])
+        end = start if self.symmetry else self.end.basis(self.degrees[1], self.centred == "end", ranks[1])
         where: dict[str, Any] = {"backend": self.start.kernel.backend, "n_threads": self.n_threads}
         more: dict[str, Any] = {"dtype": self.dtype, "symmetry": self.symmetry, "grouped": self.centred != ""}
         if form is not None and isinstance(form.space, Primal) and _TURNS * self._turning < self._sorting:
             more["space"] = form.space
+        if form is not None and isinstance(form.space, Dual) and ranks != (None, None):
+            more["kernel"] = form.space.A
         return DegreeModel(start, end, self.edges, **more, **where)
 
     def is_short(self, form: Form, alpha: float, tol: float) -> bool:
         """Whether a fit takes so little time without it that a forecast does not pay."""
         largest = [float(side.scale * side.kernel.kernel.diagonal(side.kernel.vertices).max()) for side in self.sides]
         bound = self.total * self.curvature * largest[0] * largest[1]  # no eigenvalue is larger
-        iterations = min(_LIMIT, 0.5 * (1 + bound / alpha) ** 0.5 * float(np.log(2 / max(tol, 1e-15))))
+        iterations = min(MOST, 0.5 * (1 + bound / alpha) ** 0.5 * float(np.log(2 / max(tol, 1e-15))))
         return not iterations * self._steps[0] * _plain_seconds(form.space) > _SHORT
 
     def forecast(self, form: Form, alpha: float, tol: float) -> Forecast:
         """Return what a fit is predicted to take, from the form that it has without the preconditioner."""
-        is_dual = isinstance(form.space, Dual)
+        s, spectra, reached = self._spectra(form, alpha, tol)
+        plain, way = _plain_seconds(form.space), self._best(form, alpha, s, spectra, reached)
+        many = _FAR * (self._steps[1] * way.iterations * way.step + way.setup) / (self._steps[0] * plain)
+        most = min(MOST, max(1, round(many)))  # iterations with which the choice is clear
+        without = plain_iterations(s, alpha, tol, most)
+        with_it = min(way.iterations, without)  # it is never worse than a wrong guess
+        iterations = round(self._steps[0] * without), round(self._steps[1] * with_it)
+        seconds = iterations[0] * plain, iterations[1] * way.step + way.setup
+        patience = Patience(max(seconds[0] - way.setup, 0.0) / way.step, reached)
+        return Forecast(iterations, seconds, patience, way, without == most)
+
+    def best_ranks(self, form: Form, alpha: float, tol: float) -> Ranks:
+        """Return the ranks of the bases that are predicted to take the least time; whole ones of small sides."""
+        if not isinstance(form.space, Dual) or not any(self._may_shorten(side) for side in self.sides):
+            return None, None
+        return self._best(form, alpha, *self._spectra(form, alpha, tol)).ranks
+
+    def _spectra(self, form: Form, alpha: float, tol: float) -> tuple[NDArray[Any], list[NDArray[Any]], float]:
+        """Return the spectrum of the degree model and those of both sides, sampled, and the residual to be reached."""
         pairs = zip(self.sides, self.degrees, strict=True)
         spectra = [side.sampled_spectrum(to_host(degrees)) for side, degrees in pairs]
         s = (spectra[0][:, None] * spectra[1]).reshape(-1) * (max(self.curvature, 1e-3) / self.total)
-        reached = max(1e-12, tol * min(1.0, 5 * alpha / s.max())) if is_dual else tol
-        sizes = self.start.rank * self.end.rank
-        with_it = round(_UNSEEN * pattern_iterations(s, sizes, len(self.loss.y), alpha, reached))
-        plain = _plain_seconds(form.space)
-        preconditioned, check = (self._preconditioned_seconds(), plain) if is_dual else (plain, 0.0)
+        is_dual = isinstance(form.space, Dual)
+        return s, spectra, max(1e-12, tol * min(1.0, 5 * alpha / s.max())) if is_dual else tol
+
+    def _best(self, form: Form, alpha: float, s: NDArray[Any], spectra: list[NDArray[Any]], reached: float) -> Way:
+        """Return the way that is predicted to take the least time."""
+        plain, sizes = _plain_seconds(form.space), self.start.rank * self.end.rank
+        iterations = round(_UNSEEN * pattern_iterations(s, sizes, len(self.loss.y), alpha, reached))
         setup = sum(_EIGEN * side.rank**3 / self._gemm for side in self.sides[: 1 if self.symmetry else 2])
-        setup += (self._sorting if is_dual else min(self._sorting, with_it * self._turning)) + 4 * check
-        many = _FAR * (self._steps[1] * with_it * preconditioned + setup) / (self._steps[0] * plain)
-        most = min(_LIMIT, max(1, round(many)))  # iterations with which the choice is clear
-        without = plain_iterations(s, alpha, tol, most)
-        with_it = min(with_it, without)  # it is never worse than a wrong guess
-        iterations = round(self._steps[0] * without), round(self._steps[1] * with_it)
-        seconds = iterations[0] * plain, iterations[1] * preconditioned + setup
-        patience = Patience(max(seconds[0] - setup, 0.0) / preconditioned, reached)
-        return Forecast(iterations, seconds, patience, without == most)
+        if not isinstance(form.space, Dual):
+            return Way(iterations, plain, setup + min(self._sorting, iterations * self._turning))
+        looks = 4 * plain
+        ways = [Way(iterations, self._preconditioned_seconds((None, None)), setup + self._sorting + looks)]
+        for left_out in _LEFT_OUT if any(self._may_shorten(side) for side in self.sides) else ():
+            # A direction has the size of its eigenvalue times the largest of the other side.
+            unit = alpha * self.total / max(self.curvature, 1e-3)
+            ranks, setup = [], self._sorting + looks
+            for side, own, other in zip(self.sides, spectra, spectra[::-1], strict=True):
+                m = side.n_vertices
+                rank = n_larger(own, left_out * unit / max(float(other[0]), 1e-300), m)
+                short = self._may_shorten(side) and rank < m // 2
+                ranks.append(max(rank, _MORE_THAN) if short else None)
+                size = ranks[-1]
+                whole = _EIGEN * side.rank**3
+                setup += (whole if size is None else _PASSES * (m * m * size + m * size * size)) / self._gemm
+            both = ranks[0], ranks[1]
+            if both != (None, None):
+                step = plain + self._preconditioned_seconds(both)
+                ways.append(Way(iterations + more_iterations(left_out, reached), step, setup, both))
+        return min(ways, key=lambda way: way.seconds)
+
+    def _may_shorten(self, side: Side) -> bool:
+        """Whether a side has so many directions that its largest ones may do."""
+        return side.map is None and side.n_vertices >= _LARGE and self.symmetry == 0 and self.centred != side.name
 
     @property
     def sides(self) -> tuple[Side, Side]:
@@ -242,9 +311,12 @@ class Preconditioning:
     def _steps(self) -> tuple[float, float]:
         return (1.0, 1.0) if self.loss.is_quadratic else _STEPS
 
-    def _preconditioned_seconds(self) -> float:
-        """Return the time of an iteration with it, where the features are not those of the form."""
-        S, E = (np.broadcast_to(np.ones((), self.dtype), (side.n_vertices, side.rank)) for side in self.sides)
+    def _preconditioned_seconds(self, ranks: Ranks) -> float:
+        """Return the time of products with the features of the bases and their transpose."""
+        shapes = [
+            (side.n_vertices, side.rank if rank is None else rank) for side, rank in zip(self.sides, ranks, strict=True)
+        ]
+        S, E = (np.broadcast_to(np.ones((), self.dtype), shape) for shape in shapes)
         backend = self.start.kernel.backend
         S, E = placed(S, backend), placed(E, backend)
         where: dict[str, Any] = {"n_threads": self.n_threads, "backend": backend}
@@ -288,49 +360,6 @@ def _symmetry(kernel: EdgeKernel) -> tuple[int, float]:
     raise NoDegreeModelError(f"the kernel of edges is {kernel.words}, which is not one Kronecker product")
 
 
-def plain_iterations(s: NDArray[Any], alpha: float, tol: float, max_iter: int) -> int:
-    """Return how many iterations conjugate gradients takes on a spectrum, with a right-hand side like random labels.
-
-    >>> import numpy as np
-    >>> plain_iterations(np.array([1.0]), 1.0, 1e-6, 100)
-    1
-    """
-    s = s[s > 1e-12 * s.max()]
-    bins = np.floor(_BINS * np.log10(s)).astype(np.int64)
-    bins -= bins.min()
-    weight, squares = np.bincount(bins, s), np.bincount(bins, s * s)
-    filled = weight > 0
-    weight, centre = weight[filled], squares[filled] / weight[filled]
-    return _iterations(centre + alpha, np.sqrt(weight), np.ones(len(weight)), tol, max_iter)
-
-
-def pattern_iterations(s: NDArray[Any], size: int, n_edges: int, alpha: float, tol: float) -> int:
-    """Return how many preconditioned iterations a random pattern takes that is like the graph, only smaller."""
-    ordered = np.sort(s)
-    p = min(_RANDOM, len(ordered))
-    some = ordered[((np.arange(p) + 0.5) / p * len(ordered)).astype(int)]
-    rows = max(1, min(round(n_edges * p / size), 8 * p))
-    rng = np.random.default_rng(0)
-    Z = rng.standard_normal((rows, p)) * (some / rows) ** 0.5
-    b = rng.standard_normal(p) * some**0.5
-    return _iterations(Z.T @ Z + alpha * np.eye(p), b, 1.0 / (some + alpha), tol, _LIMIT)
-
-
-def _iterations(matrix: NDArray[Any], b: NDArray[Any], inverse: NDArray[Any], tol: float, max_iter: int) -> int:
-    """Return the iterations of preconditioned conjugate gradients with a matrix, or with a diagonal one."""
-    r, z = b.copy(), inverse * b
-    p, along, first = z, float(r @ z), float(np.linalg.norm(b))
-    for k in range(1, max_iter + 1):
-        q = matrix @ p if matrix.ndim == 2 else matrix * p
-        r = r - along / float(p @ q) * q
-        if not float(np.linalg.norm(r)) > tol * first:
-            return k
-        z = inverse * r
-        before, along = along, float(r @ z)
-        p = z + along / before * p
-    return max_iter
-
-
 @dataclass(frozen=True)
 class Choice:
     """The preconditioner of a fit, or None, why, and when to give it up."""
@@ -358,11 +387,12 @@ def choose_preconditioner(
     try:
         preconditioning = Preconditioning(form.kernel, form.graph, form.thin, loss, dtype, n_threads)
         if asked == "kronecker":
-            return Choice(preconditioning.model(form), "asked for")
+            ranks = preconditioning.best_ranks(form, alpha, tol)
+            return Choice(preconditioning.model(form, ranks), "asked for" + words_of(ranks))
         if preconditioning.is_short(form, alpha, tol):
             return Choice(None, "a fit without it takes little time")
         forecast = preconditioning.forecast(form, alpha, tol)
-        model = preconditioning.model(form) if forecast.pays else None
+        model = preconditioning.model(form, forecast.way.ranks) if forecast.pays else None
         return Choice(model, str(forecast), forecast.patience)
     except NoDegreeModelError as error:
         if asked == "kronecker":

@@ -12,18 +12,20 @@ its degrees, and on a complete graph it is the matrix itself.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from vectrick._typing import Array
 from vectrick.backends import Backend
-from vectrick.backends.arrays import cast, contiguous, group_sums, namespace, placed, zeros
+from vectrick.backends.arrays import cast, contiguous, group_sums, like, namespace, placed, zeros
 from vectrick.losses import Centered, Curvature, Diagonal
-from vectrick.operators import kron
+from vectrick.operators import Operator, kron
+from vectrick.solvers.extended import Extended
 from vectrick.solvers.space import Mirrored, Primal
 
+_MORE, _ROUNDS = 20, 2  # directions and products beyond what is kept, when the largest are found
 _WORTH_TURNING = 128  # features of a side up to which its basis is turned when the degrees have changed
 
 
@@ -74,6 +76,32 @@ class Basis:
         return cls(turned.features, turned.spectrum)
 
     @classmethod
+    def largest(cls, K: Array, degrees: Array, rank: int) -> "Basis":
+        """Return about the largest directions of the basis of a kernel matrix; O(m² rank).
+
+        They are found from random ones in a few products with the matrix (Halko, Martinsson and Tropp 2011), and are
+        orthonormal functions of the kernel, however near they are to eigenvectors. SciPy's ``eigsh`` and scikit-learn's
+        randomized methods do the same on the CPU only.
+
+        >>> import numpy as np
+        >>> Basis.largest(np.diag([1.0, 2.0, 9.0]), np.ones(3), 1).spectrum.round(6)
+        array([9.])
+        """
+        xp = namespace(K)
+        roots = degrees**0.5
+        M = roots[:, None] * K * roots
+        more = min(rank + _MORE, len(K))
+        Q = like(np.random.default_rng(0).standard_normal((len(K), more)), K)
+        for _ in range(_ROUNDS):
+            Q = xp.linalg.qr(M @ Q)[0]
+        image = M @ Q
+        values, vectors = xp.linalg.eigh(Q.T @ image)
+        kept = values > 1e-10 * _largest(values)
+        values, vectors = values[kept][-rank:], vectors[:, kept][:, -rank:]
+        features = (image @ (vectors / values**0.5)) / roots[:, None]
+        return cls(features, degrees @ features**2)
+
+    @classmethod
     def of_features(cls, features: Array, degrees: Array, centred: bool = False) -> "Basis":
         """Return the basis of given features, turned; ``centred`` takes their mean at the degrees from them first."""
         xp = namespace(features)
@@ -117,6 +145,7 @@ class Preconditioner:
     turns: tuple[Array | None, Array | None] = (None, None)
     mean: Array | None = None  # M⁻¹ m
     scale: float = 0.0  # s / (1 - s mᵀ M⁻¹ m)
+    outside: float = 0.0  # 1 / α, the inverse for functions that are orthogonal to the features
 
     def times(self, c: Array) -> Array:
         """Return the inverse times coefficients, or times each column of a matrix of them."""
@@ -141,7 +170,7 @@ class Preconditioner:
         """Return the same in float32."""
         end, start = (None if turn is None else cast(turn, np.float32) for turn in self.turns)
         mean = None if self.mean is None else cast(self.mean, np.float32)
-        return Preconditioner(cast(self.inverse, np.float32), (end, start), mean, self.scale)
+        return Preconditioner(cast(self.inverse, np.float32), (end, start), mean, self.scale, self.outside)
 
 
 class DegreeModel:
@@ -162,6 +191,8 @@ class DegreeModel:
     space : Primal, optional
         The space of the features that the bases were turned from, if that is already there: products are then made with
         these, and the preconditioner turns. By default, there are products with the turned features.
+    kernel : Operator, optional
+        The edge kernel matrix, if the bases have the largest directions only; its functions then count, too.
     """
 
     def __init__(
@@ -176,19 +207,23 @@ class DegreeModel:
         symmetry: int = 0,
         grouped: bool = False,
         space: Primal | None = None,
+        kernel: Operator | None = None,
     ) -> None:
         self.start, self.end, self.edges, self.dtype = start, end, edges, dtype
         self.symmetry, self.grouped, self._is_given = symmetry, grouped, space is not None
         self.turns: list[Array | None] = [None, None]  # of the end and the start, in each preconditioner
         if space is not None:
-            self.space = space
+            self.space: Primal | Extended = space
             self.turns = [None if basis.turn is None else cast(basis.turn, dtype) for basis in (end, start)]
             return
         S, E = (placed(cast(basis.features, dtype), backend) for basis in (start, end))
         memory = backend.operator_memory()
         # The transpose first: one pass needs no other product, and its edges are sorted when they are needed.
         lift = kron(E.T, S.T, max_memory=memory, n_threads=n_threads, backend=backend)[:, edges[::-1]]
-        self.space = Primal(lift.T, lift) if symmetry == 0 else Mirrored(lift.T, symmetry, lift)
+        if kernel is not None:
+            self.space = Extended(kernel, lift.T, lift)
+        else:
+            self.space = Primal(lift.T, lift) if symmetry == 0 else Mirrored(lift.T, symmetry, lift)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -212,15 +247,17 @@ class DegreeModel:
         h = curvature_of(curvature)
         total = float(h.sum())
         if not total > 0:
-            return Preconditioner((zeros(self.shape, self.start.features) + 1) / alpha, self._turned([None, None]))
+            nothing = (zeros(self.shape, self.start.features) + 1) / alpha
+            return Preconditioner(nothing, self._turned([None, None]), outside=1.0 / alpha)
         if as_made:
             inverse = 1.0 / (self.spectrum(total) + alpha)
-            plain = Preconditioner(cast(inverse, self.dtype), self._turned([None, None]))
+            plain = Preconditioner(cast(inverse, self.dtype), self._turned([None, None]), outside=1.0 / alpha)
             return self._with_mean(curvature, h, total, plain)
         degrees = self.degrees(h)
         sizes, turns = zip(*map(_renewed, (self.end, self.start), degrees[::-1]), strict=True)
         inverse = 1.0 / (sizes[0][:, None] * sizes[1] / total + alpha)
-        return self._with_mean(curvature, h, total, Preconditioner(cast(inverse, self.dtype), self._turned(turns)))
+        plain = Preconditioner(cast(inverse, self.dtype), self._turned(turns), outside=1.0 / alpha)
+        return self._with_mean(curvature, h, total, plain)
 
     def _turned(self, turns: Sequence[Array | None]) -> tuple[Array | None, Array | None]:
         """Return the turns of both sides, the end first, after those that the bases have already."""
@@ -237,7 +274,7 @@ class DegreeModel:
         mean = self.mean(h)
         moved = plain.times(mean)
         rest = 1.0 - total * float(mean @ moved)
-        return plain if not rest > 0 else Preconditioner(plain.inverse, plain.turns, moved, total / rest)
+        return plain if not rest > 0 else replace(plain, mean=moved, scale=total / rest)
 
     def mean(self, h: Array) -> Array:
         """Return the mean feature of an edge in the degree model."""

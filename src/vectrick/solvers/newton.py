@@ -147,8 +147,10 @@ def newton(
         if new is None:
             result = _solve(sub.space, sub.curvature(curvature), rest, alpha, inner, accuracy, precondition)
             near = result.converged
-            new = _step(space, loss, alpha, x, _negative(sub.expand(result.x[0])), inner.step)
-            del result  # as long as the edges, and the next iteration will need the room
+            descent = sub.expand(result.x[0])
+            descent.negate()
+            new = _step(space, loss, alpha, x, descent, inner.step)
+            del result, descent  # as long as the edges, and the next iteration will need the room
         if not new[1] < risk and inner.step is None and low is None:
             reason = why_stalled(x.f, residuals[-1])
             return ended(reason == ROUNDING, reason, k)
@@ -226,19 +228,12 @@ def _sparse_step(
         if not result.converged:
             return None
         gone.add(1.0, sub.expand(result.x[0]))
-    descent = _negative(gone)
-    best = _step(space, loss, alpha, x, descent, None)
-    whole = _step(space, loss, alpha, x, descent, 1.0)
+    gone.negate()
+    best = _step(space, loss, alpha, x, gone, None)
+    whole = _step(space, loss, alpha, x, gone, 1.0)
     whole[0].c[outside & (loss.gradient(x.f) == 0)] = 0.0  # what rounding left
     enough = whole[1] <= risk - 0.5 * (risk - best[1])
     return (whole if enough else best) if best[1] < risk else None
-
-
-def _negative(x: Element) -> Element:
-    """Turn a function around in place."""
-    x.c *= -1
-    x.f *= -1
-    return x
 
 
 def _risk(space: Space, loss: Loss, alpha: float, x: Element) -> float:

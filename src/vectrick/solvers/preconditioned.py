@@ -15,7 +15,7 @@ from vectrick.solvers.base import Accept, Limits, Solver
 from vectrick.solvers.degree_model import DegreeModel, Preconditioner
 from vectrick.solvers.quadratic import LinearCallback, LinearResult, gradient_at_zero
 from vectrick.solvers.solution import CALLBACK, LIMIT, STALLED, TOLERANCE, Iterate, Solution, finest
-from vectrick.solvers.space import Dual, Element, Residual, Space
+from vectrick.solvers.space import Dual, Element, Residual, Space, TurnedSpace
 
 _CLOSER = 0.5  # how much below the residual that should suffice the next look at the dual problem is made
 _NEAR = 1e-4  # a relative residual from which the last digits are worth finding without the preconditioner
@@ -33,13 +33,13 @@ def preconditioned_gradients(
     callback: LinearCallback | None = None,
     accept: Accept | None = None,
 ) -> LinearResult:
-    """Solve ``(B + α I) x = b`` in primal form, with ``B x = Zᵀ H Z x``; an iteration takes two products.
+    """Solve ``(B + α I) x = b``, with ``B x = Zᵀ H Z x``; an iteration takes two products, or three if Z is extended.
 
     ``tol`` is relative to the norm of b. ``accept`` is asked when it was reached, and may name a smaller one.
     """
+    assert isinstance(space, TurnedSpace)
     x, r = space.zero(rhs.c), rhs.c + 0.0
-    z = preconditioner.times(r)
-    along = float(r @ z)
+    z = space.turned(r, preconditioner)
     p: Element | None = None
     residuals, beta = [0.0 if rhs.square <= 0 else 1.0], 0.0
     for k in range(max_iter + 1):
@@ -50,24 +50,20 @@ def preconditioned_gradients(
             tol = closer
         if k == max_iter:
             return LinearResult([x], LIMIT, k, residuals, scale=rhs.norm)
-        if p is not None:
-            p.f = None  # as long as the edges
-            z += beta * p.c
-        p = space.element(z)
+        p = space.onward(z, beta, p)
         hp = curvature.times(p.f)
         curve = float(p.f @ hp) + alpha * space.inner(p, p)
-        if not 0 < curve < inf or not isfinite(along):
+        if not 0 < curve < inf or not isfinite(z.along):
             return LinearResult([x], STALLED, k, residuals, scale=rhs.norm)
-        step = along / curve
+        step, before = z.along / curve, z.along
         x.add(step, p)
         r -= step * (space.lift(hp) + alpha * p.c)
         del hp
-        residuals.append(float(r @ r) ** 0.5 / rhs.norm)
+        z = space.turned(r, preconditioner)
+        residuals.append(z.norm / rhs.norm)
         if callback is not None and callback(k + 1, [x], residuals[-1]):
             return LinearResult([x], CALLBACK, k + 1, residuals, scale=rhs.norm)
-        z = preconditioner.times(r)
-        before, along = along, float(r @ z)
-        beta = along / before
+        beta = z.along / before
     raise AssertionError("unreachable: the last iteration returns")
 
 

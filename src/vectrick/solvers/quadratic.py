@@ -82,7 +82,11 @@ class QuadraticSolver(Solver):
             tol *= scale / left if left > 0 else 1.0  # a start that is near needs fewer digits
 
         def moved(x: Element) -> Element:
-            return x if start is None else Element(base.c + x.c, base.f + x.f)
+            if start is None:
+                return x
+            whole = base.copy()
+            whole.add(1.0, x)
+            return whole
 
         def told(k: int, functions: list[Element], residual: float) -> bool | None:
             assert callback is not None

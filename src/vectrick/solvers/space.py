@@ -9,7 +9,7 @@ at once, as the columns of a matrix.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from vectrick._typing import Array
 from vectrick.backends.arrays import copy_of, pieces, zeros
@@ -19,23 +19,36 @@ from vectrick.operators import Operator
 
 @dataclass
 class Element:
-    """A function: coefficients c, and predictions f for the training edges, or None once they are used up."""
+    """A function: coefficients c, and predictions f for the training edges, or None once they are used up.
+
+    ``u`` holds its inner products with further functions, in a space that has some.
+    """
 
     c: Array
     f: Any
+    u: Any = None
 
     def add(self, t: float, other: "Element") -> None:
         """Add t times another function in place."""
         _add(self.c, t, other.c)
         _add(self.f, t, other.f)
+        if self.u is not None:
+            _add(self.u, t, other.u)
 
     def copy(self) -> "Element":
         """Return a copy that can be changed."""
-        return Element(copy_of(self.c), copy_of(self.f))
+        return Element(copy_of(self.c), copy_of(self.f), None if self.u is None else copy_of(self.u))
 
     def times(self, t: float) -> "Element":
         """Return t times the function."""
-        return Element(t * self.c, t * self.f)
+        return Element(t * self.c, t * self.f, None if self.u is None else t * self.u)
+
+    def negate(self) -> None:
+        """Turn the function around in place."""
+        self.c *= -1
+        self.f *= -1
+        if self.u is not None:
+            self.u *= -1
 
 
 def _add(x: Array, t: float, y: Array) -> None:
@@ -55,6 +68,36 @@ class Residual:
     @property
     def norm(self) -> float:
         """The norm; zero if rounding made its square negative, and NaN if the square is NaN."""
+        return float(self.square**0.5) if not self.square <= 0 else 0.0
+
+
+class Inverse(Protocol):
+    """A preconditioner: an inverse for some functions, and a number for all that are orthogonal to them."""
+
+    @property
+    def outside(self) -> float:
+        """The number."""
+
+    def times(self, c: Array) -> Array:
+        """Return the inverse times the inner products with these functions."""
+
+
+@dataclass
+class Turned:
+    """A preconditioned residual: its coefficients, its product with the residual, and the squared norm of the latter.
+
+    Its predictions, and inner products with further functions, are there if they come with it.
+    """
+
+    c: Array
+    along: float
+    square: float
+    f: Array | None = None
+    u: Array | None = None
+
+    @property
+    def norm(self) -> float:
+        """The norm of the residual."""
         return float(self.square**0.5) if not self.square <= 0 else 0.0
 
 
@@ -148,7 +191,19 @@ class Dual(Space):
         return Subspace(self, Dual(self.A.restrict(rows=keep, cols=keep)), keep)
 
 
-class Primal(Space):
+class TurnedSpace(Space):
+    """A space with functions that a preconditioner knows."""
+
+    @abstractmethod
+    def turned(self, r: Array, inverse: Inverse) -> Turned:
+        """Return a preconditioned residual, with its predictions if they come with it."""
+
+    @abstractmethod
+    def onward(self, z: Turned, beta: float, p: Element | None) -> Element:
+        """Return the next direction ``z + β p`` with its predictions, and use up both."""
+
+
+class Primal(TurnedSpace):
     """Coefficients w, predictions ``Φ w``; a step takes a product with Φ and one with its transpose."""
 
     def __init__(self, features: Operator, transposed: Operator | None = None) -> None:
@@ -184,6 +239,18 @@ class Primal(Space):
             return self.element(r.c + 0.0)
         p.f = None  # as long as the edges, and not needed any more
         return self.element(r.c + beta * p.c)
+
+    def turned(self, r: Array, inverse: Inverse) -> Turned:
+        """Return a preconditioned residual; its predictions are not known yet."""
+        z = inverse.times(r)
+        return Turned(z, float(r @ z), float(r @ r))
+
+    def onward(self, z: Turned, beta: float, p: Element | None) -> Element:
+        """Return the next direction ``z + β p``, and use up both; one product."""
+        if p is not None:
+            p.f = None  # as long as the edges
+            z.c += beta * p.c
+        return self.element(z.c)
 
     def lowered(self) -> "Primal":
         """Return the same functions with products in float32."""
