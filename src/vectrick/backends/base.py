@@ -267,6 +267,10 @@ class Backend(ABC):
         """Return a context that keeps other threads out of the way while a solver runs."""
         return nullcontext()
 
+    def library_threads(self, n_threads: int | None) -> AbstractContextManager[None]:
+        """Return a context within `own_threads` that gives a linear-algebra library its threads back."""
+        return nullcontext()
+
     def edge_order(self, start: Array, end: Array, n_end: int) -> Array | None:
         """Return the order of edges that suits products best; None if they are in it, or products sort them."""
         return None

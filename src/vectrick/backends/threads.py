@@ -149,6 +149,25 @@ def single_threaded_blas() -> Iterator[None]:
                     _set_blas_threads(_blas_before)
 
 
+@contextmanager
+def threaded_blas(n_threads: int | None) -> Iterator[None]:
+    """Let BLAS have its threads back within `single_threaded_blas`, for a decomposition that our own pool cannot split.
+
+    With other users of BLAS at the same time, nothing is changed.
+    """
+    most = count_threads(n_threads)
+    with _lock:
+        lifted = _blas_users == 1 and most > 1
+        if lifted:
+            _set_blas_threads([min(number, most) for number in _blas_before])
+    try:
+        yield
+    finally:
+        with _lock:
+            if lifted and _blas_users:
+                _set_blas_threads([1] * len(_blas_before))
+
+
 def _libraries(own: bool) -> list[Any]:
     """Return the BLAS libraries in which each thread has a limit of its own, or the other BLAS libraries."""
     global _blas

@@ -1,5 +1,6 @@
 """How many iterations conjugate gradients takes, from a spectrum that is known in part: simulated, not computed."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,30 +9,81 @@ from numpy.typing import NDArray
 MOST = 1000  # iterations, after which most solvers give up
 _RANDOM = 160  # coefficients of the random pattern that stands for the graph
 _BINS = 200  # in each decade of the spectrum
+_BLOCKS, _POWERS = 40, np.geomspace(0.02, 20.0, 200)  # of the values that a sample does not have
+_MATTERS = 0.1  # the size over alpha from which a direction counts
 _HARDER = 1.5  # more iterations than the bound for a matrix without structure says
 
 
-def plain_iterations(s: NDArray[Any], alpha: float, tol: float, max_iter: int) -> int:
+@dataclass(frozen=True)
+class Spectrum:
+    """Eigenvalues in descending order, and how often there is one like each."""
+
+    values: NDArray[Any]
+    counts: NDArray[Any]
+
+    @classmethod
+    def of_sample(cls, sampled: NDArray[Any], size: int) -> "Spectrum":
+        """Return a spectrum of some size from that of a sample, which has the same sum, but too few small values.
+
+        A third of the sample is taken as it is. Further values fall by the power of their number that keeps the sum.
+
+        >>> import numpy as np
+        >>> spectrum = Spectrum.of_sample(1.0 / np.arange(1, 101.0), 1000)
+        >>> round(float(spectrum.counts.sum())), bool(abs(spectrum.values @ spectrum.counts - 5.19) < 0.2)
+        (1000, True)
+        """
+        if len(sampled) >= size:
+            return cls(sampled[:size], np.ones(size))
+        known = max(1, len(sampled) // 3)
+        ends = np.unique(np.geomspace(known, size, _BLOCKS + 1).round())
+        places, counts = np.sqrt((ends[:-1] + 1) * ends[1:]) / known, np.diff(ends)
+        rest, power = float(sampled[known:].sum()), _POWERS
+        sums = (places[:, None] ** -power * counts[:, None]).sum(0) * sampled[known - 1]
+        best = power[np.argmin(abs(sums - rest))]
+        values = np.concatenate([sampled[:known], sampled[known - 1] * places**-best])
+        return cls(values, np.concatenate([np.ones(known), counts]))
+
+    def n_larger(self, threshold: float) -> int:
+        """Return how many eigenvalues are larger than a threshold."""
+        return round(float(self.counts[self.values > threshold].sum()))
+
+    def times(self, other: "Spectrum", scale: float) -> "Spectrum":
+        """Return the products of all eigenvalues with all others."""
+        values = scale * (self.values[:, None] * other.values).reshape(-1)
+        counts = (self.counts[:, None] * other.counts).reshape(-1)
+        order = np.argsort(-values, kind="stable")
+        return Spectrum(values[order], counts[order])
+
+
+def plain_iterations(spectrum: Spectrum, alpha: float, tol: float, max_iter: int) -> int:
     """Return how many iterations conjugate gradients takes on a spectrum, with a right-hand side like random labels.
 
     >>> import numpy as np
-    >>> plain_iterations(np.array([1.0]), 1.0, 1e-6, 100)
+    >>> plain_iterations(Spectrum(np.ones(1), np.ones(1)), 1.0, 1e-6, 100)
     1
     """
-    s = s[s > 1e-12 * s.max()]
+    large = spectrum.values > 1e-12 * spectrum.values[0]
+    s, counts = spectrum.values[large], spectrum.counts[large]
     bins = np.floor(_BINS * np.log10(s)).astype(np.int64)
     bins -= bins.min()
-    weight, squares = np.bincount(bins, s), np.bincount(bins, s * s)
+    weight, squares = np.bincount(bins, counts * s), np.bincount(bins, counts * s * s)
     filled = weight > 0
     weight, centre = weight[filled], squares[filled] / weight[filled]
     return _iterations(centre + alpha, np.sqrt(weight), np.ones(len(weight)), tol, max_iter)
 
 
-def pattern_iterations(s: NDArray[Any], size: int, n_edges: int, alpha: float, tol: float) -> int:
-    """Return how many preconditioned iterations a random pattern takes that is like the graph, only smaller."""
-    ordered = np.sort(s)
-    p = min(_RANDOM, len(ordered))
-    some = ordered[((np.arange(p) + 0.5) / p * len(ordered)).astype(int)]
+def pattern_iterations(spectrum: Spectrum, n_edges: int, alpha: float, tol: float) -> int:
+    """Return how many preconditioned iterations a random pattern takes that is like the graph, only smaller.
+
+    Directions that are much smaller than alpha do not count.
+    """
+    matter = spectrum.values > _MATTERS * alpha
+    if not matter.any():
+        return 1
+    s, counts = spectrum.values[matter], spectrum.counts[matter]
+    size = float(counts.sum())
+    p = int(min(_RANDOM, size))
+    some = s[np.searchsorted(np.cumsum(counts), (np.arange(p) + 0.5) / p * size)]
     rows = max(1, min(round(n_edges * p / size), 8 * p))
     rng = np.random.default_rng(0)
     Z = rng.standard_normal((rows, p)) * (some / rows) ** 0.5
@@ -52,25 +104,6 @@ def _iterations(matrix: NDArray[Any], b: NDArray[Any], inverse: NDArray[Any], to
         before, along = along, float(r @ z)
         p = z + along / before * p
     return max_iter
-
-
-def n_larger(sampled: NDArray[Any], threshold: float, most: int) -> int:
-    """Return about how many eigenvalues are larger, from those of a sample, which has too few small ones.
-
-    Beyond a third of the sample, they are taken to fall as they did before, by a power of their number.
-
-    >>> import numpy as np
-    >>> n_larger(1.0 / np.arange(1, 101.0) ** 2, 1e-2, 1000), n_larger(1.0 / np.arange(1, 101.0) ** 2, 1e-4, 1000)
-    (9, 100)
-    """
-    known = max(2, len(sampled) // 3)
-    if sampled[known - 1] <= threshold:
-        return int(np.count_nonzero(sampled > threshold))
-    low = max(1, known // 3)
-    fall = np.log(sampled[low - 1] / sampled[known - 1]) / np.log(known / low)
-    if fall <= 0:
-        return most
-    return int(min(most, round(known * (sampled[known - 1] / threshold) ** (1.0 / fall))))
 
 
 def more_iterations(left_out: float, tol: float) -> float:

@@ -22,7 +22,7 @@ from vectrick.kernels import FeatureMap
 from vectrick.losses import Curvature, Loss
 from vectrick.models.edge_kernel import EdgeKernel
 from vectrick.models.forms import Form, Maps, find_factor
-from vectrick.models.iterations import MOST, more_iterations, n_larger, pattern_iterations, plain_iterations
+from vectrick.models.iterations import MOST, Spectrum, more_iterations, pattern_iterations, plain_iterations
 from vectrick.models.vertex_kernel import SpectralMap, VertexKernel
 from vectrick.operators import plan_kron
 from vectrick.operators.plan import format_seconds
@@ -41,7 +41,7 @@ PRECONDITIONERS = ("auto", "kronecker", "none")
 
 _SAMPLE = 160  # vertices of a side whose kernel values stand for those of all
 _FAR = 4.0  # times as long without it, after which the exact number does not matter
-_EIGEN = 25.0  # flops of an eigendecomposition over n³, at the speed of a matrix product
+_EIGEN = 12.0  # flops of an eigendecomposition over n³, at the speed of a matrix product
 _LARGE = 600  # vertices of a side whose kernel has no thin factor, from which its largest directions may do
 _LEFT_OUT = (8.0, 4.0, 2.0, 1.0, 0.5)  # the size over alpha up to which directions are then left out
 _MORE_THAN = 32  # directions at least
@@ -91,8 +91,8 @@ class Side:
             return Basis.of_features(self.features, degrees, centred)
         return Basis.of_matrix(self.scale * self.kernel.matrix, degrees, centred)
 
-    def sampled_spectrum(self, degrees: NDArray[Any]) -> NDArray[Any]:
-        """Return about the largest eigenvalues of ``Φᵀ D Φ``, from vertices that are taken in proportion to degrees."""
+    def sampled_spectrum(self, degrees: NDArray[Any]) -> Spectrum:
+        """Return about the eigenvalues of ``Φᵀ D Φ``, from vertices that are taken in proportion to degrees."""
         total = degrees.sum()
         points = (np.arange(_SAMPLE) + 0.5) / _SAMPLE * total
         some = np.unique(np.searchsorted(np.cumsum(degrees), points))
@@ -111,7 +111,8 @@ class Side:
             vertices = self.kernel.vertices[some]
             K = self.scale * to_host(self.kernel.kernel(vertices, vertices))
         roots = shares**0.5
-        return np.clip(np.linalg.eigvalsh(roots[:, None] * K * roots), 0.0, None)[::-1]
+        values = np.clip(np.linalg.eigvalsh(roots[:, None] * K * roots), 0.0, None)[::-1]
+        return Spectrum.of_sample(values, self.rank)
 
     def check_memory(self, rank: int | None) -> None:
         """Refuse a basis that does not fit into memory."""
@@ -211,8 +212,9 @@ class Preconditioning:
         """
         for side, rank in zip(self.sides, ranks, strict=True):
             side.check_memory(rank)
-        start = self.start.basis(self.degrees[0], self.centred == "start", ranks[0])
-        end = start if self.symmetry else self.end.basis(self.degrees[1], self.centred == "end", ranks[1])
+        with self.start.kernel.backend.library_threads(self.n_threads):
+            start = self.start.basis(self.degrees[0], self.centred == "start", ranks[0])
+            end = start if self.symmetry else self.end.basis(self.degrees[1], self.centred == "end", ranks[1])
         where: dict[str, Any] = {"backend": self.start.kernel.backend, "n_threads": self.n_threads}
         more: dict[str, Any] = {"dtype": self.dtype, "symmetry": self.symmetry, "grouped": self.centred != ""}
         if form is not None and isinstance(form.space, Primal) and _TURNS * self._turning < self._sorting:
@@ -247,18 +249,18 @@ class Preconditioning:
             return None, None
         return self._best(form, alpha, *self._spectra(form, alpha, tol)).ranks
 
-    def _spectra(self, form: Form, alpha: float, tol: float) -> tuple[NDArray[Any], list[NDArray[Any]], float]:
+    def _spectra(self, form: Form, alpha: float, tol: float) -> tuple[Spectrum, list[Spectrum], float]:
         """Return the spectrum of the degree model and those of both sides, sampled, and the residual to be reached."""
         pairs = zip(self.sides, self.degrees, strict=True)
         spectra = [side.sampled_spectrum(to_host(degrees)) for side, degrees in pairs]
-        s = (spectra[0][:, None] * spectra[1]).reshape(-1) * (max(self.curvature, 1e-3) / self.total)
+        s = spectra[0].times(spectra[1], max(self.curvature, 1e-3) / self.total)
         is_dual = isinstance(form.space, Dual)
-        return s, spectra, max(1e-12, tol * min(1.0, 5 * alpha / s.max())) if is_dual else tol
+        return s, spectra, max(1e-12, tol * min(1.0, 5 * alpha / s.values[0])) if is_dual else tol
 
-    def _best(self, form: Form, alpha: float, s: NDArray[Any], spectra: list[NDArray[Any]], reached: float) -> Way:
+    def _best(self, form: Form, alpha: float, s: Spectrum, spectra: list[Spectrum], reached: float) -> Way:
         """Return the way that is predicted to take the least time."""
-        plain, sizes = _plain_seconds(form.space), self.start.rank * self.end.rank
-        iterations = round(_UNSEEN * pattern_iterations(s, sizes, len(self.loss.y), alpha, reached))
+        plain = _plain_seconds(form.space)
+        iterations = round(_UNSEEN * pattern_iterations(s, len(self.loss.y), alpha, reached))
         setup = sum(_EIGEN * side.rank**3 / self._gemm for side in self.sides[: 1 if self.symmetry else 2])
         if not isinstance(form.space, Dual):
             return Way(iterations, plain, setup + min(self._sorting, iterations * self._turning))
@@ -270,7 +272,7 @@ class Preconditioning:
             ranks, setup = [], self._sorting + looks
             for side, own, other in zip(self.sides, spectra, spectra[::-1], strict=True):
                 m = side.n_vertices
-                rank = n_larger(own, left_out * unit / max(float(other[0]), 1e-300), m)
+                rank = own.n_larger(left_out * unit / max(float(other.values[0]), 1e-300))
                 short = self._may_shorten(side) and rank < m // 2
                 ranks.append(max(rank, _MORE_THAN) if short else None)
                 size = ranks[-1]

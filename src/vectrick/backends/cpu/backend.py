@@ -20,7 +20,7 @@ from vectrick.backends.cpu.product_paths import HostStages
 from vectrick.backends.cpu.rates import known_rates, machine_rates
 from vectrick.backends.product_path import Matrix, ProblemLike, ProductPath, compose_paths
 from vectrick.backends.rates import Rates
-from vectrick.backends.threads import count_threads, even_parts, run_tasks, single_threaded_blas
+from vectrick.backends.threads import count_threads, even_parts, run_tasks, single_threaded_blas, threaded_blas
 
 _LOOKED_THROUGH = 4096  # vertices up to which a matrix is checked for symmetry
 _DENSE = 0.05  # the share of entries above which a scattered matrix is dense
@@ -226,6 +226,9 @@ class NumpyBackend(Backend):
     def own_threads(self) -> AbstractContextManager[None]:
         # BLAS threads that have just computed an inner product go on spinning, and halve the speed of our own.
         return single_threaded_blas()
+
+    def library_threads(self, n_threads: int | None) -> AbstractContextManager[None]:
+        return threaded_blas(n_threads)
 
     def makes_at_once(self, m: int, n_features: int) -> bool:
         # Single columns read all features again and again, where a matrix product reads them from the cache.
