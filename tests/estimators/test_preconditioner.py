@@ -201,7 +201,7 @@ def test_auto_gives_up_what_gains_less_than_predicted(monkeypatch):
     from vectrick.models import preconditioning
 
     patience = preconditioning.Patience(1e-3, 1e-6)
-    forecast = preconditioning.Forecast((10, 1), (10.0, 1.0), patience)
+    forecast = preconditioning.Forecast((10, 1), (10.0, 1.0), patience, preconditioning.Way(1, 1.0, 0.0))
     monkeypatch.setattr(Preconditioning, "is_short", lambda *args: False)
     monkeypatch.setattr(Preconditioning, "forecast", lambda *args: forecast)
     told = []
@@ -242,7 +242,7 @@ def test_bad_input():
 def test_memory_that_the_eigenvectors_pass(monkeypatch):
     X, y = problem()
 
-    def too_little(self):
+    def too_little(self, rank):
         raise NoDegreeModelError("the eigenvectors of 30 start features take 1 GB, but there are only 1 kB")
 
     monkeypatch.setattr("vectrick.models.preconditioning.Side.check_memory", too_little)

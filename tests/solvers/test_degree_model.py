@@ -5,7 +5,7 @@ import pytest
 
 from vectrick.backends import HOST
 from vectrick.losses import Centered, Diagonal
-from vectrick.models.iterations import pattern_iterations, plain_iterations
+from vectrick.models.iterations import Spectrum, pattern_iterations, plain_iterations
 from vectrick.solvers.degree_model import Basis, DegreeModel, NoDegreeModelError, centred_side, curvature_of, degrees_of
 from vectrick.solvers.one_pass import filtered
 from vectrick.solvers.preconditioned import Patience, preconditioned_gradients
@@ -181,11 +181,28 @@ def test_filters(spectral_filter):
 
 def test_forecasts_of_iterations():
     """On a diagonal matrix the forecast is what conjugate gradients takes."""
-    s = np.linspace(1, 1e4, 5000)
+    s = Spectrum(np.linspace(1e4, 1, 5000), np.ones(5000))
     assert plain_iterations(s, 1e3, 1e-6, 1000) < plain_iterations(s, 1.0, 1e-6, 1000) < 1000
-    few = pattern_iterations(s, 5000, 500_000, 1.0, 1e-6)
-    many = pattern_iterations(s, 5000, 8_000, 1.0, 1e-6)
+    few = pattern_iterations(s, 500_000, 1.0, 1e-6)
+    many = pattern_iterations(s, 8_000, 1.0, 1e-6)
     assert 1 < few < many
+    halved = Spectrum(s.values[::2], 2 * np.ones(2500))  # the same, with half of the values twice
+    assert abs(plain_iterations(halved, 1.0, 1e-6, 1000) - plain_iterations(s, 1.0, 1e-6, 1000)) <= 2
+    assert abs(pattern_iterations(halved, 8_000, 1.0, 1e-6) - many) <= 2
+    assert pattern_iterations(s, 8_000, 1e9, 1e-6) == 1
+
+
+@pytest.mark.parametrize("power", [0.7, 1.5, 3.0])
+def test_spectra_of_samples_have_the_sum_and_the_number_of_all(power):
+    whole = np.arange(1, 2001.0) ** -power
+    sampled = whole[:160].copy()
+    sampled[53:] *= whole[53:].sum() / sampled[53:].sum()  # what a sample makes of the small ones
+    found = Spectrum.of_sample(sampled, 2000)
+    assert found.counts.sum() == pytest.approx(2000)
+    assert found.values @ found.counts == pytest.approx(whole.sum(), rel=0.02)
+    for threshold in (whole[20], whole[100], whole[700]):
+        assert found.n_larger(threshold) == pytest.approx(np.count_nonzero(whole > threshold), rel=0.15, abs=1)
+    assert (Spectrum.of_sample(sampled, 50).values == sampled[:50]).all()
 
 
 def test_patience_ends_where_progress_is_slower_than_allowed():

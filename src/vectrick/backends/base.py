@@ -30,7 +30,6 @@ class Backend(ABC):
     # Preferences
     piece = 1 << 15  # elements of a long vector to pass over at a time
     grid_bytes = 1 << 26  # of a block of a grid of predictions
-    ahead = 1  # results to compute before reading one, if reading means waiting
     worth_restricting = 0.8  # the share of the edges up to which a restricted operator saves more than it costs
     allowance = 1.0  # the primal form is taken if its step takes at most this many times a step of the dual form
     sorting = 1e-7  # seconds to sort an edge for products
@@ -178,10 +177,6 @@ class Backend(ABC):
         """Return ``-log(1 + exp(-x))``."""
         rest = self.xp.log1p(self.xp.exp(-self.xp.abs(x)))
         return self.xp.where(x > 0, -rest, x - rest)
-
-    def fused_cholesky(self, K: Any, rest: Array, pivots: Array, rests: Array) -> Callable[[Array, int], None] | None:
-        """Return a function that makes one step of pivoted Cholesky in one launch; None if there is none."""
-        return None
 
     def makes_at_once(self, m: int, n_features: int) -> bool:
         """Whether to make a kernel matrix of m vertices at once, rather than the columns that are asked for."""

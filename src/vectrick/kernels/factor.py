@@ -5,15 +5,17 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.linalg.lapack import dpstrf
 from scipy.sparse import issparse
 
 from vectrick._typing import Array, Features
-from vectrick.backends import HOST, backend_of
+from vectrick.backends import HOST, Backend, backend_of
 from vectrick.backends.arrays import cast, contiguous, empty, like, namespace, placed, to_host
 from vectrick.kernels.base import Kernel
 
 _FLOOR = 1e-13  # a smaller rest of the diagonal is rounding
-_ROWS = 64  # of the factor to begin with
+_CANDIDATES, _AT_ONCE = 128, 1 << 25  # vertices to choose pivots from, and kernel values with them at most
+_WORSE = 0.05  # than the best vertex, where no more of the candidates are taken
 
 
 class FeatureMap(ABC):
@@ -93,25 +95,54 @@ def feature_map(
         return ExactMap(kernel, exact)
     backend = HOST if issparse(X) else backend_of(X)
 
-    def column(i: Any) -> Any:
-        return placed(kernel.columns(X, X, i), backend, np.float64)
-
-    columns: Any = column
+    values: Any = _Computed(kernel, X, backend)
     if backend.makes_at_once(*X.shape):
-        columns = placed(kernel(X, X), backend, np.float64) if matrix is None else matrix()
-    factor = pivoted_cholesky(columns, placed(kernel.diagonal(X), backend, np.float64), tolerance, max_rank)
+        values = placed(kernel(X, X), backend, np.float64) if matrix is None else matrix()
+    factor = pivoted_cholesky(values, placed(kernel.diagonal(X), backend, np.float64), tolerance, max_rank)
     return None if factor is None else CholeskyMap(kernel, X, *factor, tolerance)
 
 
-def pivoted_cholesky(
-    column: Callable[[Any], Any] | Any, diagonal: Any, tolerance: float, max_rank: int
-) -> tuple[Any, Array] | None:
+class _Computed:
+    """A kernel matrix of which rows and corners are computed when they are needed."""
+
+    def __init__(self, kernel: Kernel, X: Features, backend: Backend) -> None:
+        self.kernel, self.X, self.backend = kernel, X, backend
+
+    def rows(self, which: Any) -> Array:
+        """Return some rows."""
+        return placed(self.kernel.columns(self.X, self.X, which), self.backend, np.float64).T
+
+    def corner(self, which: Any) -> Array:
+        """Return the values of some vertices with each other."""
+        return placed(self.kernel.columns(self.X[which], self.X, which), self.backend, np.float64)
+
+
+class _Whole:
+    """A kernel matrix that is there."""
+
+    def __init__(self, K: Any) -> None:
+        self.K = K
+
+    def rows(self, which: Any) -> Array:
+        """Return some rows."""
+        return self.K[which]
+
+    def corner(self, which: Any) -> Array:
+        """Return the values of some vertices with each other."""
+        return self.K[which[:, None], which]
+
+
+def pivoted_cholesky(values: Any, diagonal: Any, tolerance: float, max_rank: int) -> tuple[Any, Array] | None:
     """Return L with ``L Lᵀ ≈ K`` and its pivots, or None if the rank passes ``max_rank``.
 
-    ``column`` returns columns of K, or is the matrix itself. If it is a function, it is called for one column after
-    the other, never for the whole matrix. The steps stop when no diagonal entry of ``K - L Lᵀ`` is over ``tolerance``
-    times the largest of K, which bounds every entry. It takes O(m r²) for rank r. (LAPACK's ``pstrf`` does the same,
-    but needs the whole matrix.)
+    ``values`` is K, or has methods ``rows`` and ``corner`` that compute parts of it. The steps stop when no diagonal
+    entry of ``K - L Lᵀ`` is over ``tolerance`` times the largest of K, which bounds every entry. It takes O(m r²) for
+    rank r, and needs r rows of K only; LAPACK's ``pstrf`` needs the whole matrix.
+
+    Pivots are found some at a time: candidates are taken in proportion to what is left of their diagonal (as by Chen,
+    Epperly, Tropp and Webber 2025), which spreads them out, and LAPACK takes the best of them, until they are much
+    worse than the best vertex of all was. The rank is that of steps with the best vertex each within a few percent, but
+    matrix products make the factor, which are several times as fast.
 
     >>> import numpy as np
     >>> K = np.ones((3, 3)) + np.diag([1.0, 0.0, 0.0])
@@ -119,65 +150,56 @@ def pivoted_cholesky(
     >>> L.shape, bool(np.allclose(L @ L.T, K))
     ((3, 2), True)
     """
+    K = values if hasattr(values, "corner") else _Whole(values)
     xp, rest = namespace(diagonal), cast(diagonal, np.float64) + 0.0
-    m = len(rest)
-    max_rank = min(max_rank, m)
+    m, max_rank = len(rest), min(max_rank, len(rest))
     if m == 0:
         return empty((0, 0), rest), np.empty(0, int)
-    limit = max(tolerance, _FLOOR) * float(rest.max())
-    steps = _CholeskySteps(column, rest, max_rank)
+    backend, rng = backend_of(rest), np.random.default_rng(0)
     # The factor transposed, so that a new column of L is contiguous; it grows, since most kernels need few columns.
-    rows = empty((0, m), rest)
-    ahead = backend_of(rest).ahead
-    for k in range(max_rank + 1):
-        if k == len(rows) and k < max_rank:
-            rows = xp.concatenate([rows, empty((min(max(_ROWS, k), max_rank - k), m), rest)])
-        if k % ahead == 0 or k == max_rank:
-            rank = _first_below(steps.rests_before(k), limit)
-            if rank <= k:
-                return _lower(rows[:rank], steps.pivots[:rank])
-        if k < max_rank:
-            steps.step(rows, k)
-    return None
+    rows, pivots = empty((0, m), rest), np.empty(0, np.int64)
+    left = to_host(rest)
+    limit = max(tolerance, _FLOOR) * float(left.max())
+    while left.max() > limit:
+        k = len(pivots)
+        if k == max_rank:
+            return None
+        some = _candidates(left, min(_CANDIDATES, max(8, _AT_ONCE // m)), rng)
+        which = like(some, rest)
+        corner = K.corner(which)
+        before = contiguous(rows[:k, which])
+        corner = to_host(corner - before.T @ before)
+        chosen, lower = _best_of(corner, left[some], max(_WORSE * float(left.max()), limit), max_rank - k)
+        found = some[chosen]
+        which = like(found, rest)
+        new = K.rows(which) - rows[:k, which].T @ rows[:k] if k else K.rows(which)
+        new = backend.solve_triangular(like(lower, rest), contiguous(new))
+        if k + len(found) > len(rows):
+            rows = xp.concatenate([rows, empty((min(max(k, _CANDIDATES), max_rank - k), m), rest)])
+        rows[k : k + len(found)] = new
+        rest -= (new * new).sum(0)
+        rest[which] = 0.0  # whatever the diagonal said about them
+        pivots, left = np.concatenate([pivots, found]), to_host(rest)
+    return _lower(rows[: len(pivots)], pivots)
 
 
-class _CholeskySteps:
-    """The steps of pivoted Cholesky: each writes one row of the transposed factor."""
-
-    def __init__(self, column: Any, rest: Any, max_rank: int) -> None:
-        self.column, self.rest = column if callable(column) else lambda i: column[i], rest
-        self.pivots = empty(max_rank, rest, np.int64)
-        self.rests = empty(max_rank, rest)  # the largest rest before each step
-        self._fused = backend_of(rest).fused_cholesky(column, rest, self.pivots, self.rests)
-
-    def rests_before(self, k: int) -> Array:
-        """Return the largest rest before each of the first k steps, and now."""
-        return np.append(to_host(self.rests[:k]), float(self.rest.max()))
-
-    def step(self, rows: Any, k: int) -> None:
-        """Write row k."""
-        if self._fused is not None:
-            self._fused(rows, k)
-            return
-        pivot = namespace(rows).argmax(self.rest).reshape(1)  # an array: reading it as a number would wait for the GPU
-        largest = self.rest[pivot]
-        self.pivots[k : k + 1], self.rests[k : k + 1] = pivot, largest
-        row = self.column(pivot).reshape(-1)
-        if k:
-            row = row - (rows[:k][:, pivot].T @ rows[:k])[0]
-        row = row / largest**0.5
-        self.rest -= row * row
-        self.rest[pivot] = 0.0  # whatever the diagonal said about it
-        rows[k] = row
+def _candidates(left: Array, n: int, rng: np.random.Generator) -> Array:
+    """Return the vertex with the largest rest and some others, in proportion to their rests; each once."""
+    sums = np.cumsum(np.maximum(left, 0.0))
+    places = np.searchsorted(sums, (np.arange(n) + rng.random(n)) / n * sums[-1])
+    return np.unique(np.append(np.minimum(places[1:], len(left) - 1), left.argmax()))
 
 
-def _first_below(rests: Array, limit: float) -> int:
-    """Return the number of steps until no rest was over the limit, or a larger number if one still is."""
-    over = rests > limit
-    return len(over) + 1 if over.all() else int(np.argmin(over))
+def _best_of(corner: Array, rests: Array, least: float, most: int) -> tuple[Array, Array]:
+    """Return pivots with a rest of at least ``least``, the best first, and the factor of their rests."""
+    corner[np.diag_indices(len(corner))] = rests
+    factor, order, rank, _ = dpstrf(corner, tol=least, lower=1)
+    rank = max(1, min(int(rank), most))
+    return order[:rank] - 1, np.tril(factor[:rank, :rank])
 
 
-def _lower(rows: Any, pivots: Any) -> tuple[Any, Array]:
+def _lower(rows: Any, pivots: Array) -> tuple[Any, Array]:
     """Return the factor and its pivots, with exact zeros for rounding errors above the diagonal of its corner."""
-    rows[:, pivots] = namespace(rows).triu(rows[:, pivots])
-    return contiguous(rows.T), np.asarray(to_host(pivots))
+    places = like(pivots, rows)
+    rows[:, places] = namespace(rows).triu(rows[:, places])
+    return contiguous(rows.T), pivots

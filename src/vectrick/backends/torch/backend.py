@@ -3,7 +3,7 @@
 `vectrick.backends.base` says what each method does. Nothing here loads torch before it is needed.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from functools import cache, partial
 from typing import Any
@@ -19,7 +19,6 @@ from vectrick.backends.torch.devices import as_device, float32_products, load_to
 from vectrick.backends.torch.matrix import TensorMatrix
 from vectrick.backends.torch.ordering import is_ordered
 from vectrick.backends.torch.product_paths import SORTING, DeviceStages
-from vectrick.backends.torch.products import uses_triton
 from vectrick.backends.torch.rates import device_rates
 from vectrick.backends.torch.streamed import StreamedProduct
 from vectrick.backends.torch.tensors import as_tensor, group_sums, is_tensor, numpy_dtype, torch_dtype
@@ -37,7 +36,6 @@ class TorchBackend(Backend):
     name = "torch"
     piece = 1 << 27  # fills a GPU and still leaves it room
     grid_bytes = 1 << 28
-    ahead = 64  # reading a result from a GPU takes longer than computing a few too many
     worth_restricting = 0.3  # the edges take the smaller part of the time, and sorting them anew counts
     allowance = 1.25  # passes over vectors count, and the dual form has twice as many vectors as long as the edges
     divides_rows = True
@@ -166,21 +164,6 @@ class TorchBackend(Backend):
 
     def log_sigmoid(self, x: Tensor) -> Tensor:
         return self.xp.nn.functional.logsigmoid(x)
-
-    def fused_cholesky(
-        self, K: Any, rest: Tensor, pivots: Tensor, rests: Tensor
-    ) -> Callable[[Tensor, int], None] | None:
-        if callable(K) or not uses_triton(rest):
-            return None
-        from vectrick.backends.torch.kernels import CholeskySteps
-
-        steps = CholeskySteps(K.contiguous(), rest, pivots, rests)
-
-        def step(rows: Tensor, k: int) -> None:
-            with self.xp.cuda.device(self.device):
-                steps.step(rows, k)
-
-        return step
 
     def makes_at_once(self, m: int, n_features: int) -> bool:
         return m <= _WHOLE and 32 * m * m <= self.free_memory()  # faster than single columns

@@ -79,63 +79,6 @@ def _sampled(  # type: ignore[no-untyped-def]
         tl.store(out + edge, found, mask=here)
 
 
-@triton.jit(do_not_specialize=["k"])
-def _cholesky_step(  # type: ignore[no-untyped-def]
-    K, rows, rest, best, place, next_best, next_place, pivots, rests, m, k, n_blocks,
-    BLOCK: tl.constexpr, MANY: tl.constexpr, DEPTH: tl.constexpr,
-):  # fmt: skip
-    block = tl.program_id(0)
-    blocks = tl.arange(0, MANY)
-    values = tl.load(best + blocks, mask=blocks < n_blocks, other=-1.0)
-    places = tl.load(place + blocks, mask=blocks < n_blocks, other=0)
-    largest = tl.max(values, axis=0)
-    pivot = tl.min(tl.where(values == largest, places, m - 1), axis=0).to(tl.int64)
-    cols = block * BLOCK + tl.arange(0, BLOCK)
-    inside = cols < m
-    row = tl.load(K + pivot * m + cols, mask=inside, other=0)
-    for first in range(0, k, DEPTH):
-        j = first + tl.arange(0, DEPTH)
-        here = j < k
-        begin = rows + j.to(tl.int64) * m
-        share = tl.load(begin + pivot, mask=here, other=0)
-        before = tl.load(begin[:, None] + cols[None, :], mask=here[:, None] & inside[None, :], other=0)
-        row -= tl.sum(share[:, None] * before, axis=0)
-    row = row / tl.sqrt(largest)
-    tl.store(rows + tl.cast(k, tl.int64) * m + cols, row, mask=inside)
-    left = tl.load(rest + cols, mask=inside, other=-1.0) - row * row
-    left = tl.where(cols == pivot, 0.0, left)
-    tl.store(rest + cols, left, mask=inside)
-    left = tl.where(inside, left, -1.0)
-    top = tl.max(left, axis=0)
-    tl.store(next_best + block, top)
-    tl.store(next_place + block, tl.min(tl.where(left == top, cols, m - 1), axis=0))
-    if block == 0:
-        tl.store(pivots + k, pivot)
-        tl.store(rests + k, largest)
-
-
-class CholeskySteps:
-    """Steps of pivoted Cholesky of a kernel matrix on a GPU, each one launch: plain torch needs fifteen."""
-
-    def __init__(self, K: Any, rest: Any, pivots: Any, rests: Any) -> None:
-        self.K, self.rest, self.pivots, self.rests = K, rest, pivots, rests
-        m = len(rest)
-        self.block = max(64, triton.next_power_of_2(triton.cdiv(m, 128)))
-        self.n_blocks = triton.cdiv(m, self.block)
-        best = rest.new_full((2, self.n_blocks), -1.0)
-        place = pivots.new_zeros((2, self.n_blocks))
-        best[0, 0], place[0, 0] = rest.max(), rest.argmax()
-        # Whatever Python does in a step counts: a step takes the card some microseconds.
-        self.turns = [(best[now], place[now], best[1 - now], place[1 - now]) for now in (0, 1)]
-        self.launch = _cholesky_step[(self.n_blocks,)]
-        self.sizes = m, self.n_blocks, self.block, triton.next_power_of_2(self.n_blocks), 32
-
-    def step(self, rows: Any, k: int) -> None:
-        """Write row k of the factor."""
-        m, *others = self.sizes
-        self.launch(self.K, rows, self.rest, *self.turns[k % 2], self.pivots, self.rests, m, k, *others)
-
-
 def scatter(values: Any, order: Any, index: Any, grid: Any) -> None:
     """Write ``values[order]`` to the cells of a matrix."""
     n = len(index)
