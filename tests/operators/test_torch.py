@@ -317,11 +317,13 @@ def test_settings_of_float32_survive_threads():
 @pytest.mark.parametrize("thin", [False, True])
 @pytest.mark.parametrize("order", ["first", "second", "none"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_matrices_that_are_made_tile_by_tile(thin, order, dtype, monkeypatch):
-    """Dense paths, both entering and leaving, with repeated edges in any order."""
+@pytest.mark.parametrize("in_turns", [False, True])
+def test_matrices_that_are_made_tile_by_tile(thin, order, dtype, in_turns, monkeypatch):
+    """Dense paths, both entering and leaving, with repeated edges in any order, which are joined or added in turns."""
     from vectrick.backends.torch import tiles
 
     monkeypatch.setattr(tiles, "TILE_BYTES", 1500)
+    monkeypatch.setattr(tiles, "_FEW", 1.0 if in_turns else 0.0)
     rng = np.random.default_rng(0)
     M, N = rng.standard_normal((45, 30)).astype(dtype), rng.standard_normal((37, 52)).astype(dtype)
     rows, cols = make_edges(rng, 700, 45, 37), make_edges(rng, 900, 30, 52)  # more than there are different pairs

@@ -152,7 +152,8 @@ def minimise(
         solution = chosen.minimise(space, loss, alpha, limits)
         if warm and isinstance(space, Dual) and loss.is_smooth and solution.converged:
             solution = _without_null_space(space, loss, alpha, solution, tol)
-    if chosen.verified == "always" or (chosen.verified and solution.converged):
+    # In mixed precision, the gradient that ended it was made of true products already.
+    if chosen.verified == "always" or (chosen.verified and solution.converged and not mixed):
         solution = _verified(space, loss, alpha, solution, tol, _scale(space, loss, solution))
     solution.warn(chosen.label, tol)
     return solution

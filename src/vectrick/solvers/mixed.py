@@ -16,7 +16,7 @@ from vectrick.solvers.preconditioned import preconditioned_gradients
 from vectrick.solvers.solution import rounding
 from vectrick.solvers.space import Dual, Element, Residual, Space
 
-ACCURACY = 1e-2  # how exactly to solve a system: each correction gains about as many digits
+ACCURACY = 3e-3  # how exactly to solve a system: each correction gains about as many digits
 _SHARES = 4  # one direction may take a fourth of all iterations, so a system that is too hard leaves some for others
 _PROGRESS = 0.5  # a correction that leaves more of the residual than this has failed
 

@@ -22,6 +22,7 @@ from vectrick.solvers.solution import (
     Callback,
     Iterate,
     Solution,
+    finest,
     rounding,
     why_stalled,
 )
@@ -133,10 +134,14 @@ def newton(
         if inner.model is not None:
             precondition = inner.model.preconditioner(curvature, alpha, as_made=loss.is_quadratic)
         if low is not None:
-            direction = low.direction(curvature, rest, residuals[-1], accuracy, tol, precondition)
+            # A quadratic loss has one system, which is worth solving as exactly as low precision allows.
+            wanted = 0.3 * tol / residuals[-1] if loss.is_quadratic else accuracy
+            direction = low.direction(curvature, rest, residuals[-1], wanted, tol, precondition)
             if direction is not None:
                 new = _step(space, loss, alpha, x, direction, inner.step)
-                if not new[1] < risk and residuals[-1] > rounding(x.f):
+                # Near the minimum of a quadratic loss rounding hides that the risk falls; the gradient will show it.
+                hidden = 4e-3 * finest(x.f) * abs(risk) if loss.is_quadratic else 0.0
+                if not new[1] < risk + hidden and residuals[-1] > rounding(x.f):
                     low.give_up(residuals[-1], tol)
                     new = None
             if new is None:

@@ -70,8 +70,9 @@ def free_memory(device: Any) -> int:
     torch = load_torch()
     if device.type != "cuda":
         return available_memory()
-    held = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-    return int(torch.cuda.mem_get_info(device)[0] + held)
+    stats = torch.cuda.memory_stats_as_nested_dict(device)  # the numbers alone would each flatten it
+    reserved, used = (stats[name]["all"]["current"] for name in ("reserved_bytes", "allocated_bytes"))
+    return int(torch.cuda.mem_get_info(device)[0] + reserved - used)
 
 
 def give_back() -> None:

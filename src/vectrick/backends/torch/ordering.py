@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from vectrick.backends.torch.devices import load_torch
+
 Tensor = Any
 
 _PART = 1 << 26  # edges of which temporary vectors are made
@@ -25,6 +27,15 @@ def has_equal(major: Tensor, minor: Tensor) -> bool:
     """Whether two neighbours among ordered edges are the same."""
     parts = parts_of(len(major))
     return any(bool(((_steps(major, part) == 0) & (_steps(minor, part) == 0)).any()) for part in parts)
+
+
+def places_of_equal(major: Tensor, minor: Tensor) -> Tensor:
+    """Return the places of ordered edges that are the same as the one before."""
+    found = []
+    for part in parts_of(len(major)):
+        same = (_steps(major, part) == 0) & (_steps(minor, part) == 0)
+        found.append(same.nonzero().view(-1) + (part.start + 1))
+    return load_torch().cat(found)
 
 
 def _steps(x: Tensor, part: slice) -> Tensor:

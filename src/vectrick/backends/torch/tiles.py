@@ -9,20 +9,21 @@ made in float32: the tensor cores cut what they add up, which over 100 000 terms
 import itertools
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from vectrick.backends.product_path import Allocation, Matrix, ProblemLike
 from vectrick.backends.rates import Rates
 from vectrick.backends.torch import products
 from vectrick.backends.torch.devices import float32_products, load_torch
-from vectrick.backends.torch.ordering import has_equal, is_ordered, parts_of
+from vectrick.backends.torch.ordering import has_equal, is_ordered, parts_of, places_of_equal
 from vectrick.backends.torch.product_stages import DeviceStage
 from vectrick.backends.torch.workspace import TensorSpace
 
 Tensor = Any
 
 TILE_BYTES = 1 << 30  # of a tile; larger matrices are divided
+_FEW, _ROUNDS = 0.2, 12  # the share of edges whose cell another one has, and edges of a cell, that are added in turns
 _THREE = 0.5  # the time of three TF32 products over that of a float32 one
 
 
@@ -36,36 +37,82 @@ class TileEdges:
     height: int
     flipped: bool  # whether the rows are the second vertices
     distinct: bool  # whether no two edges share a cell
+    again: "list[Again]" = field(default_factory=list)  # edges whose cell an earlier one has, if these were set apart
     lengths: Tensor | None = None  # how many edges share a cell, if these were joined
 
     @classmethod
-    def of(cls, i: Tensor, j: Tensor, n_i: int, n_j: int, size: int, joined: bool) -> "TileEdges":
-        """Order the edges, if they are not ordered by either vertex; ``joined`` makes one of equal ones."""
+    def of(cls, i: Tensor, j: Tensor, n_i: int, n_j: int, size: int, apart: bool) -> "TileEdges":
+        """Order the edges, if they are not ordered by either vertex; ``apart`` sets apart or joins equal ones."""
         torch = load_torch()
         straight = is_ordered(i, j)
         flipped = not straight and is_ordered(j, i)
         major, minor, n_major, n_minor = (j, i, n_j, n_i) if flipped else (i, j, n_i, n_j)
-        order = lengths = None
+        order = lengths = rounds = None
         if not (straight or flipped):
             order = (major.long() * n_minor + minor).sort(stable=True).indices.int()
             major, minor = major[order], minor[order]
         distinct = not has_equal(major, minor)
-        if joined and not distinct:
-            cells, lengths = (major.long() * n_minor + minor).unique_consecutive(return_counts=True)
-            major, minor = (cells // n_minor).int(), (cells % n_minor).int()
-        height = _height(n_minor, size)
+        if apart and not distinct:
+            rounds = _rounds(places_of_equal(major, minor), len(major))
+            if rounds is None:
+                cells, lengths = (major.long() * n_minor + minor).unique_consecutive(return_counts=True)
+                major, minor = (cells // n_minor).int(), (cells % n_minor).int()
+        height = min(_height(n_minor, size), max(1, n_major))
         starts = torch.arange(0, n_major, height, device=major.device, dtype=major.dtype)
         bounds = [*torch.searchsorted(major, starts).tolist(), len(major)]
         index = torch.empty_like(major, dtype=torch.int32)
         for part in parts_of(len(major)):
             index[part] = (major[part] % height) * n_minor + minor[part]
-        return cls(order, index, bounds, height, flipped, distinct, lengths)
+        again = [Again.of(places, index, bounds) for places in rounds or []]
+        for later in again:
+            index[later.places] = height * n_minor  # a cell behind the tile
+        return cls(order, index, bounds, height, flipped, distinct, again, lengths)
 
     def blocks(self, n_major: int) -> Iterator[tuple[slice, slice]]:
         """Yield the rows of each block and its edges."""
         for number, (low, high) in enumerate(itertools.pairwise(self.bounds)):
             first = number * self.height
             yield slice(first, min(first + self.height, n_major)), slice(low, high)
+
+
+@dataclass(frozen=True)
+class Again:
+    """Edges of different cells that come after others in the same cells."""
+
+    places: Tensor
+    index: Tensor  # of their cells within the block
+    bounds: list[int]  # of the blocks
+
+    @classmethod
+    def of(cls, places: Tensor, index: Tensor, bounds: list[int]) -> "Again":
+        """Return the edges at some places."""
+        torch = load_torch()
+        ends = torch.searchsorted(places, torch.tensor(bounds, device=places.device))
+        return cls(places, index[places].long(), ends.tolist())
+
+    def add(self, values: Tensor, block: int, cells: Tensor) -> None:
+        """Add the values of the edges in a block to their cells."""
+        part = slice(self.bounds[block], self.bounds[block + 1])
+        index = self.index[part]
+        cells[index] = cells[index] + values[self.places[part]]
+
+    def read(self, cells: Tensor, block: int, values: Tensor) -> None:
+        """Write the cells of the edges in a block to their values."""
+        part = slice(self.bounds[block], self.bounds[block + 1])
+        values[self.places[part]] = cells[self.index[part]]
+
+
+def _rounds(places: Tensor, n_edges: int) -> list[Tensor] | None:
+    """Return the second edges of all cells, then the third, and so on; None if there are many."""
+    torch = load_torch()
+    if len(places) > _FEW * n_edges:
+        return None
+    number = torch.arange(len(places), device=places.device)
+    is_first = torch.ones_like(places, dtype=torch.bool)
+    is_first[1:] = places[1:] != places[:-1] + 1
+    turn = number - torch.where(is_first, number, 0).cummax(0).values
+    most = int(turn.max()) + 1
+    return [places[turn == k] for k in range(most)] if most <= _ROUNDS else None
 
 
 def _height(n_minor: int, size: int) -> int:
@@ -92,7 +139,7 @@ def _products(x: Tensor, fast: bool) -> AbstractContextManager[None]:
 class TileStage(DeviceStage):
     """A stage that works tile by tile; ``shape`` is that of the matrix which is never whole."""
 
-    joined = False  # whether edges that share a cell become one
+    joined = False  # whether many edges that share a cell may become one
     edges: TileEdges
 
     def __init__(self, problem: ProblemLike, F: Matrix, edges: tuple[Tensor, Tensor], shape: tuple[int, int]) -> None:
@@ -103,9 +150,9 @@ class TileStage(DeviceStage):
     def prepare(self) -> None:
         """Order the edges."""
         what, key = (self.i, self.j, *self.shape, self.size), ("tiles", id(self.i), id(self.j), self.shape)
-        self.edges = self.problem.shared(key, lambda: TileEdges.of(*what, joined=False))
-        if self.joined and not self.edges.distinct:
-            self.edges = self.problem.shared((*key, "joined"), lambda: TileEdges.of(*what, joined=True))
+        self.edges = self.problem.shared(key, lambda: TileEdges.of(*what, apart=True))
+        if self.edges.lengths is not None and not self.joined:
+            self.edges = self.problem.shared((*key, "each"), lambda: TileEdges.of(*what, apart=False))
         self.F.array()
 
     def allocations(self) -> list[Allocation]:
@@ -134,9 +181,11 @@ class TileStage(DeviceStage):
         """Return the rows and columns of the matrix as the edges are ordered."""
         return self.shape[::-1] if self.edges.flipped else self.shape
 
-    def _tile(self, x: Tensor, space: TensorSpace) -> Tensor:
-        n_major, n_minor = self._sides()
-        return space.get("tile", (min(self.edges.height, n_major), n_minor), x)
+    def _tile(self, x: Tensor, space: TensorSpace) -> tuple[Tensor, Tensor]:
+        """Return the cells of a tile and one behind it, and the tile."""
+        n_minor = self._sides()[1]
+        cells = space.get("tile", (self.edges.height * n_minor + 1,), x)
+        return cells, cells[:-1].view(-1, n_minor)
 
 
 class ScatterTiles(TileStage):
@@ -162,12 +211,14 @@ class ScatterTiles(TileStage):
             values = load_torch().segment_reduce(values, "sum", lengths=edges.lengths, unsafe=True)
         factor = self.F.array().T
         out = space.get("middle", (self.shape[1], factor.shape[1]), x).zero_()
-        buffer = self._tile(x, space)
+        cells, buffer = self._tile(x, space)
         with _products(x, fast):
-            for rows, places in edges.blocks(self._sides()[0]):
+            for number, (rows, places) in enumerate(edges.blocks(self._sides()[0])):
                 tile = buffer[: rows.stop - rows.start]
                 tile.zero_()
-                products.put(values[places], edges.index[places], tile.view(-1))
+                products.put(values[places], edges.index[places], cells)
+                for later in edges.again:
+                    later.add(values, number, cells)
                 if edges.flipped:
                     out[rows].addmm_(tile, factor)
                 else:
@@ -194,16 +245,18 @@ class GatherTiles(TileStage):
             high, low = split(right)
             right = torch.cat([high, low, high], dim=1)
         found = target if edges.order is None else space.get("products", (len(target),), x)
-        buffer = self._tile(x, space)
+        cells, buffer = self._tile(x, space)
         with _products(x, three or fast):
-            for rows, places in edges.blocks(self._sides()[0]):
+            for number, (rows, places) in enumerate(edges.blocks(self._sides()[0])):
                 part = left[rows]
                 if three:
                     high, low = split(part)
                     part = torch.cat([high, high, low], dim=1)
                 tile = buffer[: len(part)]
                 torch.mm(part, right.T, out=tile)
-                products.gather(tile.view(-1), edges.index[places], found[places])
+                products.gather(cells, edges.index[places], found[places])
+                for later in edges.again:
+                    later.read(cells, number, found)
         if edges.order is not None:
             target.index_copy_(0, edges.order.long(), found)
         return target
