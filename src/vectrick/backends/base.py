@@ -101,6 +101,10 @@ class Backend(ABC):
     def owned(self, x: Array, dtype: DTypeLike) -> Array:
         """Return an array that nobody else can write to: a copy, unless it is read-only."""
 
+    def remembered(self, x: Array, key: Any, make: Callable[[], Any]) -> Any:
+        """Return a fact about an array; one that is read-only may remember it."""
+        return make()
+
     def read_only(self, x: Array) -> Array:
         """Return a view that cannot be written to, where there are such views."""
         return x

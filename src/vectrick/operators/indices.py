@@ -79,10 +79,14 @@ def cut(pair: Pair | None, mask: Array | None) -> Pair | None:
 
 def used_vertices(indices: Array, size: int, share: float) -> Array | None:
     """Return the sorted vertices that occur, or None if they are more than this share of all."""
-    seen = zeros(size, indices, bool)
-    for piece in pieces(indices):  # some devices index with longer integers
-        seen[indices[piece]] = True
-    used = true_places(seen)
+
+    def find() -> Array:
+        seen = zeros(size, indices, bool)
+        for piece in pieces(indices):  # some devices index with longer integers
+            seen[indices[piece]] = True
+        return true_places(seen)
+
+    used = backend_of(indices).remembered(indices, ("used", size), find)
     return used if len(used) < size and len(used) <= share * size else None
 
 

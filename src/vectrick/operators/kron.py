@@ -184,7 +184,7 @@ class KronOperator(Operator):
         self._spaces: deque[Any] = deque()
         self._transpose_made: KronOperator | None = None
         self._origin: weakref.ref[KronOperator] | None = None  # the operator that this one is the transpose of
-        self._shares: dict[Any, Any] | None = None  # what the stages of the transpose have made of the same edges
+        self._shares: dict[Any, Any] | None = None  # what stages of the transpose, or in float64, made of the edges
         self._lock = threading.Lock()
 
     def __getitem__(self, key: Any) -> "KronOperator":
@@ -290,8 +290,7 @@ class KronOperator(Operator):
             place = (self.backend, self._options.fast)
             self._problem = Problem.of(self.M, self.N, self.rows, self.cols, self.dtype, threads, *place)
             self._problem.once = self._options.once
-            if self._shares is not None:
-                self._problem.sharing = self._shares
+            self._problem.share(self._shares)
         if parent is not None and parent._plan is not None:
             limit = parent._plan.max_memory
         else:
@@ -379,6 +378,7 @@ class KronOperator(Operator):
         """Return the same operator computing in float32, by TF32 on a GPU that has it."""
         options, dtype = replace(self._options, fast=True), np.dtype(np.float32)
         operator = KronOperator(in_dtype(self.M, dtype), in_dtype(self.N, dtype), self.rows, self.cols, options)
+        operator._shares = None if self._problem is None else self._problem.sharing
         operator._prepare()
         return operator
 

@@ -168,6 +168,12 @@ class Problem:
             self.sharing[key] = make()
         return self.sharing[key]
 
+    def share(self, sharing: dict[Any, Any] | None) -> None:
+        """Share with another problem of the same edges; these are kept, since they are known by their numbers."""
+        if sharing is not None:
+            self.sharing = sharing
+        self.sharing.setdefault("edges", []).append((self.rows, self.cols))
+
     def restrict(self, rows: Array | None, cols: Array | None) -> "Problem":
         """Return the problem of the edges where the masks are true; the factors and their copies are shared."""
         row_edges = cut(self.rows, rows)

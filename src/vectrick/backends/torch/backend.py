@@ -3,7 +3,7 @@
 `vectrick.backends.base` says what each method does. Nothing here loads torch before it is needed.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from functools import cache, partial
 from typing import Any
@@ -17,7 +17,7 @@ from vectrick.backends.rates import Rates
 from vectrick.backends.torch import devices
 from vectrick.backends.torch.devices import as_device, float32_products, load_torch, release
 from vectrick.backends.torch.matrix import TensorMatrix
-from vectrick.backends.torch.ordering import is_ordered
+from vectrick.backends.torch.ordering import is_ordered, remembered
 from vectrick.backends.torch.product_paths import SORTING, DeviceStages
 from vectrick.backends.torch.rates import device_rates
 from vectrick.backends.torch.streamed import StreamedProduct
@@ -102,8 +102,11 @@ class TorchBackend(Backend):
 
     def read_only(self, x: Tensor) -> Tensor:
         x = x.view_as(x)  # tensors have no such flag, so this view carries our own
-        x.is_read_only = True
+        x.is_read_only, x.facts = True, {}
         return x
+
+    def remembered(self, x: Tensor, key: Any, make: Callable[[], Any]) -> Any:
+        return remembered(x, key, make)
 
     def index(self, key: Any, length: int) -> Any:
         if isinstance(key, slice) and (key.step is None or key.step > 0):

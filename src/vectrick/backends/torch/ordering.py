@@ -1,5 +1,7 @@
 """Questions about the order of long vectors on a device, asked piece by piece, so that no temporary one is long."""
 
+import weakref
+from collections.abc import Callable
 from typing import Any
 
 from vectrick.backends.torch.devices import load_torch
@@ -14,8 +16,24 @@ def is_ascending(x: Tensor) -> bool:
     return all(bool((_steps(x, part) >= 0).all()) for part in parts_of(len(x)))
 
 
+def remembered(x: Tensor, key: Any, make: Callable[[], Any]) -> Any:
+    """Return a fact about a tensor: a read-only one remembers it, since passing over all edges takes time."""
+    facts = getattr(x, "facts", None)
+    if facts is None:
+        return make()
+    if key not in facts:
+        facts[key] = make()
+    return facts[key]
+
+
 def is_ordered(major: Tensor, minor: Tensor) -> bool:
     """Whether edges are in the order of one vertex, and then of the other."""
+    # A number of a tensor that is gone may become that of another one.
+    known = remembered(major, ("ordered", id(minor)), lambda: (weakref.ref(minor), _is_ordered(major, minor)))
+    return bool(known[1]) if known[0]() is minor else _is_ordered(major, minor)
+
+
+def _is_ordered(major: Tensor, minor: Tensor) -> bool:
     for part in parts_of(len(major)):
         step, then = _steps(major, part), _steps(minor, part)
         if not bool(((step > 0) | ((step == 0) & (then >= 0))).all()):

@@ -107,12 +107,16 @@ def _rounds(places: Tensor, n_edges: int) -> list[Tensor] | None:
     torch = load_torch()
     if len(places) > _FEW * n_edges:
         return None
-    number = torch.arange(len(places), device=places.device)
-    is_first = torch.ones_like(places, dtype=torch.bool)
-    is_first[1:] = places[1:] != places[:-1] + 1
-    turn = number - torch.where(is_first, number, 0).cummax(0).values
-    most = int(turn.max()) + 1
-    return [places[turn == k] for k in range(most)] if most <= _ROUNDS else None
+    follows = torch.zeros_like(places, dtype=torch.bool)
+    follows[1:] = places[1:] == places[:-1] + 1
+    rounds: list[Tensor] = []
+    now = ~follows
+    while bool(now.any()):
+        if len(rounds) == _ROUNDS:
+            return None
+        rounds.append(places[now])
+        now = torch.cat([now[:1] & False, now[:-1] & follows[1:]])
+    return rounds
 
 
 def _height(n_minor: int, size: int) -> int:
