@@ -293,6 +293,7 @@ def on_host(card: Card, m: int, q: int, n: int) -> list[Row]:
         about = {"peak": card.peak(), "plan": operator.plan.seconds, "over a pinned copy": seconds / copied}
         what = f"factors of {m}² and {q}² on the host, {n / 1e6:g} million edges, float32, limit {limit}"
         rows.append(card.row(what, seconds, 2 * copied, 2.0 * n * (m + q), float(n_bytes), "float32", **about))
+        del operator
     return rows
 
 

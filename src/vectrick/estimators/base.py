@@ -254,7 +254,8 @@ class KronEstimator(FittedModel):
         edges, dtype = given.edges, self._compute_dtype(given.edges)
         check_range(given.labels, dtype)
         weight = None if given.weight is None else cast(given.weight, dtype)
-        loss = self._make_loss(given.loss_type, cast(given.labels, dtype), weight, edges)
+        given = replace(given, labels=cast(given.labels, dtype))  # those of another dtype would stay in memory
+        loss = self._make_loss(given.loss_type, given.labels, weight, edges)
         graph = Graph.of(edges, given.spec.one_set)
         kernel = EdgeKernel.settled(given.spec, edges, graph, given.backend)
         if given.spec.weights is None:

@@ -26,6 +26,7 @@ from vectrick.solvers import OnePass, Solution, Solver, as_solver, minimise
 from vectrick.solvers.cg import ConjugateGradients
 from vectrick.solvers.columns import minimise_columns
 from vectrick.solvers.complete_graph import Eigen
+from vectrick.solvers.extended import Extended
 from vectrick.solvers.minimise import choose_solver
 from vectrick.solvers.solution import INTERRUPTED
 
@@ -150,12 +151,16 @@ def _minimise_together(machines: list[Any], trainings: list[Training]) -> None:
     curvature = losses[0].curvature(zeros(len(Y), Y))
     limits: dict[str, Any] = {"max_iter": max_iter, "tol": lead.tol, "model": chosen.model}
     told = _progress(lead, len(machines)) if lead.verbose else None
-    solutions = minimise_columns(form.space, curvature, Y, float(lead.alpha), callback=told, **limits)
+    alpha = float(lead.alpha)
+    if chosen.model is not None and isinstance(chosen.model.space, Extended):  # which has no blocks of functions
+        solutions = [minimise(form.space, loss, alpha, solver=solver, **limits) for loss in losses]
+    else:
+        solutions = minimise_columns(form.space, curvature, Y, alpha, callback=told, **limits)
     for machine, training, loss, found in zip(machines, trainings, losses, solutions, strict=True):
         solution, left = found, max_iter - found.n_iter
         if not found.converged and left > 0:
             how: dict[str, Any] = {**limits, "max_iter": left, "start": found.x, "solver": solver, "warm": True}
-            solution = minimise(form.space, loss, float(lead.alpha), **how)
+            solution = minimise(form.space, loss, alpha, **how)
             solution = replace(solution, n_iter=found.n_iter + solution.n_iter)
         elif not found.converged:
             found.warn(solver.label, lead.tol)

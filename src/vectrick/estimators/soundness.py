@@ -19,7 +19,7 @@ _SMALLEST = 1e-150  # kernel values whose squares are still numbers
 def check_range(labels: Array, dtype: np.dtype[Any]) -> None:
     """Refuse labels whose squares are too small or too large for a dtype; every solver sums such squares."""
     limits = np.finfo(dtype)
-    largest = float(abs(labels).max())
+    largest = max(float(labels.max()), -float(labels.min()))
     low = float(np.sqrt(float(limits.tiny) / float(limits.eps)))
     high = float(np.sqrt(float(limits.max) / max(1, len(labels))))
     if largest != 0 and not low <= largest <= high:

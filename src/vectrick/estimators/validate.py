@@ -85,7 +85,8 @@ def as_real_labels(y: Any, n_edges: int) -> Array:
     """Return real-valued labels, or say what is wrong with them."""
     labels = _as_vector(y, n_edges)
     try:
-        labels = cast(labels, np.float64)
+        if numpy_dtype(labels) != np.float32:  # which many edges on a GPU may have
+            labels = cast(labels, np.float64)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"y has dtype {labels.dtype}, but it must hold real numbers") from None
     wrong = true_places(~namespace(labels).isfinite(labels))
