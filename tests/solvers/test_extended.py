@@ -1,5 +1,7 @@
 """A preconditioner that knows the largest directions of a kernel only, beside the functions of the kernel itself."""
 
+import itertools
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -114,7 +116,7 @@ def test_starts_updates_and_several_labels():
     assert_allclose(several.predict(X)[:, 0], whole.predict(X), atol=1e-6)
     seen = []
     vt.KronRidge(K, G, **how).fit(X, Y, callback=lambda step: seen.append(step.risk))
-    assert all(later <= sooner * (1 + 1e-12) for sooner, later in zip(seen, seen[1:], strict=False))
+    assert all(later <= sooner * (1 + 1e-12) for sooner, later in itertools.pairwise(seen))
 
 
 def test_auto_takes_the_largest_directions_of_a_large_kernel():

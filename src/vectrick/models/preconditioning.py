@@ -47,10 +47,13 @@ _LEFT_OUT = (8.0, 4.0, 2.0, 1.0, 0.5)  # the size over alpha up to which directi
 _MORE_THAN = 32  # directions at least
 _PASSES = 10.0  # flops to find directions, over m² rank and over m rank²
 _TURNS = 20  # iterations for which turning coefficients must take less time than sorting the edges again
-_AHEAD = 0.85  # the predicted time must be below this share of the time without
+_AHEAD = 0.85  # the predicted time must be below this share of the time without,
+_FAR_AHEAD = 0.35  # or this one by Newton's method in dual form, which often takes more and cannot give up
 _WORTH = 0.03  # seconds to be saved at least
 _SHORT = 0.1  # seconds that a fit takes at most without it, for which a forecast does not pay
-_UNSEEN = 1.5  # more iterations than a random pattern takes, since graphs have structure
+# Graphs have structure: more iterations than a random pattern takes, by a factor and by a power, which is larger for
+# Newton's method, since nobody notices there that it takes more.
+_UNSEEN, _POWERS = 1.5, (1.1, 1.2)
 # Iterations of all systems of Newton's method over those of its first, without and with the preconditioner.
 _STEPS = (1.2, 2.5)
 
@@ -161,11 +164,12 @@ class Forecast:
     patience: Patience
     way: Way
     is_far: bool = False  # whether it takes more without it than is said here
+    ahead: float = _AHEAD
 
     @property
     def pays(self) -> bool:
         """Whether the preconditioner saves time."""
-        return self.seconds[1] <= min(_AHEAD * self.seconds[0], self.seconds[0] - _WORTH)
+        return self.seconds[1] <= min(self.ahead * self.seconds[0], self.seconds[0] - _WORTH)
 
     def __str__(self) -> str:
         (without, with_it), times = self.iterations, [format_seconds(seconds) for seconds in self.seconds]
@@ -241,7 +245,8 @@ class Preconditioning:
         iterations = round(self._steps[0] * without), round(self._steps[1] * with_it)
         seconds = iterations[0] * plain, iterations[1] * way.step + way.setup
         patience = Patience(max(seconds[0] - way.setup, 0.0) / way.step, reached)
-        return Forecast(iterations, seconds, patience, way, without == most)
+        ahead = _AHEAD if self.loss.is_quadratic or not isinstance(form.space, Dual) else _FAR_AHEAD
+        return Forecast(iterations, seconds, patience, way, without == most, ahead)
 
     def best_ranks(self, form: Form, alpha: float, tol: float) -> Ranks:
         """Return the ranks of the bases that are predicted to take the least time; whole ones of small sides."""
@@ -260,7 +265,8 @@ class Preconditioning:
     def _best(self, form: Form, alpha: float, s: Spectrum, spectra: list[Spectrum], reached: float) -> Way:
         """Return the way that is predicted to take the least time."""
         plain = _plain_seconds(form.space)
-        iterations = round(_UNSEEN * pattern_iterations(s, len(self.loss.y), alpha, reached))
+        random = pattern_iterations(s, len(self.loss.y), alpha, reached)
+        iterations = round((_UNSEEN * random) ** _POWERS[0 if self.loss.is_quadratic else 1])
         setup = sum(_EIGEN * side.rank**3 / self._gemm for side in self.sides[: 1 if self.symmetry else 2])
         if not isinstance(form.space, Dual):
             return Way(iterations, plain, setup + min(self._sorting, iterations * self._turning))
