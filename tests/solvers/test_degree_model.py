@@ -186,9 +186,9 @@ def test_forecasts_of_iterations():
     few = pattern_iterations(s, 500_000, 1.0, 1e-6)
     many = pattern_iterations(s, 8_000, 1.0, 1e-6)
     assert 1 < few < many
-    halved = Spectrum(s.values[::2], 2 * np.ones(2500))  # the same, with half of the values twice
-    assert abs(plain_iterations(halved, 1.0, 1e-6, 1000) - plain_iterations(s, 1.0, 1e-6, 1000)) <= 2
-    assert abs(pattern_iterations(halved, 8_000, 1.0, 1e-6) - many) <= 2
+    twice, counted = Spectrum(np.repeat(s.values, 2), np.ones(10_000)), Spectrum(s.values, np.full(5000, 2.0))
+    assert plain_iterations(twice, 1.0, 1e-6, 1000) == plain_iterations(counted, 1.0, 1e-6, 1000)
+    assert pattern_iterations(twice, 8_000, 1.0, 1e-6) == pattern_iterations(counted, 8_000, 1.0, 1e-6)
     assert pattern_iterations(s, 8_000, 1e9, 1e-6) == 1
 
 
@@ -203,6 +203,8 @@ def test_spectra_of_samples_have_the_sum_and_the_number_of_all(power):
     for threshold in (whole[20], whole[100], whole[700]):
         assert found.n_larger(threshold) == pytest.approx(np.count_nonzero(whole > threshold), rel=0.15, abs=1)
     assert (Spectrum.of_sample(sampled, 50).values == sampled[:50]).all()
+    assert found.beyond(1000) == pytest.approx(whole[1000:].sum(), rel=0.3)
+    assert (found.beyond(0), found.beyond(2000)) == pytest.approx((found.values @ found.counts, 0.0))
 
 
 def test_patience_ends_where_progress_is_slower_than_allowed():

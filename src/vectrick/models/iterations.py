@@ -47,6 +47,12 @@ class Spectrum:
         """Return how many eigenvalues are larger than a threshold."""
         return round(float(self.counts[self.values > threshold].sum()))
 
+    def beyond(self, number: int) -> float:
+        """Return the sum of all eigenvalues after the largest ones."""
+        before = np.cumsum(self.counts) - self.counts
+        left = np.clip(before + self.counts - number, 0.0, self.counts)
+        return float(left @ self.values)
+
     def times(self, other: "Spectrum", scale: float) -> "Spectrum":
         """Return the products of all eigenvalues with all others."""
         values = scale * (self.values[:, None] * other.values).reshape(-1)

@@ -240,7 +240,9 @@ class Preconditioning:
         plain, way = _plain_seconds(form.space), self._best(form, alpha, s, spectra, reached)
         many = _FAR * (self._steps[1] * way.iterations * way.step + way.setup) / (self._steps[0] * plain)
         most = min(MOST, max(1, round(many)))  # iterations with which the choice is clear
-        without = plain_iterations(s, alpha, tol, most)
+        # Directions beyond the number of edges cannot be told from alpha.
+        n_edges = len(self.loss.y)
+        without = plain_iterations(s, alpha + s.beyond(n_edges) / n_edges, tol, most)
         with_it = min(way.iterations, without)  # it is never worse than a wrong guess
         iterations = round(self._steps[0] * without), round(self._steps[1] * with_it)
         seconds = iterations[0] * plain, iterations[1] * way.step + way.setup
