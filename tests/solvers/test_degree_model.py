@@ -187,8 +187,9 @@ def test_forecasts_of_iterations():
     many = pattern_iterations(s, 8_000, 1.0, 1e-6)
     assert 1 < few < many
     twice, counted = Spectrum(np.repeat(s.values, 2), np.ones(10_000)), Spectrum(s.values, np.full(5000, 2.0))
-    assert plain_iterations(twice, 1.0, 1e-6, 1000) == plain_iterations(counted, 1.0, 1e-6, 1000)
-    assert pattern_iterations(twice, 8_000, 1.0, 1e-6) == pattern_iterations(counted, 8_000, 1.0, 1e-6)
+    for iterations in (plain_iterations, lambda *what: pattern_iterations(what[0], 8_000, *what[1:3])):
+        both = [iterations(spectrum, 1.0, 1e-6, 1000) for spectrum in (twice, counted)]
+        assert abs(both[0] - both[1]) <= 1  # sums of the same numbers in another order
     assert pattern_iterations(s, 8_000, 1e9, 1e-6) == 1
 
 

@@ -152,6 +152,11 @@ class Monitor:
         if self.watch.resume is not None:
             self._resume(self.watch.resume)
 
+    @property
+    def reads_coefficients(self) -> bool:
+        """Whether it looks at the coefficients of an iterate; a solver may leave them out otherwise."""
+        return self.validation is not None or self.watch.keep_interrupted or self.watch.callback is not None
+
     def _resume(self, step: FitStep) -> None:
         self.before, self.history = step.iteration, {name: list(values) for name, values in step.history.items()}
         self.best, self.best_score = step.best, step.best_score

@@ -11,7 +11,6 @@ _RANDOM = 160  # coefficients of the random pattern that stands for the graph
 _BINS = 200  # in each decade of the spectrum
 _BLOCKS, _POWERS = 40, np.geomspace(0.02, 20.0, 200)  # of the values that a sample does not have
 _MATTERS = 0.1  # the size over alpha from which a direction counts
-_HARDER = 1.5  # more iterations than the bound for a matrix without structure says
 
 
 @dataclass(frozen=True)
@@ -114,4 +113,4 @@ def _iterations(matrix: NDArray[Any], b: NDArray[Any], inverse: NDArray[Any], to
 
 def more_iterations(left_out: float, tol: float) -> float:
     """Return how many more iterations it takes if directions of this size over alpha are left out."""
-    return float(_HARDER * 0.5 * ((1 + left_out) ** 0.5 - 1) * np.log(2 / tol))
+    return float(0.5 * ((1 + left_out) ** 0.5 - 1) * np.log(2 / tol))

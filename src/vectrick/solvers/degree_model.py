@@ -47,12 +47,15 @@ class Basis:
         The columns of U if the features are ``Φ U`` for given features Φ; None if they were made from a kernel matrix.
     inverse : array, optional
         If they were made from a kernel matrix K, the C for which they are ``K C``.
+    is_part : bool
+        Whether these are the largest directions only.
     """
 
     features: Array
     spectrum: Array
     turn: Array | None = None
     inverse: Array | None = None
+    is_part: bool = False
 
     @classmethod
     def of_matrix(cls, K: Array, degrees: Array, centred: bool = False) -> "Basis":
@@ -99,7 +102,7 @@ class Basis:
         kept = values > 1e-10 * _largest(values)
         values, vectors = values[kept][-rank:], vectors[:, kept][:, -rank:]
         features = (image @ (vectors / values**0.5)) / roots[:, None]
-        return cls(features, degrees @ features**2)
+        return cls(features, degrees @ features**2, is_part=True)
 
     @classmethod
     def of_features(cls, features: Array, degrees: Array, centred: bool = False) -> "Basis":
@@ -145,7 +148,7 @@ class Preconditioner:
     turns: tuple[Array | None, Array | None] = (None, None)
     mean: Array | None = None  # M⁻¹ m
     scale: float = 0.0  # s / (1 - s mᵀ M⁻¹ m)
-    outside: float = 0.0  # 1 / α, the inverse for functions that are orthogonal to the features
+    outside: float = 0.0  # the inverse for functions that are orthogonal to the features
 
     def times(self, c: Array) -> Array:
         """Return the inverse times coefficients, or times each column of a matrix of them."""
@@ -249,15 +252,24 @@ class DegreeModel:
         if not total > 0:
             nothing = (zeros(self.shape, self.start.features) + 1) / alpha
             return Preconditioner(nothing, self._turned([None, None]), outside=1.0 / alpha)
-        if as_made:
-            inverse = 1.0 / (self.spectrum(total) + alpha)
-            plain = Preconditioner(cast(inverse, self.dtype), self._turned([None, None]), outside=1.0 / alpha)
-            return self._with_mean(curvature, h, total, plain)
-        degrees = self.degrees(h)
-        sizes, turns = zip(*map(_renewed, (self.end, self.start), degrees[::-1]), strict=True)
+        sizes: Sequence[Array] = (self.end.spectrum, self.start.spectrum)
+        turns: Sequence[Array | None] = (None, None)
+        if not as_made:
+            degrees = self.degrees(h)
+            sizes, turns = zip(*map(_renewed, (self.end, self.start), degrees[::-1]), strict=True)
         inverse = 1.0 / (sizes[0][:, None] * sizes[1] / total + alpha)
-        plain = Preconditioner(cast(inverse, self.dtype), self._turned(turns), outside=1.0 / alpha)
+        outside = self._outside(alpha, sizes, total)
+        plain = Preconditioner(cast(inverse, self.dtype), self._turned(turns), outside=outside)
         return self._with_mean(curvature, h, total, plain)
+
+    def _outside(self, alpha: float, sizes: Sequence[Array], total: float) -> float:
+        """Return the inverse for directions that the bases leave out, whose sizes are anything up to the least kept.
+
+        It is that of the geometric mean of the least and the largest that they may have with alpha.
+        """
+        pairs = zip((self.end, self.start), sizes, sizes[::-1], strict=True)
+        largest = max([float(own.min() * other.max()) for basis, own, other in pairs if basis.is_part], default=0.0)
+        return float((alpha * (alpha + largest / total)) ** -0.5)
 
     def _turned(self, turns: Sequence[Array | None]) -> tuple[Array | None, Array | None]:
         """Return the turns of both sides, the end first, after those that the bases have already."""

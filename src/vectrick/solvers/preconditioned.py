@@ -126,6 +126,7 @@ def minimise_preconditioned(
     inside = model.space
     look = DualLook(space, loss, alpha, limits.tol) if isinstance(space, Dual) else None
     slow = 0  # iterations after which patience ended
+    asked_for = getattr(limits.callback, "reads_coefficients", True)  # turning them may take as long as a product
 
     def n_products() -> int:
         return inside.n_products + (0 if inside is space else space.n_products)
@@ -134,8 +135,10 @@ def minimise_preconditioned(
         nonlocal slow
         stop = False
         if limits.callback is not None:
-            c, f = iterate.x, iterate.predictions
-            x = model.outward(c) if look is None else loss.gradient(f) * (-1.0 / alpha)
+            x = None
+            if asked_for:
+                c, f = iterate.x, iterate.predictions
+                x = model.outward(c) if look is None else loss.gradient(f) * (-1.0 / alpha)
             stop = bool(limits.callback(replace(iterate, x=x, n_products=n_products())))
         if patience is not None and loss.is_quadratic and patience.is_over(iterate.n_iter, iterate.residual):
             slow = iterate.n_iter
