@@ -213,3 +213,4 @@ def test_patience_ends_where_progress_is_slower_than_allowed():
     assert not patience.is_over(4, 0.9)  # too early to say
     assert not patience.is_over(20, 1e-3)  # half of the way in a fifth of the iterations
     assert patience.is_over(20, 0.9)
+    assert not patience.is_over(80, 1e-4)  # 120 in all, but only 40 of them are still to come

@@ -232,21 +232,23 @@ class Preconditioning:
         largest = [float(side.scale * side.kernel.kernel.diagonal(side.kernel.vertices).max()) for side in self.sides]
         bound = self.total * self.curvature * largest[0] * largest[1]  # no eigenvalue is larger
         iterations = min(MOST, 0.5 * (1 + bound / alpha) ** 0.5 * float(np.log(2 / max(tol, 1e-15))))
-        return not iterations * self._steps[0] * _plain_seconds(form.space) > _SHORT
+        seconds = self._steps[0] * _plain_seconds(form.space)
+        if not iterations * seconds > _SHORT:
+            return True
+        few = int(min(MOST, np.ceil(2 * _WORTH / seconds)))
+        return self._plain_iterations(alpha, tol, few) < few
 
     def forecast(self, form: Form, alpha: float, tol: float) -> Forecast:
         """Return what a fit is predicted to take, from the form that it has without the preconditioner."""
-        s, spectra, reached = self._spectra(form, alpha, tol)
-        plain, way = _plain_seconds(form.space), self._best(form, alpha, s, spectra, reached)
+        plain, reached = _plain_seconds(form.space), self._reached(form, alpha, tol)
+        way = self._best(form, alpha, reached)
         many = _FAR * (self._steps[1] * way.iterations * way.step + way.setup) / (self._steps[0] * plain)
         most = min(MOST, max(1, round(many)))  # iterations with which the choice is clear
-        # Directions beyond the number of edges cannot be told from alpha.
-        n_edges = len(self.loss.y)
-        without = plain_iterations(s, alpha + s.beyond(n_edges) / n_edges, tol, most)
+        without = self._plain_iterations(alpha, tol, most)
         with_it = min(way.iterations, without)  # it is never worse than a wrong guess
         iterations = round(self._steps[0] * without), round(self._steps[1] * with_it)
         seconds = iterations[0] * plain, iterations[1] * way.step + way.setup
-        patience = Patience(max(seconds[0] - way.setup, 0.0) / way.step, reached)
+        patience = Patience(seconds[0] / way.step, reached)
         ahead = _AHEAD if self.loss.is_quadratic or not isinstance(form.space, Dual) else _FAR_AHEAD
         return Forecast(iterations, seconds, patience, way, without == most, ahead)
 
@@ -254,20 +256,34 @@ class Preconditioning:
         """Return the ranks of the bases that are predicted to take the least time; whole ones of small sides."""
         if not isinstance(form.space, Dual) or not any(self._may_shorten(side) for side in self.sides):
             return None, None
-        return self._best(form, alpha, *self._spectra(form, alpha, tol)).ranks
+        return self._best(form, alpha, self._reached(form, alpha, tol)).ranks
 
-    def _spectra(self, form: Form, alpha: float, tol: float) -> tuple[Spectrum, list[Spectrum], float]:
-        """Return the spectrum of the degree model and those of both sides, sampled, and the residual to be reached."""
+    @cached_property
+    def _spectra(self) -> list[Spectrum]:
+        """The spectra of both sides, sampled."""
         pairs = zip(self.sides, self.degrees, strict=True)
-        spectra = [side.sampled_spectrum(to_host(degrees)) for side, degrees in pairs]
-        s = spectra[0].times(spectra[1], max(self.curvature, 1e-3) / self.total)
-        is_dual = isinstance(form.space, Dual)
-        return s, spectra, max(1e-12, tol * min(1.0, 5 * alpha / s.values[0])) if is_dual else tol
+        return [side.sampled_spectrum(to_host(degrees)) for side, degrees in pairs]
 
-    def _best(self, form: Form, alpha: float, s: Spectrum, spectra: list[Spectrum], reached: float) -> Way:
+    @cached_property
+    def _spectrum(self) -> Spectrum:
+        """The spectrum of the degree model."""
+        start, end = self._spectra
+        return start.times(end, max(self.curvature, 1e-3) / self.total)
+
+    def _plain_iterations(self, alpha: float, tol: float, most: int) -> int:
+        """Return the iterations without the preconditioner; directions beyond the number of edges act as alpha."""
+        n_edges = len(self.loss.y)
+        return plain_iterations(self._spectrum, alpha + self._spectrum.beyond(n_edges) / n_edges, tol, most)
+
+    def _reached(self, form: Form, alpha: float, tol: float) -> float:
+        """Return the residual to be reached with the preconditioner, which is smaller for dual coefficients."""
+        is_dual = isinstance(form.space, Dual)
+        return max(1e-12, tol * min(1.0, 5 * alpha / self._spectrum.values[0])) if is_dual else tol
+
+    def _best(self, form: Form, alpha: float, reached: float) -> Way:
         """Return the way that is predicted to take the least time."""
-        plain = _plain_seconds(form.space)
-        random = pattern_iterations(s, len(self.loss.y), alpha, reached)
+        plain, spectra = _plain_seconds(form.space), self._spectra
+        random = pattern_iterations(self._spectrum, len(self.loss.y), alpha, reached)
         iterations = round((_UNSEEN * random) ** _POWERS[0 if self.loss.is_quadratic else 1])
         setup = sum(_EIGEN * side.rank**3 / self._gemm for side in self.sides[: 1 if self.symmetry else 2])
         if not isinstance(form.space, Dual):

@@ -95,17 +95,17 @@ class DualLook:
 
 @dataclass
 class Patience:
-    """How many iterations the preconditioner may take before it would have been faster without."""
+    """How many preconditioned iterations take as long as a fit without the preconditioner."""
 
     iterations: float
     residual: float  # to be reached
 
     def is_over(self, k: int, residual: float) -> bool:
-        """Whether the iterations so far say that more will be needed."""
+        """Whether the iterations so far say that so many are still to come: what was done is done in either case."""
         if k < max(_FIRST_LOOK, _EARLY * self.iterations):
             return False
         progress = log(residual) / log(self.residual) if 0 < residual < 1 else 0.0
-        return k > self.iterations * progress
+        return k * (1 - progress) > self.iterations * progress
 
 
 def minimise_preconditioned(
