@@ -3,7 +3,7 @@
 from typing import Any
 
 from vectrick.losses.base import LOSSES, Loss, Pointwise
-from vectrick.losses.curvature import Centered, Curvature, Diagonal
+from vectrick.losses.curvature import Centered, Curvature, Diagonal, Identity
 from vectrick.losses.hinge import Hinge
 from vectrick.losses.intercept import WithIntercept
 from vectrick.losses.logistic import Logistic
@@ -42,6 +42,7 @@ __all__ = [
     "Curvature",
     "Diagonal",
     "Hinge",
+    "Identity",
     "Logistic",
     "Loss",
     "Pointwise",

@@ -53,6 +53,31 @@ class Diagonal(Curvature):
         return Diagonal(_single(self.h), self.may_be_flat)
 
 
+class Identity(Diagonal):
+    """``H = I``; h takes the memory of one number, however many edges there are.
+
+    >>> import numpy as np
+    >>> Identity(np.zeros(3)).h, Identity(np.zeros(3)).times(np.arange(3))
+    (array([1., 1., 1.]), array([0, 1, 2]))
+    """
+
+    def __init__(self, like: Array) -> None:
+        xp = namespace(like)
+        super().__init__(xp.broadcast_to(xp.ones_like(like[:1]), like.shape))
+
+    def times(self, v: Array) -> Array:
+        """Return v itself."""
+        return v
+
+    def restrict(self, mask: Array) -> "Identity":
+        """Return the part of the mask."""
+        return Identity(self.h[mask])
+
+    def lowered(self) -> "Identity":
+        """Return the same matrix in float32."""
+        return Identity(namespace(self.h).broadcast_to(_single(self.h[:1]), self.h.shape))
+
+
 class Centered(Curvature):
     """``H v = h (v - v̄)`` with the mean of v within each group, weighted by h.
 

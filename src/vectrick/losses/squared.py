@@ -2,6 +2,7 @@
 
 from vectrick._typing import Array
 from vectrick.losses.base import Pointwise
+from vectrick.losses.curvature import Diagonal, Identity
 
 
 class Squared(Pointwise):
@@ -26,3 +27,8 @@ class Squared(Pointwise):
     def curvatures(self, p: Array, y: Array) -> Array:
         """Return ones."""
         return self.xp.ones_like(y)
+
+    def curvature(self, p: Array) -> Diagonal:
+        """Return the identity, or the weights."""
+        is_one = self.weight is None and type(self).curvatures is Squared.curvatures
+        return Identity(self.y) if is_one else super().curvature(p)

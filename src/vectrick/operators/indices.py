@@ -59,12 +59,18 @@ def _as_indices(value: Any, name: str) -> Any:
 def _check_range(indices: Array, size: int, name: str, bound: str) -> None:
     if len(indices) == 0:
         return
-    for worst in (indices.argmin(), indices.argmax()):
-        index = int(indices[worst])
+    extremes = backend_of(indices).remembered(indices, "extremes", lambda: _extremes(indices))
+    for worst, index in extremes:
         if not 0 <= index < size:
             raise IndexError(f"{name}[{worst}] is {index}, but {bound}")
     if size > _LARGEST:
         raise ValueError(f"{bound}, but at most {_LARGEST} are supported on each side of a graph")
+
+
+def _extremes(indices: Array) -> list[tuple[int, int]]:
+    """Return the places and values of the smallest and the largest index."""
+    places = int(indices.argmin()), int(indices.argmax())
+    return [(place, int(indices[place])) for place in places]
 
 
 def is_same(pair: Pair | None, other: Pair | None) -> bool:

@@ -327,7 +327,6 @@ def curvature_of(curvature: Curvature) -> Array:
 
 def degrees_of(edges: tuple[Array, Array], h: Array, sizes: tuple[int, int], symmetry: int) -> tuple[Array, Array]:
     """Return the sums of curvatures at the start and end vertices; half of both ends in one vertex set."""
-    h = cast(h, np.float64)
     start, end = (cast(group_sums(of, h, n), np.float64) for of, n in zip(edges, sizes, strict=True))
     if symmetry == 0:
         return start, end

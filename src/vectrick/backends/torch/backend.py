@@ -67,7 +67,8 @@ class TorchBackend(Backend):
     def plain(self, x: Tensor, name: str) -> Tensor:
         if str(x.layout) != "torch.strided":
             raise TypeError(f"{name} is a sparse tensor; give a SciPy sparse matrix, or a dense tensor by .to_dense()")
-        return x.detach()  # nothing here would pass a gradient on
+        # Nothing here would pass a gradient on. A tensor without one stays itself, with what is known about it.
+        return x.detach() if x.requires_grad else x
 
     def refuse_others(self, x: Any, name: str, what: str) -> None:
         if is_tensor(x) and x.device.type != "cpu" and x.device != self.device:

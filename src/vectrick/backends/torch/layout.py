@@ -5,15 +5,12 @@ from typing import Any
 
 from vectrick._typing import DTypeLike
 from vectrick.backends.torch.devices import load_torch
+from vectrick.backends.torch.ordering import is_ascending, is_ordered
 
 Tensor = Any
 
 _LARGEST = 2**31
 _BLOCK, _PROGRAMS = (1 << 8, 1 << 14), 1 << 11  # edges in a block at least and at most; blocks to aim for
-
-
-def _is_ascending(x: Tensor) -> bool:
-    return bool((x[1:] >= x[:-1]).all())
 
 
 def _numbers(major: Tensor, minor: Tensor, n_minor: int) -> Tensor:
@@ -45,13 +42,10 @@ class Cells:
     @classmethod
     def of(cls, i: Tensor, j: Tensor, n_i: int, n_j: int) -> "Cells":
         """Return the cells ``(i, j)`` of a matrix of n_i × n_j."""
-        straight = _numbers(i, j, n_j)
-        if _is_ascending(straight):
-            return cls(_compact(straight, n_i * n_j), False, True)
-        turned = _numbers(j, i, n_i)
-        if _is_ascending(turned):
-            return cls(_compact(turned, n_i * n_j), True, True)
-        return cls(_compact(straight, n_i * n_j), False, False)
+        straight = is_ordered(i, j)
+        flipped = not straight and is_ordered(j, i)
+        index = _numbers(j, i, n_i) if flipped else _numbers(i, j, n_j)
+        return cls(_compact(index, n_i * n_j), flipped, straight or flipped)
 
 
 @dataclass(frozen=True)
@@ -91,14 +85,14 @@ class EdgeBlocks:
     @staticmethod
     def in_order(row: Tensor) -> bool:
         """Whether edges need not be sorted by these vertices."""
-        return _is_ascending(row)
+        return is_ascending(row)
 
     @classmethod
     def of(cls, row: Tensor, column: Tensor, n_rows: int, n_columns: int) -> "EdgeBlocks":
         """Sort the edges by row and column, if they are not sorted by row, and cut the rows into blocks."""
         torch = load_torch()
         order = position = None
-        if not _is_ascending(row):
+        if not is_ascending(row):
             order = _numbers(row, column, n_columns).sort(stable=True).indices
             row, column = row[order], column[order]
             position = torch.empty_like(order)

@@ -32,7 +32,8 @@ def as_tensor(values: Any, device: Any, dtype: Any = None) -> Tensor:
     torch = sys.modules["torch"]
     wanted = None if dtype is None else torch_dtype(dtype)
     if is_tensor(values):
-        return values.detach().to(device=device, dtype=wanted)
+        # A tensor that is there already stays itself, with what is known about it.
+        return (values.detach() if values.requires_grad else values).to(device=device, dtype=wanted)
     array = np.ascontiguousarray(values)
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
