@@ -45,6 +45,7 @@ _EIGEN = 12.0  # flops of an eigendecomposition over n³, at the speed of a matr
 _LARGE = 600  # vertices of a side whose kernel has no thin factor, from which its largest directions may do
 _LEFT_OUT = (8.0, 4.0, 2.0, 1.0, 0.5)  # the size over alpha up to which directions are then left out
 _MORE_THAN = 32  # directions at least
+_FOR_EDGES = 0.1  # the share of a product's time that does not depend on how many directions there are
 _PASSES = 10.0  # flops to find directions, over m² rank and over m rank²
 _TURNS = 20  # iterations for which turning coefficients must take less time than sorting the edges again
 _AHEAD = 0.85  # the predicted time must be below this share of the time without,
@@ -289,11 +290,11 @@ class Preconditioning:
         if not isinstance(form.space, Dual):
             return Way(iterations, plain, setup + min(self._sorting, iterations * self._turning))
         looks = 4 * plain
-        ways = [Way(iterations, self._preconditioned_seconds((None, None)), setup + self._sorting + looks)]
+        ways = [Way(iterations, self._preconditioned_seconds, setup + self._sorting + looks)]
         for left_out in _LEFT_OUT if any(self._may_shorten(side) for side in self.sides) else ():
             # A direction has the size of its eigenvalue times the largest of the other side.
             unit = alpha * self.total / max(self.curvature, 1e-3)
-            ranks, setup = [], self._sorting + looks
+            ranks, setup, kept = [], self._sorting + looks, 1.0
             for side, own, other in zip(self.sides, spectra, spectra[::-1], strict=True):
                 m = side.n_vertices
                 rank = own.n_larger(left_out * unit / max(float(other.values[0]), 1e-300))
@@ -302,9 +303,10 @@ class Preconditioning:
                 size = ranks[-1]
                 whole = _EIGEN * side.rank**3
                 setup += (whole if size is None else _PASSES * (m * m * size + m * size * size)) / self._gemm
+                kept *= 1.0 if size is None else size / side.rank
             both = ranks[0], ranks[1]
             if both != (None, None):
-                step = plain + self._preconditioned_seconds(both)
+                step = plain + (_FOR_EDGES + (1 - _FOR_EDGES) * kept) * self._preconditioned_seconds
                 ways.append(Way(iterations + more_iterations(left_out, reached), step, setup, both))
         return min(ways, key=lambda way: way.seconds)
 
@@ -337,11 +339,10 @@ class Preconditioning:
     def _steps(self) -> tuple[float, float]:
         return (1.0, 1.0) if self.loss.is_quadratic else _STEPS
 
-    def _preconditioned_seconds(self, ranks: Ranks) -> float:
-        """Return the time of products with the features of the bases and their transpose."""
-        shapes = [
-            (side.n_vertices, side.rank if rank is None else rank) for side, rank in zip(self.sides, ranks, strict=True)
-        ]
+    @cached_property
+    def _preconditioned_seconds(self) -> float:
+        """The time of products with the features of the whole bases and with their transpose."""
+        shapes = [(side.n_vertices, side.rank) for side in self.sides]
         S, E = (np.broadcast_to(np.ones((), self.dtype), shape) for shape in shapes)
         backend = self.start.kernel.backend
         S, E = placed(S, backend), placed(E, backend)
