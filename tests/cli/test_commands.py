@@ -190,6 +190,7 @@ def test_predict_a_grid(place):
     assert found["end"].iloc[41] == "t1"
 
 
+@pytest.mark.slow
 def test_rank_both_ways(place):
     model = vt.load(place / "model.vt")
     grid = model.predict_grid(model.start_table_, model.end_table_)
@@ -436,6 +437,7 @@ def test_from_three_files_to_a_report_and_a_ranked_list(tmp_path):
     assert said.count("D00095") == 20
 
 
+@pytest.mark.slow
 def test_ids_that_look_like_markup_are_shown_as_they_are(tmp_path):
     folder = write_data(tmp_path / "data")
     for file in folder.iterdir():

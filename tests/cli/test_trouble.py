@@ -483,6 +483,7 @@ def test_a_config_file_that_is_too_deep(place, tmp_path):
     assert "nested too deeply" in " ".join(done.stderr.split())
 
 
+@pytest.mark.slow
 def test_labels_that_differ_in_their_last_digit(place, tmp_path):
     shutil.copytree(place / "data", tmp_path / "data")
     edges = pd.read_csv(tmp_path / "data" / "edges.csv")

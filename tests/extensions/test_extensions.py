@@ -193,6 +193,7 @@ def test_parameters_of_a_solver_are_kept_and_set(data, tmp_path):
         assert repr(model.solver) == "Damped(damp=0.5)"
 
 
+@pytest.mark.slow
 def test_names_reach_the_processes_of_a_search(data):
     X, y = data
     model = vt.KronRidge("laplacian", "laplacian", pairwise="weighted", loss="huber", max_iter=5)
@@ -322,6 +323,7 @@ def test_names_that_files_have_are_checked_with_a_hint(data, tmp_path):
                 vt.load(tmp_path / f"{number}.vt")
 
 
+@pytest.mark.slow
 def test_commands_know_them_in_a_program_that_registers_them(data, tmp_path):
     X, y = data
     table = np.column_stack([X.start, X.end, y])

@@ -20,6 +20,7 @@ def checker():
     return X, np.where((np.floor(d[X.start, 0]) + np.floor(t[X.end, 0])) % 2, 1.0, -1.0)
 
 
+@pytest.mark.slow
 def test_a_checkerboard_is_all_interactions(checker):
     X, y = checker
     ridge = vt.KronRidge(vt.Gaussian(3.0), vt.Gaussian(3.0))
@@ -62,6 +63,7 @@ def tried(X, y, *model):
     return list(vt.compare_kernels(X, y, *model, settings=["neither"], alphas=[1.0], n_folds=2, n_jobs=1).table().index)
 
 
+@pytest.mark.slow
 def test_every_kernel_that_fits_is_tried():
     rng = np.random.default_rng(0)
     S, E = rng.standard_normal((8, 2)), rng.standard_normal((7, 2))
