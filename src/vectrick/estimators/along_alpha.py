@@ -18,7 +18,7 @@ from vectrick.backends.arrays import like, to_host
 from vectrick.backends.threads import count_threads, run_tasks
 from vectrick.estimators.base import KronEstimator
 from vectrick.estimators.callbacks import Validation
-from vectrick.estimators.one_pass import OnePassFit, scored_in_one_pass
+from vectrick.estimators.one_pass import OnePassFit, scores_of
 from vectrick.estimators.training import Training
 from vectrick.estimators.validate import as_edges, labels_on
 from vectrick.losses import WithIntercept
@@ -108,11 +108,11 @@ def _in_one_pass(lead: KronEstimator, training: Training, alphas: Sequence[float
     shared = OnePassFit(lead, training)
     validation = lead._validation(shared.form, training)
     assert validation is not None
-    steps = []
-    for alpha, score in zip(alphas, scored_in_one_pass(shared, validation, alphas), strict=True):
+    steps, all_solved = [], [shared.solved(float(alpha)) for alpha in alphas]
+    for alpha, solved, score in zip(alphas, all_solved, scores_of(validation, all_solved), strict=True):
         model: Any = copy.copy(lead)
         model.alpha = float(alpha)
-        shared.keep(model, model.alpha, score)
+        shared.keep_solved(model, model.alpha, solved, score)
         iterations, risks = np.array([model.n_iter_]), np.array(model.history_["risk"])
         steps.append(PathStep(model.alpha, iterations, np.array([score]), risks, model))
     return steps

@@ -21,6 +21,7 @@ from vectrick.solvers.preconditioned import preconditioned_gradients
 from vectrick.solvers.solution import finest
 
 ONE_PASS = "one pass over the edges, as asked for"
+Solved = tuple[Solution, float]  # and the intercept
 _AT_ONCE = 1 << 24  # coefficients of several alphas whose predictions are made together
 
 
@@ -104,7 +105,7 @@ class OnePassFit:
         """Return the intercept, by the mean prediction of the degree model."""
         return self.constant - (0.0 if self.mean is None else float(self.mean @ w))
 
-    def solved(self, alpha: float) -> tuple[Solution, float]:
+    def solved(self, alpha: float) -> Solved:
         """Return the solution for one alpha, refined if that was asked for, and the intercept."""
         w, space, lead = self.coefficients(alpha), self.model.space, self.lead
         used: dict[str, Any] = {
@@ -129,9 +130,13 @@ class OnePassFit:
         constant = self.loss.intercept(x.f) if isinstance(self.loss, WithIntercept) else 0.0
         return solution, constant
 
-    def keep(self, model: Any, alpha: float, score: float | None = None) -> None:
+    def keep(self, model: Any, alpha: float) -> None:
         """Fit a model for one alpha."""
-        solution, constant = self.solved(alpha)
+        self.keep_solved(model, alpha, self.solved(alpha))
+
+    def keep_solved(self, model: Any, alpha: float, solved: Solved, score: float | None = None) -> None:
+        """Keep what was found for one alpha."""
+        solution, constant = solved
         history: dict[str, list[Any]] = {
             "iteration": [solution.n_iter],
             "risk": [self._risk(alpha, solution, constant)],
@@ -147,19 +152,13 @@ class OnePassFit:
         return self.training.loss.value(solution.predictions + constant) + 0.5 * alpha * float(solution.x @ solution.x)
 
 
-def scored_in_one_pass(shared: OnePassFit, validation: Validation, alphas: Sequence[float]) -> list[float]:
-    """Return the score of the model of each alpha, some of them at a time."""
-    if shared.lead.refine:
-        scores = []
-        for alpha in alphas:
-            solution, constant = shared.solved(alpha)
-            scores.append(validation.score(solution.x, constant))
-        return scores
-    size, scores = shared.model.space.size, []
-    at_once = max(1, min(len(alphas), _AT_ONCE // max(1, size)))
-    for low in range(0, len(alphas), at_once):
-        inner = [shared.coefficients(alpha) for alpha in alphas[low : low + at_once]]
-        rows = namespace(inner[0]).stack([shared.model.outward(w) for w in inner])
-        for w, predictions in zip(inner, validation.predict_all(rows), strict=True):
-            scores.append(validation.score_of(predictions + shared.intercept(w)))
+def scores_of(validation: Validation, solved: Sequence[Solved]) -> list[float]:
+    """Return the score of each solution; predictions are made for some of them at a time."""
+    scores: list[float] = []
+    at_once = max(1, _AT_ONCE // max(1, len(solved[0][0].x)))
+    for low in range(0, len(solved), at_once):
+        some = solved[low : low + at_once]
+        rows = namespace(some[0][0].x).stack([solution.x for solution, _ in some])
+        for (_, constant), predictions in zip(some, validation.predict_all(rows), strict=True):
+            scores.append(validation.score_of(predictions + constant))
     return scores
