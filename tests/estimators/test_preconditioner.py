@@ -430,3 +430,42 @@ def test_a_fit_that_ends_early_tells_the_residual_of_its_own_form():
     rest = A @ model.dual_coef_ + 1e-4 * model.dual_coef_ - y
     relative = np.sqrt(rest @ A @ rest / (y @ A @ y))
     np.testing.assert_allclose(model.solution_.residuals[-1], relative, rtol=1e-3)
+
+
+def test_a_side_where_no_sampled_vertex_has_features():
+    rng = np.random.default_rng(0)
+    m, n = 5000, 60_000
+    S = np.zeros((m, 20))
+    S[:5] = 30 * rng.standard_normal((5, 20))
+    X = vt.Edges(rng.integers(m, size=n), rng.integers(400, size=n), S, rng.standard_normal((400, 40)))
+    y = rng.standard_normal(n)
+    both = [vt.KronRidge(alpha=1e-3, preconditioner=name).fit(X, y) for name in ("auto", "none")]
+    assert both[0].solution_.converged
+    np.testing.assert_allclose(*(model.predict(X) for model in both), atol=1e-4)
+
+
+def test_a_callback_stops_a_fit_that_has_lost_patience(monkeypatch):
+    from vectrick.estimators import base
+    from vectrick.models import preconditioning
+
+    choose = base.choose_preconditioner
+
+    def impatient(asked, *how):
+        choice = choose("kronecker", *how)
+        return preconditioning.Choice(choice.model, choice.reason, preconditioning.Patience(0.5, 1e-12))
+
+    monkeypatch.setattr(base, "choose_preconditioner", impatient)
+    X, y = problem()
+    model = vt.KronRidge(G, G, alpha=1e-3, tol=1e-12, solver="cg").fit(X, y, callback=lambda step: step.iteration == 5)
+    assert model.n_iter_ == 5
+
+
+def test_what_a_truncated_basis_leaves_out_has_a_size_between_those_that_it_can_have():
+    from vectrick.solvers.degree_model import Basis
+
+    rng = np.random.default_rng(0)
+    K = np.cov(rng.standard_normal((40, 400)))
+    part, whole = Basis.largest(K, np.ones(40), 10), Basis.of_matrix(K, np.ones(40))
+    assert part.is_part
+    assert not whole.is_part
+    np.testing.assert_allclose(np.sort(part.spectrum), whole.spectrum[-10:], rtol=0.3)

@@ -219,3 +219,12 @@ def test_the_limit_of_iterations_is_told():
 def test_progress(capsys):
     vt.KronRidge(*KERNELS, verbose=2, alpha=0.1, preconditioner="none").fit(X, Y)
     assert "iteration 10 of 3 columns, relative residual" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("ignore:y is constant")  # other warnings are errors
+def test_a_column_of_zeros_and_float32():
+    zero = np.c_[Y[:, 0], np.zeros(len(Y))]
+    model = vt.KronRidge(*KERNELS, preconditioner="kronecker").fit(X, zero)
+    assert not model.predict(X)[:, 1].any()
+    small = vt.Edges(X.start, X.end, STARTS.astype(np.float32), ENDS.astype(np.float32))
+    assert vt.KronRidge(*KERNELS, solver="cg").fit(small, Y).predict(small).dtype == np.float32

@@ -209,6 +209,19 @@ def test_labels_and_weights_are_the_users_to_change():
     np.testing.assert_allclose(model.predict(X), vt.KronRidge(G, G, tol=1e-9).fit(X, y).predict(X), atol=1e-6)
 
 
+def test_tensors_of_edges_are_the_users_to_change():
+    torch = pytest.importorskip("torch")
+    start, end, D, T, y = problem()
+    pair = [torch.as_tensor(part[:200], dtype=torch.int32) for part in (start, end)]
+    X = vt.Edges(*pair, torch.as_tensor(D), torch.as_tensor(T))
+    model = vt.KronRidge(G, G, tol=1e-9, backend="torch", device="cpu").fit(X, torch.as_tensor(y[:200]))
+    for part in pair:
+        part.zero_()
+    model.update(vt.Edges(start[200:], end[200:], D, T), y[200:])
+    X = vt.Edges(start, end, D, T)
+    np.testing.assert_allclose(model.predict(X), vt.KronRidge(G, G, tol=1e-9).fit(X, y).predict(X), atol=1e-6)
+
+
 def test_a_further_class_and_the_columns_of_arrays():
     start, end, D, T, y = problem()
     X = vt.Edges(start, end, D, T)

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from vectrick._typing import Array, ArrayLike, Table
 from vectrick.backends import HOST, Backend, common_backend, settle_backend
-from vectrick.backends.arrays import like, namespace, to_host
+from vectrick.backends.arrays import like, namespace, numpy_dtype, to_host
 from vectrick.data import Edges, EdgesLike, VertexTable
 from vectrick.estimators.files import save_model
 from vectrick.estimators.nested_parameters import NestedParameters
@@ -69,7 +69,8 @@ class FittedModel(NestedParameters):
             return namespace(columns[0]).stack(columns, -1)
         rows = namespace(first.coefficients).stack([predictor.coefficients for predictor in predictors])
         predictions = as_given(first.predict_all(edges.on(first.backend), rows), edges.backend).T
-        return predictions + like(np.array([machine.intercept_ for machine in machines]), predictions)
+        intercepts = np.array([machine.intercept_ for machine in machines])
+        return predictions + like(intercepts, predictions, numpy_dtype(predictions))
 
     def _placed(self, home: Backend) -> Predictor:
         """Return the predictor on the chosen backend and device; ``home`` is the backend of the user's arrays."""

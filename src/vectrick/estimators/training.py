@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from vectrick._typing import Array
-from vectrick.backends import Backend
+from vectrick.backends import HOST, Backend
 from vectrick.backends.arrays import copy_of, given_array, like, numpy_dtype, to_host
 from vectrick.data import Edges, Graph, Kept
 from vectrick.estimators.callbacks import Watch
@@ -30,9 +30,11 @@ class SourceEdges:
 
     @classmethod
     def of(cls, edges: Edges, y: Any, sample_weight: Any) -> "SourceEdges":
-        """Copy labels and weights, which are the user's to change; edges are not."""
+        """Copy what is the user's to change: labels and weights, and tensors, which edges take as they are."""
         labels, weight = (None if part is None else _copied(part) for part in (y, sample_weight))
-        return cls(edges.start, edges.end, labels, weight)
+        pair = edges.start, edges.end
+        start, end = pair if edges.backend is HOST else map(copy_of, pair)
+        return cls(start, end, labels, weight)
 
     def on_host(self) -> "SourceEdges":
         """Return the same as NumPy arrays."""

@@ -67,6 +67,8 @@ def plain_iterations(spectrum: Spectrum, alpha: float, tol: float, max_iter: int
     >>> plain_iterations(Spectrum(np.ones(1), np.ones(1)), 1.0, 1e-6, 100)
     1
     """
+    if not spectrum.values[0] > 0:
+        return 1
     large = spectrum.values > 1e-12 * spectrum.values[0]
     s, counts = spectrum.values[large], spectrum.counts[large]
     bins = np.floor(_BINS * np.log10(s)).astype(np.int64)

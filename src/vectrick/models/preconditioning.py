@@ -279,7 +279,7 @@ class Preconditioning:
     def _reached(self, form: Form, alpha: float, tol: float) -> float:
         """Return the residual to be reached with the preconditioner, which is smaller for dual coefficients."""
         is_dual = isinstance(form.space, Dual)
-        return max(1e-12, tol * min(1.0, 5 * alpha / self._spectrum.values[0])) if is_dual else tol
+        return max(1e-12, tol * min(1.0, 5 * alpha / max(float(self._spectrum.values[0]), 1e-300))) if is_dual else tol
 
     def _best(self, form: Form, alpha: float, reached: float) -> Way:
         """Return the way that is predicted to take the least time."""

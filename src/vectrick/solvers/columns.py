@@ -211,7 +211,7 @@ def _with_model(
             return problem.looked_at(namespace(x.c).stack(turned, -1))
         outer, relative = problem.looked_at(problem.curved(problem.Y - x.f) / alpha)
         reached = np.array([column.residuals[-1] for column in columns])
-        tols = np.where(relative <= tol, reached, reached * np.minimum(_CLOSER, _CLOSER * tol / relative))
+        tols = np.where(relative <= tol, reached, reached * _CLOSER * tol / np.maximum(relative, tol))
         if (relative <= tol).all() or tols.min() < finest(x.f) or max(column.n_iter for column in columns) >= max_iter:
             break
     return outer, relative

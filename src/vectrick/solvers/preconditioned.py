@@ -140,9 +140,11 @@ def minimise_preconditioned(
                 c, f = iterate.x, iterate.predictions
                 x = model.outward(c) if look is None else loss.gradient(f) * (-1.0 / alpha)
             stop = bool(limits.callback(replace(iterate, x=x, n_products=n_products())))
+        if stop:
+            return True
         if patience is not None and loss.is_quadratic and patience.is_over(iterate.n_iter, iterate.residual):
             slow = iterate.n_iter
-        return stop or slow > 0
+        return slow > 0
 
     def without(start: Array | None, before: Solution) -> Solution:
         """Go on without the preconditioner."""
