@@ -244,7 +244,6 @@ class KronOperator(Operator):
         row_edges = problem.rows if is_same(self._problem.rows, self.rows) else cut(self.rows, row_mask)
         col_edges = problem.cols if is_same(self._problem.cols, self.cols) else cut(self.cols, col_mask)
         part = KronOperator(self.M, self.N, row_edges, col_edges, self._options)
-        problem.share(None)
         part._problem = problem
         part._prepare(self, row_mask, col_mask)
         return part

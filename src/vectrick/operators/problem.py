@@ -182,4 +182,6 @@ class Problem:
             self.shape[0] if row_edges is None else len(row_edges[0]),
             self.shape[1] if col_edges is None else len(col_edges[0]),
         )
-        return replace(self, shape=shape, rows=row_edges, cols=col_edges, renumbered=0, once=False, sharing={})
+        part = replace(self, shape=shape, rows=row_edges, cols=col_edges, renumbered=0, once=False, sharing={})
+        part.share(None)
+        return part
