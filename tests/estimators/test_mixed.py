@@ -63,10 +63,7 @@ def test_mixed_precision_says_where_it_cannot_go_on():
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         model.fit(X, y)
-    # Rounding decides what it meets first: corrections that bring the minimum no closer, or the limit of iterations.
-    assert not model.solution_.converged
-    ends = "precision is 'mixed', but after", "iteration limit reached"
-    assert any(end in str(one.message) for one in told for end in ends)
+    assert any("precision is 'mixed', but after" in str(one.message) for one in told)
     assert all("Use precision='full'" in str(one.message) for one in told if "mixed" in str(one.message))
 
 

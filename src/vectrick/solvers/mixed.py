@@ -30,7 +30,7 @@ class LowPrecision:
         self.budget = budget  # iterations that are left for all directions together
         self.n_corrections = 0
         self._before: float | None = None  # the residual that the last direction was for
-        self._in_vain = 0  # failed corrections in a row
+        self._in_vain = 0  # corrections that failed; between them rounding may have helped one
 
     def direction(
         self,
@@ -42,8 +42,8 @@ class LowPrecision:
         precondition: Preconditioner | None = None,
     ) -> Element | None:
         """Return the next direction, or None if low precision no longer helps; ``residual`` is relative."""
-        stuck = self._before is not None and residual > _PROGRESS * self._before
-        self._in_vain = self._in_vain + 1 if stuck else 0
+        stuck = self._is_stuck(residual)
+        self._in_vain += stuck
         if stuck and residual <= rounding(gradient.c):
             return None
         if self._in_vain == 2 and self.loss.is_quadratic:  # otherwise the curvature may have changed on the way
@@ -70,6 +70,13 @@ class LowPrecision:
             c = zeros(self.low.size, c)
             c[sub.keep] = result.x[0].c
         return self.space.element(cast(c, numpy_dtype(gradient.c)) * -scale)
+
+    def _is_stuck(self, residual: float) -> bool:
+        return self._before is not None and residual > _PROGRESS * self._before
+
+    def is_spent(self, residual: float) -> bool:
+        """Whether no iterations are left, and corrections did not fail so often that full precision goes on."""
+        return self.budget == 0 and self._in_vain + self._is_stuck(residual) < 2
 
     def give_up(self, residual: float, tol: float) -> None:
         """Say that the rest is done in full precision."""

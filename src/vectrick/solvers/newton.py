@@ -127,7 +127,7 @@ def newton(
             if closer is None:
                 return ended(True, TOLERANCE, k)
             tol = closer
-        if low is not None and low.budget == 0:
+        if low is not None and low.is_spent(residuals[-1]):
             return ended(False, LIMIT, k)
         accuracy = _forcing(residuals[-1], tol)
         new = precondition = None
