@@ -17,8 +17,9 @@ from vectrick._version import __version__
 if TYPE_CHECKING:
     import vectrick.kernels.pairwise as pairwise
     from vectrick import backends, datasets, kernels, losses, solvers
+    from vectrick.automatic import AutoKron, SearchWarning, load
     from vectrick.data import Edges
-    from vectrick.estimators import KronLogistic, KronRanker, KronRidge, KronSVM, ModelFileError, from_svc, load
+    from vectrick.estimators import KronLogistic, KronRanker, KronRidge, KronSVM, ModelFileError, from_svc
     from vectrick.extensions import register
     from vectrick.kernels import (
         Constant,
@@ -49,8 +50,9 @@ if TYPE_CHECKING:
     from vectrick.operators import ONES, KronOperator, KronSum, LowRank, Operator, Plan, Term, kron, kron_sum
 
 _NAMES = {
+    "vectrick.automatic": ["AutoKron", "SearchWarning", "load"],  # which loads an AutoKron as well
     "vectrick.data": ["Edges"],
-    "vectrick.estimators": ["KronLogistic", "KronRanker", "KronRidge", "KronSVM", "ModelFileError", "from_svc", "load"],
+    "vectrick.estimators": ["KronLogistic", "KronRanker", "KronRidge", "KronSVM", "ModelFileError", "from_svc"],
     "vectrick.kernels": [
         "Constant",
         "Cosine",
@@ -102,6 +104,7 @@ _HOME = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = [
     "ONES",
+    "AutoKron",
     "Constant",
     "Cosine",
     "Edges",
@@ -122,6 +125,7 @@ __all__ = [
     "Plan",
     "Polynomial",
     "Precomputed",
+    "SearchWarning",
     "Standardized",
     "Tanimoto",
     "Term",

@@ -4,13 +4,17 @@ from vectrick.estimators.along_alpha import PathStep, fit_along
 from vectrick.estimators.base import KronEstimator
 from vectrick.estimators.callbacks import FitStep
 from vectrick.estimators.files import load, register_estimator
+from vectrick.estimators.fitted import FittedModel
 from vectrick.estimators.libsvm import from_svc
 from vectrick.estimators.logistic import KronLogistic
 from vectrick.estimators.parameters import LATER, check_parameters
 from vectrick.estimators.ranker import KronRanker
 from vectrick.estimators.ridge import KronRidge
+from vectrick.estimators.several_classes import SeveralClassesError
 from vectrick.estimators.svm import KronSVM
-from vectrick.estimators.validate import as_edges, as_real_labels
+from vectrick.estimators.training import SourceEdges
+from vectrick.estimators.update import joined_source
+from vectrick.estimators.validate import as_classes, as_edges, as_real_labels, as_weights, labels_on
 from vectrick.models.files.container import ModelFileError
 
 for _kind in (KronLogistic, KronRanker, KronRidge, KronSVM):
@@ -19,6 +23,7 @@ for _kind in (KronLogistic, KronRanker, KronRidge, KronSVM):
 __all__ = [
     "LATER",
     "FitStep",
+    "FittedModel",
     "KronEstimator",
     "KronLogistic",
     "KronRanker",
@@ -26,10 +31,17 @@ __all__ = [
     "KronSVM",
     "ModelFileError",
     "PathStep",
+    "SeveralClassesError",
+    "SourceEdges",
+    "as_classes",
     "as_edges",
     "as_real_labels",
+    "as_weights",
     "check_parameters",
     "fit_along",
     "from_svc",
+    "joined_source",
+    "labels_on",
     "load",
+    "register_estimator",
 ]

@@ -105,14 +105,21 @@ class PairwisePredictor(Predictor):
             _symmetrise(out, self.kernel.symmetry)
         return out
 
-    def blocks(self, start: VertexTable, end: VertexTable) -> Iterator[tuple[slice, slice, Array]]:
+    @property
+    def width(self) -> int:
+        """The number of kernel values of a vertex."""
+        return max(len(self.start.used), len(self.end.used))
+
+    def blocks(
+        self, start: VertexTable, end: VertexTable, width: int | None = None
+    ) -> Iterator[tuple[slice, slice, Array]]:
         """Yield the grid of predictions block by block."""
         self.check(start, end)
         start, end = start.on(self.backend), end.on(self.backend)
-        cores, width = self._cores, max(len(self.start.used), len(self.end.used))
+        cores = self._cores
         kept: dict[int, _Values] = {}  # the matrices of the end vertices, where all of them fit
-        keep = self.fits_beside(width * max(1, len(self.kernel.ends)), len(end))
-        for rows, all_cols in block_slices(len(start), len(end), width, self.backend):
+        keep = self.fits_beside(self.width * max(1, len(self.kernel.ends)), len(end))
+        for rows, all_cols in block_slices(len(start), len(end), width or self.width, self.backend):
             at_start = _Values(self, start, rows)
             left = [(at_start.times(first, core), second) for first, second, core in cores.products]
             of_start = at_start.alone(cores.at_start) + cores.constant

@@ -63,9 +63,16 @@ class Predictor(ABC):
     def predict_all(self, edges: Edges, coefficients: Array) -> Array:
         """Return the predictions for edges, one row for each of many rows of coefficients."""
 
+    @property
     @abstractmethod
-    def blocks(self, start: VertexTable, end: VertexTable) -> Iterator[tuple[slice, slice, Array]]:
-        """Yield the grid of predictions block by block."""
+    def width(self) -> int:
+        """The number of functions of a vertex, which decides how large a block of a grid may be."""
+
+    @abstractmethod
+    def blocks(
+        self, start: VertexTable, end: VertexTable, width: int | None = None
+    ) -> Iterator[tuple[slice, slice, Array]]:
+        """Yield the grid of predictions in blocks that are as large as ``width`` allows, by default its own."""
 
     def has_functions_of(self, other: "Predictor") -> bool:
         """Whether coefficients of both can be predicted with together."""

@@ -106,7 +106,14 @@ class ProductPredictor(Predictor):
         second = self.end_functions(checked_features(edges.end_table, graph.used_end))
         return graph, first, second
 
-    def blocks(self, start: VertexTable, end: VertexTable) -> Iterator[tuple[slice, slice, Array]]:
+    @property
+    def width(self) -> int:
+        """The number of functions of a vertex."""
+        return int(max(self.core.shape))
+
+    def blocks(
+        self, start: VertexTable, end: VertexTable, width: int | None = None
+    ) -> Iterator[tuple[slice, slice, Array]]:
         """Yield the grid of predictions block by block."""
         self.check(start, end)
         start, end = start.on(self.backend), end.on(self.backend)
@@ -114,7 +121,7 @@ class ProductPredictor(Predictor):
         wide = core.shape[1]
         kept: dict[int, Any] = {}  # ψ of the end vertices, where all of them fit
         keep = self.fits_beside(wide, len(end))
-        for rows, all_cols in block_slices(len(start), len(end), max(core.shape), self.backend):
+        for rows, all_cols in block_slices(len(start), len(end), width or self.width, self.backend):
             first = self.start_functions(checked_features(start, np.arange(rows.start, rows.stop)))
             with self.backend.exact_products():
                 left = first @ core

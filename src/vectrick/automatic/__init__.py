@@ -1,0 +1,9 @@
+"""`AutoKron`, which chooses kernels, loss and alpha itself."""
+
+from vectrick.automatic.estimator import AutoKron
+from vectrick.automatic.find import SearchWarning
+from vectrick.estimators import load, register_estimator
+
+register_estimator(AutoKron)
+
+__all__ = ["AutoKron", "SearchWarning", "load"]

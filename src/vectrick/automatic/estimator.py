@@ -1,0 +1,418 @@
+"""`AutoKron`: an estimator that chooses kernels, loss and alpha itself, on folds that are like the question."""
+
+import time
+import warnings
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import expit
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import ClassifierTags, RegressorTags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from vectrick._progress import Progress
+from vectrick._typing import Array, ArrayLike, RandomState
+from vectrick.automatic.find import Found, search
+from vectrick.automatic.folding import ASKED
+from vectrick.automatic.full_solves import estimator_of
+from vectrick.automatic.labels import CLASS_LOSSES, LOSSES, RANKS, Labels, read_labels
+from vectrick.automatic.mean import Mean, mean_of
+from vectrick.automatic.search import Result, diverse
+from vectrick.automatic.summary import joined_frames, search_frame, summary
+from vectrick.automatic.vertex_kernels import with_constant
+from vectrick.backends import Backend
+from vectrick.backends.arrays import cast, like, to_host, unmasked
+from vectrick.data import Edges, EdgesLike
+from vectrick.estimators import (
+    FittedModel,
+    KronRidge,
+    SeveralClassesError,
+    SourceEdges,
+    as_edges,
+    as_weights,
+    check_parameters,
+    joined_source,
+)
+from vectrick.kernels import KernelWarning, as_kernel
+from vectrick.metrics import concordance_index
+from vectrick.metrics.scores import SCORES
+from vectrick.models.combined import CombinedPredictor
+
+_PAIRWISE = ("auto", "kronecker", "symmetric", "antisymmetric")
+_SHARED = ("backend", "device", "dtype", "n_threads", "n_start_features")  # parameters that the members have, too
+
+
+class AutoKron(FittedModel):
+    """A model of edges that chooses its kernels and its regularization itself; the default of the command line.
+
+    It looks at the data, draws up candidates (vertex kernels with their widths, Tanimoto kernels of binary features,
+    scaled features, constants, symmetric kernels for one vertex set), scores them for a whole path of alphas on inner
+    folds that are like the question (``new``), and trains the ``n_best`` of them on all edges. Its prediction is their
+    mean. Scores are those of ridge regression by one pass over the edges; kernels and their eigenvectors are shared by
+    all candidates and folds, so that a hundred candidates take seconds.
+
+    Parameters
+    ----------
+    new : str
+        What the model is for: edges between vertices that are both new ("both"), with a new start vertex ("start") or
+        end vertex ("end"), or between known vertices ("neither"); "all" means all of them alike.
+    loss : str
+        "auto", "ridge", "logistic", "svm", "rank", "rank-start" or "rank-end" (within a vertex). "auto" is ridge
+        regression of the labels, of -1 and 1 for classes.
+    budget : float, optional
+        The number of seconds after which the search ends; training the chosen models comes on top. Without it, the same
+        ``random_state`` gives the same model.
+    n_best : int
+        The number of models to take the mean of.
+    start_kernel, end_kernel : str or Kernel
+        "auto", or the only kernel to use.
+    pairwise : str
+        "auto", "kronecker", and for edges within one vertex set "symmetric" and "antisymmetric".
+    alpha : float, optional
+        The only weight of the regularizer to use; by default it is chosen.
+    scoring : str
+        The score to choose by: "auc", "average_precision", "concordance", "r2", or "auto" (AUC for two classes, R² for
+        values, concordance for rankings).
+    backend, device, dtype, keep_edges : str, str, str, bool
+        For the models that are trained at the end, as for `KronRidge`. The search runs on the CPU.
+    n_threads : int, optional
+        The number of threads; by default VECTRICK_NUM_THREADS, or all CPUs.
+    verbose : int
+        1 reports progress about twice a second.
+    random_state : int, optional
+        The seed of the inner folds.
+    n_start_features : int, optional
+        How many columns of a plain array X belong to the start vertex; not needed for `Edges`.
+
+    Attributes
+    ----------
+    members_ : list of estimators
+        The models that the prediction is the mean of, trained on all edges.
+    weights_ : array
+        The weight of each of them in the sum, and ``intercept_`` the constant. For classes the sum is the logarithm of
+        the odds.
+    search_ : pandas.DataFrame
+        Everything that was tried, the best first: kernels, alpha, score, spread between folds, seconds, and whether it
+        is a member.
+    score_, spread_ : float
+        The score of the mean on the inner folds, and the standard deviation between folds; NaN if there were no folds.
+        The members were chosen on the same folds, so that it is a little optimistic; that they have fewer edges than
+        the model itself works the other way.
+    scoring_ : str
+        The name of that score.
+    classes_ : array
+        The classes, if there are classes.
+    machines_ : list of AutoKron
+        With more than two classes, a model for each class against the rest.
+
+    Notes
+    -----
+    An inner fold is scored in O(m r₁ r₂ + m q r₂) for m start and q end vertices and kernels of rank r₁ and r₂, and a
+    kernel takes an eigendecomposition for each part of the vertices. With more than some thousand vertices, the search
+    takes a sample of them (those with many edges are more likely); the models are trained on all edges.
+
+    Ctrl-C ends the search, and trains the best models so far.
+
+    Examples
+    --------
+    >>> import vectrick as vt
+    >>> X, y = vt.datasets.make_checkerboard(60, noise=0.0, density=0.5, random_state=0)
+    >>> model = vt.AutoKron(random_state=0).fit(X, y)
+    >>> len(model.members_), model.predict_proba(X).shape
+    (5, (1800, 2))
+    """
+
+    def __init__(
+        self,
+        new: str = "both",
+        loss: str = "auto",
+        *,
+        budget: float | None = None,
+        n_best: int = 5,
+        start_kernel: Any = "auto",
+        end_kernel: Any = "auto",
+        pairwise: str = "auto",
+        alpha: float | None = None,
+        scoring: str = "auto",
+        backend: str | Backend = "cpu",
+        device: str | None = None,
+        dtype: str | None = None,
+        keep_edges: bool = True,
+        n_threads: int | None = None,
+        verbose: int = 0,
+        random_state: RandomState = None,
+        n_start_features: int | None = None,
+    ) -> None:
+        self.new = new
+        self.loss = loss
+        self.budget = budget
+        self.n_best = n_best
+        self.start_kernel = start_kernel
+        self.end_kernel = end_kernel
+        self.pairwise = pairwise
+        self.alpha = alpha
+        self.scoring = scoring
+        self.backend = backend
+        self.device = device
+        self.dtype = dtype
+        self.keep_edges = keep_edges
+        self.n_threads = n_threads
+        self.verbose = verbose
+        self.random_state = random_state
+        self.n_start_features = n_start_features
+
+    # Fitting
+
+    def fit(self, X: EdgesLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Choose models on inner folds, and train them on edges X with labels y.
+
+        Parameters
+        ----------
+        X : Edges or array
+            One row for each edge; see ``n_start_features`` for plain arrays.
+        y : array
+            A label for each edge.
+        sample_weight : array, optional
+            A weight for each edge, for training; the search leaves out edges of weight zero and treats others alike.
+
+        Returns
+        -------
+        self
+        """
+        before = dict(self.__dict__)
+        try:
+            self._check_parameters()
+            edges = as_edges(self, X, reset=True)
+            try:
+                labels = read_labels(y, len(edges), self.loss)
+            except SeveralClassesError as several:
+                self._fit_against_rest(edges, y, sample_weight, several.classes)
+                return self
+            weight = as_weights(None if sample_weight is None else to_host(sample_weight), len(edges))
+            self._fit_one(edges, y, labels, weight)
+        except BaseException:  # whatever the error, an earlier model stays intact
+            self.__dict__ = before
+            raise
+        return self
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that cannot be meant, before any work is done."""
+        choices = (
+            ("new", ASKED), ("loss", LOSSES), ("pairwise", _PAIRWISE), ("scoring", ("auto", *SCORES)),
+        )  # fmt: skip
+        for name, allowed in choices:
+            value = getattr(self, name)
+            if value not in allowed:
+                raise ValueError(f"{name} is {value!r}, but it must be one of {', '.join(map(repr, allowed))}")
+        if isinstance(self.n_best, bool) or not isinstance(self.n_best, Integral) or self.n_best < 1:
+            raise ValueError(f"n_best is {self.n_best!r}, but it must be a positive integer")
+        for name in ("budget", "alpha"):
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, Real) or not 0 < value < np.inf):
+                raise ValueError(f"{name} is {value!r}, but it must be a positive number or None")
+        for side in ("start", "end"):
+            given = getattr(self, f"{side}_kernel")
+            if not (isinstance(given, str) and given == "auto"):
+                as_kernel(given, f"{side}_kernel")
+        settings = {name: getattr(self, name) for name in _SHARED}
+        check_parameters(KronRidge(**settings), None)
+
+    def _fit_one(self, edges: Edges, y: Any, labels: Labels, weight: Array | None) -> None:
+        """Choose, train and keep the members of a model of two classes or of values."""
+        begin = time.perf_counter()
+        found = search(self, edges, labels, weight)
+        chosen, mean = self._chosen(found)
+        searching = time.perf_counter() - begin
+        members = self._train(edges, labels, weight, found, chosen)
+        for name in ("machines_", "classes_"):
+            self.__dict__.pop(name, None)
+        if labels.classes is not None:
+            self.classes_ = labels.classes
+        self.members_ = members
+        self.weights_ = np.ones(1) if mean is None else mean.weights
+        self.score_, self.spread_ = (float("nan"), float("nan")) if mean is None else (mean.score, mean.spread)
+        self.scoring_, self.folds_ = found.scoring, found.folding.words if found.folding else "no folds"
+        self.told_ = found.told
+        self.search_ = search_frame(found, chosen)
+        source = SourceEdges.of(edges, y, weight) if self.keep_edges else None
+        self._keep(0.0 if mean is None else mean.constant, source)
+        self.seconds_ = {"search": searching, "training": time.perf_counter() - begin - searching}
+
+    def _keep(self, constant: float, source: SourceEdges | None) -> None:
+        """Set what follows from the members and their weights."""
+        members, weights = self.members_, self.weights_
+        self.constant_ = float(constant)
+        self._predictor = CombinedPredictor([member._predictor for member in members], weights)
+        self.intercept_ = self.constant_ + float(
+            sum(weight * member.intercept_ for weight, member in zip(weights, members, strict=True))
+        )
+        self._source = source
+        self._known_edges = None if source is None else (source.start, source.end)
+        longest = max(members, key=lambda member: (not member.solution_.converged, member.n_iter_))
+        self.solution_, self.n_iter_, self.history_ = longest.solution_, longest.n_iter_, longest.history_
+        self.form_, self.form_reason_ = members[0].form_, members[0].form_reason_
+
+    def _chosen(self, found: Found) -> tuple[list[Result], Mean | None]:
+        """Return the best results, and the mean of their models; None if nothing was validated."""
+        chosen = diverse(found.ranked, int(self.n_best))
+        if found.ground is None:
+            return chosen, None
+        ridge = [result for result in chosen if result.candidate.loss == "ridge"]
+        of_ridge = found.ground.predictions([result.candidate for result in ridge], [result.alpha for result in ridge])
+        made = {id(result): parts for result, parts in zip(ridge, of_ridge, strict=True)}
+        predictions = [made[id(r)] if id(r) in made else found.solves.predictions_of(r) for r in chosen]
+        is_scaled = found.labels.classes is None and not found.labels.is_rank
+        return chosen, mean_of(found.ground, predictions, found.labels.classes is not None, is_scaled)
+
+    def _train(
+        self, edges: Edges, labels: Labels, weight: Array | None, found: Found, chosen: list[Result]
+    ) -> list[Any]:
+        """Return the chosen models, trained on all edges."""
+        progress, members = Progress("AutoKron, training", len(chosen), self.verbose), []
+        for result in chosen:
+            candidate = result.candidate
+            scales = found.scales(candidate)
+            member = estimator_of(
+                candidate.loss,
+                start_kernel=with_constant(candidate.start, candidate.start_constant, scales[0]),
+                end_kernel=with_constant(candidate.end, candidate.end_constant, scales[1]),
+                alpha=result.alpha * scales[0] * scales[1],
+                pairwise=candidate.pairwise,
+                fit_intercept=candidate.pairwise != "antisymmetric",
+                **{name: getattr(self, name) for name in _SHARED},
+            )
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", KernelWarning)  # of matrices that are repaired, as is said above
+                warnings.simplefilter("ignore", ConvergenceWarning)  # which solution_ tells
+                member.fit(edges, labels.y, weight)
+            members.append(member)
+            progress.step(", ".join(candidate.words.values()))
+        return members
+
+    def _fit_against_rest(self, edges: Edges, y: Any, sample_weight: Any, classes: Array) -> None:
+        """Train a model for each class against the rest."""
+        values = np.asarray(unmasked(to_host(y), "y"))
+        budget = None if self.budget is None else self.budget / len(classes)
+        machines = [
+            clone(self).set_params(budget=budget, keep_edges=False).fit(edges, values == label, sample_weight)
+            for label in classes
+        ]
+        for name in ("members_", "weights_"):
+            self.__dict__.pop(name, None)
+        self.machines_, self.classes_ = machines, classes
+        first = machines[0]
+        self._predictor = first._predictor
+        self.intercept_ = np.array([machine.intercept_ for machine in machines])
+        self._source = SourceEdges.of(edges, values, sample_weight) if self.keep_edges else None
+        self._known_edges = None if self._source is None else (self._source.start, self._source.end)
+        self.score_ = float(np.mean([machine.score_ for machine in machines]))
+        self.spread_ = float(np.mean([machine.spread_ for machine in machines]))
+        frames = [machine.search_.assign(label=str(name)) for name, machine in zip(classes, machines, strict=True)]
+        self.search_ = joined_frames(frames)
+        for name in ("scoring_", "folds_", "told_", "solution_", "n_iter_", "history_", "form_", "form_reason_"):
+            setattr(self, name, getattr(first, name))
+
+    def update(self, X: EdgesLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Train the chosen models on further edges X with labels y, too; what was chosen stays as it is.
+
+        The model must have kept the edges that it was trained on (``keep_edges=True``).
+        """
+        check_is_fitted(self)
+        edges, values, weight = joined_source(self, X, y, sample_weight)
+        if self._machines or (hasattr(self, "classes_") and len(np.setdiff1d(values, self.classes_))):
+            return self.fit(edges, values, weight)
+        labels = read_labels(values, len(edges), self.loss)
+        members = [clone(member) for member in self.members_]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", KernelWarning)
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            self.members_ = [member.fit(edges, labels.y, weight) for member in members]
+        self._keep(self.constant_, SourceEdges.of(edges, values, weight))
+        return self
+
+    # Predicting
+
+    def decision_function(self, X: EdgesLike) -> Array:
+        """Return the logarithm of the odds of the second class, or a column of them for each of several classes.
+
+        For a model of values these are the predictions.
+        """
+        return self._decide(X)
+
+    def predict(self, X: EdgesLike) -> Array:
+        """Return the class of each edge, or the value."""
+        decisions = self._decide(X)
+        if self._machines:
+            return np.asarray(self.classes_[to_host(decisions).argmax(axis=1)])
+        if not hasattr(self, "classes_"):
+            return decisions
+        positive = decisions > 0 if self.classes_.dtype.kind in "biuf" else to_host(decisions > 0)  # words are there
+        return like(self.classes_, positive)[cast(positive, np.int64)]
+
+    @available_if(lambda model: _is_classifier(model, if_unknown=True))
+    def predict_proba(self, X: EdgesLike) -> Array:
+        """Return the probabilities of the classes, a column for each; they were calibrated on the inner folds."""
+        decisions = self._decide(X)
+        if not hasattr(self, "classes_"):
+            raise AttributeError("the labels are values, which have no probabilities; use predict")
+        home = np.asarray(to_host(decisions))
+        if self._machines:
+            each = expit(home)
+            columns = each / np.maximum(each.sum(axis=1, keepdims=True), 1e-300)
+        else:
+            columns = np.stack([expit(-home), expit(home)], axis=1)
+        return like(columns, decisions)
+
+    def score(self, X: EdgesLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the share of edges whose class is predicted correctly, R² for values, the concordance for rankings."""
+        labels, predicted = unmasked(to_host(y), "y"), to_host(self.predict(X))
+        weight = unmasked(sample_weight, "sample_weight")
+        if hasattr(self, "classes_"):
+            return float(accuracy_score(labels, predicted, sample_weight=weight))
+        if self.loss in RANKS:
+            edges = as_edges(self, X, reset=False)
+            groups = None if RANKS[self.loss] is None else to_host(getattr(edges, str(RANKS[self.loss])))
+            return concordance_index(labels, predicted, groups)
+        return float(r2_score(labels, predicted, sample_weight=weight))
+
+    def machine(self, label: Any) -> Any:
+        """Return the model of one of several classes against the rest, for grids and rankings of this class."""
+        check_is_fitted(self)
+        for name, machine in zip(self.classes_.tolist() if self._machines else [], self._place_machines(), strict=True):
+            if name == label or str(name) == str(label):
+                return machine
+        known = ", ".join(map(repr, self.classes_.tolist())) if self._machines else "none, since there are two classes"
+        raise ValueError(f"label is {label!r}, but the machines of this model are {known}")
+
+    def _why_one_machine(self) -> str:
+        return (
+            f"the model has {len(self.classes_)} classes, but grids and rankings are for one class: use "
+            f"model.machine({self.classes_.tolist()[0]!r}), or --class on the command line"
+        )
+
+    # For people, and for scikit-learn
+
+    def __str__(self) -> str:
+        return summary(self) if hasattr(self, "search_") else repr(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if _is_classifier(self, if_unknown=False):
+            tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags(poor_score=True)
+        elif self.loss in ("ridge", *RANKS) or hasattr(self, "search_"):
+            tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags(poor_score=True)
+        tags.target_tags.required = True
+        return tags
+
+
+def _is_classifier(model: AutoKron, if_unknown: bool) -> bool:
+    """Whether a model is one of classes: known from its loss, or from the labels that it was trained with."""
+    if model.loss in CLASS_LOSSES:
+        return True
+    if model.loss != "auto":
+        return False
+    return hasattr(model, "classes_") if hasattr(model, "search_") else if_unknown

@@ -1,0 +1,99 @@
+"""What data look like: kernel matrices or features, their scales, classes or values, symmetries."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from vectrick._typing import Array
+from vectrick.data import Edges, VertexTable
+
+_ASYMMETRY, _LARGE_DIAGONAL = 0.05, 0.95  # of a matrix that is taken for a kernel
+_LARGEST = 20_000  # vertices up to which a square table is looked at as a matrix
+
+
+@dataclass(frozen=True)
+class SideFacts:
+    """What the vertices of one side are described by.
+
+    Attributes
+    ----------
+    name : str
+        "start" or "end".
+    kind : str
+        "kernel" if the table is a matrix of similarities between its own vertices, else "features".
+    n_vertices, n_features : int
+        The numbers of vertices that have edges, and of columns.
+    is_sparse, is_binary, is_negative : bool
+        Whether the table is sparse, holds zeros and ones only, and has negative numbers.
+    is_constant : bool
+        Whether all vertices have the same features, so that nothing can be learned from them.
+    """
+
+    name: str
+    kind: str
+    n_vertices: int
+    n_features: int
+    is_sparse: bool
+    is_binary: bool
+    is_negative: bool
+    is_constant: bool
+
+    @classmethod
+    def of(cls, name: str, table: VertexTable, used: Array) -> "SideFacts":
+        """Look at the vertices of a side that have edges."""
+        features: Any = table.features[used]
+        values = features.data if issparse(features) else features
+        kind = "kernel" if _is_kernel_matrix(table) else "features"
+        is_constant = len(used) < 2 or (abs(features - features[[0] * len(used)]).max() == 0)
+        return cls(
+            name, kind, len(used), table.n_features, issparse(features), bool(np.isin(values, (0, 1)).all()),
+            bool(values.size and values.min() < 0), bool(is_constant),
+        )  # fmt: skip
+
+    def __str__(self) -> str:
+        if self.kind == "kernel":
+            return f"{self.n_vertices} {self.name} vertices with a kernel matrix"
+        words = ["sparse"] * self.is_sparse + ["binary"] * self.is_binary
+        return f"{self.n_vertices} {self.name} vertices with {' '.join([str(self.n_features), *words])} features"
+
+
+def _is_kernel_matrix(table: VertexTable) -> bool:
+    """Whether a table is square and nearly symmetric, with large values on the diagonal."""
+    K = table.features
+    n = len(table)
+    if issparse(K) or table.n_features != n or not 2 <= n <= _LARGEST:
+        return False
+    size = float(np.abs(K).mean())
+    if size == 0 or float(np.abs(K - K.T).mean()) > _ASYMMETRY * size:
+        return False
+    diagonal = np.diagonal(K)
+    return bool((diagonal > 0).all() and (diagonal >= K.mean(axis=1)).mean() >= _LARGE_DIAGONAL)
+
+
+def reverse_labels(X: Edges, y: Array) -> str:
+    """Say how the labels of edges that are there in both directions go together.
+
+    Returns
+    -------
+    str
+        "equal", "opposite", "different", or "unknown" if no edge of one vertex set is there in both directions.
+
+    >>> import numpy as np, vectrick as vt
+    >>> X = vt.Edges([0, 1, 2], [1, 0, 0], np.eye(3), None)
+    >>> reverse_labels(X, np.array([1.0, 1.0, -1.0]))
+    'equal'
+    """
+    size = len(X.end_table)
+    forth, back = X.start.astype(np.int64) * size + X.end, X.end.astype(np.int64) * size + X.start
+    order = np.argsort(forth, kind="stable")
+    place = np.minimum(np.searchsorted(forth, back, sorter=order), len(forth) - 1)
+    other = order[place]
+    both = (forth[other] == back) & (X.start != X.end)
+    if not both.any():
+        return "unknown"
+    first, second = y[both], y[other[both]]
+    if np.allclose(first, second):
+        return "equal"
+    return "opposite" if np.allclose(first, -second) else "different"

@@ -1,0 +1,159 @@
+"""What a search starts from, made from a user's edges: facts, folds, a sample; and what it found."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from vectrick._typing import Array
+from vectrick._warnings import warn
+from vectrick.automatic.facts import SideFacts, reverse_labels
+from vectrick.automatic.folding import Folding, NoFoldsError, make_folds
+from vectrick.automatic.full_solves import FullSolves
+from vectrick.automatic.ground import Candidate, Ground
+from vectrick.automatic.labels import Labels
+from vectrick.automatic.sampling import sampled
+from vectrick.automatic.search import Result, Search, diverse
+from vectrick.automatic.vertex_kernels import SideChoices
+from vectrick.backends import HOST
+from vectrick.data import Edges
+from vectrick.metrics.scores import OF_CLASSES
+
+
+class SearchWarning(UserWarning):
+    """A search is not the one that was asked for: fewer folds, other folds, or none."""
+
+
+@dataclass
+class Found:
+    """What a search found.
+
+    Attributes
+    ----------
+    labels : Labels
+        The labels of all edges.
+    scoring : str
+        The name of the score.
+    facts : tuple
+        What the tables of the start and of the end vertices hold.
+    ground : Ground, optional
+        Where candidates were scored; None if there were no folds.
+    folding : Folding, optional
+        The inner folds.
+    ranked : list of Result
+        The results on all folds, the best first.
+    results : list of Result
+        All of them.
+    told : list of str
+        What people should know.
+    ended : str
+        Why the search ended.
+    """
+
+    labels: Labels
+    scoring: str
+    facts: tuple[SideFacts, SideFacts]
+    sides: Any
+    ground: Ground | None = None
+    folding: Folding | None = None
+    ranked: list[Result] = field(default_factory=list)
+    results: list[Result] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
+    ended: str = ""
+    solves: Any = None
+
+    def scales(self, candidate: Candidate) -> tuple[float, float]:
+        """Return the mean kernel value of a vertex with itself, for both sides of a candidate."""
+        start, end = (self.sides(candidate, which) for which in ("start", "end"))
+        return start.matrix(candidate.start)[1], end.matrix(candidate.end)[1]
+
+
+def search(model: Any, edges: Edges, labels: Labels, weight: Array | None) -> Found:
+    """Search for the best candidates for edges with labels; ``model`` has the parameters."""
+    X, y = edges.on(HOST), labels.y
+    rng = np.random.default_rng(check_random_state(model.random_state).randint(2**31 - 1))
+    scoring = _scoring(model.scoring, labels)
+    told = []
+    rows = None if weight is None else np.flatnonzero(weight > 0)
+    if rows is not None and len(rows) < len(X):
+        X, y = X[rows], y[rows]
+    if len(np.unique(y)) < 2:
+        raise ValueError("sample_weight is zero for all edges but those of one label, so there is nothing to learn")
+    drawn = sampled(X, rng)
+    if drawn is not None and len(np.unique(y[drawn])) > 1:
+        told.append(f"the search looked at {len(drawn)} of {len(X)} edges, those between some of the vertices")
+        X, y = X[drawn], y[drawn]
+    try:
+        folding = make_folds(X, y, model.new, len(np.unique(y)) == 2, int(rng.integers(2**31 - 10)))
+    except NoFoldsError as error:
+        folding = None
+        told.append(f"nothing could be held out ({error}), so that nothing was chosen and there is no score")
+    folds = [] if folding is None else folding.folds
+    weights = None if folding is None else folding.weights
+    groups = None if labels.within is None else np.asarray(X.start if labels.within == "start" else X.end)
+    ground = Ground(X, y, folds, scoring, weights, groups, model.n_threads)
+    pairwise = _pairwise(model.pairwise, X, y)
+    facts, choices = _sides(model, X, ground, pairwise)
+    if folding is not None:
+        told += folding.told
+    for line in told:
+        warn(line, SearchWarning)
+    found = Found(labels, scoring, facts, ground.side, told=told)
+    if folding is None:
+        start, end = (side.first()[-1] for side in choices)
+        lone = Candidate(start, start if pairwise[0] != "kronecker" else end, pairwise=pairwise[0])
+        alpha = 1.0 if model.alpha is None else model.alpha / ground.scale(lone)
+        nothing = np.full((1, 1), np.nan)
+        found.ranked = [Result(lone, np.array([alpha]), nothing, np.ones(1), 0.0, "not scored")]
+        found.ended = "there were no folds"
+        return found
+    run = Search(ground, choices, pairwise, model.alpha, model.budget, model.verbose)
+    run.run()
+    found.ground, found.folding, found.results, found.ended = ground, folding, run.results, run.ended
+    found.ranked = run.best()
+    if model.loss not in ("auto", "ridge"):
+        found.solves = FullSolves(ground, model.loss, model.alpha, run.tick)
+        solved = found.solves.run(diverse(found.ranked, int(model.n_best)))
+        found.results += solved
+        found.ranked = sorted(solved, key=lambda result: -result.score)
+    if run.is_stopped:
+        found.told.append(f"the search ended early: {run.ended}")
+    return found
+
+
+def _scoring(asked: str, labels: Labels) -> str:
+    """Return the name of the score, or raise an error if it is not possible."""
+    if asked in OF_CLASSES and not labels.has_two:
+        raise ValueError(f"scoring is {asked!r}, which needs two classes, but y has more than two values")
+    if asked == "r2" and labels.is_rank:
+        raise ValueError("scoring is 'r2', but rankings have no scale; use 'concordance'")
+    return labels.usual_score if asked == "auto" else asked
+
+
+def _pairwise(asked: str, X: Edges, y: Array) -> list[str]:
+    """Return the pairwise kernels to try: what is known about edges in both directions decides."""
+    if not X.is_one_set:
+        if asked not in ("auto", "kronecker"):
+            raise ValueError(f"pairwise is {asked!r}, which needs one vertex set for both ends, but there are two")
+        return ["kronecker"]
+    if asked != "auto":
+        return [asked]
+    reverse = reverse_labels(X, y)
+    if reverse == "opposite" and not (X.start == X.end).any():
+        return ["antisymmetric"]
+    return {"equal": ["symmetric"], "different": ["kronecker"]}.get(reverse, ["symmetric", "kronecker"])
+
+
+def _sides(model: Any, X: Edges, ground: Ground, pairwise: list[str]) -> tuple[Any, Any]:
+    """Return the facts about both sides, and the kernels to choose from."""
+    facts, choices = [], []
+    shared = pairwise[0] != "kronecker"
+    for name, table in (("start", X.start_table), ("end", X.end_table)):
+        side = ground.both if shared else ground.start if name == "start" else ground.end
+        facts.append(SideFacts.of(name, table, side.positions))
+        given = model.start_kernel if shared else getattr(model, f"{name}_kernel")
+        choices.append(SideChoices(facts[-1], side.features, given))
+    if all(each.is_constant for each in facts):
+        raise ValueError("all start vertices have equal features, and all end vertices too, so there is nothing to learn")
+    return tuple(facts), tuple(choices)

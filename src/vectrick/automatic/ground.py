@@ -1,0 +1,283 @@
+"""Scores of candidates on inner folds by one pass over the edges, with kernels and eigenvectors that all of them share.
+
+Ridge regression with the degree model of the graph (see `vectrick.solvers.degree_model`) has a closed form for every
+alpha: with features ``P`` and ``Q`` of the vertices in which the model is diagonal, the predictions are
+``P (Pᵀ Y Q / (λᵢ μⱼ κ + α)) Qᵀ`` for a matrix Y of the labels. The features of a side depend on its kernel and on its
+training vertices only, not on the other side: 3 × 3 folds of 7 × 7 kernels take 42 eigendecompositions, not 441. At
+the best alpha such scores are those of the converged model to a few thousandths.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vectrick._typing import Array
+from vectrick.automatic.vertex_kernels import VertexChoice, matrix_of
+from vectrick.backends.threads import count_threads, run_tasks, single_threaded_blas
+from vectrick.data import Edges
+from vectrick.metrics.scores import SCORES
+from vectrick.model_selection.folds import Fold
+from vectrick.solvers.degree_model import Basis
+
+ALPHAS = 2.0 ** np.arange(-8, 13, 2)  # relative to the mean kernel value of an edge with itself
+_NEGLIGIBLE = 1e-4  # the part of the smallest alpha under which a direction of a kernel does not count
+
+
+class Stopped(Exception):
+    """The search is to end with what it has."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model of edges up to its alpha: a kernel with a constant for each side, and how they are combined."""
+
+    start: VertexChoice
+    end: VertexChoice
+    start_constant: float = 0.0
+    end_constant: float = 0.0
+    pairwise: str = "kronecker"
+    loss: str = "ridge"
+
+    @property
+    def words(self) -> dict[str, str]:
+        """What it is, for people."""
+        sides = ((self.start, self.start_constant), (self.end, self.end_constant))
+        start, end = (f"{side.name} + {constant:g}" if constant else side.name for side, constant in sides)
+        return {"loss": self.loss, "pairwise": self.pairwise, "start_kernel": start, "end_kernel": end}
+
+
+class Side:
+    """The vertices of a side: kernel matrices, and for sets of training vertices their features in the degree model.
+
+    Parameters
+    ----------
+    features : array or sparse matrix
+        The features of the vertices that have edges.
+    positions : array
+        Their rows in the table.
+    degrees : array
+        The number of edges of each.
+    """
+
+    def __init__(self, features: Any, positions: Array, degrees: Array) -> None:
+        self.features, self.positions, self.degrees = features, positions, degrees.astype(np.float64)
+        self._matrices: dict[str, tuple[Array, float]] = {}
+        self._bases: dict[Any, tuple[Array, Array]] = {}
+
+    def matrix(self, choice: VertexChoice) -> tuple[Array, float]:
+        """Return the kernel matrix with a mean diagonal of one, and the scale."""
+        if choice.name not in self._matrices:
+            self._matrices[choice.name] = matrix_of(choice, self.features, self.positions)
+        return self._matrices[choice.name]
+
+    def basis(self, choice: VertexChoice, constant: float, train: Array) -> tuple[Array, Array]:
+        """Return the features of all vertices, and the spectrum, for training vertices."""
+        key = choice.name, constant, train.tobytes()
+        if key not in self._bases:
+            K = self.matrix(choice)[0] + constant
+            made = Basis.of_matrix(K[np.ix_(train, train)], self.degrees[train])
+            assert made.inverse is not None
+            # The largest value of the other side's part of the degree model is about its number of edges.
+            kept = made.spectrum > _NEGLIGIBLE * ALPHAS[0]
+            features = K[:, train] @ made.inverse[:, kept]
+            self._bases[key] = features.astype(np.float32), made.spectrum[kept]
+        return self._bases[key]
+
+    def forget(self, kept: set[str]) -> None:
+        """Drop what was made for kernels that are not tried any more."""
+        self._bases = {key: value for key, value in self._bases.items() if key[0] in kept}
+        self._matrices = {name: value for name, value in self._matrices.items() if name in kept}
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The vertices of a fold: which train, and the tested pairs among those that are tested."""
+
+    train: Array
+    tested: Array
+    place: Array
+
+
+class Ground:
+    """Edges with labels and folds, on which candidates are scored.
+
+    Parameters
+    ----------
+    X, y : Edges, array
+        Edges and labels: numbers, -1 and 1 for classes.
+    folds : sequence of Fold
+        The inner folds.
+    scoring : str
+        The name of the score.
+    weights : array, optional
+        The weight of each fold in the mean score; by default all are equal.
+    groups : array, optional
+        The group of each edge, if only edges of one group are compared.
+    n_threads : int, optional
+        The number of threads.
+    """
+
+    def __init__(
+        self,
+        X: Edges,
+        y: Array,
+        folds: Sequence[Fold],
+        scoring: str,
+        weights: Array | None = None,
+        groups: Array | None = None,
+        n_threads: int | None = None,
+    ) -> None:
+        self.X, self.y, self.folds, self.scoring, self.groups = X, y, list(folds), scoring, groups
+        self.weights = np.ones(len(self.folds)) if weights is None else weights
+        self.n_threads = count_threads(n_threads)
+        used_start, self.s = np.unique(X.start, return_inverse=True)
+        used_end, self.e = np.unique(X.end, return_inverse=True)
+        self.start, self.end = (
+            Side(table.features[used], used, np.bincount(numbers))
+            for table, used, numbers in ((X.start_table, used_start, self.s), (X.end_table, used_end, self.e))
+        )
+        if X.is_one_set:
+            used = np.union1d(used_start, used_end)
+            self.both_s, self.both_e = np.searchsorted(used, X.start), np.searchsorted(used, X.end)
+            degrees = np.bincount(np.concatenate([self.both_s, self.both_e]))
+            self.both = Side(X.start_table.features[used], used, degrees)
+
+    def side(self, candidate: Candidate, which: str) -> Side:
+        """Return the side whose kernel a candidate has at its start or its end."""
+        if candidate.pairwise != "kronecker":
+            return self.both
+        return self.start if which == "start" else self.end
+
+    def scale(self, candidate: Candidate) -> float:
+        """Return the alpha of the model for an alpha of one here."""
+        start, end = self.side(candidate, "start"), self.side(candidate, "end")
+        return start.matrix(candidate.start)[1] * end.matrix(candidate.end)[1]
+
+    def scores(
+        self,
+        candidates: Sequence[Candidate],
+        alphas: Array,
+        folds: Sequence[int] | None = None,
+        done: Callable[[], None] = lambda: None,
+    ) -> Array:
+        """Return the scores of candidates, for each alpha and fold: an array (candidate, alpha, fold).
+
+        ``alphas`` are the same for all candidates, or a row for each. ``done`` is called after each candidate and fold;
+        where it raises `Stopped`, the scores that are missing are NaN.
+        """
+        numbers = list(range(len(self.folds)) if folds is None else folds)
+        alphas = np.broadcast_to(alphas, (len(candidates), np.shape(alphas)[-1]))
+        out = np.full((*alphas.shape, len(numbers)), np.nan)
+
+        def score(at: int, place: int, column: int, predictions: Array) -> None:
+            test = self.folds[numbers[column]].test
+            groups = None if self.groups is None else self.groups[test]
+            out[at, place, column] = SCORES[self.scoring](self.y[test], predictions, groups)
+
+        with suppress(Stopped):
+            self._visit(candidates, alphas, numbers, score, done)
+        return out
+
+    def predictions(self, candidates: Sequence[Candidate], alphas: Sequence[float]) -> list[list[Array]]:
+        """Return the predictions of candidates for the test edges of each fold, each at its own alpha."""
+        out: list[list[Any]] = [[None] * len(self.folds) for _ in candidates]
+
+        def keep(at: int, place: int, column: int, predictions: Array) -> None:
+            out[at][column] = predictions
+
+        self._visit(candidates, np.array(alphas)[:, None], list(range(len(self.folds))), keep, lambda: None)
+        return out
+
+    def _visit(self, candidates: Any, alphas: Array, folds: list[int], visit: Any, done: Callable[[], None]) -> None:
+        """Call ``visit`` with the predictions of every candidate, alpha and fold."""
+        with single_threaded_blas():
+            self._make_bases(candidates, folds)
+
+            def work(column: int) -> None:
+                fold = self.folds[folds[column]]
+                for at, place, predictions in self._of_fold(fold, candidates, alphas):
+                    visit(at, place, column, predictions)
+                    if place == alphas.shape[1] - 1:
+                        done()
+
+            run_tasks(work, len(folds), self.n_threads)
+
+    def _make_bases(self, candidates: Sequence[Candidate], folds: list[int]) -> None:
+        """Make the features that the candidates need in any fold, each once, in parallel."""
+        tasks: dict[Any, tuple[Any, ...]] = {}
+        matrices: dict[Any, tuple[Side, VertexChoice]] = {}
+        for candidate in candidates:
+            sides = (
+                ("start", candidate.start, candidate.start_constant),
+                ("end", candidate.end, candidate.end_constant),
+            )
+            for which, choice, constant in sides:
+                side = self.side(candidate, which)
+                matrices[id(side), choice.name] = side, choice
+                for number in folds:
+                    train = self._part(self.folds[number], candidate, which).train
+                    tasks[id(side), choice.name, constant, train.tobytes()] = side, choice, constant, train
+        for todo in (list(matrices.values()), list(tasks.values())):
+
+            def make(number: int, todo: Any = todo) -> None:
+                side, choice, *rest = todo[number]
+                side.basis(choice, *rest) if rest else side.matrix(choice)
+
+            run_tasks(make, len(todo), self.n_threads)
+
+    def numbers(self, candidate: Candidate) -> tuple[Array, Array]:
+        """Return the start and the end vertex of each edge, as numbers of the sides that the candidate has."""
+        return (self.s, self.e) if candidate.pairwise == "kronecker" else (self.both_s, self.both_e)
+
+    def _part(self, fold: Fold, candidate: Candidate, which: str) -> _Part:
+        """Return the vertices of a side in a fold."""
+        start, end = self.numbers(candidate)
+        own = start if which == "start" else end
+        train = own[fold.train]
+        if candidate.pairwise != "kronecker":  # every edge also trains turned round
+            train = np.concatenate([start[fold.train], end[fold.train]])
+        tested, place = np.unique(own[fold.test], return_inverse=True)
+        return _Part(np.unique(train), tested, place)
+
+    def _of_fold(self, fold: Fold, candidates: Any, alphas: Array) -> Iterator[tuple[int, int, Array]]:
+        """Yield the predictions for the test edges of a fold: number of the candidate, of the alpha, predictions."""
+        groups: dict[Any, list[int]] = {}
+        for at, candidate in enumerate(candidates):
+            groups.setdefault((candidate.pairwise, candidate.end.name, candidate.end_constant), []).append(at)
+        for (pairwise, _, constant), members in groups.items():
+            one = candidates[members[0]]
+            first, second = self._part(fold, one, "start"), self._part(fold, one, "end")
+            labels, mean, kappa = self._labels(fold, one, first, second)
+            Q, mu = self.side(one, "end").basis(one.end, constant, second.train)
+            half = labels @ Q[second.train]
+            tested_end = Q[second.tested].T
+            for at in members:
+                candidate = candidates[at]
+                side = self.side(candidate, "start")
+                P, lam = side.basis(candidate.start, candidate.start_constant, first.train)
+                core = P[first.train].T @ half
+                spectrum = (kappa * lam[:, None] * mu).astype(np.float32)
+                tested = P[first.tested]
+                for place, alpha in enumerate(alphas[at]):
+                    grid = (tested @ (core / (spectrum + np.float32(alpha)))) @ tested_end
+                    yield at, place, grid[first.place, second.place].astype(np.float64) + mean
+
+    def _labels(self, fold: Fold, candidate: Candidate, first: _Part, second: _Part) -> tuple[Array, float, float]:
+        """Return the centred labels as a matrix of training vertices, their mean, and the scale of the spectrum."""
+        start, end = self.numbers(candidate)
+        rows, cols = np.searchsorted(first.train, start[fold.train]), np.searchsorted(second.train, end[fold.train])
+        shape = len(first.train), len(second.train)
+        y = self.y[fold.train]
+        mean = 0.0 if candidate.pairwise == "antisymmetric" else float(y.mean())
+        matrix = np.bincount(rows * shape[1] + cols, y - mean, shape[0] * shape[1]).reshape(shape)
+        n_edges = len(y)
+        if candidate.pairwise != "kronecker":
+            matrix = matrix + (matrix.T if candidate.pairwise == "symmetric" else -matrix.T)
+            n_edges *= 2
+        degrees = (
+            self.side(candidate, which).degrees[part.train].sum() for which, part in (("start", first), ("end", second))
+        )
+        return matrix.astype(np.float32), mean, n_edges / float(np.prod(list(degrees)))

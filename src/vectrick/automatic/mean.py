@@ -1,0 +1,84 @@
+"""The mean of several models: weights that put them on one scale, and probabilities, from their predictions on folds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+
+from vectrick._typing import Array
+from vectrick.automatic.ground import Ground
+from vectrick.metrics.scores import SCORES
+
+_LEAST_SLOPE = 1e-3  # of probabilities where the folds say that predictions are of no use
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A weighted sum of the predictions of members.
+
+    Attributes
+    ----------
+    weights : array
+        The weight of each member.
+    constant : float
+        What is added to the sum.
+    scores : array
+        The score of the sum on each fold.
+    score, spread : float
+        Their mean and standard deviation.
+    """
+
+    weights: Array
+    constant: float
+    scores: Array
+    score: float
+    spread: float
+
+
+def mean_of(ground: Ground, predictions: Sequence[Sequence[Array]], is_classifier: bool, is_scaled: bool) -> Mean:
+    """Return the mean of members from their predictions for the test edges of all folds.
+
+    The members of a classifier, and those of a ranking, are standardised first; those of a regression have the scale of
+    the labels already (``is_scaled``). For classes the sum is the logarithm of the odds, by logistic regression on the
+    predictions for held-out edges (Platt 1999), so that probabilities are those for new vertices.
+    """
+    members = np.array([np.concatenate(list(parts)) for parts in predictions])
+    spreads = np.maximum(members.std(axis=1), 1e-300)
+    weights = np.full(len(members), 1.0 / len(members)) / (1.0 if is_scaled else spreads)
+    constant = 0.0 if is_scaled else -float(weights @ members.mean(axis=1))
+    total = weights @ members + constant
+    bounds = np.cumsum([len(fold.test) for fold in ground.folds])[:-1]
+    scores = np.array(
+        [
+            SCORES[ground.scoring](
+                ground.y[fold.test], part, None if ground.groups is None else ground.groups[fold.test]
+            )
+            for fold, part in zip(ground.folds, np.split(total, bounds), strict=True)
+        ]
+    )
+    shares = ground.weights / ground.weights.sum()
+    spread = float(scores.std(ddof=1)) if len(scores) > 1 else float("nan")
+    if is_classifier:
+        labels = np.concatenate([ground.y[fold.test] for fold in ground.folds])
+        # Folds weigh as in the score: a setting with many edges does not decide alone.
+        weight = np.concatenate([np.full(len(f.test), w / len(f.test)) for f, w in zip(ground.folds, shares, strict=True)])
+        slope, odds = log_odds(total, labels > 0, weight * len(weight))
+        weights, constant = slope * weights, slope * constant + odds
+    return Mean(weights, constant, scores, float(shares @ scores), spread)
+
+
+def log_odds(scores: Array, positive: Array, weight: Array | None = None) -> tuple[float, float]:
+    """Return a slope and a constant that turn scores into the logarithm of the odds of the positive class.
+
+    >>> import numpy as np
+    >>> slope, constant = log_odds(np.array([-1.0, 1.0] * 50), np.array([False, True] * 45 + [True, False] * 5))
+    >>> round(slope, 2), abs(round(constant, 2))
+    (2.2, 0.0)
+    """
+    model = LogisticRegression(C=1e6, max_iter=1000).fit(scores[:, None], positive, weight)
+    slope, constant = float(model.coef_[0, 0]), float(model.intercept_[0])
+    if slope < _LEAST_SLOPE:  # the order of predictions stays, the share of the classes is all that is known
+        share = float(np.average(positive, weights=weight))
+        return _LEAST_SLOPE, float(np.log(share / (1 - share)))
+    return slope, constant

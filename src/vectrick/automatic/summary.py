@@ -1,0 +1,61 @@
+"""What was tried and what was chosen, as a table and in a few lines."""
+
+from typing import Any
+
+from vectrick.automatic.search import Result
+
+_SHOWN = 5  # members that a summary lists
+
+
+def search_frame(found: Any, chosen: list[Result]) -> Any:
+    """Return a pandas frame of everything that was tried, what was chosen first."""
+    import pandas as pd
+
+    members = {id(result) for result in chosen}
+    rows = []
+    results = found.results or chosen
+    order = sorted(results, key=lambda result: (id(result) not in members, -result.scores.shape[1], -result.score))
+    for result in order:
+        start, end = found.scales(result.candidate)
+        rows.append(
+            {
+                **result.candidate.words,
+                "alpha": result.alpha * start * end,
+                "score": result.score,
+                "spread": result.spread,
+                "folds": result.scores.shape[1],
+                "seconds": result.seconds,
+                "stage": result.stage,
+                "member": id(result) in members,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def joined_frames(frames: list[Any]) -> Any:
+    """Return frames one below the other."""
+    import pandas as pd
+
+    return pd.concat(frames, ignore_index=True)
+
+
+def summary(model: Any) -> str:
+    """Return a few lines about a fitted `AutoKron`."""
+    if hasattr(model, "machines_"):
+        return "\n".join([f"AutoKron of {len(model.classes_)} classes, each against the rest:"]
+                         + [f"{name}: {machine}" for name, machine in zip(model.classes_, model.machines_, strict=True)])  # fmt: skip
+    frame = model.search_
+    members = frame[frame["member"]]
+    kind = "classes" if hasattr(model, "classes_") else "values"
+    lines = [f"AutoKron of {kind}: the mean of {len(model.members_)} models, of {len(frame)} that were scored"]
+    if model.score_ == model.score_:
+        lines.append(
+            f"{model.scoring_} {model.score_:.3f} ± {model.spread_:.3f} between {model.folds_}, on which the models were "
+            "chosen"
+        )
+    for row in members.head(_SHOWN).itertuples():
+        score = f"  ({row.score:.3f} ± {row.spread:.3f})" if row.score == row.score else ""
+        lines.append(
+            f"  {row.loss}, {row.pairwise}, start {row.start_kernel}, end {row.end_kernel}, alpha {row.alpha:.3g}{score}"
+        )
+    return "\n".join(lines + [f"note: {line}" for line in model.told_])
