@@ -1,17 +1,21 @@
 """Runs the experiments: ``make reproduce``, ``make reproduce-quick``. What is finished is not run again."""
 
 import argparse
+import os
 import sys
 import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
 from pathlib import Path
 
-from experiments import convergence, libsvm_checker, libsvm_ki, pairwise, plots, tables, tuned, vec_trick
-from experiments.experiment import Experiment, Results, Scale
+from experiments import automatic, convergence, libsvm_checker, libsvm_ki, pairwise, plots, tables, tuned, vec_trick
+from experiments.experiment import Experiment, Results, Row, Scale, Task
 
 HERE = Path(__file__).parent
 EXPERIMENTS: dict[str, Experiment] = {
     module.EXPERIMENT.name: module.EXPERIMENT
-    for module in (tables, tuned, pairwise, convergence, libsvm_ki, vec_trick, libsvm_checker)
+    for module in (tables, tuned, automatic, pairwise, convergence, libsvm_ki, vec_trick, libsvm_checker)
 }
 INTRODUCTION = """\
 # The paper, reproduced
@@ -27,21 +31,35 @@ White diamonds in the figures are the paper's numbers.
 """
 
 
-def run(experiment: Experiment, scale: Scale, folder: Path) -> None:
+def run(experiment: Experiment, scale: Scale, folder: Path, n_jobs: int = 1) -> None:
     """Run what is left of an experiment, and draw it."""
     results = Results(folder / f"{experiment.name}.csv")
     left = [task for task in experiment.tasks(scale) if not results.has(task)]
-    for number, task in enumerate(left, 1):
-        begin = time.perf_counter()
-        results.add(task, experiment.run(task))
+    for number, (task, rows, seconds) in enumerate(finished(experiment, left, n_jobs), 1):
+        results.add(task, rows)
         words = ", ".join(str(value) for value in task.values())
-        print(
-            f"{experiment.name}: {number} of {len(left)} ({words}), {time.perf_counter() - begin:.1f} s",
-            file=sys.stderr,
-            flush=True,
-        )
+        print(f"{experiment.name}: {number} of {len(left)} ({words}), {seconds:.1f} s", file=sys.stderr, flush=True)
     if not results.frame.empty:
         plots.save(experiment.figure(results.frame), folder / experiment.name)
+
+
+def finished(experiment: Experiment, tasks: list[Task], n_jobs: int) -> Iterator[tuple[Task, list[Row], float]]:
+    """Yield tasks with their rows and seconds as they are finished; several at a time have one thread each."""
+    if n_jobs == 1:
+        yield from (timed(experiment.name, task) for task in tasks)
+        return
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECTRICK_NUM_THREADS"):
+        os.environ[name] = "1"
+    with ProcessPoolExecutor(n_jobs, get_context("spawn")) as pool:
+        for future in as_completed([pool.submit(timed, experiment.name, task) for task in tasks]):
+            yield future.result()
+
+
+def timed(name: str, task: Task) -> tuple[Task, list[Row], float]:
+    """Run a task; return it with its rows and seconds."""
+    begin = time.perf_counter()
+    rows = EXPERIMENTS[name].run(task)
+    return task, rows, time.perf_counter() - begin
 
 
 def write_readme(folder: Path, page: Path) -> None:
@@ -64,18 +82,23 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which ones: {', '.join(EXPERIMENTS)}; default all")
     parser.add_argument("--quick", action="store_true", help="all at reduced size, into experiments/quick")
     parser.add_argument("--seeds", type=int, default=5, help="how many divisions of the vertices (default 5)")
+    parser.add_argument(
+        "--jobs", type=int, default=1, help="how many tasks at a time, with one thread each (default 1)"
+    )
     arguments = parser.parse_args()
     unknown = sorted(set(arguments.names) - set(EXPERIMENTS))
     if unknown:
         parser.error(f"there is no experiment {unknown[0]!r}; there are {', '.join(EXPERIMENTS)}")
     if arguments.seeds < 1:
         parser.error(f"--seeds is {arguments.seeds}, but it must be at least 1")
+    if arguments.jobs < 1:
+        parser.error(f"--jobs is {arguments.jobs}, but it must be at least 1")
     scale = Scale(arguments.quick, arguments.seeds)
     folder = HERE / ("quick" if scale.quick else "results")
     page = (HERE / "quick" if scale.quick else HERE) / "README.md"
     try:
         for name in arguments.names or EXPERIMENTS:
-            run(EXPERIMENTS[name], scale, folder)
+            run(EXPERIMENTS[name], scale, folder, arguments.jobs)
     except FileNotFoundError as error:
         parser.exit(2, f"experiments: {error}\n")
     except KeyboardInterrupt:

@@ -259,14 +259,12 @@ class AutoKron(FittedModel):
     def _chosen(self, found: Found) -> tuple[list[Result], Mean | None]:
         """Return the best results, and the mean of their models; None if nothing was validated."""
         chosen = diverse(found.ranked, int(self.n_best))
-        if found.ground is None:
+        if found.folding is None:
             return chosen, None
-        ridge = [result for result in chosen if result.candidate.loss == "ridge"]
-        of_ridge = found.ground.predictions([result.candidate for result in ridge], [result.alpha for result in ridge])
-        made = {id(result): parts for result, parts in zip(ridge, of_ridge, strict=True)}
-        predictions = [made[id(r)] if id(r) in made else found.solves.predictions_of(r) for r in chosen]
-        is_scaled = found.labels.classes is None and not found.labels.is_rank
-        return chosen, mean_of(found.ground, predictions, found.labels.classes is not None, is_scaled)
+        predictions = found.run.predictions(chosen)
+        is_classifier = found.labels.classes is not None
+        is_scaled = not is_classifier and not found.labels.is_rank
+        return chosen, mean_of(found.ground, chosen[0].folds, predictions, is_classifier, is_scaled)
 
     def _train(
         self, edges: Edges, labels: Labels, weight: Array | None, found: Found, chosen: list[Result]

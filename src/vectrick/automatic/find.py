@@ -10,15 +10,17 @@ from vectrick._typing import Array
 from vectrick._warnings import warn
 from vectrick.automatic.facts import SideFacts, reverse_labels
 from vectrick.automatic.folding import Folding, NoFoldsError, make_folds
-from vectrick.automatic.full_solves import FullSolves
 from vectrick.automatic.ground import Candidate, Ground
 from vectrick.automatic.labels import Labels
-from vectrick.automatic.sampling import sampled
-from vectrick.automatic.search import Result, Search, diverse
+from vectrick.automatic.sampling import ENOUGH_EDGES, FEW, sampled
+from vectrick.automatic.search import Result, Search
 from vectrick.automatic.vertex_kernels import SideChoices
 from vectrick.backends import HOST
 from vectrick.data import Edges
 from vectrick.metrics.scores import OF_CLASSES
+
+
+_MORE_SOLVED = 1  # candidates beyond those that are chosen, among which they are chosen
 
 
 class SearchWarning(UserWarning):
@@ -37,10 +39,10 @@ class Found:
         The name of the score.
     facts : tuple
         What the tables of the start and of the end vertices hold.
-    ground : Ground, optional
-        Where candidates were scored; None if there were no folds.
+    ground : Ground
+        Where the best were solved.
     folding : Folding, optional
-        The inner folds.
+        The inner folds; None if there could be none.
     ranked : list of Result
         The results on all folds, the best first.
     results : list of Result
@@ -54,18 +56,17 @@ class Found:
     labels: Labels
     scoring: str
     facts: tuple[SideFacts, SideFacts]
-    sides: Any
-    ground: Ground | None = None
+    ground: Ground
     folding: Folding | None = None
     ranked: list[Result] = field(default_factory=list)
     results: list[Result] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
     ended: str = ""
-    solves: Any = None
+    run: Any = None
 
     def scales(self, candidate: Candidate) -> tuple[float, float]:
         """Return the mean kernel value of a vertex with itself, for both sides of a candidate."""
-        start, end = (self.sides(candidate, which) for which in ("start", "end"))
+        start, end = (self.ground.side(candidate, which) for which in ("start", "end"))
         return start.matrix(candidate.start)[1], end.matrix(candidate.end)[1]
 
 
@@ -84,42 +85,59 @@ def search(model: Any, edges: Edges, labels: Labels, weight: Array | None) -> Fo
     if drawn is not None and len(np.unique(y[drawn])) > 1:
         told.append(f"the search looked at {len(drawn)} of {len(X)} edges, those between some of the vertices")
         X, y = X[drawn], y[drawn]
-    try:
-        folding = make_folds(X, y, model.new, len(np.unique(y)) == 2, int(rng.integers(2**31 - 10)))
-    except NoFoldsError as error:
-        folding = None
-        told.append(f"nothing could be held out ({error}), so that nothing was chosen and there is no score")
-    folds = [] if folding is None else folding.folds
-    weights = None if folding is None else folding.weights
-    groups = None if labels.within is None else np.asarray(X.start if labels.within == "start" else X.end)
-    ground = Ground(X, y, folds, scoring, weights, groups, model.n_threads)
     pairwise = _pairwise(model.pairwise, X, y)
-    facts, choices = _sides(model, X, ground, pairwise)
-    if folding is not None:
+    seed = int(rng.integers(2**31 - 10))
+    try:
+        full, folding = _ground(model, X, y, labels, scoring, seed)
         told += folding.told
+    except NoFoldsError as error:
+        full, folding = Ground(X, y, [], scoring, n_threads=model.n_threads), None
+        told.append(f"nothing could be held out ({error}), so that nothing was chosen and there is no score")
+    facts, choices = _sides(model, X, full, pairwise)
     for line in told:
         warn(line, SearchWarning)
-    found = Found(labels, scoring, facts, ground.side, told=told)
+    found = Found(labels, scoring, facts, full, folding=folding, told=told)
     if folding is None:
-        start, end = (side.first()[-1] for side in choices)
-        lone = Candidate(start, start if pairwise[0] != "kronecker" else end, pairwise=pairwise[0])
-        alpha = 1.0 if model.alpha is None else model.alpha / ground.scale(lone)
-        nothing = np.full((1, 1), np.nan)
-        found.ranked = [Result(lone, np.array([alpha]), nothing, np.ones(1), 0.0, "not scored")]
-        found.ended = "there were no folds"
+        found.ranked, found.ended = [_unscored(model, full, choices, pairwise[0])], "there were no folds"
         return found
-    run = Search(ground, choices, pairwise, model.alpha, model.budget, model.verbose)
+    loss = "ridge" if model.loss == "auto" else model.loss
+    run = found.run = Search(
+        _small_ground(model, X, y, labels, scoring, seed, rng) or full, full, choices, pairwise, loss, model.alpha,
+        model.budget, int(model.n_best) + _MORE_SOLVED, model.verbose,
+    )  # fmt: skip
     run.run()
-    found.ground, found.folding, found.results, found.ended = ground, folding, run.results, run.ended
-    found.ranked = run.best()
-    if model.loss not in ("auto", "ridge"):
-        found.solves = FullSolves(ground, model.loss, model.alpha, run.tick)
-        solved = found.solves.run(diverse(found.ranked, int(model.n_best)))
-        found.results += solved
-        found.ranked = sorted(solved, key=lambda result: -result.score)
+    found.results, found.ended, found.ranked = run.results, run.ended, run.best()
     if run.is_stopped:
         found.told.append(f"the search ended early: {run.ended}")
     return found
+
+
+def _ground(model: Any, X: Edges, y: Array, labels: Labels, scoring: str, seed: int) -> tuple[Ground, Folding]:
+    """Return edges with inner folds, and the folds."""
+    folding = make_folds(X, y, model.new, len(np.unique(y)) == 2, seed)
+    ground = Ground(X, y, folding.folds, scoring, folding.weights, labels.groups(X), model.n_threads)
+    return ground, folding
+
+
+def _small_ground(
+    model: Any, X: Edges, y: Array, labels: Labels, scoring: str, seed: int, rng: np.random.Generator
+) -> Ground | None:
+    """Return edges between some of the vertices for the first scores, None if they are few anyway."""
+    drawn = sampled(X, rng, FEW)
+    if drawn is None or len(drawn) < ENOUGH_EDGES:
+        return None
+    try:
+        return _ground(model, X[drawn], y[drawn], labels, scoring, seed)[0]
+    except NoFoldsError:
+        return None
+
+
+def _unscored(model: Any, ground: Ground, choices: Any, pairwise: str) -> Result:
+    """Return the one candidate of data of which nothing can be held out."""
+    start, end = (side.usual() for side in choices)
+    lone = Candidate(start, start if pairwise != "kronecker" else end, pairwise=pairwise)
+    alpha = 1.0 if model.alpha is None else model.alpha / ground.scale(lone)
+    return Result(lone, np.array([alpha]), np.full((1, 1), np.nan), np.ones(1), 0.0, "not scored")
 
 
 def _scoring(asked: str, labels: Labels) -> str:
@@ -155,5 +173,7 @@ def _sides(model: Any, X: Edges, ground: Ground, pairwise: list[str]) -> tuple[A
         given = model.start_kernel if shared else getattr(model, f"{name}_kernel")
         choices.append(SideChoices(facts[-1], side.features, given))
     if all(each.is_constant for each in facts):
-        raise ValueError("all start vertices have equal features, and all end vertices too, so there is nothing to learn")
+        raise ValueError(
+            "all start vertices have equal features, and all end vertices too, so there is nothing to learn"
+        )
     return tuple(facts), tuple(choices)

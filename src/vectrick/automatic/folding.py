@@ -74,7 +74,9 @@ def _folds_of(X: Edges, y: Array, new: str, stratify: bool, seed: int) -> tuple[
         for parts in range(_PARTS, _FEWEST - 1, -1):
             for attempt in range(_SEEDS):
                 n_end = 1 if setting == "neither" else None
-                cv = VertexKFold(parts, n_end, setting, stratify=stratify, n_repeats=repeats, random_state=seed + attempt)
+                cv = VertexKFold(
+                    parts, n_end, setting, stratify=stratify, n_repeats=repeats, random_state=seed + attempt
+                )
                 try:
                     folds = cv.folds(X, y)
                 except ValueError as error:

@@ -1,4 +1,4 @@
-"""Scores of other losses than the squared one, by solving them on the inner folds for the kernels that ridge found."""
+"""Scores of solutions by the estimators themselves: for other losses than the squared one, and for sparse graphs."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -6,18 +6,15 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from vectrick._typing import Array
 from vectrick.automatic.ground import Candidate, Ground, Stopped
 from vectrick.automatic.labels import RANKS
-from vectrick.automatic.search import Result
 from vectrick.data import Edges, VertexTable
 from vectrick.estimators import KronLogistic, KronRanker, KronRidge, KronSVM
 from vectrick.metrics.scores import SCORES
 from vectrick.model_selection.sharing import SharedMatrix
 
-_LADDER = np.array([1 / 16, 1 / 4, 1.0, 4.0])  # times the alpha that is best for ridge regression
 _TOL = 1e-3  # of the solver: far finer than the differences between alphas
 
 
@@ -32,80 +29,70 @@ def estimator_of(loss: str, **parameters: Any) -> Any:
     return KronRidge(**parameters)
 
 
+def usual_curvature(loss: str, y: Array) -> float:
+    """Return the usual curvature of a loss at an edge, by which its alpha is smaller than that of ridge regression."""
+    if loss != "logistic":
+        return 1.0
+    share = float((y > 0).mean())
+    return share * (1 - share)
+
+
 class FullSolves:
-    """Candidates of one loss, solved on all folds; it keeps the predictions for the test edges.
+    """Solutions of candidates on folds.
 
     Parameters
     ----------
     ground : Ground
         The folds and the kernels.
-    loss : str
-        The loss.
-    alpha : float, optional
-        The only alpha, in the unit of the models.
-    done : callable
-        Called after each fit; it may raise `Stopped`.
     """
 
-    def __init__(self, ground: Ground, loss: str, alpha: float | None, done: Callable[[], None]) -> None:
-        self.ground, self.loss, self.alpha, self.done = ground, loss, alpha, done
-        self.predictions: dict[Candidate, list[list[Array]]] = {}
+    def __init__(self, ground: Ground) -> None:
+        self.ground = ground
+        self._tables: dict[Any, VertexTable] = {}
 
-    def run(self, found: Sequence[Result]) -> list[Result]:
-        """Return the results for the kernels of other results, those that were finished."""
-        results = []
-        for result in found:
-            try:
-                results.append(self._solve(result))
-            except Stopped:
-                if not results:
-                    raise
-                break
-        return results
+    def scores(
+        self, candidates: Sequence[Candidate], alphas: Array, folds: Sequence[int], done: Callable[[], None]
+    ) -> Array:
+        """Return the scores of candidates, for each alpha and fold, as `Ground.scores` does."""
+        ground, out = self.ground, np.full((*alphas.shape, len(folds)), np.nan)
+        try:
+            for at, candidate in enumerate(candidates):
+                for column, number in enumerate(folds):
+                    test = ground.folds[number].test
+                    groups = None if ground.groups is None else ground.groups[test]
+                    for place, alpha in enumerate(alphas[at]):
+                        predictions = self.predictions(candidate, alpha, number)
+                        out[at, place, column] = SCORES[ground.scoring](ground.y[test], predictions, groups)
+                    done()
+        except Stopped:
+            pass
+        return out
 
-    def _solve(self, result: Result) -> Result:
-        ground = self.ground
-        candidate = replace(result.candidate, loss=self.loss)
-        alphas = _LADDER * result.alpha * self._curvature()
-        if self.alpha is not None:
-            alphas = np.array([self.alpha / ground.scale(candidate)])
-        start, end = (
-            VertexTable(side.matrix(choice)[0] + constant, "a kernel matrix")
-            for side, choice, constant in (
-                (ground.side(candidate, "start"), candidate.start, candidate.start_constant),
-                (ground.side(candidate, "end"), candidate.end, candidate.end_constant),
-            )
-        )
+    def predictions(self, candidate: Candidate, alpha: float, number: int) -> Array:
+        """Return the predictions of a candidate for the test edges of a fold."""
+        ground, fold, kernel = self.ground, self.ground.folds[number], SharedMatrix()
         one_set = candidate.pairwise != "kronecker"
+        start, end = (self._table(candidate, which) for which in ("start", "end"))
         X = Edges._of(*ground.numbers(candidate), start, start if one_set else end)
-        kernel = SharedMatrix(is_psd=False)
-        scores = np.empty((len(alphas), len(ground.folds)))
-        kept: list[list[Array]] = [[] for _ in alphas]
-        for at, alpha in enumerate(alphas):
-            model = estimator_of(
-                self.loss, start_kernel=kernel, end_kernel=kernel, pairwise=candidate.pairwise, alpha=float(alpha),
-                fit_intercept=candidate.pairwise != "antisymmetric", tol=_TOL, keep_edges=False,
-                n_threads=ground.n_threads,
-            )  # fmt: skip
-            for number, fold in enumerate(ground.folds):
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # of kernels that are repaired, and of iterations
-                    model.fit(X[fold.train], ground.y[fold.train])
-                predictions = np.asarray(model._decide(X[fold.test]))
-                groups = None if ground.groups is None else ground.groups[fold.test]
-                scores[at, number] = SCORES[ground.scoring](ground.y[fold.test], predictions, groups)
-                kept[at].append(predictions)
-                self.done()
-        self.predictions[candidate] = kept
-        return Result(candidate, alphas, scores, ground.weights, 0.0, f"the loss {self.loss}")
+        model = estimator_of(
+            candidate.loss, start_kernel=kernel, end_kernel=kernel, pairwise=candidate.pairwise, alpha=float(alpha),
+            fit_intercept=candidate.pairwise != "antisymmetric", tol=_TOL, keep_edges=False, n_threads=ground.n_threads,
+        )  # fmt: skip
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of iterations
+            model.fit(X[fold.train], ground.y[fold.train])
+        return np.asarray(model._decide(X[fold.test]))
 
-    def _curvature(self) -> float:
-        """Return the usual curvature of the loss at an edge, by which its alpha is smaller than ridge regression's."""
-        if self.loss != "logistic":
-            return 1.0
-        share = float((self.ground.y > 0).mean())
-        return share * (1 - share)
-
-    def predictions_of(self, result: Result) -> list[Array]:
-        """Return the predictions of a result for the test edges of each fold, at its best alpha."""
-        return self.predictions[result.candidate][result.best]
+    def _table(self, candidate: Candidate, which: str) -> VertexTable:
+        """Return the kernel matrix of a side as a table, without its negative eigenvalues."""
+        choice = candidate.start if which == "start" else candidate.end
+        constant = candidate.start_constant if which == "start" else candidate.end_constant
+        side = self.ground.side(candidate, which)
+        key = id(side), choice.name, constant
+        if key not in self._tables:
+            K = side.matrix(choice)[0]
+            if not choice.kernel.is_psd:
+                values, vectors = np.linalg.eigh(K)
+                K = (vectors * np.maximum(values, 0.0)) @ vectors.T
+            self._tables[key] = VertexTable(K + constant, "a kernel matrix")
+        return self._tables[key]

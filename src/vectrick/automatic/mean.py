@@ -36,33 +36,42 @@ class Mean:
     spread: float
 
 
-def mean_of(ground: Ground, predictions: Sequence[Sequence[Array]], is_classifier: bool, is_scaled: bool) -> Mean:
-    """Return the mean of members from their predictions for the test edges of all folds.
+def mean_of(
+    ground: Ground,
+    numbers: Sequence[int],
+    predictions: Sequence[Sequence[Array]],
+    is_classifier: bool,
+    is_scaled: bool,
+) -> Mean:
+    """Return the mean of members from their predictions for the test edges of some folds.
 
     The members of a classifier, and those of a ranking, are standardised first; those of a regression have the scale of
     the labels already (``is_scaled``). For classes the sum is the logarithm of the odds, by logistic regression on the
     predictions for held-out edges (Platt 1999), so that probabilities are those for new vertices.
     """
+    folds, shares = [ground.folds[number] for number in numbers], ground.weights[list(numbers)]
+    shares = shares / shares.sum()
     members = np.array([np.concatenate(list(parts)) for parts in predictions])
     spreads = np.maximum(members.std(axis=1), 1e-300)
     weights = np.full(len(members), 1.0 / len(members)) / (1.0 if is_scaled else spreads)
     constant = 0.0 if is_scaled else -float(weights @ members.mean(axis=1))
     total = weights @ members + constant
-    bounds = np.cumsum([len(fold.test) for fold in ground.folds])[:-1]
+    bounds = np.cumsum([len(fold.test) for fold in folds])[:-1]
     scores = np.array(
         [
             SCORES[ground.scoring](
                 ground.y[fold.test], part, None if ground.groups is None else ground.groups[fold.test]
             )
-            for fold, part in zip(ground.folds, np.split(total, bounds), strict=True)
+            for fold, part in zip(folds, np.split(total, bounds), strict=True)
         ]
     )
-    shares = ground.weights / ground.weights.sum()
     spread = float(scores.std(ddof=1)) if len(scores) > 1 else float("nan")
     if is_classifier:
-        labels = np.concatenate([ground.y[fold.test] for fold in ground.folds])
+        labels = np.concatenate([ground.y[fold.test] for fold in folds])
         # Folds weigh as in the score: a setting with many edges does not decide alone.
-        weight = np.concatenate([np.full(len(f.test), w / len(f.test)) for f, w in zip(ground.folds, shares, strict=True)])
+        weight = np.concatenate(
+            [np.full(len(f.test), w / len(f.test)) for f, w in zip(folds, shares, strict=True)]
+        )
         slope, odds = log_odds(total, labels > 0, weight * len(weight))
         weights, constant = slope * weights, slope * constant + odds
     return Mean(weights, constant, scores, float(shares @ scores), spread)

@@ -5,7 +5,8 @@ import numpy as np
 from vectrick._typing import Array
 from vectrick.data import Edges
 
-MOST = 2500  # vertices of a side
+MOST = 2500  # vertices of a side, for solutions
+FEW, ENOUGH_EDGES = 900, 30_000  # vertices of a side for the first scores, if so many edges are left
 
 
 def sampled(X: Edges, rng: np.random.Generator, most: int = MOST) -> Array | None:

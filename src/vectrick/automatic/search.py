@@ -10,10 +10,16 @@ import numpy as np
 
 from vectrick._progress import Progress
 from vectrick._typing import Array
+from vectrick.automatic.full_solves import FullSolves, usual_curvature
 from vectrick.automatic.ground import ALPHAS, Candidate, Ground, Stopped
 from vectrick.automatic.vertex_kernels import SideChoices, VertexChoice
 
-_FINALISTS, _WITH_CONSTANTS = 12, 6  # pairs of kernels that are scored on all folds, and also with constants
+_FINALISTS = 12  # pairs of kernels that are scored on all folds
+_WITH_CONSTANTS, _WITH_OTHERS = 6, 2  # of these, with constants as well, and with other pairwise kernels
+_AROUND = np.array([0.25, 1.0, 4.0, 16.0])  # alphas around the best of a coarse grid; constants want more of it
+_LADDER = np.array([0.25, 1.0])  # times the alpha that is best for the first pass, which wants more of it
+_LONG_LADDER = np.array([1 / 16, 1 / 4, 1.0, 4.0])  # where another loss is solved than was scored
+_FEW_FOLDS, _MUCH_WORK = 3, 2e9  # folds that are solved where all of them would take too many operations
 _MANY_EDGES = 20_000  # test edges over which the first scores are those of three folds of nine
 
 
@@ -35,6 +41,10 @@ class Result:
         How long it took.
     stage : str
         Which part of the search this was.
+    folds : tuple of int
+        The folds.
+    is_solved : bool
+        Whether these are scores of solutions, not of the first pass over the edges.
     """
 
     candidate: Candidate
@@ -43,6 +53,8 @@ class Result:
     weights: Array
     seconds: float
     stage: str
+    folds: tuple[int, ...] = ()
+    is_solved: bool = False
 
     @property
     def means(self) -> Array:
@@ -76,16 +88,20 @@ class Search:
 
     Parameters
     ----------
-    ground : Ground
-        Where candidates are scored.
+    ground, full : Ground
+        Where candidates are scored first, and where the best are solved: the same, or one of more vertices.
     choices : (SideChoices, SideChoices)
         The kernels of the start and of the end vertices.
     pairwise : sequence of str
-        The pairwise kernels to try.
+        The pairwise kernels to try: the first with all vertex kernels, the others with the best.
+    loss : str
+        The loss of the solutions; first scores are always those of ridge regression.
     alpha : float, optional
         The only alpha to try, in the unit of the models.
     budget : float, optional
         The number of seconds after which the search ends.
+    n_solved : int
+        The number of candidates that are solved at the end.
     verbose : int
         As for `Progress`.
     """
@@ -93,13 +109,18 @@ class Search:
     def __init__(
         self,
         ground: Ground,
+        full: Ground,
         choices: tuple[SideChoices, SideChoices],
         pairwise: Sequence[str] = ("kronecker",),
+        loss: str = "ridge",
         alpha: float | None = None,
         budget: float | None = None,
+        n_solved: int = 8,
         verbose: int = 0,
     ) -> None:
-        self.ground, self.choices, self.pairwise, self.alpha = ground, choices, tuple(pairwise), alpha
+        self.ground, self.full = ground, full
+        self.choices, self.pairwise, self.alpha = choices, tuple(pairwise), alpha
+        self.loss, self.n_solved = loss, n_solved
         self.verbose, self.begin, self.budget = verbose, time.perf_counter(), budget
         self.results: list[Result] = []
         self.failed: dict[str, str] = {}  # kernels that could not be computed, and why
@@ -116,6 +137,7 @@ class Search:
             self._coarse()
             self._refine()
             self._finalists()
+            self._solve()
         except KeyboardInterrupt:
             if not self.results:
                 raise
@@ -124,12 +146,13 @@ class Search:
             self.ended = f"the budget of {self.budget:g} s was used up"
 
     def best(self) -> list[Result]:
-        """Return the results on as many folds as any candidate has, the best first, each candidate once."""
-        most = max((result.scores.shape[1] for result in self.results), default=0)
+        """Return the results, the best first, each candidate once: those of solutions, else those on the most folds."""
+        results = [result for result in self.results if result.is_solved] or self.results
+        most = max((len(result.folds) for result in results), default=0)
         found: dict[Candidate, Result] = {}
-        for result in self.results:
+        for result in results:
             known = found.get(result.candidate)
-            if result.scores.shape[1] == most and (known is None or result.score > known.score):
+            if len(result.folds) == most and (known is None or result.score > known.score):
                 found[result.candidate] = result
         return sorted(found.values(), key=lambda result: -result.score)
 
@@ -142,14 +165,12 @@ class Search:
         if len(self.ground.folds) == 9 and sum(len(fold.test) for fold in self.ground.folds) > _MANY_EDGES:
             folds = [0, 4, 8]  # which test every vertex of either side once
         self._coarse_folds = folds
-        candidates = []
-        for pairwise in self.pairwise:
-            if pairwise == "kronecker":
-                with_constant = (_and_constant(kernels, side) for kernels, side in zip((starts, ends), self.choices))
-                pairs = itertools.product(*with_constant)
-                candidates += [Candidate(a, b) for a, b in pairs if not a.family == b.family == "constant"]
-            else:
-                candidates += [Candidate(a, a, pairwise=pairwise) for a in starts]
+        if self.pairwise[0] == "kronecker":
+            both = zip((starts, ends), self.choices, strict=True)
+            pairs = itertools.product(*(_and_constant(kernels, side) for kernels, side in both))
+            candidates = [Candidate(a, b) for a, b in pairs if not a.family == b.family == "constant"]
+        else:
+            candidates = [Candidate(a, a, pairwise=self.pairwise[0]) for a in starts]
         self._score("all kernels", candidates, self._grid(ALPHAS[::2]), folds)
         if not self.results:
             why = "; ".join(f"{name}: {reason}" for name, reason in self.failed.items())
@@ -170,21 +191,58 @@ class Search:
         self._score("kernels beside the best", candidates[1:], self._grid(ALPHAS[::2]), self._coarse_folds)
 
     def _finalists(self) -> None:
-        """Score the best pairs on all folds with all alphas, and the best of them also with constants."""
-        best = [result.candidate for result in diverse(self.best(), _FINALISTS)]
-        constants = []
-        for candidate, (first, second) in itertools.product(best[:_WITH_CONSTANTS], [(1.0, 1.0), (1.0, 0.0), (0.0, 1.0)]):
-            if candidate.pairwise != "kronecker" and first != second:
-                continue
-            can = [
-                choices.given == "auto" and choice.family != "constant"
-                for choices, choice in zip(self.choices, (candidate.start, candidate.end), strict=True)
-            ]
-            if (can[0] or not first) and (can[1] or not second):
-                constants.append(replace(candidate, start_constant=first, end_constant=second))
-        for side in {id(side): side for c in best for side in (self.ground.side(c, "start"), self.ground.side(c, "end"))}.values():
-            side.forget({choice.name for c in best for choice in (c.start, c.end)})
-        self._score("the best on all folds", [*best, *constants], self._grid(ALPHAS), None)
+        """Score the best pairs on all folds, and the best of them also with constants and other pairwise kernels."""
+        best = diverse(self.best(), _FINALISTS)
+        found = {result.candidate: result.alpha for result in best}
+        for result in best[:_WITH_CONSTANTS]:
+            found |= dict.fromkeys(self._with_constants(result.candidate), result.alpha)
+        for pairwise, result in itertools.product(self.pairwise[1:], best[:_WITH_OTHERS]):
+            found[replace(result.candidate, pairwise=pairwise)] = result.alpha
+        kept = {choice.name for candidate in found for choice in (candidate.start, candidate.end)}
+        for side in self.ground.sides:
+            side.forget(kept)
+        alphas = np.array(list(found.values()))[:, None] * (_AROUND if self.alpha is None else 1.0)
+        self._score("the best on all folds", list(found), alphas, None)
+
+    def _with_constants(self, candidate: Candidate) -> list[Candidate]:
+        """Return a candidate with constants added to its kernels, where they can be."""
+        can = [
+            choices.given == "auto" and choice.family != "constant"
+            for choices, choice in zip(self.choices, (candidate.start, candidate.end), strict=True)
+        ]
+        added = [(1.0, 1.0), (1.0, 0.0), (0.0, 1.0)] if candidate.pairwise == "kronecker" else [(1.0, 1.0)]
+        return [
+            replace(candidate, start_constant=first, end_constant=second)
+            for first, second in added
+            if (can[0] or not first) and (can[1] or not second)
+        ]
+
+    def _solve(self) -> None:
+        """Score solutions for the best on all vertices, unless their first pass on them was the solution already."""
+        full, loss = self.full, self.loss
+        if loss == "ridge" and full is self.ground and full.is_complete:
+            return
+        best = diverse(self.best(), self.n_solved)
+        candidates = [replace(result.candidate, loss=loss) for result in best]
+        ladder = _LADDER if loss == "ridge" else _LONG_LADDER * usual_curvature(loss, full.y)
+        alphas = np.array([result.alpha for result in best])[:, None] * (ladder if self.alpha is None else 1.0)
+        folds = None
+        if len(full.folds) > _FEW_FOLDS and full.work(candidates) > _MUCH_WORK:
+            folds = np.unique(np.linspace(0, len(full.folds) - 1, _FEW_FOLDS).astype(int)).tolist()
+        self._score("solutions", candidates, alphas, folds, full, solve=True)
+
+    def predictions(self, results: Sequence[Result]) -> list[list[Array]]:
+        """Return the predictions of solutions for the test edges of the folds of results, each at its best alpha."""
+        candidates, alphas = [result.candidate for result in results], [result.alpha for result in results]
+        if self._solves_with_estimators:
+            solves = FullSolves(self.full)
+            pairs = zip(candidates, alphas, strict=True)
+            return [[solves.predictions(each, alpha, fold) for fold in results[0].folds] for each, alpha in pairs]
+        return self.full.predictions(candidates, alphas, results[0].folds)
+
+    @property
+    def _solves_with_estimators(self) -> bool:
+        return self.loss != "ridge" or self.full.is_sparse
 
     # Tools
 
@@ -211,29 +269,42 @@ class Search:
                 self.failed[choice.name] = str(error)
         return usable
 
-    def _score(self, stage: str, candidates: list[Candidate], alphas: Array, folds: list[int] | None) -> None:
+    def _score(
+        self,
+        stage: str,
+        candidates: list[Candidate],
+        alphas: Array,
+        folds: list[int] | None,
+        ground: Ground | None = None,
+        solve: bool = False,
+    ) -> None:
         """Add the results of candidates, those that were finished."""
         if not candidates:
             return
-        n_folds = len(self.ground.folds) if folds is None else len(folds)
-        progress = Progress(f"AutoKron, {stage}", len(candidates) * n_folds, self.verbose)
+        ground = self.ground if ground is None else ground
+        numbers = list(range(len(ground.folds))) if folds is None else folds
+        progress = Progress(f"AutoKron, {stage}", len(candidates) * len(numbers), self.verbose)
         begin = time.perf_counter()
         rows: Any = alphas
         if self.alpha is not None:  # which is in the unit of the models
-            rows = np.array([[self.alpha / self.ground.scale(candidate)] for candidate in candidates])
+            rows = np.array([[self.alpha / ground.scale(candidate)] for candidate in candidates])
         what = f"best so far {max((result.score for result in self.results), default=float('nan')):.3f}"
 
         def done() -> None:
             progress.step(what)
             self.tick()
 
-        scores = self.ground.scores(candidates, rows, folds, done)
+        if solve and self._solves_with_estimators:
+            rows = np.broadcast_to(rows, (len(candidates), np.shape(rows)[-1]))
+            scores = FullSolves(ground).scores(candidates, rows, numbers, done)
+        else:
+            scores = ground.scores(candidates, rows, numbers, done, solve)
         seconds = (time.perf_counter() - begin) / len(candidates)
-        weights = self.ground.weights if folds is None else self.ground.weights[folds]
+        weights = ground.weights[numbers]
         finished = ~np.isnan(scores).any(axis=(1, 2))
         rows = np.broadcast_to(rows, (len(candidates), scores.shape[1]))
         self.results += [
-            Result(candidate, rows[at], scores[at], weights, seconds, stage)
+            Result(candidate, rows[at], scores[at], weights, seconds, stage, tuple(numbers), solve)
             for at, candidate in enumerate(candidates)
             if finished[at]
         ]

@@ -81,6 +81,11 @@ class SideChoices:
             choices.append(VertexChoice("linear", Standardized(Linear()), "linear"))
         return choices + [self.gaussian(width) for width in self._widths()]
 
+    def usual(self) -> VertexChoice:
+        """Return the kernel for data of which nothing can be held out."""
+        first = self.first()
+        return next((choice for choice in first if choice.width == 1.0), first[0])
+
     def constant(self) -> VertexChoice:
         """Return the kernel that does not look at the vertices of this side."""
         return VertexChoice("constant", Constant(), "constant")
