@@ -1,4 +1,4 @@
-"""The default beside baselines: `AutoKron` in all settings on real data, with its estimate of itself and probabilities."""
+"""The default beside baselines: `AutoKron` in all settings on real data, its estimate of itself, and probabilities."""
 
 import time
 from functools import lru_cache
@@ -108,7 +108,7 @@ class Automatic(Experiment):
             for place, each in enumerate(methods):
                 own = some[some["method"] == each].set_index("data")["score"].reindex(data)
                 x = np.arange(len(data)) + (place - (len(methods) - 1) / 2) * 0.12
-                shown = {"color": plots.OURS if each == OURS else f"{0.35 + 0.08 * place}"}
+                shown = {"color": plots.COLOURS["tuned vectrick"] if each == OURS else f"{0.35 + 0.08 * place}"}
                 ax.bar(x, own - 0.5, 0.11, 0.5, label=each if new == names[0] else None, **shown)
             ax.set(ylabel="AUC or concordance", title=settings_of(False)[new].label, ylim=(0.5, 1.0))
             ax.grid(axis="x", visible=False)
@@ -157,8 +157,8 @@ class Automatic(Experiment):
 `vt.AutoKron(new)` with nothing else said, trained on the training part of each fold, beside all of `vt.baselines()` on
 the same folds: 3 × 3 parts of the vertices where both are new, 3 parts otherwise, stratified by label. AUC for classes,
 concordance for the values of gdsc and the score of kiba; mean over folds and divisions. Baselines train on at most
-{NUMBERS["boosted trees"] // 10**6} million feature values (trees) or {OTHER_NUMBERS // 10**6} million (the others), which
-is all edges but on E, Ki and kiba; the means of vertices and AutoKron on all. Cells of few divisions are those in which
+{NUMBERS["boosted trees"] // 10**6} million feature values (trees) or {OTHER_NUMBERS // 10**6} million (the others),
+which is all edges but on E, Ki and kiba; the means of vertices and AutoKron on all. Cells of few divisions are those in which
 a run takes long.
 
 {plots.markdown(header, rows)}
@@ -167,7 +167,8 @@ Ahead of every baseline in {ahead} of {len(gains)} cells, by 0.02 or more in {ha
 than 0.005: {", ".join(missed) or "nowhere"}.
 
 Its own estimate, the score on its inner folds, differs from the score on the outer folds by {error:.3f} on average over
-the cells of classes; in {100 * within:.0f} % of the single fits the difference is no more than the spread that it tells.
+the cells of classes; in {100 * within:.0f} % of the single fits the difference is no more than the spread that it
+tells.
 
 Probabilities for edges between new vertices: mean absolute error over ten bins of equal count, and the logarithmic loss
 beside that of the base rate.

@@ -6,12 +6,8 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import expit
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils import ClassifierTags, RegressorTags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from vectrick._progress import Progress
@@ -19,16 +15,16 @@ from vectrick._typing import Array, ArrayLike, RandomState
 from vectrick.automatic.find import Found, search
 from vectrick.automatic.folding import ASKED
 from vectrick.automatic.full_solves import estimator_of
-from vectrick.automatic.labels import CLASS_LOSSES, LOSSES, RANKS, Labels, read_labels
+from vectrick.automatic.labels import LOSSES, Labels, read_labels
 from vectrick.automatic.mean import Mean, mean_of
-from vectrick.automatic.search import Result, diverse
-from vectrick.automatic.summary import joined_frames, search_frame, summary
+from vectrick.automatic.mean_model import MeanModel
+from vectrick.automatic.search import Result, diverse, near_best
+from vectrick.automatic.summary import joined_frames, search_frame
 from vectrick.automatic.vertex_kernels import with_constant
 from vectrick.backends import Backend
-from vectrick.backends.arrays import cast, like, to_host, unmasked
+from vectrick.backends.arrays import to_host, unmasked
 from vectrick.data import Edges, EdgesLike
 from vectrick.estimators import (
-    FittedModel,
     KronRidge,
     SeveralClassesError,
     SourceEdges,
@@ -38,15 +34,13 @@ from vectrick.estimators import (
     joined_source,
 )
 from vectrick.kernels import KernelWarning, as_kernel
-from vectrick.metrics import concordance_index
 from vectrick.metrics.scores import SCORES
-from vectrick.models.combined import CombinedPredictor
 
 _PAIRWISE = ("auto", "kronecker", "symmetric", "antisymmetric")
 _SHARED = ("backend", "device", "dtype", "n_threads", "n_start_features")  # parameters that the members have, too
 
 
-class AutoKron(FittedModel):
+class AutoKron(MeanModel):
     """A model of edges that chooses its kernels and its regularization itself; the default of the command line.
 
     It looks at the data, draws up candidates (vertex kernels with their widths, Tanimoto kernels of binary features,
@@ -242,23 +236,9 @@ class AutoKron(FittedModel):
         self._keep(0.0 if mean is None else mean.constant, source)
         self.seconds_ = {"search": searching, "training": time.perf_counter() - begin - searching}
 
-    def _keep(self, constant: float, source: SourceEdges | None) -> None:
-        """Set what follows from the members and their weights."""
-        members, weights = self.members_, self.weights_
-        self.constant_ = float(constant)
-        self._predictor = CombinedPredictor([member._predictor for member in members], weights)
-        self.intercept_ = self.constant_ + float(
-            sum(weight * member.intercept_ for weight, member in zip(weights, members, strict=True))
-        )
-        self._source = source
-        self._known_edges = None if source is None else (source.start, source.end)
-        longest = max(members, key=lambda member: (not member.solution_.converged, member.n_iter_))
-        self.solution_, self.n_iter_, self.history_ = longest.solution_, longest.n_iter_, longest.history_
-        self.form_, self.form_reason_ = members[0].form_, members[0].form_reason_
-
     def _chosen(self, found: Found) -> tuple[list[Result], Mean | None]:
         """Return the best results, and the mean of their models; None if nothing was validated."""
-        chosen = diverse(found.ranked, int(self.n_best))
+        chosen = diverse(near_best(found.ranked), int(self.n_best))
         if found.folding is None:
             return chosen, None
         predictions = found.run.predictions(chosen)
@@ -299,19 +279,18 @@ class AutoKron(FittedModel):
             clone(self).set_params(budget=budget, keep_edges=False).fit(edges, values == label, sample_weight)
             for label in classes
         ]
-        for name in ("members_", "weights_"):
+        for name in ("members_", "weights_", "constant_"):
             self.__dict__.pop(name, None)
-        self.machines_, self.classes_ = machines, classes
+        self.classes_ = classes
+        self._keep_machines(machines)
         first = machines[0]
-        self._predictor = first._predictor
-        self.intercept_ = np.array([machine.intercept_ for machine in machines])
         self._source = SourceEdges.of(edges, values, sample_weight) if self.keep_edges else None
         self._known_edges = None if self._source is None else (self._source.start, self._source.end)
         self.score_ = float(np.mean([machine.score_ for machine in machines]))
         self.spread_ = float(np.mean([machine.spread_ for machine in machines]))
         frames = [machine.search_.assign(label=str(name)) for name, machine in zip(classes, machines, strict=True)]
         self.search_ = joined_frames(frames)
-        for name in ("scoring_", "folds_", "told_", "solution_", "n_iter_", "history_", "form_", "form_reason_"):
+        for name in ("scoring_", "folds_", "told_"):
             setattr(self, name, getattr(first, name))
 
     def update(self, X: EdgesLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -331,86 +310,3 @@ class AutoKron(FittedModel):
             self.members_ = [member.fit(edges, labels.y, weight) for member in members]
         self._keep(self.constant_, SourceEdges.of(edges, values, weight))
         return self
-
-    # Predicting
-
-    def decision_function(self, X: EdgesLike) -> Array:
-        """Return the logarithm of the odds of the second class, or a column of them for each of several classes.
-
-        For a model of values these are the predictions.
-        """
-        return self._decide(X)
-
-    def predict(self, X: EdgesLike) -> Array:
-        """Return the class of each edge, or the value."""
-        decisions = self._decide(X)
-        if self._machines:
-            return np.asarray(self.classes_[to_host(decisions).argmax(axis=1)])
-        if not hasattr(self, "classes_"):
-            return decisions
-        positive = decisions > 0 if self.classes_.dtype.kind in "biuf" else to_host(decisions > 0)  # words are there
-        return like(self.classes_, positive)[cast(positive, np.int64)]
-
-    @available_if(lambda model: _is_classifier(model, if_unknown=True))
-    def predict_proba(self, X: EdgesLike) -> Array:
-        """Return the probabilities of the classes, a column for each; they were calibrated on the inner folds."""
-        decisions = self._decide(X)
-        if not hasattr(self, "classes_"):
-            raise AttributeError("the labels are values, which have no probabilities; use predict")
-        home = np.asarray(to_host(decisions))
-        if self._machines:
-            each = expit(home)
-            columns = each / np.maximum(each.sum(axis=1, keepdims=True), 1e-300)
-        else:
-            columns = np.stack([expit(-home), expit(home)], axis=1)
-        return like(columns, decisions)
-
-    def score(self, X: EdgesLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the share of edges whose class is predicted correctly, R² for values, the concordance for rankings."""
-        labels, predicted = unmasked(to_host(y), "y"), to_host(self.predict(X))
-        weight = unmasked(sample_weight, "sample_weight")
-        if hasattr(self, "classes_"):
-            return float(accuracy_score(labels, predicted, sample_weight=weight))
-        if self.loss in RANKS:
-            edges = as_edges(self, X, reset=False)
-            groups = None if RANKS[self.loss] is None else to_host(getattr(edges, str(RANKS[self.loss])))
-            return concordance_index(labels, predicted, groups)
-        return float(r2_score(labels, predicted, sample_weight=weight))
-
-    def machine(self, label: Any) -> Any:
-        """Return the model of one of several classes against the rest, for grids and rankings of this class."""
-        check_is_fitted(self)
-        for name, machine in zip(self.classes_.tolist() if self._machines else [], self._place_machines(), strict=True):
-            if name == label or str(name) == str(label):
-                return machine
-        known = ", ".join(map(repr, self.classes_.tolist())) if self._machines else "none, since there are two classes"
-        raise ValueError(f"label is {label!r}, but the machines of this model are {known}")
-
-    def _why_one_machine(self) -> str:
-        return (
-            f"the model has {len(self.classes_)} classes, but grids and rankings are for one class: use "
-            f"model.machine({self.classes_.tolist()[0]!r}), or --class on the command line"
-        )
-
-    # For people, and for scikit-learn
-
-    def __str__(self) -> str:
-        return summary(self) if hasattr(self, "search_") else repr(self)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        if _is_classifier(self, if_unknown=False):
-            tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags(poor_score=True)
-        elif self.loss in ("ridge", *RANKS) or hasattr(self, "search_"):
-            tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags(poor_score=True)
-        tags.target_tags.required = True
-        return tags
-
-
-def _is_classifier(model: AutoKron, if_unknown: bool) -> bool:
-    """Whether a model is one of classes: known from its loss, or from the labels that it was trained with."""
-    if model.loss in CLASS_LOSSES:
-        return True
-    if model.loss != "auto":
-        return False
-    return hasattr(model, "classes_") if hasattr(model, "search_") else if_unknown

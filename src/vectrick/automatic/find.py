@@ -19,7 +19,6 @@ from vectrick.backends import HOST
 from vectrick.data import Edges
 from vectrick.metrics.scores import OF_CLASSES
 
-
 _MORE_SOLVED = 1  # candidates beyond those that are chosen, among which they are chosen
 
 

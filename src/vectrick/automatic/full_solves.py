@@ -2,13 +2,12 @@
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from vectrick._typing import Array
-from vectrick.automatic.ground import Candidate, Ground, Stopped
+from vectrick.automatic.ground import Candidate, Ground, StopSearch
 from vectrick.automatic.labels import RANKS
 from vectrick.data import Edges, VertexTable
 from vectrick.estimators import KronLogistic, KronRanker, KronRidge, KronSVM
@@ -64,7 +63,7 @@ class FullSolves:
                         predictions = self.predictions(candidate, alpha, number)
                         out[at, place, column] = SCORES[ground.scoring](ground.y[test], predictions, groups)
                     done()
-        except Stopped:
+        except StopSearch:
             pass
         return out
 

@@ -29,7 +29,7 @@ _SPARSE = 30  # pairs for each edge
 _TOL, _MOST_STEPS = 3e-3, 40  # of conjugate gradients: far finer than the differences between candidates
 
 
-class Stopped(Exception):
+class StopSearch(Exception):  # noqa: N818 (nothing went wrong)
     """The search is to end with what it has."""
 
 
@@ -202,7 +202,7 @@ class Ground:
         """Return the scores of candidates, for each alpha and fold: an array (candidate, alpha, fold).
 
         ``alphas`` are the same for all candidates, or a row for each. ``solve`` asks for solutions in place of the
-        first pass. ``done`` is called after each candidate and fold; where it raises `Stopped`, the scores that are
+        first pass. ``done`` is called after each candidate and fold; where it raises `StopSearch`, the scores that are
         missing are NaN.
         """
         numbers = list(range(len(self.folds)) if folds is None else folds)
@@ -214,7 +214,7 @@ class Ground:
             groups = None if self.groups is None else self.groups[test]
             out[at, place, column] = SCORES[self.scoring](self.y[test], predictions, groups)
 
-        with suppress(Stopped):
+        with suppress(StopSearch):
             self._visit(candidates, alphas, numbers, score, done, solve)
         return out
 

@@ -1,4 +1,4 @@
-"""The mean of several models: weights that put them on one scale, and probabilities, from their predictions on folds."""
+"""The mean of several models: weights that put them on one scale, and probabilities, by predictions on folds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -69,9 +69,7 @@ def mean_of(
     if is_classifier:
         labels = np.concatenate([ground.y[fold.test] for fold in folds])
         # Folds weigh as in the score: a setting with many edges does not decide alone.
-        weight = np.concatenate(
-            [np.full(len(f.test), w / len(f.test)) for f, w in zip(folds, shares, strict=True)]
-        )
+        weight = np.concatenate([np.full(len(f.test), w / len(f.test)) for f, w in zip(folds, shares, strict=True)])
         slope, odds = log_odds(total, labels > 0, weight * len(weight))
         weights, constant = slope * weights, slope * constant + odds
     return Mean(weights, constant, scores, float(shares @ scores), spread)

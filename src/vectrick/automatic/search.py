@@ -11,7 +11,7 @@ import numpy as np
 from vectrick._progress import Progress
 from vectrick._typing import Array
 from vectrick.automatic.full_solves import FullSolves, usual_curvature
-from vectrick.automatic.ground import ALPHAS, Candidate, Ground, Stopped
+from vectrick.automatic.ground import ALPHAS, Candidate, Ground, StopSearch
 from vectrick.automatic.vertex_kernels import SideChoices, VertexChoice
 
 _FINALISTS = 12  # pairs of kernels that are scored on all folds
@@ -20,6 +20,7 @@ _AROUND = np.array([0.25, 1.0, 4.0, 16.0])  # alphas around the best of a coarse
 _LADDER = np.array([0.25, 1.0])  # times the alpha that is best for the first pass, which wants more of it
 _LONG_LADDER = np.array([1 / 16, 1 / 4, 1.0, 4.0])  # where another loss is solved than was scored
 _FEW_FOLDS, _MUCH_WORK = 3, 2e9  # folds that are solved where all of them would take too many operations
+_ERRORS = 2.0  # standard errors under the best score within which a candidate may be as good
 _MANY_EDGES = 20_000  # test edges over which the first scores are those of three folds of nine
 
 
@@ -142,7 +143,7 @@ class Search:
             if not self.results:
                 raise
             self.ended = "interrupted"
-        except Stopped:
+        except StopSearch:
             self.ended = f"the budget of {self.budget:g} s was used up"
 
     def best(self) -> list[Result]:
@@ -222,7 +223,7 @@ class Search:
         full, loss = self.full, self.loss
         if loss == "ridge" and full is self.ground and full.is_complete:
             return
-        best = diverse(self.best(), self.n_solved)
+        best = diverse(near_best(self.best()), self.n_solved)
         candidates = [replace(result.candidate, loss=loss) for result in best]
         ladder = _LADDER if loss == "ridge" else _LONG_LADDER * usual_curvature(loss, full.y)
         alphas = np.array([result.alpha for result in best])[:, None] * (ladder if self.alpha is None else 1.0)
@@ -247,9 +248,9 @@ class Search:
     # Tools
 
     def tick(self) -> None:
-        """Raise `Stopped` if there are results and the budget is used up."""
+        """Raise `StopSearch` if there are results and the budget is used up."""
         if self.budget is not None and time.perf_counter() - self.begin > self.budget and self.results:
-            raise Stopped
+            raise StopSearch
 
     def _grid(self, alphas: Array) -> Array:
         return alphas if self.alpha is None else np.array([self.alpha])
@@ -301,7 +302,7 @@ class Search:
             scores = ground.scores(candidates, rows, numbers, done, solve)
         seconds = (time.perf_counter() - begin) / len(candidates)
         weights = ground.weights[numbers]
-        finished = ~np.isnan(scores).any(axis=(1, 2))
+        finished = [not np.isnan(of_one).any() for of_one in scores]
         rows = np.broadcast_to(rows, (len(candidates), scores.shape[1]))
         self.results += [
             Result(candidate, rows[at], scores[at], weights, seconds, stage, tuple(numbers), solve)
@@ -317,20 +318,30 @@ def diverse(results: Sequence[Result], n: int) -> list[Result]:
     A mean of models with different kernels is safer than one of the best kernel with five constants, since the best on
     a few folds is partly luck. If there are too few kernels, the best of the others fill the rest.
     """
-    limit, chosen = -(-n // 3), []
+    limit = -(-n // 3)
+    chosen: list[Result] = []
     for strict in (True, False):
         for result in results:
             if len(chosen) == n:
                 return chosen
-            if result in chosen:
+            own, others = result.candidate, [other.candidate for other in chosen]
+            if own in others:
                 continue
-            own = result.candidate
-            same = [other.candidate for other in chosen]
-            pair = any(other.start is own.start and other.end is own.end for other in same)
-            often = [sum(getattr(other, which) is getattr(own, which) for other in same) for which in ("start", "end")]
-            if not strict or (not pair and max(often) < limit):
+            pair = any(other.start is own.start and other.end is own.end for other in others)
+            often = max(
+                sum(getattr(other, which) is getattr(own, which) for other in others) for which in ("start", "end")
+            )
+            if not strict or (not pair and often < limit):
                 chosen.append(result)
     return chosen
+
+
+def near_best(results: Sequence[Result]) -> list[Result]:
+    """Return the results that may be as good as the best, by the spread between folds; a worse one spoils a mean."""
+    if not results or not results[0].spread > 0:
+        return list(results)
+    least = results[0].score - _ERRORS * results[0].spread / len(results[0].folds) ** 0.5
+    return [result for result in results if result.score >= least]
 
 
 def _and_constant(kernels: list[VertexChoice], side: SideChoices) -> list[VertexChoice]:

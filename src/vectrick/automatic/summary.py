@@ -42,20 +42,20 @@ def joined_frames(frames: list[Any]) -> Any:
 def summary(model: Any) -> str:
     """Return a few lines about a fitted `AutoKron`."""
     if hasattr(model, "machines_"):
-        return "\n".join([f"AutoKron of {len(model.classes_)} classes, each against the rest:"]
-                         + [f"{name}: {machine}" for name, machine in zip(model.classes_, model.machines_, strict=True)])  # fmt: skip
+        each = zip(model.classes_, model.machines_, strict=True)
+        lines = [f"AutoKron of {len(model.classes_)} classes, each against the rest:"]
+        return "\n".join(lines + [f"{name}: {machine}" for name, machine in each])
     frame = model.search_
     members = frame[frame["member"]]
     kind = "classes" if hasattr(model, "classes_") else "values"
     lines = [f"AutoKron of {kind}: the mean of {len(model.members_)} models, of {len(frame)} that were scored"]
     if model.score_ == model.score_:
         lines.append(
-            f"{model.scoring_} {model.score_:.3f} ± {model.spread_:.3f} between {model.folds_}, on which the models were "
-            "chosen"
+            f"{model.scoring_} {model.score_:.3f} ± {model.spread_:.3f} between {model.folds_}, on which the models "
+            "were chosen"
         )
     for row in members.head(_SHOWN).itertuples():
         score = f"  ({row.score:.3f} ± {row.spread:.3f})" if row.score == row.score else ""
-        lines.append(
-            f"  {row.loss}, {row.pairwise}, start {row.start_kernel}, end {row.end_kernel}, alpha {row.alpha:.3g}{score}"
-        )
+        kernels = f"start {row.start_kernel}, end {row.end_kernel}"
+        lines.append(f"  {row.loss}, {row.pairwise}, {kernels}, alpha {row.alpha:.3g}{score}")
     return "\n".join(lines + [f"note: {line}" for line in model.told_])

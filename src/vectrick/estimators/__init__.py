@@ -3,6 +3,7 @@
 from vectrick.estimators.along_alpha import PathStep, fit_along
 from vectrick.estimators.base import KronEstimator
 from vectrick.estimators.callbacks import FitStep
+from vectrick.estimators.composite_files import frame_header, read_frame
 from vectrick.estimators.files import load, register_estimator
 from vectrick.estimators.fitted import FittedModel
 from vectrick.estimators.libsvm import from_svc
@@ -39,9 +40,11 @@ __all__ = [
     "as_weights",
     "check_parameters",
     "fit_along",
+    "frame_header",
     "from_svc",
     "joined_source",
     "labels_on",
     "load",
+    "read_frame",
     "register_estimator",
 ]

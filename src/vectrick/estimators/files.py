@@ -12,6 +12,7 @@ from sklearn.base import is_classifier
 from vectrick._typing import Array
 from vectrick.backends import HOST, Backend, backend_names
 from vectrick.backends.arrays import to_host
+from vectrick.estimators.composite_files import put_parts, read_parts
 from vectrick.estimators.parameters import LATER, check_parameters
 from vectrick.estimators.several_classes import set_machines
 from vectrick.estimators.training import SourceEdges
@@ -60,6 +61,10 @@ def save_model(model: Any, path: Path | str, about: dict[str, Any] | None = None
     """Write a fitted model to a file; see `FittedModel.save`."""
     if type(model) not in ESTIMATORS.values():
         raise TypeError(f"a model of type {type(model).__name__} has no file format: it is not a class of vectrick")
+    if hasattr(model, "_file_parts"):
+        header, tensors = _composite(model)
+        write_container(path, "model", _readable({**header, "about": about or {}}, tensors), tensors)
+        return
     header, tensors = _described(model)
     header["about"] = about or {}
     machines = getattr(model, "machines_", None)
@@ -72,6 +77,38 @@ def save_model(model: Any, path: Path | str, about: dict[str, Any] | None = None
             tensors |= {f"machine.{number}.{name}": tensor for name, tensor in own.items()
                         if not _is_same(tensor, tensors.get(name))}  # fmt: skip
     write_container(path, "model", _readable(header, tensors), tensors)
+
+
+def _composite(model: Any) -> tuple[dict[str, Any], Tensors]:
+    """Return a model that is made of others as a header and tensors."""
+    tensors: Tensors = {}
+    parts = [_composite(part) if hasattr(part, "_file_parts") else _described(part) for part in model._file_parts]
+    header: dict[str, Any] = {
+        "estimator": type(model).__name__,
+        "parameters": _parameters(model, tensors),
+        "state": model._file_state(),
+        "parts": put_parts(parts, tensors),
+        "fitted": _array_names(model),
+    }
+    if hasattr(model, "classes_"):
+        header["classes"] = _classes_header(model.classes_)
+    _write_known(model, tensors)
+    return header, tensors
+
+
+def _read_composite(header: dict[str, Any], tensors: Tensors, depth: int) -> Any:
+    """Return a model that is made of others."""
+    kind = ESTIMATORS[header["estimator"]]
+    parameters = {name: _parameter(name, value, tensors) for name, value in header["parameters"].items()}
+    model = kind(**parameters)
+    if "classes" in header:
+        model.classes_ = _classes(header["classes"], None)
+    _set_array_names(model, header["fitted"])
+    model._restore(of_kind(dict, header["state"]), read_parts(header["parts"], tensors, made_again, depth))
+    model._known_edges = read_known_edges(tensors, model._predictor)
+    model._source = _read_source(model, tensors)
+    model.about_ = of_kind(dict, header["about"])
+    return model
 
 
 def _is_same(tensor: Array, other: Array | None) -> bool:
@@ -97,15 +134,8 @@ def _described(model: Any) -> tuple[dict[str, Any], Tensors]:
     }
     if hasattr(model, "classes_"):
         header["classes"] = _classes_header(model.classes_)
-    for name in ("n_features_in_", "feature_names_in_"):
-        if hasattr(model, name):
-            value = getattr(model, name)
-            header["fitted"][name] = value.tolist() if isinstance(value, np.ndarray) else int(value)
-    known = model._known_edges
-    if known is not None and len(known[0]) <= _KEPT_EDGES:
-        tensors["known"] = np.stack([np.asarray(to_host(vertices), np.int32) for vertices in known])
-    if model._source is not None:
-        _write_source(model, tensors)
+    header["fitted"] |= _array_names(model)
+    _write_known(model, tensors)
     if hasattr(fitted, "support_"):
         tensors["support"] = np.asarray(to_host(fitted.support_), np.int64)
     if hasattr(fitted, "dual_coef_"):
@@ -130,6 +160,29 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.generic) and not isinstance(plain := value.item(), np.generic):
         return plain
     raise TypeError(f"{value!r} is of type {type(value).__name__}, but a model file holds numbers and text")
+
+
+def _array_names(model: Any) -> dict[str, Any]:
+    """Return what a model knows of the columns of a plain array."""
+    known = {name: getattr(model, name) for name in ("n_features_in_", "feature_names_in_") if hasattr(model, name)}
+    return {name: value.tolist() if isinstance(value, np.ndarray) else int(value) for name, value in known.items()}
+
+
+def _set_array_names(model: Any, fitted: dict[str, Any]) -> None:
+    """Set what a model knows of the columns of a plain array."""
+    if "n_features_in_" in fitted:
+        model.n_features_in_ = of_kind(int, fitted["n_features_in_"])
+    if "feature_names_in_" in fitted:
+        model.feature_names_in_ = np.array([of_kind(str, word) for word in fitted["feature_names_in_"]], object)
+
+
+def _write_known(model: Any, tensors: Tensors) -> None:
+    """Add the edges that a model was trained on, where it keeps them."""
+    known = model._known_edges
+    if known is not None and len(known[0]) <= _KEPT_EDGES:
+        tensors["known"] = np.stack([np.asarray(to_host(vertices), np.int32) for vertices in known])
+    if model._source is not None:
+        _write_source(model, tensors)
 
 
 def _write_source(model: Any, tensors: Tensors) -> None:
@@ -240,7 +293,7 @@ def load(path: Path | str) -> Any:
 
     Returns
     -------
-    KronRidge, KronSVM, KronLogistic or KronRanker
+    AutoKron, KronRidge, KronSVM, KronLogistic or KronRanker
         The fitted model. ``about_`` holds the information that was saved with it.
 
     Examples
@@ -264,8 +317,10 @@ def load(path: Path | str) -> Any:
         raise ModelFileError(f"{path} is damaged: {type(error).__name__}: {error}") from None
 
 
-def made_again(header: dict[str, Any], tensors: Tensors) -> Any:
+def made_again(header: dict[str, Any], tensors: Tensors, depth: int = 0) -> Any:
     """Return the model that a header and tensors describe; raise one of `LOADING_ERRORS` if they are wrong."""
+    if "parts" in header:
+        return _read_composite(header, tensors, depth)
     if "machines" in header:
         return _several(header, tensors)
     kind = ESTIMATORS[header["estimator"]]
@@ -379,12 +434,7 @@ def _set_fitted(model: Any, header: dict[str, Any]) -> None:
     finite(np.asarray(model.intercept_))
     if model.form_ not in ("dual", "primal"):
         raise ValueError(f"form is {model.form_!r}")
-    if "n_features_in_" in header["fitted"]:
-        model.n_features_in_ = of_kind(int, header["fitted"]["n_features_in_"])
-    if "feature_names_in_" in header["fitted"]:
-        model.feature_names_in_ = np.array(
-            [of_kind(str, word) for word in header["fitted"]["feature_names_in_"]], object
-        )
+    _set_array_names(model, header["fitted"])
     model.history_ = {of_kind(str, name): numbers(values) for name, values in header["history"].items()}
 
 

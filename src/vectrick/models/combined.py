@@ -37,7 +37,9 @@ class CombinedPredictor(Predictor):
 
     def predict(self, edges: Edges) -> Array:
         """Return the predictions for edges."""
-        return sum(weight * part.predict(edges) for part, weight in zip(self.parts, self.weights, strict=True))
+        each = zip(self.parts, self.weights, strict=True)
+        total: Any = sum(weight * part.predict(edges) for part, weight in each)
+        return total
 
     def predict_all(self, edges: Edges, coefficients: Array) -> Array:
         """Refuse, as `operator` does."""

@@ -18,7 +18,7 @@ from vectrick._typing import Array
 from vectrick._version import __version__
 from vectrick.backends.memory import available_memory, format_bytes
 
-FORMAT = 3  # raised when files hold more than older versions know; files of all earlier formats can be read
+FORMAT = 4  # raised when files hold more than older versions know; files of all earlier formats can be read
 
 _PREFIX = b'{"__metadata__":{"vectrick":"{\\"sha256\\": \\"'
 _NO_DIGEST = b"0" * 64

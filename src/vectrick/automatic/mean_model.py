@@ -1,0 +1,170 @@
+"""A mean of several models as a fitted model: predictions, probabilities, files, and what it says of itself."""
+
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import ClassifierTags, RegressorTags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from vectrick._typing import Array, ArrayLike
+from vectrick.automatic.labels import CLASS_LOSSES, RANKS
+from vectrick.automatic.summary import summary
+from vectrick.backends.arrays import cast, like, to_host, unmasked
+from vectrick.data import EdgesLike
+from vectrick.estimators import FittedModel, KronEstimator, SourceEdges, as_edges, frame_header, read_frame
+from vectrick.metrics import concordance_index
+from vectrick.models.combined import CombinedPredictor
+from vectrick.models.files.checks import numbers, of_kind
+
+_STATE = {"score_": float, "spread_": float, "scoring_": str, "folds_": str, "told_": list}
+
+
+class MeanModel(FittedModel):
+    """The weighted sum of several models, each trained on all edges; for classes the logarithm of the odds."""
+
+    loss: str
+    members_: list[Any]
+    weights_: Array
+    classes_: Array
+    search_: Any
+    told_: list[str]
+
+    def _keep(self, constant: float, source: SourceEdges | None) -> None:
+        """Set what follows from the members and their weights."""
+        members, weights = self.members_, self.weights_
+        self.constant_ = float(constant)
+        self._predictor = CombinedPredictor([member._predictor for member in members], weights.tolist())
+        self.intercept_ = self.constant_ + float(
+            sum(weight * member.intercept_ for weight, member in zip(weights, members, strict=True))
+        )
+        self._source = source
+        self._known_edges = None if source is None else (source.start, source.end)
+        longest = max(members, key=lambda member: (not member.solution_.converged, member.n_iter_))
+        self.solution_, self.n_iter_, self.history_ = longest.solution_, longest.n_iter_, longest.history_
+        self.form_, self.form_reason_ = members[0].form_, members[0].form_reason_
+
+    def _keep_machines(self, machines: list[Any]) -> None:
+        """Set what follows from the models of several classes."""
+        self.machines_, first = machines, machines[0]
+        self._predictor = first._predictor
+        self.intercept_ = np.array([machine.intercept_ for machine in machines])  # type: ignore[assignment]
+        for name in ("solution_", "n_iter_", "history_", "form_", "form_reason_"):
+            setattr(self, name, getattr(first, name))
+
+    # Predicting
+
+    def decision_function(self, X: EdgesLike) -> Array:
+        """Return the logarithm of the odds of the second class, or a column of them for each of several classes.
+
+        For a model of values these are the predictions.
+        """
+        return self._decide(X)
+
+    def predict(self, X: EdgesLike) -> Array:
+        """Return the class of each edge, or the value."""
+        decisions = self._decide(X)
+        if self._machines:
+            return np.asarray(self.classes_[to_host(decisions).argmax(axis=1)])
+        if not hasattr(self, "classes_"):
+            return decisions
+        positive = decisions > 0 if self.classes_.dtype.kind in "biuf" else to_host(decisions > 0)  # words are there
+        return like(self.classes_, positive)[cast(positive, np.int64)]
+
+    @available_if(lambda model: _is_classifier(model, if_unknown=True))  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: EdgesLike) -> Array:
+        """Return the probabilities of the classes, a column for each; they were calibrated on the inner folds."""
+        decisions = self._decide(X)
+        if not hasattr(self, "classes_"):
+            raise AttributeError("the labels are values, which have no probabilities; use predict")
+        home = np.asarray(to_host(decisions))
+        if self._machines:
+            each = expit(home)
+            columns = each / np.maximum(each.sum(axis=1, keepdims=True), 1e-300)
+        else:
+            columns = np.stack([expit(-home), expit(home)], axis=1)
+        return like(columns, decisions)
+
+    def score(self, X: EdgesLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the share of edges whose class is predicted correctly, R² for values, the concordance for rankings."""
+        labels, predicted = unmasked(to_host(y), "y"), to_host(self.predict(X))
+        weight = unmasked(sample_weight, "sample_weight")
+        if hasattr(self, "classes_"):
+            return float(accuracy_score(labels, predicted, sample_weight=weight))
+        if self.loss in RANKS:
+            edges = as_edges(self, X, reset=False)
+            groups = None if RANKS[self.loss] is None else to_host(getattr(edges, str(RANKS[self.loss])))
+            return concordance_index(labels, predicted, groups)
+        return float(r2_score(labels, predicted, sample_weight=weight))
+
+    def machine(self, label: Any) -> Any:
+        """Return the model of one of several classes against the rest, for grids and rankings of this class."""
+        check_is_fitted(self)
+        for name, machine in zip(self.classes_.tolist() if self._machines else [], self._place_machines(), strict=True):
+            if name == label or str(name) == str(label):
+                return machine
+        known = ", ".join(map(repr, self.classes_.tolist())) if self._machines else "none, since there are two classes"
+        raise ValueError(f"label is {label!r}, but the machines of this model are {known}")
+
+    def _why_one_machine(self) -> str:
+        return (
+            f"the model has {len(self.classes_)} classes, but grids and rankings are for one class: use "
+            f"model.machine({self.classes_.tolist()[0]!r}), or --class on the command line"
+        )
+
+    # Files
+
+    @property
+    def _file_parts(self) -> list[Any]:
+        """The models that a file holds."""
+        return self._machines or self.members_
+
+    def _file_state(self) -> dict[str, Any]:
+        """Return what is known beside them."""
+        state: dict[str, Any] = {name: getattr(self, name) for name in _STATE}
+        if not self._machines:
+            state |= {"weights": self.weights_.tolist(), "constant": self.constant_}
+        return {**state, "search": frame_header(self.search_)}
+
+    def _restore(self, state: dict[str, Any], parts: list[Any]) -> None:
+        """Set the fitted attributes from a file."""
+        for name, kind in _STATE.items():
+            setattr(self, name, of_kind(kind, state[name]))
+        self.told_ = [of_kind(str, line) for line in self.told_]
+        self.search_ = read_frame(state["search"])
+        if "weights" not in state:
+            if not all(isinstance(part, MeanModel) for part in parts) or len(parts) != len(self.classes_):
+                raise ValueError(f"there are {len(parts)} machines for {len(self.classes_)} classes")
+            self._keep_machines(parts)
+            return
+        self.weights_, self.members_ = np.array(numbers(state["weights"]), np.float64), parts
+        if len(parts) != len(self.weights_) or not all(isinstance(part, KronEstimator) for part in parts):
+            raise ValueError(f"there are {len(self.weights_)} weights for {len(parts)} models")
+        if not np.isfinite(self.weights_).all() or len(getattr(self, "classes_", [0, 0])) != 2:
+            raise ValueError("the weights or the classes of the models are damaged")
+        self._keep(of_kind(float, state["constant"]), None)
+
+    # For people, and for scikit-learn
+
+    def __str__(self) -> str:
+        return summary(self) if hasattr(self, "search_") else repr(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if _is_classifier(self, if_unknown=False):
+            tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags(poor_score=True)
+        elif self.loss in ("ridge", *RANKS) or hasattr(self, "search_"):
+            tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags(poor_score=True)
+        tags.target_tags.required = True
+        return tags
+
+
+def _is_classifier(model: MeanModel, if_unknown: bool) -> bool:
+    """Whether a model is one of classes: known from its loss, or from the labels that it was trained with."""
+    if model.loss in CLASS_LOSSES:
+        return True
+    if model.loss != "auto":
+        return False
+    return hasattr(model, "classes_") if hasattr(model, "search_") else if_unknown
