@@ -158,8 +158,8 @@ class Automatic(Experiment):
 the same folds: 3 × 3 parts of the vertices where both are new, 3 parts otherwise, stratified by label. AUC for classes,
 concordance for the values of gdsc and the score of kiba; mean over folds and divisions. Baselines train on at most
 {NUMBERS["boosted trees"] // 10**6} million feature values (trees) or {OTHER_NUMBERS // 10**6} million (the others),
-which is all edges but on E, Ki and kiba; the means of vertices and AutoKron on all. Cells of few divisions are those in which
-a run takes long.
+which is all edges but on E, Ki and kiba; the means of vertices and AutoKron train on all. Where a run takes long there
+are fewer divisions.
 
 {plots.markdown(header, rows)}
 

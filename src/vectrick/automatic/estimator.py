@@ -37,6 +37,7 @@ from vectrick.kernels import KernelWarning, as_kernel
 from vectrick.metrics.scores import SCORES
 
 _PAIRWISE = ("auto", "kronecker", "symmetric", "antisymmetric")
+_TOL = 1e-4  # of the members: their scores do not change any more
 _SHARED = ("backend", "device", "dtype", "n_threads", "n_start_features")  # parameters that the members have, too
 
 
@@ -261,6 +262,8 @@ class AutoKron(MeanModel):
                 alpha=result.alpha * scales[0] * scales[1],
                 pairwise=candidate.pairwise,
                 fit_intercept=candidate.pairwise != "antisymmetric",
+                tol=_TOL,
+                keep_edges=False,
                 **{name: getattr(self, name) for name in _SHARED},
             )
             with warnings.catch_warnings():

@@ -52,7 +52,7 @@ def make_folds(X: Edges, y: Array, new: str, stratify: bool, seed: int) -> Foldi
     """Return inner folds for a setting, or for all of them.
 
     If vertices cannot be held out so that training and test edges have different labels, there are other divisions,
-    then fewer parts, then held-out edges between known vertices; ``told`` says so.
+    then fewer parts, then other settings, in the end held-out edges between known vertices; ``told`` says so.
     """
     asked = ([each for each in NEW if not (X.is_one_set and each == "end")]) if new == "all" else [new]
     folds: list[Fold] = []
@@ -70,7 +70,7 @@ def make_folds(X: Edges, y: Array, new: str, stratify: bool, seed: int) -> Foldi
 def _folds_of(X: Edges, y: Array, new: str, stratify: bool, seed: int) -> tuple[list[Fold], str, list[str]]:
     repeats = _REPEATS if len(X) < _FEW_EDGES else 1
     why = ""
-    for setting in (new, "neither") if new != "neither" else ("neither",):
+    for setting in dict.fromkeys(NEW if new == "both" and not X.is_one_set else (new, "neither")):
         for parts in range(_PARTS, _FEWEST - 1, -1):
             for attempt in range(_SEEDS):
                 n_end = 1 if setting == "neither" else None
@@ -84,8 +84,8 @@ def _folds_of(X: Edges, y: Array, new: str, stratify: bool, seed: int) -> tuple[
                     continue
                 told = []
                 if setting != new:
-                    told = [f"no folds with {SETTINGS[new].words} are possible ({why}); scores are those of edges "
-                            "between known vertices"]  # fmt: skip
+                    told = [f"no folds with {SETTINGS[new].words} are possible ({why}); scores are those of other "
+                            f"folds: {SETTINGS[setting].words}"]  # fmt: skip
                 elif parts < _PARTS:
                     told = [f"folds have {parts} parts in place of {_PARTS}: {why}"]
                 return folds, setting, told

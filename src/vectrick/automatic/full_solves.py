@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from vectrick._typing import Array
-from vectrick.automatic.ground import Candidate, Ground, StopSearch
+from vectrick.automatic.ground import Candidate, Ground, Place, StopSearch
 from vectrick.automatic.labels import RANKS
 from vectrick.data import Edges, VertexTable
 from vectrick.estimators import KronLogistic, KronRanker, KronRidge, KronSVM
@@ -50,7 +50,12 @@ class FullSolves:
         self._tables: dict[Any, VertexTable] = {}
 
     def scores(
-        self, candidates: Sequence[Candidate], alphas: Array, folds: Sequence[int], done: Callable[[], None]
+        self,
+        candidates: Sequence[Candidate],
+        alphas: Array,
+        folds: Sequence[int],
+        done: Callable[[], None],
+        kept: dict[Place, Array],
     ) -> Array:
         """Return the scores of candidates, for each alpha and fold, as `Ground.scores` does."""
         ground, out = self.ground, np.full((*alphas.shape, len(folds)), np.nan)
@@ -61,6 +66,7 @@ class FullSolves:
                     groups = None if ground.groups is None else ground.groups[test]
                     for place, alpha in enumerate(alphas[at]):
                         predictions = self.predictions(candidate, alpha, number)
+                        kept[at, place, column] = predictions
                         out[at, place, column] = SCORES[ground.scoring](ground.y[test], predictions, groups)
                     done()
         except StopSearch:

@@ -26,7 +26,10 @@ from vectrick.solvers.degree_model import Basis
 ALPHAS = 2.0 ** np.arange(-8, 13, 2)  # relative to the mean kernel value of an edge with itself
 _NEGLIGIBLE = 1e-4  # the part of the smallest alpha under which a direction of a kernel does not count
 _SPARSE = 30  # pairs for each edge
-_TOL, _MOST_STEPS = 3e-3, 40  # of conjugate gradients: far finer than the differences between candidates
+_TOL, _MOST_STEPS = 1e-3, 40  # of conjugate gradients: far finer than the differences between candidates
+
+
+Place = tuple[int, int, int]  # of a candidate, an alpha and a fold
 
 
 class StopSearch(Exception):  # noqa: N818 (nothing went wrong)
@@ -146,6 +149,7 @@ class Ground:
         self.X, self.y, self.folds, self.scoring, self.groups = X, y, list(folds), scoring, groups
         self.weights = np.ones(len(self.folds)) if weights is None else weights
         self.n_threads = count_threads(n_threads)
+        self._parts: dict[Any, _Part] = {}
         used_start, self.s = np.unique(X.start, return_inverse=True)
         used_end, self.e = np.unique(X.end, return_inverse=True)
         self.start, self.end = (
@@ -181,7 +185,7 @@ class Ground:
         complete = len(counts) == len(self.start.degrees) * len(self.end.degrees)
         return bool(complete and (counts == counts[0]).all() and counts[0] > 0 and not self.X.is_one_set)
 
-    def work(self, candidates: Sequence[Candidate]) -> float:
+    def work(self, candidates: Sequence[Any]) -> float:
         """Return about how many operations a step of all candidates takes on all folds."""
         sizes = [(len(np.unique(self.s[f.train])), len(np.unique(self.e[f.train]))) for f in self.folds]
         return float(len(candidates) * sum(m * q * (m + q) for m, q in sizes))
@@ -198,12 +202,13 @@ class Ground:
         folds: Sequence[int] | None = None,
         done: Callable[[], None] = lambda: None,
         solve: bool = False,
+        kept: dict[Place, Array] | None = None,
     ) -> Array:
         """Return the scores of candidates, for each alpha and fold: an array (candidate, alpha, fold).
 
         ``alphas`` are the same for all candidates, or a row for each. ``solve`` asks for solutions in place of the
-        first pass. ``done`` is called after each candidate and fold; where it raises `StopSearch`, the scores that are
-        missing are NaN.
+        first pass. ``kept`` gets the predictions by their place in the array. ``done`` is called after each candidate
+        and fold; where it raises `StopSearch`, the scores that are missing are NaN.
         """
         numbers = list(range(len(self.folds)) if folds is None else folds)
         alphas = np.broadcast_to(alphas, (len(candidates), np.shape(alphas)[-1]))
@@ -213,6 +218,8 @@ class Ground:
             test = self.folds[numbers[column]].test
             groups = None if self.groups is None else self.groups[test]
             out[at, place, column] = SCORES[self.scoring](self.y[test], predictions, groups)
+            if kept is not None:
+                kept[at, place, column] = predictions
 
         with suppress(StopSearch):
             self._visit(candidates, alphas, numbers, score, done, solve)
@@ -274,14 +281,16 @@ class Ground:
         return (self.s, self.e) if candidate.pairwise == "kronecker" else (self.both_s, self.both_e)
 
     def _part(self, fold: Fold, candidate: Candidate, which: str) -> _Part:
-        """Return the vertices of a side in a fold."""
-        start, end = self.numbers(candidate)
-        own = start if which == "start" else end
-        train = own[fold.train]
-        if candidate.pairwise != "kronecker":  # every edge also trains turned round
-            train = np.concatenate([start[fold.train], end[fold.train]])
-        tested, place = np.unique(own[fold.test], return_inverse=True)
-        return _Part(np.unique(train), tested, place)
+        """Return the vertices of a side in a fold; they are the same for all candidates of one kind."""
+        turned = candidate.pairwise != "kronecker"  # every edge also trains turned round
+        key = id(fold), turned, which
+        if key not in self._parts:
+            start, end = self.numbers(candidate)
+            own = start if which == "start" else end
+            train = np.concatenate([start[fold.train], end[fold.train]]) if turned else own[fold.train]
+            tested, place = np.unique(own[fold.test], return_inverse=True)
+            self._parts[key] = _Part(np.unique(train), tested, place)
+        return self._parts[key]
 
     def _of_fold(self, fold: Fold, candidates: Any, alphas: Array, solve: bool) -> Iterator[tuple[int, int, Array]]:
         """Yield the predictions for the test edges of a fold: number of the candidate, of the alpha, predictions."""

@@ -11,16 +11,19 @@ import numpy as np
 from vectrick._progress import Progress
 from vectrick._typing import Array
 from vectrick.automatic.full_solves import FullSolves, usual_curvature
-from vectrick.automatic.ground import ALPHAS, Candidate, Ground, StopSearch
+from vectrick.automatic.ground import ALPHAS, Candidate, Ground, Place, StopSearch
 from vectrick.automatic.vertex_kernels import SideChoices, VertexChoice
 
 _FINALISTS = 12  # pairs of kernels that are scored on all folds
-_WITH_CONSTANTS, _WITH_OTHERS = 6, 2  # of these, with constants as well, and with other pairwise kernels
+_WITH_CONSTANTS, _WITH_FEW_CONSTANTS = 6, 3  # of these, with constants as well; fewer where there are many vertices
+_WITH_OTHERS = 2  # of these, with other pairwise kernels
 _AROUND = np.array([0.25, 1.0, 4.0, 16.0])  # alphas around the best of a coarse grid; constants want more of it
 _LADDER = np.array([0.25, 1.0])  # times the alpha that is best for the first pass, which wants more of it
 _LONG_LADDER = np.array([1 / 16, 1 / 4, 1.0, 4.0])  # where another loss is solved than was scored
 _FEW_FOLDS, _MUCH_WORK = 3, 2e9  # folds that are solved where all of them would take too many operations
 _ERRORS = 2.0  # standard errors under the best score within which a candidate may be as good
+_LEAST_DIFFERENCE = 0.005  # of scores, where a few folds happen to agree
+_USUAL_FOLDS = 9  # 3 × 3
 _MANY_EDGES = 20_000  # test edges over which the first scores are those of three folds of nine
 
 
@@ -124,6 +127,7 @@ class Search:
         self.loss, self.n_solved = loss, n_solved
         self.verbose, self.begin, self.budget = verbose, time.perf_counter(), budget
         self.results: list[Result] = []
+        self._kept: dict[Candidate, list[list[Array]]] = {}  # predictions of solutions, for each alpha and fold
         self.failed: dict[str, str] = {}  # kernels that could not be computed, and why
         self.ended = "all candidates were tried"
 
@@ -160,10 +164,12 @@ class Search:
     # The stages
 
     def _coarse(self) -> None:
-        """Score all pairs of kernels for a few alphas, on three folds if there are many edges."""
+        """Score all pairs of kernels for a few alphas, on some of the folds if they are many or large."""
         starts, ends = (self._usable(number, choices.first()) for number, choices in enumerate(self.choices))
-        folds = None
-        if len(self.ground.folds) == 9 and sum(len(fold.test) for fold in self.ground.folds) > _MANY_EDGES:
+        folds, n_folds = None, len(self.ground.folds)
+        if n_folds > _USUAL_FOLDS:  # of several divisions
+            folds = list(range(0, n_folds, -(-n_folds // _USUAL_FOLDS)))
+        elif n_folds == _USUAL_FOLDS and sum(len(fold.test) for fold in self.ground.folds) > _MANY_EDGES:
             folds = [0, 4, 8]  # which test every vertex of either side once
         self._coarse_folds = folds
         if self.pairwise[0] == "kronecker":
@@ -195,7 +201,7 @@ class Search:
         """Score the best pairs on all folds, and the best of them also with constants and other pairwise kernels."""
         best = diverse(self.best(), _FINALISTS)
         found = {result.candidate: result.alpha for result in best}
-        for result in best[:_WITH_CONSTANTS]:
+        for result in best[: _WITH_CONSTANTS if self.ground.work(best[:1]) < _MUCH_WORK else _WITH_FEW_CONSTANTS]:
             found |= dict.fromkeys(self._with_constants(result.candidate), result.alpha)
         for pairwise, result in itertools.product(self.pairwise[1:], best[:_WITH_OTHERS]):
             found[replace(result.candidate, pairwise=pairwise)] = result.alpha
@@ -227,18 +233,18 @@ class Search:
         candidates = [replace(result.candidate, loss=loss) for result in best]
         ladder = _LADDER if loss == "ridge" else _LONG_LADDER * usual_curvature(loss, full.y)
         alphas = np.array([result.alpha for result in best])[:, None] * (ladder if self.alpha is None else 1.0)
-        folds = None
-        if len(full.folds) > _FEW_FOLDS and full.work(candidates) > _MUCH_WORK:
-            folds = np.unique(np.linspace(0, len(full.folds) - 1, _FEW_FOLDS).astype(int)).tolist()
+        most = len(full.folds) if loss == "ridge" else _USUAL_FOLDS
+        if full.work(candidates) > _MUCH_WORK:
+            most = _FEW_FOLDS
+        n_folds = min(most, len(full.folds))
+        folds = np.unique(np.linspace(0, len(full.folds) - 1, n_folds).astype(int)).tolist()
         self._score("solutions", candidates, alphas, folds, full, solve=True)
 
     def predictions(self, results: Sequence[Result]) -> list[list[Array]]:
         """Return the predictions of solutions for the test edges of the folds of results, each at its best alpha."""
+        if results[0].is_solved:
+            return [self._kept[result.candidate][result.best] for result in results]
         candidates, alphas = [result.candidate for result in results], [result.alpha for result in results]
-        if self._solves_with_estimators:
-            solves = FullSolves(self.full)
-            pairs = zip(candidates, alphas, strict=True)
-            return [[solves.predictions(each, alpha, fold) for fold in results[0].folds] for each, alpha in pairs]
         return self.full.predictions(candidates, alphas, results[0].folds)
 
     @property
@@ -295,11 +301,12 @@ class Search:
             progress.step(what)
             self.tick()
 
-        if solve and self._solves_with_estimators:
+        kept: dict[Place, Array] | None = {} if solve else None
+        if kept is not None and self._solves_with_estimators:
             rows = np.broadcast_to(rows, (len(candidates), np.shape(rows)[-1]))
-            scores = FullSolves(ground).scores(candidates, rows, numbers, done)
+            scores = FullSolves(ground).scores(candidates, rows, numbers, done, kept)
         else:
-            scores = ground.scores(candidates, rows, numbers, done, solve)
+            scores = ground.scores(candidates, rows, numbers, done, solve, kept)
         seconds = (time.perf_counter() - begin) / len(candidates)
         weights = ground.weights[numbers]
         finished = [not np.isnan(of_one).any() for of_one in scores]
@@ -309,6 +316,14 @@ class Search:
             for at, candidate in enumerate(candidates)
             if finished[at]
         ]
+        if kept is not None:
+            for at, candidate in enumerate(candidates):
+                if finished[at]:
+                    places = itertools.product(range(scores.shape[1]), range(len(numbers)))
+                    parts = [kept[at, place, column] for place, column in places]
+                    self._kept[candidate] = [
+                        parts[low : low + len(numbers)] for low in range(0, len(parts), len(numbers))
+                    ]
         self.tick()
 
 
@@ -338,9 +353,10 @@ def diverse(results: Sequence[Result], n: int) -> list[Result]:
 
 def near_best(results: Sequence[Result]) -> list[Result]:
     """Return the results that may be as good as the best, by the spread between folds; a worse one spoils a mean."""
-    if not results or not results[0].spread > 0:
+    if not results or not np.isfinite(results[0].score):
         return list(results)
-    least = results[0].score - _ERRORS * results[0].spread / len(results[0].folds) ** 0.5
+    error = np.nan_to_num(results[0].spread) / max(1, len(results[0].folds)) ** 0.5
+    least = results[0].score - max(_ERRORS * error, _LEAST_DIFFERENCE)
     return [result for result in results if result.score >= least]
 
 
