@@ -18,6 +18,14 @@ from vectrick.automatic.mean import log_odds
 from vectrick.metrics import auc
 
 
+@pytest.fixture(scope="module", autouse=True)
+def one_division():
+    """Divide the vertices once, also where edges are few: what is tested is not how good the choice is."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("vectrick.automatic.folding._REPEATS", 1)
+        yield
+
+
 def grid(m=24, q=18, seed=0):
     rng = np.random.default_rng(seed)
     X = vt.Edges.grid(rng.standard_normal((m, 3)), rng.standard_normal((q, 3)))
@@ -215,7 +223,6 @@ class TestNarrowing:
 
     @pytest.mark.parametrize("loss", ["ridge", "logistic", "svm", "rank", "rank-start"])
     def test_losses(self, classes, values, loss, monkeypatch):
-        monkeypatch.setattr("vectrick.automatic.folding._REPEATS", 1)
         monkeypatch.setattr(search_module, "_LONG_LADDER", np.array([0.25, 1.0]))
         X, y = classes if loss in ("logistic", "svm") else values
         model = vt.AutoKron(loss=loss, n_best=1, random_state=0).fit(X, y)
