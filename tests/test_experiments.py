@@ -29,6 +29,9 @@ CHEAP = {
     "libsvm_ki": lambda task: task["size"] == 500,
     "vec_trick": lambda task: task["size"] == 500,
     "libsvm_checker": lambda task: task["m"] == 50,
+    "automatic": lambda task: (
+        task["data"] == "gpcr" and task["fold"] < 2 and task["method"] in ("AutoKron", "vertex mean")
+    ),
 }
 
 
