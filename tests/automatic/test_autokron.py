@@ -58,7 +58,8 @@ def regression(values):
 @pytest.fixture
 def exact(monkeypatch):
     """Let solutions be as good as float32 allows, to compare them."""
-    monkeypatch.setattr("vectrick.automatic.ground._TOL", 1e-6)
+    monkeypatch.setattr("vectrick.automatic.fold_solves._TOL", 1e-6)
+    monkeypatch.setattr("vectrick.automatic.fold_solves._NEWTON_TOL", 1e-6)
     monkeypatch.setattr("vectrick.automatic.full_solves._TOL", 1e-8)
 
 
@@ -89,7 +90,7 @@ class TestChoice:
 
     def test_the_sum_of_members_is_the_prediction(self, classes, model):
         X = classes[0]
-        total = sum(w * member.predict(X) for w, member in zip(model.weights_, model.members_, strict=True))
+        total = sum(w * member._decide(X) for w, member in zip(model.weights_, model.members_, strict=True))
         np.testing.assert_allclose(model.decision_function(X), total + model.constant_, rtol=1e-10)
 
     def test_the_same_seed_gives_the_same_bits(self, classes, model):
@@ -121,7 +122,8 @@ class TestChoice:
         solved = ground.scores([candidate], np.array([0.5]), solve=True)[0, 0]
         np.testing.assert_allclose(solved, expected, atol=2e-3)
 
-    def test_solutions_are_ridge_regressions_on_an_incomplete_graph(self, exact):
+    @pytest.mark.parametrize("loss", ["ridge", "logistic"])
+    def test_solutions_are_those_of_the_estimators_on_an_incomplete_graph(self, exact, loss):
         from vectrick.automatic.full_solves import FullSolves
         from vectrick.automatic.ground import Candidate, Ground
         from vectrick.automatic.vertex_kernels import VertexChoice
@@ -130,13 +132,14 @@ class TestChoice:
         folds = vt.VertexKFold(2, 2, random_state=0).folds(X, y)
         ground = Ground(X, y, folds, "auc")
         narrow = VertexChoice("narrow", vt.Gaussian(1.0), "gaussian")
-        candidate = Candidate(narrow, narrow, 1.0, 0.0)
+        candidate = Candidate(narrow, narrow, 1.0, 0.0, loss=loss)
         mine = ground.predictions([candidate], [0.3], [0, 3])[0]
         theirs = [FullSolves(ground).predictions(candidate, 0.3, number) for number in (0, 3)]
         for one, other in zip(mine, theirs, strict=True):
             np.testing.assert_allclose(one, other, atol=0.02 * other.std())
 
-    def test_solutions_of_one_vertex_set(self, exact):
+    @pytest.mark.parametrize("loss", ["ridge", "logistic"])
+    def test_solutions_of_one_vertex_set(self, exact, loss):
         from vectrick.automatic.full_solves import FullSolves
         from vectrick.automatic.ground import Candidate, Ground
         from vectrick.automatic.vertex_kernels import VertexChoice
@@ -145,10 +148,11 @@ class TestChoice:
         start, end = rng.integers(0, 40, (2, 500))
         F = rng.standard_normal((40, 3))
         X, y = vt.Edges(start, end, F), (F[start] * F[end]).sum(axis=1)
+        y = y if loss == "ridge" else np.sign(y + 0.5)
         folds = vt.VertexKFold(2, random_state=0).folds(X, y)
         ground = Ground(X, y, folds, "r2")
         choice = VertexChoice("wide", vt.Gaussian(0.3), "gaussian")
-        candidate = Candidate(choice, choice, pairwise="symmetric")
+        candidate = Candidate(choice, choice, pairwise="symmetric", loss=loss)
         mine, theirs = ground.predictions([candidate], [0.5], [0])[0][0], FullSolves(ground)
         np.testing.assert_allclose(mine, theirs.predictions(candidate, 0.5, 0), atol=0.02 * mine.std())
 

@@ -19,8 +19,7 @@ from vectrick.automatic.labels import LOSSES, Labels, read_labels
 from vectrick.automatic.mean import Mean, mean_of
 from vectrick.automatic.mean_model import MeanModel
 from vectrick.automatic.search import Result, diverse, near_best
-from vectrick.automatic.summary import joined_frames, search_frame
-from vectrick.automatic.vertex_kernels import with_constant
+from vectrick.automatic.summary import alpha_paths, joined_frames, search_frame
 from vectrick.backends import Backend
 from vectrick.backends.arrays import to_host, unmasked
 from vectrick.data import Edges, EdgesLike
@@ -56,8 +55,8 @@ class AutoKron(MeanModel):
         What the model is for: edges between vertices that are both new ("both"), with a new start vertex ("start") or
         end vertex ("end"), or between known vertices ("neither"); "all" means all of them alike.
     loss : str
-        "auto", "ridge", "logistic", "svm", "rank", "rank-start" or "rank-end" (within a vertex). "auto" is ridge
-        regression of the labels, of -1 and 1 for classes.
+        "auto", "ridge", "logistic", "svm" (squared hinge), "hinge", "rank", "rank-start" or "rank-end" (within a
+        vertex). "auto" is ridge regression of the labels, of -1 and 1 for classes.
     budget : float, optional
         The number of seconds after which the search ends; training the chosen models comes on top. Without it, the same
         ``random_state`` gives the same model.
@@ -67,6 +66,10 @@ class AutoKron(MeanModel):
         "auto", or the only kernel to use.
     pairwise : str
         "auto", "kronecker", and for edges within one vertex set "symmetric" and "antisymmetric".
+    thorough : bool
+        Whether to solve three times as many candidates, and for what is "auto" further losses ("logistic" and "svm" for
+        classes) and further pairwise kernels ("linear", "poly2d" and "cartesian", or "mlpk" and "ranking" for one
+        vertex set). Takes several times as long.
     alpha : float, optional
         The only weight of the regularizer to use; by default it is chosen.
     scoring : str
@@ -131,6 +134,7 @@ class AutoKron(MeanModel):
         start_kernel: Any = "auto",
         end_kernel: Any = "auto",
         pairwise: str = "auto",
+        thorough: bool = False,
         alpha: float | None = None,
         scoring: str = "auto",
         backend: str | Backend = "cpu",
@@ -149,6 +153,7 @@ class AutoKron(MeanModel):
         self.start_kernel = start_kernel
         self.end_kernel = end_kernel
         self.pairwise = pairwise
+        self.thorough = thorough
         self.alpha = alpha
         self.scoring = scoring
         self.backend = backend
@@ -205,6 +210,8 @@ class AutoKron(MeanModel):
                 raise ValueError(f"{name} is {value!r}, but it must be one of {', '.join(map(repr, allowed))}")
         if isinstance(self.n_best, bool) or not isinstance(self.n_best, Integral) or self.n_best < 1:
             raise ValueError(f"n_best is {self.n_best!r}, but it must be a positive integer")
+        if not isinstance(self.thorough, bool | np.bool_):
+            raise ValueError(f"thorough is {self.thorough!r}, but it must be True or False")
         for name in ("budget", "alpha"):
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, Real) or not 0 < value < np.inf):
@@ -233,6 +240,7 @@ class AutoKron(MeanModel):
         self.scoring_, self.folds_ = found.scoring, found.folding.words if found.folding else "no folds"
         self.told_ = found.told
         self.search_ = search_frame(found, chosen)
+        self._held_out, self._paths = found.held_out(chosen, mean), alpha_paths(found, chosen)
         source = SourceEdges.of(edges, y, weight) if self.keep_edges else None
         self._keep(0.0 if mean is None else mean.constant, source)
         self.seconds_ = {"search": searching, "training": time.perf_counter() - begin - searching}
@@ -254,14 +262,14 @@ class AutoKron(MeanModel):
         progress, members = Progress("AutoKron, training", len(chosen), self.verbose), []
         for result in chosen:
             candidate = result.candidate
-            scales = found.scales(candidate)
+            start_kernel, end_kernel, alpha = found.model_of(result)
             member = estimator_of(
                 candidate.loss,
-                start_kernel=with_constant(candidate.start, candidate.start_constant, scales[0]),
-                end_kernel=with_constant(candidate.end, candidate.end_constant, scales[1]),
-                alpha=result.alpha * scales[0] * scales[1],
+                start_kernel=start_kernel,
+                end_kernel=end_kernel,
+                alpha=alpha,
                 pairwise=candidate.pairwise,
-                fit_intercept=candidate.pairwise != "antisymmetric",
+                fit_intercept=candidate.has_intercept,
                 tol=_TOL,
                 keep_edges=False,
                 **{name: getattr(self, name) for name in _SHARED},
@@ -282,7 +290,7 @@ class AutoKron(MeanModel):
             clone(self).set_params(budget=budget, keep_edges=False).fit(edges, values == label, sample_weight)
             for label in classes
         ]
-        for name in ("members_", "weights_", "constant_"):
+        for name in ("members_", "weights_", "constant_", "_held_out", "_paths"):
             self.__dict__.pop(name, None)
         self.classes_ = classes
         self._keep_machines(machines)

@@ -10,20 +10,36 @@ from vectrick._typing import Array
 from vectrick._warnings import warn
 from vectrick.automatic.facts import SideFacts, reverse_labels
 from vectrick.automatic.folding import Folding, NoFoldsError, make_folds
-from vectrick.automatic.ground import Candidate, Ground
+from vectrick.automatic.ground import FAST, Candidate, Ground
 from vectrick.automatic.labels import Labels
+from vectrick.automatic.mean import Mean
 from vectrick.automatic.sampling import ENOUGH_EDGES, FEW, sampled
 from vectrick.automatic.search import Result, Search
-from vectrick.automatic.vertex_kernels import SideChoices
+from vectrick.automatic.vertex_kernels import SideChoices, scaled, with_constant
 from vectrick.backends import HOST
 from vectrick.data import Edges
+from vectrick.kernels import Kernel
 from vectrick.metrics.scores import OF_CLASSES
 
+_PRODUCTS = (*FAST, "mlpk")  # of one value of each side, so that their scales can be a part of alpha
+_MORE_PAIRWISE = {"kronecker": ("linear", "poly2d", "cartesian"), "symmetric": ("mlpk",), "antisymmetric": ("ranking",)}
+_THOROUGH = 3  # times as many candidates are solved
 _MORE_SOLVED = 1  # candidates beyond those that are chosen, among which they are chosen
 
 
 class SearchWarning(UserWarning):
     """A search is not the one that was asked for: fewer folds, other folds, or none."""
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """An inner fold: what it tests, the rows of its training and test edges, the predictions for these, their score."""
+
+    new: str
+    train: Array
+    test: Array
+    decisions: Array
+    score: float
 
 
 @dataclass
@@ -48,6 +64,8 @@ class Found:
         All of them.
     told : list of str
         What people should know.
+    rows : array
+        The rows of the edges that the folds divide.
     ended : str
         Why the search ended.
     """
@@ -62,11 +80,30 @@ class Found:
     told: list[str] = field(default_factory=list)
     ended: str = ""
     run: Any = None
+    rows: Any = None
 
-    def scales(self, candidate: Candidate) -> tuple[float, float]:
-        """Return the mean kernel value of a vertex with itself, for both sides of a candidate."""
+    def held_out(self, chosen: list[Result], mean: Mean | None) -> list[HeldOut]:
+        """Return the folds that the mean of some results was scored on, by the rows of the edges."""
+        if mean is None or self.folding is None:
+            return []
+        return [
+            HeldOut(self.folding.settings[number], self.rows[fold.train], self.rows[fold.test], decisions, score)
+            for number, decisions, score in zip(chosen[0].folds, mean.decisions, mean.scores.tolist(), strict=True)
+            for fold in [self.ground.folds[number]]
+        ]
+
+    def model_of(self, result: Result) -> tuple[Kernel, Kernel, float]:
+        """Return the kernels of a result as an estimator takes them, and its alpha in the estimator's unit."""
+        candidate = result.candidate
         start, end = (self.ground.side(candidate, which) for which in ("start", "end"))
-        return start.matrix(candidate.start)[1], end.matrix(candidate.end)[1]
+        first, second = start.matrix(candidate.start)[1], end.matrix(candidate.end)[1]
+        kernels = (
+            with_constant(candidate.start, candidate.start_constant, first),
+            with_constant(candidate.end, candidate.end_constant, second),
+        )
+        if candidate.pairwise in _PRODUCTS:
+            return *kernels, result.alpha * first * second
+        return scaled(kernels[0], first), scaled(kernels[1], second), result.alpha
 
 
 def search(model: Any, edges: Edges, labels: Labels, weight: Array | None) -> Found:
@@ -75,15 +112,15 @@ def search(model: Any, edges: Edges, labels: Labels, weight: Array | None) -> Fo
     rng = np.random.default_rng(check_random_state(model.random_state).randint(2**31 - 1))
     scoring = _scoring(model.scoring, labels)
     told = []
-    rows = None if weight is None else np.flatnonzero(weight > 0)
-    if rows is not None and len(rows) < len(X):
+    rows = np.arange(len(X)) if weight is None else np.flatnonzero(weight > 0)
+    if len(rows) < len(X):
         X, y = X[rows], y[rows]
     if len(np.unique(y)) < 2:
         raise ValueError("sample_weight is zero for all edges but those of one label, so there is nothing to learn")
     drawn = sampled(X, rng)
     if drawn is not None and len(np.unique(y[drawn])) > 1:
         told.append(f"the search looked at {len(drawn)} of {len(X)} edges, those between some of the vertices")
-        X, y = X[drawn], y[drawn]
+        X, y, rows = X[drawn], y[drawn], rows[drawn]
     pairwise = _pairwise(model.pairwise, X, y)
     seed = int(rng.integers(2**31 - 10))
     try:
@@ -95,14 +132,16 @@ def search(model: Any, edges: Edges, labels: Labels, weight: Array | None) -> Fo
     facts, choices = _sides(model, X, full, pairwise)
     for line in told:
         warn(line, SearchWarning)
-    found = Found(labels, scoring, facts, full, folding=folding, told=told)
+    found = Found(labels, scoring, facts, full, folding=folding, told=told, rows=rows)
     if folding is None:
         found.ranked, found.ended = [_unscored(model, full, choices, pairwise[0])], "there were no folds"
         return found
-    loss = "ridge" if model.loss == "auto" else model.loss
+    losses = _losses(model, labels)
+    n_solved = (int(model.n_best) + _MORE_SOLVED) * (_THOROUGH if model.thorough else 1)
+    more = _MORE_PAIRWISE[pairwise[0]] if model.thorough and model.pairwise == "auto" else ()
     run = found.run = Search(
-        _small_ground(model, X, y, labels, scoring, seed, rng) or full, full, choices, pairwise, loss, model.alpha,
-        model.budget, int(model.n_best) + _MORE_SOLVED, model.verbose,
+        _small_ground(model, X, y, labels, scoring, seed, rng) or full, full, choices, pairwise, losses, model.alpha,
+        model.budget, n_solved, more, model.verbose,
     )  # fmt: skip
     run.run()
     found.results, found.ended, found.ranked = run.results, run.ended, run.best()
@@ -146,6 +185,15 @@ def _scoring(asked: str, labels: Labels) -> str:
     if asked == "r2" and labels.is_rank:
         raise ValueError("scoring is 'r2', but rankings have no scale; use 'concordance'")
     return labels.usual_score if asked == "auto" else asked
+
+
+def _losses(model: Any, labels: Labels) -> list[str]:
+    """Return the losses to try; an alpha that is given means one of them."""
+    if model.loss != "auto":
+        return [model.loss]
+    if labels.classes is None or model.alpha is not None:
+        return ["ridge"]
+    return ["ridge", "logistic", *(["svm"] if model.thorough else [])]
 
 
 def _pairwise(asked: str, X: Edges, y: Array) -> list[str]:

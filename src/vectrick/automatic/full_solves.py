@@ -19,8 +19,8 @@ _TOL = 1e-3  # of the solver: far finer than the differences between alphas
 
 def estimator_of(loss: str, **parameters: Any) -> Any:
     """Return the estimator of a loss."""
-    if loss == "svm":
-        return KronSVM(**parameters)
+    if loss in ("svm", "hinge"):
+        return KronSVM(loss="hinge" if loss == "hinge" else "squared_hinge", **parameters)
     if loss == "logistic":
         return KronLogistic(**parameters)
     if loss in RANKS:
@@ -76,12 +76,11 @@ class FullSolves:
     def predictions(self, candidate: Candidate, alpha: float, number: int) -> Array:
         """Return the predictions of a candidate for the test edges of a fold."""
         ground, fold, kernel = self.ground, self.ground.folds[number], SharedMatrix()
-        one_set = candidate.pairwise != "kronecker"
         start, end = (self._table(candidate, which) for which in ("start", "end"))
-        X = Edges._of(*ground.numbers(candidate), start, start if one_set else end)
+        X = Edges._of(*ground.numbers(candidate), start, start if candidate.is_one_set else end)
         model = estimator_of(
             candidate.loss, start_kernel=kernel, end_kernel=kernel, pairwise=candidate.pairwise, alpha=float(alpha),
-            fit_intercept=candidate.pairwise != "antisymmetric", tol=_TOL, keep_edges=False, n_threads=ground.n_threads,
+            fit_intercept=candidate.has_intercept, tol=_TOL, keep_edges=False, n_threads=ground.n_threads,
         )  # fmt: skip
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of iterations

@@ -16,18 +16,19 @@ from typing import Any
 import numpy as np
 
 from vectrick._typing import Array
+from vectrick.automatic.fold_solves import FoldFeatures, FoldLabels, solve_logistic, solve_ridge
 from vectrick.automatic.vertex_kernels import VertexChoice, matrix_of
 from vectrick.backends.threads import count_threads, run_tasks, single_threaded_blas
 from vectrick.data import Edges
+from vectrick.kernels.pairwise import PAIRWISE
 from vectrick.metrics.scores import SCORES
 from vectrick.model_selection.folds import Fold
 from vectrick.solvers.degree_model import Basis
 
 ALPHAS = 2.0 ** np.arange(-8, 13, 2)  # relative to the mean kernel value of an edge with itself
+FAST = ("kronecker", "symmetric", "antisymmetric")  # pairwise kernels with one-pass scores
 _NEGLIGIBLE = 1e-4  # the part of the smallest alpha under which a direction of a kernel does not count
 _SPARSE = 30  # pairs for each edge
-_TOL, _MOST_STEPS = 1e-3, 40  # of conjugate gradients: far finer than the differences between candidates
-
 
 Place = tuple[int, int, int]  # of a candidate, an alpha and a fold
 
@@ -46,6 +47,16 @@ class Candidate:
     end_constant: float = 0.0
     pairwise: str = "kronecker"
     loss: str = "ridge"
+
+    @property
+    def is_one_set(self) -> bool:
+        """Whether both ends have one kernel, and edges have no direction or count against their reverse."""
+        return bool(PAIRWISE[self.pairwise].one_set)
+
+    @property
+    def has_intercept(self) -> bool:
+        """Whether its predictions may have a constant; those that change their sign with the direction have none."""
+        return bool(PAIRWISE[self.pairwise].symmetry >= 0)
 
     @property
     def words(self) -> dict[str, str]:
@@ -107,16 +118,6 @@ class _Part:
     place: Array
 
 
-@dataclass(frozen=True)
-class _Labels:
-    """The training edges of a fold as matrices of its vertices: centred labels and the number of edges."""
-
-    sums: Array
-    counts: Array
-    mean: float
-    kappa: float  # by which the product of two degrees is the expected number of edges
-
-
 class Ground:
     """Edges with labels and folds, on which candidates are scored.
 
@@ -164,7 +165,7 @@ class Ground:
 
     def side(self, candidate: Candidate, which: str) -> Side:
         """Return the side whose kernel a candidate has at its start or its end."""
-        if candidate.pairwise != "kronecker":
+        if candidate.is_one_set:
             return self.both
         return self.start if which == "start" else self.end
 
@@ -278,11 +279,11 @@ class Ground:
 
     def numbers(self, candidate: Candidate) -> tuple[Array, Array]:
         """Return the start and the end vertex of each edge, as numbers of the sides that the candidate has."""
-        return (self.s, self.e) if candidate.pairwise == "kronecker" else (self.both_s, self.both_e)
+        return (self.both_s, self.both_e) if candidate.is_one_set else (self.s, self.e)
 
     def _part(self, fold: Fold, candidate: Candidate, which: str) -> _Part:
         """Return the vertices of a side in a fold; they are the same for all candidates of one kind."""
-        turned = candidate.pairwise != "kronecker"  # every edge also trains turned round
+        turned = candidate.is_one_set  # every edge also trains turned round
         key = id(fold), turned, which
         if key not in self._parts:
             start, end = self.numbers(candidate)
@@ -308,67 +309,29 @@ class Ground:
                 P, lam = self.side(candidate, "start").basis(candidate.start, candidate.start_constant, first.train)
                 core, spectrum = P[first.train].T @ half, (labels.kappa * lam[:, None] * mu).astype(np.float32)
                 tested_start, tested_end = P[first.tested], Q[second.tested].T
+                of_fold = FoldFeatures(P[first.train], Q[second.train], spectrum, core, labels)
                 for place, alpha in enumerate(alphas[at]):
-                    inverse = 1.0 / (spectrum + np.float32(alpha))
-                    w, mean = inverse * core, labels.mean
-                    if solve:
-                        w, mean = _solved(P[first.train], Q[second.train], labels, core, w, inverse, np.float32(alpha))
+                    if not solve:
+                        w, mean = core / (spectrum + np.float32(alpha)), labels.mean
+                    else:
+                        w, mean = (solve_logistic if candidate.loss == "logistic" else solve_ridge)(of_fold, alpha)
                     grid = (tested_start @ w) @ tested_end
                     yield at, place, grid[first.place, second.place].astype(np.float64) + mean
 
-    def _labels(self, fold: Fold, candidate: Candidate, first: _Part, second: _Part) -> _Labels:
+    def _labels(self, fold: Fold, candidate: Candidate, first: _Part, second: _Part) -> FoldLabels:
         """Return the training edges of a fold; those of a symmetric candidate also turned round."""
         start, end = self.numbers(candidate)
         rows, cols = np.searchsorted(first.train, start[fold.train]), np.searchsorted(second.train, end[fold.train])
         shape = len(first.train), len(second.train)
         y, keys = self.y[fold.train], rows * shape[1] + cols
-        signed = candidate.pairwise == "antisymmetric"
+        signed = not candidate.has_intercept
         mean = 0.0 if signed else float(y.mean())
         sums = np.bincount(keys, y - mean, shape[0] * shape[1]).reshape(shape)
         counts = np.bincount(keys, minlength=shape[0] * shape[1]).reshape(shape)
-        if candidate.pairwise != "kronecker":
+        if candidate.is_one_set:
             sums, counts = sums + (-sums.T if signed else sums.T), counts + counts.T
         degrees = (
             self.side(candidate, which).degrees[part.train].sum() for which, part in (("start", first), ("end", second))
         )
         kappa = float(counts.sum()) / float(np.prod(list(degrees)))
-        return _Labels(sums.astype(np.float32), counts.astype(np.float32), mean, kappa)
-
-
-def _solved(
-    P: Array, Q: Array, labels: _Labels, core: Array, w: Array, inverse: Array, alpha: Any
-) -> tuple[Array, float]:
-    """Return the coefficients of ridge regression with an intercept, and the intercept.
-
-    These are conjugate gradients for ``Zᵀ C Z + α I`` in the features Z of the edges, where C subtracts the mean,
-    preconditioned by the degree model. The library's own solvers do this for one model; here the features of a fold are
-    there already, for all candidates and alphas.
-    """
-    n_edges = labels.counts.sum()
-
-    def predicted(w: Array) -> tuple[Array, Any]:
-        grid = (P @ w) @ Q.T if P.shape[1] * Q.shape[0] <= Q.shape[1] * P.shape[0] else P @ (w @ Q.T)
-        return grid, (labels.counts * grid).sum() / n_edges
-
-    def times(w: Array) -> Array:
-        grid, mean = predicted(w)
-        errors = labels.counts * (grid - (mean if labels.mean != 0.0 else np.float32(0.0)))
-        return (P.T @ errors) @ Q + alpha * w
-
-    rest = core - times(w)
-    step = inverse * rest
-    product = first = float((rest * step).sum())
-    scale = float((core * inverse * core).sum())
-    direction = step
-    for _ in range(_MOST_STEPS):
-        if product <= _TOL**2 * scale or product > 1e6 * max(first, scale):
-            break
-        image = times(direction)
-        length = np.float32(product / float((direction * image).sum()))
-        w = w + length * direction
-        rest = rest - length * image
-        step = inverse * rest
-        product, before = float((rest * step).sum()), product
-        direction = step + np.float32(product / before) * direction
-    mean = labels.mean - (float(predicted(w)[1]) if labels.mean != 0.0 else 0.0)
-    return w, mean
+        return FoldLabels(sums.astype(np.float32), counts.astype(np.float32), mean, kappa)

@@ -12,7 +12,7 @@ from vectrick.backends.arrays import distinct, to_host
 from vectrick.data import Edges
 from vectrick.estimators import SeveralClassesError, as_classes, as_real_labels, labels_on
 
-CLASS_LOSSES = ("logistic", "svm")
+CLASS_LOSSES = ("logistic", "svm", "hinge")
 RANKS = {"rank": None, "rank-start": "start", "rank-end": "end"}  # and within what
 LOSSES = ("auto", "ridge", *CLASS_LOSSES, *RANKS)
 

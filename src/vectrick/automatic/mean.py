@@ -27,6 +27,8 @@ class Mean:
         The score of the sum on each fold.
     score, spread : float
         Their mean and standard deviation.
+    decisions : list of array
+        The sum itself for the test edges of each fold.
     """
 
     weights: Array
@@ -34,6 +36,7 @@ class Mean:
     scores: Array
     score: float
     spread: float
+    decisions: list[Array]
 
 
 def mean_of(
@@ -72,7 +75,8 @@ def mean_of(
         weight = np.concatenate([np.full(len(f.test), w / len(f.test)) for f, w in zip(folds, shares, strict=True)])
         slope, odds = log_odds(total, labels > 0, weight * len(weight))
         weights, constant = slope * weights, slope * constant + odds
-    return Mean(weights, constant, scores, float(shares @ scores), spread)
+    decisions = np.split(weights @ members + constant, bounds)
+    return Mean(weights, constant, scores, float(shares @ scores), spread, decisions)
 
 
 def log_odds(scores: Array, positive: Array, weight: Array | None = None) -> tuple[float, float]:

@@ -148,6 +148,13 @@ class MeanModel(FittedModel):
 
     # For people, and for scikit-learn
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state without the inner folds and paths of alphas, which are for what is shown after training."""
+        state = dict(super().__getstate__())
+        for name in ("_held_out", "_paths"):
+            state.pop(name, None)
+        return state
+
     def __str__(self) -> str:
         return summary(self) if hasattr(self, "search_") else repr(self)
 

@@ -11,7 +11,7 @@ import numpy as np
 from vectrick._progress import Progress
 from vectrick._typing import Array
 from vectrick.automatic.full_solves import FullSolves, usual_curvature
-from vectrick.automatic.ground import ALPHAS, Candidate, Ground, Place, StopSearch
+from vectrick.automatic.ground import ALPHAS, FAST, Candidate, Ground, Place, StopSearch
 from vectrick.automatic.vertex_kernels import SideChoices, VertexChoice
 
 _FINALISTS = 12  # pairs of kernels that are scored on all folds
@@ -98,14 +98,16 @@ class Search:
         The kernels of the start and of the end vertices.
     pairwise : sequence of str
         The pairwise kernels to try: the first with all vertex kernels, the others with the best.
-    loss : str
-        The loss of the solutions; first scores are always those of ridge regression.
+    losses : sequence of str
+        The losses of the solutions; first scores are always those of ridge regression.
     alpha : float, optional
         The only alpha to try, in the unit of the models.
     budget : float, optional
         The number of seconds after which the search ends.
     n_solved : int
         The number of candidates that are solved at the end.
+    more_pairwise : sequence of str
+        Pairwise kernels that are solved with the best vertex kernels at the end.
     verbose : int
         As for `Progress`.
     """
@@ -116,15 +118,16 @@ class Search:
         full: Ground,
         choices: tuple[SideChoices, SideChoices],
         pairwise: Sequence[str] = ("kronecker",),
-        loss: str = "ridge",
+        losses: Sequence[str] = ("ridge",),
         alpha: float | None = None,
         budget: float | None = None,
         n_solved: int = 8,
+        more_pairwise: Sequence[str] = (),
         verbose: int = 0,
     ) -> None:
         self.ground, self.full = ground, full
         self.choices, self.pairwise, self.alpha = choices, tuple(pairwise), alpha
-        self.loss, self.n_solved = loss, n_solved
+        self.losses, self.n_solved, self.more_pairwise = tuple(losses), n_solved, tuple(more_pairwise)
         self.verbose, self.begin, self.budget = verbose, time.perf_counter(), budget
         self.results: list[Result] = []
         self._kept: dict[Candidate, list[list[Array]]] = {}  # predictions of solutions, for each alpha and fold
@@ -226,19 +229,27 @@ class Search:
 
     def _solve(self) -> None:
         """Score solutions for the best on all vertices, unless their first pass on them was the solution already."""
-        full, loss = self.full, self.loss
-        if loss == "ridge" and full is self.ground and full.is_complete:
+        full = self.full
+        if self.losses == ("ridge",) and not self.more_pairwise and full is self.ground and full.is_complete:
             return
         best = diverse(near_best(self.best()), self.n_solved)
-        candidates = [replace(result.candidate, loss=loss) for result in best]
-        ladder = _LADDER if loss == "ridge" else _LONG_LADDER * usual_curvature(loss, full.y)
-        alphas = np.array([result.alpha for result in best])[:, None] * (ladder if self.alpha is None else 1.0)
-        most = len(full.folds) if loss == "ridge" else _USUAL_FOLDS
-        if full.work(candidates) > _MUCH_WORK:
+        most = len(full.folds) if self.losses == ("ridge",) else _USUAL_FOLDS
+        if full.work(best) > _MUCH_WORK:
             most = _FEW_FOLDS
         n_folds = min(most, len(full.folds))
         folds = np.unique(np.linspace(0, len(full.folds) - 1, n_folds).astype(int)).tolist()
-        self._score("solutions", candidates, alphas, folds, full, solve=True)
+
+        def solve(results: list[Result], ladder: Array, **changes: Any) -> None:
+            candidates = [replace(result.candidate, **changes) for result in results]
+            alphas = np.array([result.alpha for result in results])[:, None] * (ladder if self.alpha is None else 1.0)
+            self._score(f"solutions{_words_of(changes)}", candidates, alphas, folds, full, solve=True)
+
+        for loss in self.losses:
+            ladder = _LADDER if loss == "ridge" else _LONG_LADDER * usual_curvature(loss, full.y)
+            solve(best, ladder, loss=loss)
+        for pairwise in self.more_pairwise:  # of which constants are a part
+            plain = [r for r in best if not (r.candidate.start_constant or r.candidate.end_constant)]
+            solve((plain or best)[:_WITH_OTHERS], _LONG_LADDER, pairwise=pairwise)
 
     def predictions(self, results: Sequence[Result]) -> list[list[Array]]:
         """Return the predictions of solutions for the test edges of the folds of results, each at its best alpha."""
@@ -247,9 +258,9 @@ class Search:
         candidates, alphas = [result.candidate for result in results], [result.alpha for result in results]
         return self.full.predictions(candidates, alphas, results[0].folds)
 
-    @property
-    def _solves_with_estimators(self) -> bool:
-        return self.loss != "ridge" or self.full.is_sparse
+    def _needs_estimators(self, candidate: Candidate) -> bool:
+        solved = candidate.loss in ("ridge", "logistic") and candidate.pairwise in FAST
+        return not solved or self.full.is_sparse
 
     # Tools
 
@@ -302,7 +313,7 @@ class Search:
             self.tick()
 
         kept: dict[Place, Array] | None = {} if solve else None
-        if kept is not None and self._solves_with_estimators:
+        if kept is not None and self._needs_estimators(candidates[0]):
             rows = np.broadcast_to(rows, (len(candidates), np.shape(rows)[-1]))
             scores = FullSolves(ground).scores(candidates, rows, numbers, done, kept)
         else:
@@ -358,6 +369,10 @@ def near_best(results: Sequence[Result]) -> list[Result]:
     error = np.nan_to_num(results[0].spread) / max(1, len(results[0].folds)) ** 0.5
     least = results[0].score - max(_ERRORS * error, _LEAST_DIFFERENCE)
     return [result for result in results if result.score >= least]
+
+
+def _words_of(changes: dict[str, Any]) -> str:
+    return "".join(f", {value}" for value in changes.values() if value != "ridge")
 
 
 def _and_constant(kernels: list[VertexChoice], side: SideChoices) -> list[VertexChoice]:

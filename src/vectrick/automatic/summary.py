@@ -7,28 +7,37 @@ from vectrick.automatic.search import Result
 _SHOWN = 5  # members that a summary lists
 
 
+def _ordered(found: Any, chosen: list[Result]) -> list[Result]:
+    """Return everything that was tried, what was chosen first."""
+    members = {id(result) for result in chosen}
+    results = found.results or chosen
+    return sorted(results, key=lambda result: (id(result) not in members, -result.scores.shape[1], -result.score))
+
+
+def alpha_paths(found: Any, chosen: list[Result]) -> list[tuple[Any, Any]]:
+    """Return the alphas and the mean scores of each row of the frame of a search."""
+    each = _ordered(found, chosen)
+    return [(result.alphas * (found.model_of(result)[2] / result.alpha), result.means) for result in each]
+
+
 def search_frame(found: Any, chosen: list[Result]) -> Any:
     """Return a pandas frame of everything that was tried, what was chosen first."""
     import pandas as pd
 
     members = {id(result) for result in chosen}
-    rows = []
-    results = found.results or chosen
-    order = sorted(results, key=lambda result: (id(result) not in members, -result.scores.shape[1], -result.score))
-    for result in order:
-        start, end = found.scales(result.candidate)
-        rows.append(
-            {
-                **result.candidate.words,
-                "alpha": result.alpha * start * end,
-                "score": result.score,
-                "spread": result.spread,
-                "folds": result.scores.shape[1],
-                "seconds": result.seconds,
-                "stage": result.stage,
-                "member": id(result) in members,
-            }
-        )
+    rows = [
+        {
+            **result.candidate.words,
+            "alpha": found.model_of(result)[2],
+            "score": result.score,
+            "spread": result.spread,
+            "folds": result.scores.shape[1],
+            "seconds": result.seconds,
+            "stage": result.stage,
+            "member": id(result) in members,
+        }
+        for result in _ordered(found, chosen)
+    ]
     return pd.DataFrame(rows)
 
 

@@ -149,6 +149,11 @@ def with_constant(choice: VertexChoice, constant: float, scale: float) -> Kernel
     return choice.kernel if constant == 0 else choice.kernel + Constant(constant * scale)
 
 
+def scaled(kernel: Kernel, scale: float) -> Kernel:
+    """Return a kernel divided by its mean value of a vertex with itself."""
+    return kernel if scale == 1.0 else kernel * Constant(1.0 / scale)
+
+
 def matrix_of(choice: VertexChoice, features: Any, positions: Array) -> tuple[Array, float]:
     """Return the kernel matrix of vertices, scaled to a mean diagonal of one, and the scale."""
     kernel = choice.kernel.resolve(features, positions)

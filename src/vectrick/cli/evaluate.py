@@ -9,7 +9,8 @@ import typer
 from vectrick.cli.baselines import HELP, QUICK, named_baselines, some_of
 from vectrick.cli.command import Interrupted, command_line
 from vectrick.cli.info import read_told
-from vectrick.cli.options import DataOptions, ModelOptions, ResumeOptions
+from vectrick.cli.model_options import AUTO, ModelOptions
+from vectrick.cli.options import DataOptions, ResumeOptions
 from vectrick.cli.output import Output
 
 EXAMPLE = "vectrick evaluate gpcr --report gpcr_evaluation.html"
@@ -51,12 +52,13 @@ def run(
     report: Annotated[Path | None, typer.Option("--report", help="A report to write, .html.")] = None,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace a file that exists.")] = False,
 ) -> None:
-    """Cross-validate a model in the four settings of pairwise learning, beside baselines on the same folds.
+    """Cross-validate what vectrick fit does in the four settings of pairwise learning, beside baselines.
 
     A random split of the edges says little about new vertices. "both" tests edges between vertices that occur in no
     training edge, "start" and "end" test edges with one such vertex, and "neither" tests new edges between known
-    vertices. Early stopping holds out vertices of the training folds. Ctrl-C shows the finished folds; --checkpoint
-    keeps them.
+    vertices. In each fold the whole search is made inside the training edges, for the setting that is tested; a single
+    model (--manual) stops early on vertices of the training folds. All methods have the same folds. Ctrl-C shows the
+    finished folds; --checkpoint keeps them.
     """
     from vectrick._files import check_targets
 
@@ -79,53 +81,65 @@ def run(
     named = some_of(settings, "--settings", list(NEW))
     asked = [new for new in NEW if new in named]  # in the order in which they are everywhere
     others = named_baselines(baselines)
-    dataset = read_told(out, data, model.standardize, "all" if compare_kernels else model.pairwise)
+    kernels = None
+    if compare_kernels:
+        several = model.pairwise not in (AUTO, "kronecker")
+        kernels = model.pairwise_names() if several else None
+        model = replace(model, pairwise="kronecker", manual=True)
+    dataset, single = read_told(out, data, model)
     if report is not None or compare_kernels:
         dataset.refuse_several_classes("--report" if report is not None else "--compare-kernels")
-    kernels = model.pairwise_names() if compare_kernels and model.pairwise != "kronecker" else None
-    estimator = (replace(model, pairwise="kronecker") if compare_kernels else model).estimator(dataset)
+    estimators = {new: model.estimator(dataset, refit=True) if single else model.searcher(dataset, new) for new in asked}
     division = folds, repeats, model.seed
     done: list[dict[str, Any]] = []
     try:
         if compare_kernels:
-            rows = cross_validate_kernels(out, estimator, dataset, asked, division, kernels, figure, finished)
+            rows = cross_validate_kernels(out, estimators[asked[0]], dataset, asked, division, kernels, figure, finished)
         else:
             others = limited(others, dataset.X, baseline_edges)
-            rows = cross_validate(out, estimator, dataset, asked, others, division, finished, done)
+            rows = cross_validate(out, estimators, dataset, others, division, finished, done)
     except KeyboardInterrupt:
         if not done and keeping.checkpoint is None:
             raise
         if done:
             show_evaluation(out, evaluation_frame(done, dataset))
         raise Interrupted(f"interrupted: {len(done)} fits are finished{keeping.hint}") from None
-    show_evaluation(out, rows)
+    show_evaluation(out, rows, compared=not compare_kernels)
     finished.remove()
     if report is not None:
+        from vectrick.cli.automatic import train_automatic
         from vectrick.cli.training import hold_out, train
         from vectrick.report import fit_report
 
-        trained = train(out, estimator, dataset, hold_out(dataset, model.validation_fraction, model.seed))
+        estimator = estimators[asked[0]]
+        if single:
+            holdout = hold_out(dataset, model.validation_fraction, model.seed)
+            trained = train(out, estimator.set_params(refit=False), dataset, holdout)
+        else:
+            trained = train_automatic(out, estimator, dataset)
         fit_report(trained, command_line(), out.warnings, evaluation=rows).write(report)
         out.wrote("report", report)
 
 
 def cross_validate(
     out: Output,
-    estimator: Any,
+    estimators: dict[str, Any],
     data: Any,
-    settings: list[str],
     others: dict[str, Any],
     division: Any,
     finished: Any = None,
     done: list[dict[str, Any]] | None = None,
 ) -> Any:
-    """Return a pandas frame with a row for each setting, method and fold; ``done`` gets the rows as they come."""
+    """Return a pandas frame with a row for each setting, method and fold; ``done`` gets the rows as they come.
+
+    ``estimators`` has what is judged for each setting.
+    """
     import vectrick as vt
     from vectrick.data.settings import SETTINGS
 
     folds, repeats, seed = division
-    name, done = type(estimator).__name__, [] if done is None else done
-    for new in settings:
+    name, done = type(next(iter(estimators.values()))).__name__, [] if done is None else done
+    for new, estimator in estimators.items():
         cv = vt.VertexKFold(folds, folds, new, stratify=data.is_binary, n_repeats=repeats, random_state=seed)
 
         def keep(row: dict[str, Any], new: str = new) -> None:
@@ -198,8 +212,13 @@ def check_figure(path: Path, compares: bool, force: bool) -> None:
     check_output(path, force)
 
 
-def show_evaluation(out: Output, rows: Any) -> None:
-    """Print the mean and the spread (standard deviation) over folds of each method in each setting."""
+def show_evaluation(out: Output, rows: Any, compared: bool = True) -> None:
+    """Print the mean and the spread (standard deviation) over folds of each method in each setting.
+
+    ``compared`` adds how the first method compares with the best of the others.
+    """
+    from vectrick.model_selection.beside_baselines import verdicts
+
     scoring = rows["scoring"].iloc[0]
     grouped = rows.groupby(["setting", "method"], sort=False)
     summaries = [
@@ -222,3 +241,9 @@ def show_evaluation(out: Output, rows: Any) -> None:
         for summary in summaries
     ]
     out.table(["test edges", "method", scoring, "spread", "lowest", "highest", "folds", "seconds"], table)
+    if compared:
+        own = rows["method"].iloc[0]
+        found = verdicts(rows)
+        out.result["verdicts"] = [{**vars(verdict), "is_clear": verdict.is_clear} for verdict in found]
+        for verdict in found:
+            out.say(f"{verdict.setting} new: {verdict.words(own)}")

@@ -7,7 +7,8 @@ import typer
 
 from vectrick.cli.baselines import HELP, QUICK, beside_baselines, named_baselines
 from vectrick.cli.command import Interrupted, command_line
-from vectrick.cli.options import DataOptions, ModelOptions
+from vectrick.cli.model_options import ModelOptions
+from vectrick.cli.options import DataOptions
 from vectrick.cli.output import Output
 
 if TYPE_CHECKING:
@@ -20,14 +21,20 @@ def run(
     out: Output,
     data: DataOptions,
     model: ModelOptions,
+    new: Annotated[
+        str, typer.Option("--new", help="What the model is for, which it is chosen by: edges whose vertices are new, "
+                          "both, start, end or neither of them; or all.")
+    ] = "both",  # fmt: skip
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write the model to.")] = Path("model.vt"),
     report: Annotated[Path | None, typer.Option("--report", help="A report about the model to write, .html.")] = None,
     baselines: Annotated[
         str, typer.Option("--baselines", help=f"For the report: {HELP[0].lower() + HELP[1:]}")
     ] = QUICK,
     refit: Annotated[
-        bool, typer.Option("--refit", help="Train again on all edges, for the best number of iterations.")
-    ] = False,
+        bool,
+        typer.Option("--refit/--no-refit", help="Of a single model with early stopping: train again on all edges, for "
+                     "the best number of iterations."),
+    ] = True,  # fmt: skip
     checkpoint: Annotated[
         Path | None, typer.Option("--checkpoint", help="A file for the state of a long run, written every minute.")
     ] = None,
@@ -36,31 +43,86 @@ def run(
 ) -> None:
     """Train a model on labeled edges and write it to a file.
 
-    A quarter of the vertices of each side is held out, to stop training at the right iteration, and to show how good
-    the model is for vertices that it has never seen. --refit then trains on all edges. Ctrl-C keeps the best model so
-    far.
+    Kernels, loss and alpha are chosen by their scores on inner folds that are like the question (--new), and the mean
+    of the best models is trained on all edges. What is given, such as --alpha or --start-kernel, is not searched for.
+
+    --manual trains the single model that the options describe: a quarter of the vertices of each side is held out, to
+    stop at the right iteration and to show how good the model is for vertices that it has never seen, before it is
+    trained on all edges. Ctrl-C keeps the best so far.
     """
     from vectrick.cli.info import read_told
+
+    _check_files([*data.inputs, out.config], output, report, checkpoint, resume, force)
+    _check_new(new)
+    others = {} if report is None else named_baselines(baselines)
+    dataset, single = read_told(out, data, model, no_refit=not refit, checkpoint=checkpoint is not None)
+    reading = out.seconds
+    if report is not None or checkpoint is not None:
+        dataset.refuse_several_classes("--report" if report is not None else "--checkpoint")
+    files = output, report, checkpoint
+    if single:
+        trained = _fit_single(out, model, dataset, files, others, refit, resume, force)
+    else:
+        trained = _fit_automatic(out, model, dataset, files, others, new)
+    trained.seconds["reading"] = reading
+    out.result["seconds"] = {**trained.seconds, "total": out.seconds}
+    if trained.is_interrupted:
+        best = "the best of what was tried" if not single else f"that of iteration {trained.model.n_iter_}"
+        raise Interrupted(f"interrupted: {output} holds the best model so far, {best}")
+
+
+def _check_new(new: str) -> None:
+    from vectrick.automatic.folding import ASKED
+
+    if new not in ASKED:
+        raise ValueError(f"--new is {new!r}, but it must be one of {', '.join(ASKED)}")
+
+
+def _fit_automatic(
+    out: Output, model: ModelOptions, dataset: Any, files: Any, others: dict[str, Any], new: str
+) -> "Trained":
+    """Search, train, write and show."""
+    from vectrick.cli.automatic import beside_baselines_inside, summarise_search, train_automatic
+
+    output, report, _ = files
+    trained = train_automatic(out, model.searcher(dataset, new), dataset)
+    trained.model.save(output, about={**_about(trained), "new": new, "folds": trained.model.folds_})
+    summarise_search(out, trained)
+    out.wrote("model", output)
+    if report is not None:
+        from vectrick.report import fit_report
+
+        rows = None if trained.is_interrupted else beside_baselines_inside(trained, others, out)
+        fit_report(trained, command_line(), out.warnings, evaluation=rows).write(report)
+        out.wrote("report", report)
+    return trained
+
+
+def _fit_single(
+    out: Output,
+    model: ModelOptions,
+    dataset: Any,
+    files: Any,
+    others: dict[str, Any],
+    refit: bool,
+    resume: bool,
+    force: bool,
+) -> "Trained":
+    """Train the model that the options describe, write and show it."""
     from vectrick.cli.training import hold_out, train
     from vectrick.model_selection.fit_checkpoint import FitCheckpoint
 
-    _check_files([*data.inputs, out.config], output, report, checkpoint, resume, force)
+    output, report, checkpoint = files
     state = None
     if checkpoint is not None:
         told = lambda iteration: out.note(f"going on after iteration {iteration}")  # noqa: E731
         state = FitCheckpoint(checkpoint, resume, force, told)
-    others = {} if report is None else named_baselines(baselines)
-    dataset = read_told(out, data, model.standardize, model.pairwise)
-    reading = out.seconds
-    if report is not None or state is not None:
-        dataset.refuse_several_classes("--report" if report is not None else "--checkpoint")
     estimator = model.estimator(dataset)
     holdout = None if model.no_early_stopping else hold_out(dataset, model.validation_fraction, model.seed)
     trained = train(out, estimator, dataset, holdout, state, keep_interrupted=True)
-    trained.seconds["reading"] = reading
     if refit and holdout is not None:
         if trained.is_interrupted:
-            out.warn("training was interrupted, so that --refit was left out")
+            out.warn("training was interrupted, so that the model has not seen the held-out edges")
         else:
             out.note(f"training on all edges for {trained.model.n_iter_} iterations")
             trained.refit()
@@ -75,11 +137,7 @@ def run(
         rows = None if trained.is_interrupted else beside_baselines(trained, others, out)
         fit_report(trained, command_line(), out.warnings, evaluation=rows).write(report)
         out.wrote("report", report)
-    out.result["seconds"] = {**trained.seconds, "total": out.seconds}
-    if trained.is_interrupted:
-        raise Interrupted(
-            f"interrupted: {output} holds the best model so far, that of iteration {trained.model.n_iter_}"
-        )
+    return trained
 
 
 def _check_files(
@@ -100,16 +158,13 @@ def _check_files(
 
 def summarise(out: Output, trained: "Trained") -> None:
     """Say what was trained, how it ended, and how good it is."""
+    from vectrick.cli.automatic import shown_parameters
     from vectrick.data.settings import settings_of
-    from vectrick.kernels.text import format_kernel
 
     model, data = trained.model, trained.data
     out.result |= {
         "estimator": type(model).__name__,
-        "parameters": {
-            name: format_kernel(value) if name.endswith("_kernel") else value
-            for name, value in model.get_params(deep=False).items()
-        },
+        "parameters": shown_parameters(model),
         "edges": len(data.X),
         "trained_edges": len(data.X) if trained.is_refitted else trained.n_trained,
         "positive": data.class_names[1] if data.is_binary else None,
@@ -120,6 +175,7 @@ def summarise(out: Output, trained: "Trained") -> None:
         "form": model.form_,
         "scoring": trained.scoring,
         "scores": dict(trained.scores),
+        "validation_vertices": trained.held_out_vertices,
     }
     n_made = len(trained.history.get("iteration", []))
     kept = f"kept iteration {model.n_iter_} of the {n_made} that were made" if n_made > 1 else "one step"
@@ -143,8 +199,7 @@ def summarise(out: Output, trained: "Trained") -> None:
     if trained.is_refitted:
         out.say(f"the model was trained again on all {len(data.X)} edges")
     elif trained.n_trained < len(data.X):
-        hint = "; --refit then trains on all of them" if out.command == "fit" else ""  # which the demo does not have
-        out.say(f"trained on {trained.n_trained} of {len(data.X)} edges{hint}")
+        out.say(f"trained on {trained.n_trained} of {len(data.X)} edges")
     out.detail(f"form: {model.form_}, {model.form_reason_}")
     solution = model.solution_
     out.result["preconditioner"] = solution.preconditioner
@@ -183,4 +238,5 @@ def _about(trained: Any) -> dict[str, Any]:
         "medians": trained.data.medians,
         "scoring": trained.scoring,
         "scores": trained.scores,
+        "validation_vertices": trained.held_out_vertices,
     }

@@ -48,15 +48,24 @@ def run(
     out.facts({name: _text(value) for name, value in facts.items()})
 
 
-def read_told(out: Output, data: DataOptions, standardized: bool, pairwise: str) -> Any:
-    """Read a data set, and say what is in it and what to beware of before a model of these kernels is trained."""
+def read_told(out: Output, data: DataOptions, model: Any, **more: bool) -> tuple[Any, str | None]:
+    """Read a data set, and say what is in it and what to beware of before a model is trained.
+
+    Return the data, and why a single model is trained in place of a search; ``more`` are options that ask for that.
+    """
     dataset = data.read()
     out.note(f"{dataset.X}, read in {out.seconds:.1f} s")
-    for warning in dataset_warnings(dataset, standardized):
+    single = model.why_single(dataset, **more)
+    for warning in dataset_warnings(dataset, single is None or model.standardize):
         out.warn(warning)
-    if dataset.X.is_one_set and pairwise == "kronecker":
-        out.note(ONE_SET)
-    return dataset
+    if single is not None:
+        if model.budget is not None:
+            raise ValueError(f"--budget is the time of a search, but there is none: {single}")
+        if dataset.X.is_one_set and model.pairwise_names() == ["kronecker"]:
+            out.note(ONE_SET)
+        if not model.manual:
+            out.note(f"{single}: there is no search")
+    return dataset, single
 
 
 def describe(data: Any, ranks: bool = True) -> dict[str, Any]:

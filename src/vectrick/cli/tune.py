@@ -7,7 +7,8 @@ import typer
 
 from vectrick.cli.baselines import QUICK, beside_baselines, named_baselines, some_of
 from vectrick.cli.command import Interrupted, command_line
-from vectrick.cli.options import DEFAULT_KERNEL, DataOptions, KernelOptions, ResumeOptions
+from vectrick.cli.model_options import DEFAULT_KERNEL, KernelOptions
+from vectrick.cli.options import DataOptions, ResumeOptions
 from vectrick.cli.output import Output
 
 EXAMPLE = "vectrick tune gpcr -o gpcr.vt --report gpcr_tuned.html"

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,52 @@ def limited(others: dict[str, Any], X: Edges, n_edges: int | None = None) -> dic
         name if name in _CHEAP else f"{name} on {most} edges": method if name in _CHEAP else OnSomeEdges(method, most)
         for name, method in others.items()
     }
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How a method compares with the best of the others in one setting.
+
+    Attributes
+    ----------
+    setting, best : str
+        The setting, and the name of the best other method.
+    difference, spread : float
+        The mean difference of the scores over the folds, and its standard deviation between folds.
+    """
+
+    setting: str
+    best: str
+    difference: float
+    spread: float
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the difference is more than its spread over folds."""
+        return abs(self.difference) > self.spread
+
+    def words(self, method: str) -> str:
+        """Return the verdict in a sentence."""
+        how = "ahead of" if self.difference >= 0 else "behind"
+        than = "more than" if self.is_clear else "no more than"
+        spread = f"{than} its spread over folds ({self.spread:.3f})"
+        return f"{method} is {how} the best baseline, {self.best}, by {abs(self.difference):.3f}, {spread}"
+
+
+def verdicts(rows: Any) -> list[Verdict]:
+    """Compare the first method of a frame of settings, methods and folds with the best of the others, fold by fold."""
+    found = []
+    for setting, some in rows.groupby("setting", sort=False):
+        scores = {method: part["score"].to_numpy() for method, part in some.groupby("method", sort=False)}
+        first = next(iter(scores))
+        own = scores.pop(first)
+        others = {name: each for name, each in scores.items() if len(each) == len(own) and np.isfinite(each).all()}
+        if others and np.isfinite(own).all():
+            best = max(others, key=lambda name: others[name].mean())
+            difference = own - others[best]
+            spread = float(difference.std(ddof=1)) if len(difference) > 1 else float("nan")
+            found.append(Verdict(str(setting), best, float(difference.mean()), spread))
+    return found
 
 
 def beside_baselines(

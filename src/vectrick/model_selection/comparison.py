@@ -103,7 +103,7 @@ def compare(
             for number, fold in enumerate(folds):
                 row = work.get(fold.name, dict)
                 if row is None:
-                    row = _run(name, method, X, labels, fold, scorer)
+                    row = run_fold(name, method, X, labels, fold, scorer)
                     if row["error"] is None:  # another time it may not fail
                         work.put(fold.name, row)
                 repeat = number // (len(folds) // cv.n_repeats)
@@ -152,7 +152,7 @@ def _named(estimators: Any) -> dict[str, Any]:
     return named
 
 
-def _run(name: str, method: Any, X: Edges, y: Array, fold: Any, scorer: EdgeScorer) -> dict[str, Any]:
+def run_fold(name: str, method: Any, X: Edges, y: Array, fold: Any, scorer: EdgeScorer) -> dict[str, Any]:
     """Return the score of a method in one fold and its seconds, or warn and return why it failed."""
     try:
         return {**_judged(method, X, y, fold, scorer), "error": None}

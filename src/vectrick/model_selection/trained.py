@@ -44,6 +44,19 @@ class Trained:
         """The number of edges that the model was trained on before it was validated."""
         return len(self.holdout.train)
 
+    @property
+    def held_out_vertices(self) -> dict[str, list[Any]]:
+        """The ids, or the rows, of the vertices of each side that no edge trained with before validation."""
+        if not self.holdout.tests or len(self.holdout.train) == len(self.data.X):
+            return {}
+        X, found = self.data.X, {}
+        for side, table, vertices in (("start", X.start_table, X.start), ("end", X.end_table, X.end)):
+            known = X[self.holdout.train]
+            trained = np.concatenate([known.start, known.end]) if X.is_one_set else getattr(known, side)
+            rows = np.setdiff1d(vertices, trained)
+            found[side] = (rows if table.ids is None else np.asarray(table.ids)[rows]).tolist()
+        return found
+
     def judge(self) -> None:
         """Score the model on the held-out edges of each setting that has different labels."""
         scorer, begin = get_scorer(self.scoring), time.perf_counter()

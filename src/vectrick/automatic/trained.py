@@ -1,0 +1,65 @@
+"""A search beside its data: what it held out, its scores by setting, and baselines on the same inner folds."""
+
+import time
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from vectrick.automatic.estimator import AutoKron
+from vectrick.data.folder import Dataset
+from vectrick.model_selection.comparison import run_fold
+from vectrick.model_selection.holdout import Holdout
+from vectrick.model_selection.pairs import Pairs
+from vectrick.model_selection.scorers import get_scorer
+from vectrick.model_selection.trained import Trained
+
+
+def train_automatic(estimator: AutoKron, data: Dataset) -> Trained:
+    """Search and train on all edges; the predictions are those for the edges that each inner fold held out."""
+    begin = time.perf_counter()
+    model = estimator.fit(data.X, data.y)
+    folds = getattr(model, "_held_out", [])
+    settings = list(dict.fromkeys(fold.new for fold in folds))
+    parts = {new: [fold for fold in folds if fold.new == new] for new in settings}
+    tests = {new: np.concatenate([fold.test for fold in some]) for new, some in parts.items()}
+    return Trained(
+        model,
+        data,
+        Holdout(np.arange(len(data.X)), tests),
+        getattr(model, "scoring_", "auc"),
+        scores={new: float(np.mean([fold.score for fold in some])) for new, some in parts.items()},
+        predictions={new: np.concatenate([fold.decisions for fold in some]) for new, some in parts.items()},
+        seconds={**getattr(model, "seconds_", {}), "training": time.perf_counter() - begin},
+        is_refitted=True,
+        is_interrupted=any(line.endswith("interrupted") for line in model.told_),
+    )
+
+
+def beside_baselines_inside(
+    trained: Trained, others: dict[str, Any], *, done: Callable[[int, str], None] = lambda number, name: None
+) -> Any:
+    """Train baselines on the inner folds of a search; return a pandas frame of settings, methods and folds.
+
+    The model's own scores are those of its members before they were trained on all edges. If there is nothing to
+    compare, the result is None.
+    """
+    import pandas as pd
+
+    X, y, folds = trained.data.X, trained.y, getattr(trained.model, "_held_out", [])
+    if not folds or not others:
+        return None
+    scoring = "auc" if trained.data.is_binary else "concordance"
+    scorer, rows = get_scorer(scoring), []
+    for fold in folds:
+        score = scorer.score(y[fold.test], fold.decisions, Pairs.of(X[fold.test]))
+        rows.append({"setting": fold.new, "method": type(trained.model).__name__, "score": score,
+                     "fit": trained.seconds["training"] / len(folds), "predict": 0.0})  # fmt: skip
+    for number, (name, method) in enumerate(others.items()):
+        for place, fold in enumerate(folds):
+            named = SimpleNamespace(train=fold.train, test=fold.test, name=f"inner fold {place + 1}")
+            row = run_fold(name, method, X, y, named, scorer)
+            rows.append({"setting": fold.new, "method": name, **row})
+            done(number * len(folds) + place + 1, name)
+    return pd.DataFrame(rows).drop(columns="error").assign(scoring=scoring)

@@ -1,0 +1,92 @@
+"""Searching as the commands do it: an `AutoKron` with a progress bar, and what it found in words."""
+
+from typing import TYPE_CHECKING, Any
+
+from vectrick.cli.output import Output
+
+if TYPE_CHECKING:
+    from vectrick.data.folder import Dataset
+    from vectrick.model_selection.trained import Trained
+
+
+def train_automatic(out: Output, estimator: Any, data: "Dataset") -> "Trained":
+    """Search and train with a progress bar; Ctrl-C during the search keeps the best so far."""
+    from vectrick.automatic.trained import train_automatic
+
+    with out.library_progress("searching"):
+        return train_automatic(estimator, data)
+
+
+def beside_baselines_inside(trained: "Trained", others: dict[str, Any], out: Output) -> Any:
+    """Return the frame of the library's function of this name, with progress; large data train on some edges."""
+    from vectrick.automatic.trained import beside_baselines_inside as run
+    from vectrick.model_selection.beside_baselines import limited
+
+    folds = getattr(trained.model, "_held_out", [])
+    with out.progress("baselines", len(others) * len(folds)) as bar:
+        return run(trained, limited(others, trained.data.X), done=bar.step)
+
+
+def summarise_search(out: Output, trained: "Trained") -> None:
+    """Say what was chosen, how good it is, and how sure that is."""
+    model, data = trained.model, trained.data
+    members = [] if hasattr(model, "machines_") else members_of(model)
+    out.result |= {
+        "estimator": type(model).__name__,
+        "parameters": shown_parameters(model),
+        "edges": len(data.X),
+        "trained_edges": len(data.X),
+        "positive": data.class_names[1] if data.is_binary else None,
+        "classes": data.classes,
+        "iterations": model.n_iter_,
+        "converged": model.solution_.converged,
+        "reason": model.solution_.reason,
+        "form": model.form_,
+        "scoring": model.scoring_,
+        "new": model.new,
+        "scores": dict(trained.scores),
+        "score": model.score_,
+        "spread": model.spread_,
+        "folds": model.folds_,
+        "members": members,
+        "candidates": len(model.search_),
+        "notes": model.told_,
+        "computed_on": model._predictor.backend.place,
+    }
+    for line in str(model).splitlines():
+        out.say(line)
+    if data.is_binary:
+        share = float((trained.y == trained.y.max()).mean())
+        negative, positive = data.class_names
+        out.say(f"positive label: {positive} ({100 * share:.3g} % of the edges), the other: {negative}")
+    out.say(f"trained on all {len(data.X)} edges; vectrick evaluate judges the choice on vertices that it has not seen")
+
+
+def members_of(model: Any) -> list[dict[str, Any]]:
+    """Return the members of a model: what they are, and their scores."""
+    from vectrick.kernels.text import format_kernel
+
+    rows = model.search_[model.search_["member"]]
+    return [
+        {
+            "estimator": type(member).__name__,
+            "start_kernel": format_kernel(member.start_kernel),
+            "end_kernel": format_kernel(member.end_kernel),
+            "pairwise": member.pairwise,
+            "alpha": float(member.alpha),
+            "weight": float(weight),
+            "score": float(row.score),
+            "spread": float(row.spread),
+        }
+        for member, weight, row in zip(model.members_, model.weights_, rows.itertuples(), strict=True)
+    ]
+
+
+def shown_parameters(model: Any) -> dict[str, Any]:
+    """Return the parameters of a model, kernels as texts."""
+    from vectrick.kernels.text import format_kernel
+
+    return {
+        name: format_kernel(value) if name.endswith("_kernel") and not isinstance(value, str) else value
+        for name, value in model.get_params(deep=False).items()
+    }

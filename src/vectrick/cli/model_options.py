@@ -1,0 +1,292 @@
+"""The options of a model: kernels, loss, how it is trained or searched for."""
+
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+from vectrick.cli.options import BACKEND, DEVICE, check_backend, panel
+
+if TYPE_CHECKING:
+    from vectrick.data.folder import Dataset
+
+AUTO = "auto"
+DEFAULT_KERNEL = "gaussian + constant(0.3)"
+_SEARCHED = ("auto", "kronecker", "symmetric", "antisymmetric")  # pairwise kernels that a search knows
+# Options that a search has no use for: they describe how one model is trained.
+_SINGLE = ("intercept", "no_early_stopping", "validation_fraction", "patience", "max_iter", "inner_iter", "tol", "form",
+           "solver", "preconditioner", "precision")  # fmt: skip
+# What the registries say, which would take a second to load for a help text; a test compares them.
+_KERNELS = "linear, gaussian(gamma), polynomial(degree, gamma, coef0), cosine, tanimoto, constant(value), precomputed"
+_SOLVERS = "cg, minres, qmr, direct, eigen, one-pass, newton, newton-qmr, newton-direct, lbfgs, box"
+
+_model, _training = panel("Model"), panel("Training")
+
+
+class Loss(StrEnum):
+    """The losses by the names of the command line."""
+
+    auto = "auto"
+    svm = "svm"
+    hinge = "hinge"
+    logistic = "logistic"
+    ridge = "ridge"
+    rank = "rank"
+    rank_start = "rank-start"
+    rank_end = "rank-end"
+
+
+class Scoring(StrEnum):
+    """The scores for early stopping."""
+
+    auto = "auto"
+    auc = "auc"
+    average_precision = "average_precision"
+    concordance = "concordance"
+    r2 = "r2"
+
+
+@dataclass(frozen=True)
+class KernelOptions:
+    """The kernels of the vertices."""
+
+    start_kernel: Annotated[
+        str,
+        _model("--start-kernel", help=f"The kernel function of start vertices: {_KERNELS}; sums and products. On a "
+               "kernel matrix (--start-matrix, or the file start_kernel), 'precomputed' takes it as it is, and others "
+               f"take its rows as features. 'auto' is chosen; a single model has '{DEFAULT_KERNEL}'."),
+    ] = AUTO  # fmt: skip
+    end_kernel: Annotated[
+        str, _model("--end-kernel", help="The kernel of end vertices; one vertex set has that of the start by default.")
+    ] = AUTO
+    standardize: Annotated[
+        bool,
+        _model("--standardize", help="Scale features to unit variance over the training vertices; a search does so "
+               "where it is useful."),
+    ] = False  # fmt: skip
+    pairwise: Annotated[
+        str,
+        _model("--pairwise", help="The kernel of edges: auto, kronecker, linear, poly2d, cartesian, gaussian, two_step "
+               "(ridge, complete graphs); for one vertex set symmetric, antisymmetric, mlpk, ranking. Several, "
+               "separated by commas, are added up, as they are or with weights: 'kronecker=0.7,linear=0.3'. auto is "
+               "kronecker, and for one vertex set what suits the labels."),
+    ] = AUTO  # fmt: skip
+
+    def kernels(self, data: "Dataset") -> tuple[Any, Any]:
+        """Return the kernels of both sides; one vertex set has that of the start for both, unless another is given."""
+        from vectrick.kernels.pairwise import PAIRWISE
+
+        names = self.pairwise_names()
+        start = DEFAULT_KERNEL if self.start_kernel == AUTO else self.start_kernel
+        end = start if data.X.is_one_set else DEFAULT_KERNEL
+        texts = {"start": start, "end": end if self.end_kernel == AUTO else self.end_kernel}
+        if any(name in PAIRWISE and PAIRWISE[name].one_set for name in names) and not data.X.is_one_set:
+            raise ValueError(
+                f"--pairwise is {self.pairwise!r}, which needs one vertex set for both ends, but there are two tables "
+                "of vertices; leave out --end-features or --end-matrix, and the folder's end table"
+            )
+        if names == ["gaussian"]:  # which makes its own of the features
+            texts = {side: "linear" if text == DEFAULT_KERNEL else text for side, text in texts.items()}
+        return self.kernel("start", texts["start"], data), self.kernel("end", texts["end"], data)
+
+    def pairwise_names(self) -> list[str]:
+        """Return the names of the pairwise kernels."""
+        return [word.partition("=")[0].strip() for word in self._pairwise_words()]
+
+    def _pairwise_words(self) -> list[str]:
+        return ("kronecker" if self.pairwise == AUTO else self.pairwise).split(",")
+
+    def settled_pairwise(self) -> Any:
+        """Return the pairwise kernels as an estimator takes them."""
+        from vectrick.kernels.pairwise import as_pairwise
+
+        words = [word.partition("=") for word in self._pairwise_words()]
+        kernels: list[Any] = []
+        for name, sign, weight in words:
+            as_pairwise(name.strip(), "--pairwise")
+            try:
+                kernels.append((name.strip(), float(weight)) if sign else name.strip())
+            except ValueError:
+                raise ValueError(f"--pairwise has the weight {weight!r}, but it must be a number") from None
+        return kernels[0] if len(kernels) == 1 and isinstance(kernels[0], str) else kernels
+
+    def kernel(self, side: str, text: str, data: "Dataset") -> Any:
+        """Return a kernel from its description, one of scaled features if that is asked for."""
+        from vectrick.kernels import Precomputed, Standardized
+        from vectrick.kernels.text import parse_kernel
+
+        if text.endswith((".csv", ".gz", ".parquet")):
+            raise ValueError(
+                f"--{side}-kernel is {text!r}, which is a file, but it must be a kernel such as 'gaussian'; name the "
+                f"file of a kernel matrix with --{side}-matrix"
+            )
+        kernel = parse_kernel(text, f"--{side}-kernel")
+        table = data.X.start_table if side == "start" else data.X.end_table
+        if isinstance(kernel, Precomputed):
+            if data.kinds[side] != "kernel":
+                raise ValueError(
+                    f"--{side}-kernel is 'precomputed', but the {side} vertices have features; give a kernel matrix "
+                    f"as {side}_kernel or with --{side}-matrix"
+                )
+            return kernel
+        if "precomputed" in text:
+            raise ValueError(f"--{side}-kernel is {text!r}, but 'precomputed' can only stand alone")
+        return Standardized(kernel) if self.standardize and table.n_features else kernel
+
+
+@dataclass(frozen=True)
+class ModelOptions(KernelOptions):
+    """What the model is, and how it is trained."""
+
+    loss: Annotated[
+        Loss,
+        _model("--loss", metavar="LOSS", help="svm (squared hinge), hinge, logistic, ridge, rank, rank-start, rank-end "
+               "(within a vertex), or auto: chosen; a single model has svm for classes, ridge for values."),
+    ] = Loss.auto  # fmt: skip
+    alpha: Annotated[
+        float | None,
+        _model("--alpha", help="The weight of the regularizer.", show_default="chosen; 1 for a single model"),
+    ] = None
+    manual: Annotated[
+        bool,
+        _model("--manual", help="Train the single model that the options describe, in place of a search. Options that "
+               "are about a single model, such as --solver, mean this as well."),
+    ] = False  # fmt: skip
+    budget: Annotated[
+        float | None, _training("--budget", help="Seconds for the search.", show_default="as long as it takes")
+    ] = None
+    intercept: Annotated[
+        bool | None,
+        _model("--intercept/--no-intercept", help="Add a constant that is not regularized.",
+               show_default="for ridge regression of values"),
+    ] = None  # fmt: skip
+    no_early_stopping: Annotated[
+        bool, _training("--no-early-stopping", help="Hold out nothing, and train until the solver converges.")
+    ] = False
+    validation_fraction: Annotated[
+        float, _training("--validation-fraction", help="The share of the vertices of each side to hold out.")
+    ] = 0.25
+    patience: Annotated[int, _training("--patience", help="Iterations without a better score before stopping.")] = 5
+    scoring: Annotated[
+        Scoring,
+        _training("--scoring", metavar="SCORE", help="auc, average_precision, concordance, r2, or auto, by the loss."),
+    ] = Scoring.auto
+    max_iter: Annotated[int | None, _training("--max-iter", help="The most iterations.")] = None
+    inner_iter: Annotated[int, _training("--inner-iter", help="The most iterations in a step of Newton's method.")] = 10
+    tol: Annotated[float, _training("--tol", help="The relative gradient at which to stop.")] = 1e-6
+    form: Annotated[str, _training("--form", help="auto, dual or primal.")] = "auto"
+    solver: Annotated[str, _training("--solver", help=f"auto, or one of {_SOLVERS}; each is for some losses.")] = "auto"
+    preconditioner: Annotated[
+        str,
+        _training("--preconditioner", help="auto, kronecker (far fewer iterations to convergence) or none; auto "
+                  "predicts which takes less time, and is none with early stopping."),
+    ] = "auto"  # fmt: skip
+    dtype: Annotated[str | None, _training("--dtype", help="float64 or float32.", show_default="that of the data")] = (
+        None
+    )
+    threads: Annotated[int | None, _training("--threads", help="Threads.", show_default="all CPUs")] = None
+    backend: Annotated[str, _training("--backend", help=BACKEND)] = "cpu"
+    device: Annotated[str | None, _training("--device", help=DEVICE, show_default="a GPU, if any")] = None
+    precision: Annotated[
+        str,
+        _training("--precision", help="full, or mixed: products in float32 or TF32, corrected to float64."),
+    ] = "full"
+    seed: Annotated[int, _training("--seed", help="The seed of everything random.")] = 0
+
+    def __post_init__(self) -> None:
+        check_backend(self.backend, self.device)
+        if not 0 < self.validation_fraction < 1:
+            raise ValueError(f"--validation-fraction is {self.validation_fraction}, but it must be between 0 and 1")
+        if not 0 <= self.seed < 2**32:
+            raise ValueError(f"--seed is {self.seed}, but it must be an integer from 0 to {2**32 - 1}")
+
+    def estimator(self, data: "Dataset", **changes: Any) -> Any:
+        """Return the estimator that the options describe; it is not fitted."""
+        import vectrick as vt
+        from vectrick.estimators import check_parameters
+        from vectrick.kernels.pairwise import PAIRWISE
+        from vectrick.solvers import as_solver, check_solver
+        from vectrick.solvers.minimise import check_preconditioner
+
+        loss = self.settled_loss(data)
+        if loss not in (Loss.svm, Loss.hinge, Loss.logistic):
+            data.refuse_several_classes(f"--loss {loss.value}")
+        elif not data.has_classes:
+            raise ValueError(
+                f"--loss is {loss.value!r}, which needs classes, but column {data.label!r} has numbers; use ridge "
+                "or rank, or choose another --label-column"
+            )
+        kinds: dict[Loss, tuple[type[Any], dict[str, Any]]] = {
+            Loss.svm: (vt.KronSVM, {}),
+            Loss.hinge: (vt.KronSVM, {"loss": "hinge"}),
+            Loss.logistic: (vt.KronLogistic, {}),
+            Loss.ridge: (vt.KronRidge, {}),
+            Loss.rank: (vt.KronRanker, {}),
+            Loss.rank_start: (vt.KronRanker, {"groups": "start"}),
+            Loss.rank_end: (vt.KronRanker, {"groups": "end"}),
+        }
+        kind, special = kinds[loss]
+        start, end = self.kernels(data)
+        same = ("validation_fraction", "max_iter", "inner_iter", "tol", "form", "solver",
+                "preconditioner", "dtype", "backend", "device", "precision")  # fmt: skip
+        given = {name: getattr(self, name) for name in same}
+        pairwise = self.settled_pairwise()
+        signed = all(PAIRWISE[name].symmetry < 0 for name in self.pairwise_names())  # for which there is no intercept
+        constant = loss is Loss.ridge and not data.is_binary and not signed
+        given |= {
+            "alpha": 1.0 if self.alpha is None else self.alpha, "pairwise": pairwise,
+            "fit_intercept": constant if self.intercept is None else self.intercept,
+            "n_iter_no_change": self.patience, "scoring": self.scoring.value,
+            "early_stopping": not self.no_early_stopping, "n_threads": self.threads, "random_state": self.seed,
+        }  # fmt: skip
+        estimator = kind(start, end, **special, **given, **changes)
+        check_parameters(estimator, None)
+        check_solver(estimator.solver, estimator._loss_type)
+        check_preconditioner(estimator.preconditioner, as_solver(estimator.solver), estimator._loss_type)
+        return estimator
+
+    def why_single(self, data: "Dataset", **more: bool) -> str | None:
+        """Return why a single model is trained, None if models are searched for.
+
+        ``more`` are options of a command that only a single model has, and whether they are given.
+        """
+        if self.manual:
+            return "--manual is given"
+        given = [field.name for field in fields(self) if field.name in _SINGLE and self._is_given(field.name)]
+        given += [name for name, is_given in more.items() if is_given]
+        if given:
+            return f"{' and '.join('--' + name.replace('_', '-') for name in given)} describes a single model"
+        if self.pairwise not in _SEARCHED:
+            return f"--pairwise {self.pairwise} is not searched with"
+        everything = ["loss", "alpha", "start_kernel", *([] if data.X.is_one_set else ["end_kernel"])]
+        return "loss, alpha and kernels are all given" if all(map(self._is_given, everything)) else None
+
+    def _is_given(self, name: str) -> bool:
+        return bool(getattr(self, name) != next(field.default for field in fields(self) if field.name == name))
+
+    def searcher(self, data: "Dataset", new: str, thorough: bool = False) -> Any:
+        """Return the `AutoKron` for what the options leave open; it is not fitted."""
+        import vectrick as vt
+
+        one_set = data.X.is_one_set and self.end_kernel == AUTO
+        texts = {"start": self.start_kernel, "end": self.start_kernel if one_set else self.end_kernel}
+        start, end = (AUTO if text == AUTO else self.kernel(side, text, data) for side, text in texts.items())
+        if self.loss.value in ("svm", "hinge", "logistic") and not data.has_classes:
+            raise ValueError(
+                f"--loss is {self.loss.value!r}, which needs classes, but column {data.label!r} has numbers; use ridge "
+                "or rank, or choose another --label-column"
+            )
+        if self.loss not in (Loss.auto, Loss.svm, Loss.hinge, Loss.logistic):
+            data.refuse_several_classes(f"--loss {self.loss.value}")
+        estimator = vt.AutoKron(
+            new, self.loss.value, budget=self.budget, start_kernel=start, end_kernel=end, pairwise=self.pairwise,
+            thorough=thorough, alpha=self.alpha, scoring=self.scoring.value, backend=self.backend, device=self.device,
+            dtype=self.dtype, n_threads=self.threads, random_state=self.seed,
+        )  # fmt: skip
+        estimator._check_parameters()
+        return estimator
+
+    def settled_loss(self, data: "Dataset") -> Loss:
+        """Return the loss, where it is chosen by the labels."""
+        if self.loss is not Loss.auto:
+            return self.loss
+        return Loss.svm if data.has_classes else Loss.ridge
