@@ -70,7 +70,9 @@ def test_mixed_precision_says_where_it_cannot_go_on():
 @pytest.mark.filterwarnings("ignore:solver")
 def test_mixed_precision_keeps_to_the_iterations_that_were_asked_for():
     X, y = some_data(60)
-    model = vt.KronRidge("gaussian", "gaussian", alpha=1e-3, solver="cg", max_iter=9, precision="mixed", form="dual")
+    model = vt.KronRidge(
+        "gaussian", "gaussian", alpha=1e-3, solver="cg", max_iter=9, precision="mixed", form="dual", fit_intercept=False
+    )
     model.fit(X, y)
     assert not model.solution_.converged
     assert model.solution_.n_products <= 9 + 5 * model.solution_.n_corrections + 5

@@ -13,6 +13,7 @@ from sklearn.svm import SVC
 
 import vectrick as vt
 from tests.kernels.formulas import ONE_SET, SIGNS, SUMS, TWO_SETS, edge_kernel, edges_of_one_set, gaussian
+from vectrick.estimators.holding_out import hold_out_some
 from vectrick.kernels.pairwise import PAIRWISE
 from vectrick.models.files import container
 
@@ -36,7 +37,7 @@ def model_of(name, kind=vt.KronRidge, **more):
     """Return an estimator with Gaussian vertex kernels."""
     pairwise = vt.pairwise.Gaussian(0.3) if name == "gaussian" else name
     kernel = "linear" if name == "gaussian" else vt.Gaussian(0.3)
-    return kind(kernel, kernel, pairwise=pairwise, **{"alpha": 0.1, "tol": 1e-11, **more})
+    return kind(kernel, kernel, pairwise=pairwise, **{"alpha": 0.1, "tol": 1e-11, "fit_intercept": False, **more})
 
 
 def all_pairs(name, S, E):
@@ -223,7 +224,9 @@ def test_a_weighted_list_is_the_weighted_sum(tmp_path):
     parts = {"kronecker": 0.7, "linear": 0.3, "poly2d": 0.05}
     A = sum(weight * matrix_of(name, S, E, edges, edges) for name, weight in parts.items())
     theirs = KernelRidge(alpha=0.1, kernel="precomputed").fit(A, y)
-    model = vt.KronRidge(vt.Gaussian(0.3), vt.Gaussian(0.3), pairwise=list(parts.items()), alpha=0.1, tol=1e-11)
+    model = vt.KronRidge(
+        vt.Gaussian(0.3), vt.Gaussian(0.3), pairwise=list(parts.items()), alpha=0.1, tol=1e-11, fit_intercept=False
+    )
     assert_allclose(model.fit(X, y).predict(X), theirs.predict(A), atol=1e-9)
     assert_array_equal(model.kernel_weights_, [0.7, 0.3, 0.05])
     assert [word.partition(":")[0] for word in model.components_] == list(parts)
@@ -260,7 +263,9 @@ def test_a_kernel_of_ones_own(tmp_path):
     k, g = K[np.ix_(d, d)], G[np.ix_(t, t)]
     A = k * g + k + np.equal.outer(d, d) * g + 0.5
     theirs = KernelRidge(alpha=0.1, kernel="precomputed").fit(A, y)
-    model = vt.KronRidge(vt.Gaussian(0.3), vt.Gaussian(0.3), pairwise=Both(), alpha=0.1, tol=1e-11).fit(X, y)
+    model = vt.KronRidge(
+        vt.Gaussian(0.3), vt.Gaussian(0.3), pairwise=Both(), alpha=0.1, tol=1e-11, fit_intercept=False
+    ).fit(X, y)
     assert_allclose(model.predict(X), theirs.predict(A), atol=1e-9)
     assert_allclose(model.predict_grid(S, E)[d, t], theirs.predict(A), atol=1e-9)
     with pytest.raises(ValueError, match=r"pairwise is Both.*which a model file cannot hold"):
@@ -272,12 +277,14 @@ def test_the_gaussian_kernel_is_that_of_the_features_side_by_side():
     S, E, X, y = graph("gaussian")
     rows = np.hstack([S[X.start], E[X.end]])
     theirs = KernelRidge(alpha=0.1, kernel="rbf", gamma=0.2).fit(rows, y)
-    model = vt.KronRidge(pairwise=vt.pairwise.Gaussian(0.2), alpha=0.1, tol=1e-11).fit(X, y)
+    model = vt.KronRidge(pairwise=vt.pairwise.Gaussian(0.2), alpha=0.1, tol=1e-11, fit_intercept=False).fit(X, y)
     assert_allclose(model.predict(X), theirs.predict(rows), atol=1e-9)
-    scaled = vt.KronRidge(vt.Standardized(vt.Linear()), vt.Standardized(vt.Linear()), pairwise="gaussian").fit(X, y)
+    scaled = vt.KronRidge(
+        vt.Standardized(vt.Linear()), vt.Standardized(vt.Linear()), pairwise="gaussian", fit_intercept=False
+    ).fit(X, y)
     assert "Gaussian" in repr(scaled._predictor.start.kernel)
     with pytest.raises(ValueError, match="start_kernel is Tanimoto"):
-        vt.KronRidge("tanimoto", pairwise="gaussian").fit(X, y)
+        vt.KronRidge("tanimoto", pairwise="gaussian", fit_intercept=False).fit(X, y)
 
 
 def test_two_step_regression_is_ridge_regression_with_its_kernel():
@@ -330,7 +337,11 @@ def test_one_vertex_set_has_one_kernel():
 def test_a_precomputed_kernel_of_one_vertex_set():
     S, _, X, y = graph("symmetric")
     K = gaussian(S)
-    given = vt.KronRidge("precomputed", pairwise="symmetric", alpha=0.1).fit(vt.Edges(X.start, X.end, K), y)
+    given = (
+        model_of("symmetric", tol=1e-6)
+        .set_params(start_kernel="precomputed", end_kernel="linear")
+        .fit(vt.Edges(X.start, X.end, K), y)
+    )
     own = model_of("symmetric", tol=1e-6).fit(X, y)
     assert_allclose(given.predict(vt.Edges(X.start, X.end, K)), own.predict(X), atol=1e-6)
 
@@ -357,7 +368,7 @@ def test_antisymmetric_models_refuse_what_contradicts_them():
 def test_the_operator_of_held_out_edges_predicts(name):
     _, _, X, y = graph(name, n=160)
     model = model_of(name, early_stopping=True, max_iter=30, tol=1e-6, random_state=0).fit(X, y)
-    _, test = model._hold_out(X, y, None)
+    _, test = hold_out_some(model, X, y, None)
     held = X[test]
     operator, a = model._predictor.operator(held), model._predictor.coefficients
     assert_allclose(operator @ a, model.predict(held), atol=1e-10)

@@ -147,7 +147,9 @@ def test_dual_coefficients_are_as_exact_as_they_say():
     """Predictions within 1e-6 do not make coefficients within 1e-6: the fit goes on until they are."""
     X, y = problem(n=500)
     alpha = 1e-3
-    model = vt.KronRidge(G, G, alpha=alpha, form="dual", solver="cg", preconditioner="kronecker").fit(X, y)
+    model = vt.KronRidge(
+        G, G, alpha=alpha, form="dual", solver="cg", preconditioner="kronecker", fit_intercept=False
+    ).fit(X, y)
     K, H = (G(table.features, table.features) for table in (X.start_table, X.end_table))
     A = K[X.start][:, X.start] * H[X.end][:, X.end]
     rest = A @ model.dual_coef_ + alpha * model.dual_coef_ - y
@@ -205,12 +207,14 @@ def test_auto_gives_up_what_gains_less_than_predicted(monkeypatch):
     monkeypatch.setattr(Preconditioning, "is_short", lambda *args: False)
     monkeypatch.setattr(Preconditioning, "forecast", lambda *args: forecast)
     told = []
-    model = vt.KronRidge(G, G, alpha=1e-4, solver="cg").fit(X, y, callback=lambda step: told.append(step.iteration))
+    model = vt.KronRidge(G, G, alpha=1e-4, solver="cg", fit_intercept=False).fit(
+        X, y, callback=lambda step: told.append(step.iteration)
+    )
     assert model.solution_.preconditioner == "none"
     assert "given up" in model.solution_.preconditioner_reason
     assert model.solution_.converged
     assert told == sorted(told)  # iterations are counted on
-    plain = vt.KronRidge(G, G, alpha=1e-4, solver="cg", preconditioner="none").fit(X, y)
+    plain = vt.KronRidge(G, G, alpha=1e-4, solver="cg", preconditioner="none", fit_intercept=False).fit(X, y)
     np.testing.assert_allclose(model.predict(X), plain.predict(X), atol=1e-6)
 
 
@@ -286,7 +290,7 @@ def test_one_pass_is_the_first_preconditioned_direction(kernel):
     K, H = (
         (G if kernel is G else vt.Linear())(table.features, table.features) for table in (X.start_table, X.end_table)
     )
-    model = vt.KronRidge(kernel, kernel, alpha=alpha, solver="one-pass").fit(X, y)
+    model = vt.KronRidge(kernel, kernel, alpha=alpha, solver="one-pass", fit_intercept=False).fit(X, y)
     assert model.solution_.n_products == 1
     assert not model.solution_.converged
     assert model.form_ == "primal"
@@ -402,13 +406,13 @@ def test_where_there_is_nothing_to_do(form):
     """Zero labels, zero features, one edge, tiny weights: the start is the solution."""
     X, y = problem()
     how = {"form": form, "preconditioner": "kronecker"}
-    assert not vt.KronRidge(G, G, **how).fit(X, 0 * y).predict(X).any()
+    assert not vt.KronRidge(G, G, **how, fit_intercept=False).fit(X, 0 * y).predict(X).any()
     constant = vt.KronRidge(G, G, fit_intercept=True, **how).fit(X, 0 * y + 3)
     np.testing.assert_allclose(constant.predict(X), 3.0)
     vt.KronRanker(G, G, **how).fit(X[:1], y[:1])
     nothing = vt.Edges(X.start, X.end, 0 * X.start_table.features, X.end_table.features)
     with contextlib.suppress(ValueError):  # in primal form there is no feature
-        assert not vt.KronRidge(**how).fit(nothing, y).predict(nothing).any()
+        assert not vt.KronRidge(**how, fit_intercept=False).fit(nothing, y).predict(nothing).any()
 
 
 def test_a_kernel_that_maps_coefficients_to_zero():
@@ -426,7 +430,9 @@ def test_a_fit_that_ends_early_tells_the_residual_of_its_own_form():
     K, H = (G(table.features, table.features) for table in (X.start_table, X.end_table))
     A = K[X.start][:, X.start] * H[X.end][:, X.end]
     with pytest.warns(ConvergenceWarning, match="iteration limit reached"):
-        model = vt.KronRidge(G, G, alpha=1e-4, form="dual", max_iter=12, preconditioner="kronecker").fit(X, y)
+        model = vt.KronRidge(
+            G, G, alpha=1e-4, form="dual", max_iter=12, preconditioner="kronecker", fit_intercept=False
+        ).fit(X, y)
     rest = A @ model.dual_coef_ + 1e-4 * model.dual_coef_ - y
     relative = np.sqrt(rest @ A @ rest / (y @ A @ y))
     np.testing.assert_allclose(model.solution_.residuals[-1], relative, rtol=1e-3)

@@ -67,17 +67,19 @@ def test_features_whose_kernel_is_lost_to_underflow():
 
 def test_a_model_may_be_zero_for_a_reason():
     nothing = vt.Edges(X.start, X.end, 0 * D, T)
-    assert not vt.KronRidge().fit(nothing, Y).predict(nothing).any()
+    assert not vt.KronRidge(fit_intercept=False).fit(nothing, Y).predict(nothing).any()
     with pytest.warns(UserWarning, match="y is constant"):
-        assert not vt.KronRidge(G, G).fit(X, 0 * Y).predict(X).any()
+        assert not vt.KronRidge(G, G, fit_intercept=False).fit(X, 0 * Y).predict(X).any()
     corners = vt.Edges.grid(np.array([[1.0], [-1.0]]), np.array([[1.0], [-1.0]]))
     balanced = np.array([1.0, 1.0, -1.0, -1.0])  # without interactions, which is all that the kernel sees
-    assert not vt.KronSVM().fit(corners, balanced).decision_function(corners).any()
+    assert not vt.KronSVM(fit_intercept=False).fit(corners, balanced).decision_function(corners).any()
     constant = vt.KronSVM("constant", "constant", fit_intercept=True).fit(corners, balanced)
     assert not constant.decision_function(corners).any()
     with pytest.raises(ValueError, match="predicts zero"):
-        vt.KronSVM(G, G, alpha=1e20).fit(X, np.sign(Y))
-    path = vt.alpha_path(vt.KronSVM(G, G), X, np.sign(Y), [1.0, 1e20])  # of a path, the most regular models are zero
+        vt.KronSVM(G, G, alpha=1e20, fit_intercept=False).fit(X, np.sign(Y))
+    path = vt.alpha_path(
+        vt.KronSVM(G, G, fit_intercept=False), X, np.sign(Y), [1.0, 1e20]
+    )  # of a path, the most regular models are zero
     assert len(path.models) == 2
 
 

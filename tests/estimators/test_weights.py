@@ -12,6 +12,7 @@ import vectrick as vt
 from tests.kernels.formulas import edges_of_one_set, gaussian
 from vectrick.backends import HOST
 from vectrick.data import Graph
+from vectrick.estimators.holding_out import hold_out_some
 from vectrick.estimators.weights import Alignment, aligned_weights, nonnegative_minimum, normalised
 from vectrick.models.edge_kernel import EdgeKernel
 from vectrick.models.kernel_spec import KernelSpec
@@ -129,9 +130,9 @@ def test_no_kernel_is_aligned():
 
 def test_validation_is_not_worse_than_alignment_on_the_held_out_vertices():
     X, y = problem(180)
-    model = vt.KronRidge(STARTS, ENDS, kernel_weights="validation", random_state=0, alpha=0.1)
+    model = vt.KronRidge(STARTS, ENDS, kernel_weights="validation", random_state=0, alpha=0.1, fit_intercept=False)
     weights = model.fit(X, y).kernel_weights_
-    train, test = model._hold_out(X, y, None)
+    train, test = hold_out_some(model, X, y, None)
     risks = {}
     for name, given in (("alignment", "alignment"), ("validation", weights), ("equal", None)):
         some = clone(model).set_params(kernel_weights=given).fit(X[train], y[train])
@@ -145,7 +146,7 @@ def test_validation_is_not_worse_than_alignment_on_the_held_out_vertices():
 def test_given_weights_train_predict_and_go_to_a_file(given, tmp_path):
     X, y = problem()
     S, E = X.start_table.features, X.end_table.features
-    model = vt.KronRidge(STARTS, ENDS, kernel_weights=given, alpha=0.1, tol=1e-11).fit(X, y)
+    model = vt.KronRidge(STARTS, ENDS, kernel_weights=given, alpha=0.1, tol=1e-11, fit_intercept=False).fit(X, y)
     weights = np.full((2, 3), 1 / 6) if given is None else np.reshape(given, (2, 3))
     assert_array_equal(model.kernel_weights_, weights.ravel())
     starts, ends = [gaussian(S), S @ S.T], [E @ E.T, gaussian(E, gamma=0.1), gaussian(E, gamma=1.0)]

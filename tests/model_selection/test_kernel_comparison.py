@@ -51,7 +51,7 @@ def test_on_checker_the_linear_kernel_is_at_chance_and_the_kronecker_kernel_is_n
 
 def test_a_cartesian_kernel_says_nothing_about_two_new_vertices(checker):
     X, y = checker
-    ridge = vt.KronRidge(vt.Gaussian(1.0), vt.Gaussian(1.0), alpha=0.1)
+    ridge = vt.KronRidge(vt.Gaussian(1.0), vt.Gaussian(1.0), alpha=0.1, fit_intercept=False)
     train, test = next(vt.VertexKFold(2, random_state=0).split(X, y))
     assert not ridge.set_params(pairwise="cartesian").fit(X[train], y[train]).predict(X[test]).any()
     train, test = next(vt.VertexKFold(3, new="start", random_state=0).split(X, y))

@@ -41,14 +41,16 @@ def again(model, X, y, leave):
 @pytest.mark.parametrize("alpha", [1e-2, 1.0, 100.0])
 def test_is_training_again(leave, shape, alpha):
     X, y = problem(*shape)
-    model = vt.KronRidge(vt.Gaussian(gamma=0.5), vt.Gaussian(gamma=0.3), alpha=alpha, solver="direct")
+    model = vt.KronRidge(
+        vt.Gaussian(gamma=0.5), vt.Gaussian(gamma=0.3), alpha=alpha, solver="direct", fit_intercept=False
+    )
     np.testing.assert_allclose(vt.leave_out_predictions(model, X, y, leave), again(model, X, y, leave), atol=1e-8)
 
 
 @pytest.mark.parametrize("leave", LEAVE)
 def test_kernels_without_full_rank(leave):
     X, y = problem()
-    model = vt.KronRidge(alpha=0.1, solver="direct")
+    model = vt.KronRidge(alpha=0.1, solver="direct", fit_intercept=False)
     np.testing.assert_allclose(vt.leave_out_predictions(model, X, y, leave), again(model, X, y, leave), atol=1e-8)
 
 
@@ -59,7 +61,7 @@ def test_real_data(leave):
     X = vt.Edges.grid(K, G)
     y = np.random.default_rng(0).standard_normal((len(K), len(G)))
     y = (K @ y @ G / 50).ravel()
-    model = vt.KronRidge("precomputed", "precomputed", alpha=10.0, solver="cg", tol=1e-9)
+    model = vt.KronRidge("precomputed", "precomputed", alpha=10.0, solver="cg", tol=1e-9, fit_intercept=False)
     predicted = vt.leave_out_predictions(model, X, y, leave)
     for edge in (0, 7777):
         train = rest(X, edge, leave)

@@ -11,7 +11,7 @@ from vectrick.models.files.container import read_container
 FILES = Path(__file__).parent / "files"
 MODELS = {
     "dual": vt.KronSVM(vt.Gaussian(0.5), "linear", alpha=0.5, fit_intercept=True),
-    "primal": vt.KronRidge("linear", vt.Gaussian(0.5), form="primal"),
+    "primal": vt.KronRidge("linear", vt.Gaussian(0.5), form="primal", fit_intercept=False),
 }
 
 

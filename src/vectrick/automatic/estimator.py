@@ -67,7 +67,7 @@ class AutoKron(MeanModel):
     pairwise : str
         "auto", "kronecker", and for edges within one vertex set "symmetric" and "antisymmetric".
     thorough : bool
-        Whether to solve three times as many candidates, and for what is "auto" further losses ("logistic" and "svm" for
+        Whether to solve twice as many candidates, and for what is "auto" further losses ("logistic" and "svm" for
         classes) and further pairwise kernels ("linear", "poly2d" and "cartesian", or "mlpk" and "ranking" for one
         vertex set). Takes several times as long.
     alpha : float, optional

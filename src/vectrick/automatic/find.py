@@ -23,7 +23,7 @@ from vectrick.metrics.scores import OF_CLASSES
 
 _PRODUCTS = (*FAST, "mlpk")  # of one value of each side, so that their scales can be a part of alpha
 _MORE_PAIRWISE = {"kronecker": ("linear", "poly2d", "cartesian"), "symmetric": ("mlpk",), "antisymmetric": ("ranking",)}
-_THOROUGH = 3  # times as many candidates are solved
+_THOROUGH = 2  # times as many candidates are solved
 _MORE_SOLVED = 1  # candidates beyond those that are chosen, among which they are chosen
 
 

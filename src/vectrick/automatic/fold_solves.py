@@ -27,6 +27,8 @@ class FoldLabels:
         For each pair the sum of the labels of its edges minus their mean, and the number of its edges.
     mean : float
         The mean of the labels; 0 where there is no intercept.
+    has_intercept : bool
+        Whether predictions have a constant.
     kappa : float
         By which the product of two degrees is the expected number of edges.
     """
@@ -34,6 +36,7 @@ class FoldLabels:
     sums: Array
     counts: Array
     mean: float
+    has_intercept: bool
     kappa: float
 
 
@@ -75,7 +78,7 @@ def solve_ridge(fold: FoldFeatures, alpha: float) -> tuple[Array, float]:
     These are conjugate gradients for ``Zᵀ C Z + α I`` in the features Z of the edges, where C subtracts the mean.
     """
     labels, core, weight = fold.labels, fold.core, np.float32(alpha)
-    inverse, n_edges, centred = 1.0 / (fold.spectrum + weight), labels.counts.sum(), labels.mean != 0.0
+    inverse, n_edges, centred = 1.0 / (fold.spectrum + weight), labels.counts.sum(), labels.has_intercept
 
     def times(w: Array) -> Array:
         grid = fold.grid(w)
@@ -109,7 +112,7 @@ def solve_logistic(fold: FoldFeatures, alpha: float) -> tuple[Array, float]:
     Newton's method: each step is a ridge regression with weights, which a few conjugate gradients solve well enough.
     """
     labels, weight = fold.labels, np.float32(alpha)
-    counts, has_intercept = labels.counts, labels.mean != 0.0
+    counts, has_intercept = labels.counts, labels.has_intercept
     positive = 0.5 * (labels.sums + counts * (1.0 + labels.mean))  # edges of each pair
     share = float(np.clip(positive.sum() / counts.sum(), 1e-6, 1 - 1e-6))
     w, b = np.zeros_like(fold.core), np.float32(np.log(share / (1 - share)) if has_intercept else 0.0)

@@ -334,4 +334,4 @@ class Ground:
             self.side(candidate, which).degrees[part.train].sum() for which, part in (("start", first), ("end", second))
         )
         kappa = float(counts.sum()) / float(np.prod(list(degrees)))
-        return FoldLabels(sums.astype(np.float32), counts.astype(np.float32), mean, kappa)
+        return FoldLabels(sums.astype(np.float32), counts.astype(np.float32), mean, not signed, kappa)

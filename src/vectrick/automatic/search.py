@@ -20,6 +20,8 @@ _WITH_OTHERS = 2  # of these, with other pairwise kernels
 _AROUND = np.array([0.25, 1.0, 4.0, 16.0])  # alphas around the best of a coarse grid; constants want more of it
 _LADDER = np.array([0.25, 1.0])  # times the alpha that is best for the first pass, which wants more of it
 _LONG_LADDER = np.array([1 / 16, 1 / 4, 1.0, 4.0])  # where another loss is solved than was scored
+_NEXT_LADDER = np.array([1 / 16, 1 / 4, 1.0])  # for a second loss beside ridge regression
+_OTHERS, _FEW_OTHERS = 6, 3  # candidates that are solved with it, and where solutions take long
 _FEW_FOLDS, _MUCH_WORK = 3, 2e9  # folds that are solved where all of them would take too many operations
 _ERRORS = 2.0  # standard errors under the best score within which a candidate may be as good
 _LEAST_DIFFERENCE = 0.005  # of scores, where a few folds happen to agree
@@ -234,7 +236,8 @@ class Search:
             return
         best = diverse(near_best(self.best()), self.n_solved)
         most = len(full.folds) if self.losses == ("ridge",) else _USUAL_FOLDS
-        if full.work(best) > _MUCH_WORK:
+        is_heavy = full.work(best) > _MUCH_WORK
+        if is_heavy:
             most = _FEW_FOLDS
         n_folds = min(most, len(full.folds))
         folds = np.unique(np.linspace(0, len(full.folds) - 1, n_folds).astype(int)).tolist()
@@ -244,9 +247,13 @@ class Search:
             alphas = np.array([result.alpha for result in results])[:, None] * (ladder if self.alpha is None else 1.0)
             self._score(f"solutions{_words_of(changes)}", candidates, alphas, folds, full, solve=True)
 
-        for loss in self.losses:
-            ladder = _LADDER if loss == "ridge" else _LONG_LADDER * usual_curvature(loss, full.y)
-            solve(best, ladder, loss=loss)
+        for number, loss in enumerate(self.losses):
+            ladder = _LADDER if loss == "ridge" else _LONG_LADDER if number == 0 else _NEXT_LADDER
+            some = best
+            if number > 0:
+                some = best[: _FEW_OTHERS if is_heavy else _OTHERS]
+                ladder = ladder[1:2] if is_heavy else ladder
+            solve(some, ladder * usual_curvature(loss, full.y), loss=loss)
         for pairwise in self.more_pairwise:  # of which constants are a part
             plain = [r for r in best if not (r.candidate.start_constant or r.candidate.end_constant)]
             solve((plain or best)[:_WITH_OTHERS], _LONG_LADDER, pairwise=pairwise)

@@ -15,6 +15,8 @@ from vectrick.model_selection.pairs import Pairs
 from vectrick.model_selection.scorers import get_scorer
 from vectrick.model_selection.trained import Trained
 
+_FOLDS = 3  # of each setting, on which baselines are trained
+
 
 def train_automatic(estimator: AutoKron, data: Dataset) -> Trained:
     """Search and train on all edges; the predictions are those for the edges that each inner fold held out."""
@@ -40,14 +42,14 @@ def train_automatic(estimator: AutoKron, data: Dataset) -> Trained:
 def beside_baselines_inside(
     trained: Trained, others: dict[str, Any], *, done: Callable[[int, str], None] = lambda number, name: None
 ) -> Any:
-    """Train baselines on the inner folds of a search; return a pandas frame of settings, methods and folds.
+    """Train baselines on some inner folds of a search; return a pandas frame of settings, methods and folds.
 
-    The model's own scores are those of its members before they were trained on all edges. If there is nothing to
-    compare, the result is None.
+    The model's own scores are those of its members before they were trained on all edges. The column "of" has the
+    number of folds, of which at most three are taken. If there is nothing to compare, the result is None.
     """
     import pandas as pd
 
-    X, y, folds = trained.data.X, trained.y, getattr(trained.model, "_held_out", [])
+    X, y, folds = trained.data.X, trained.y, compared_folds(trained)
     if not folds or not others:
         return None
     scoring = "auc" if trained.data.is_binary else "concordance"
@@ -62,4 +64,13 @@ def beside_baselines_inside(
             row = run_fold(name, method, X, y, named, scorer)
             rows.append({"setting": fold.new, "method": name, **row})
             done(number * len(folds) + place + 1, name)
-    return pd.DataFrame(rows).drop(columns="error").assign(scoring=scoring)
+    n_all = len(trained.model._held_out)
+    return pd.DataFrame(rows).drop(columns="error").assign(scoring=scoring, of=n_all)
+
+
+def compared_folds(trained: Trained) -> list[Any]:
+    """Return the inner folds that baselines are trained on: some of each setting, evenly spread over all."""
+    every: list[Any] = getattr(trained.model, "_held_out", [])
+    settings = dict.fromkeys(fold.new for fold in every)
+    parts = [[fold for fold in every if fold.new == new] for new in settings]
+    return [part[at] for part in parts for at in np.unique(np.linspace(0, len(part) - 1, _FOLDS).astype(int))]

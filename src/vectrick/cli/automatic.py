@@ -20,10 +20,10 @@ def train_automatic(out: Output, estimator: Any, data: "Dataset") -> "Trained":
 def beside_baselines_inside(trained: "Trained", others: dict[str, Any], out: Output) -> Any:
     """Return the frame of the library's function of this name, with progress; large data train on some edges."""
     from vectrick.automatic.trained import beside_baselines_inside as run
+    from vectrick.automatic.trained import compared_folds
     from vectrick.model_selection.beside_baselines import limited
 
-    folds = getattr(trained.model, "_held_out", [])
-    with out.progress("baselines", len(others) * len(folds)) as bar:
+    with out.progress("baselines", len(others) * len(compared_folds(trained))) as bar:
         return run(trained, limited(others, trained.data.X), done=bar.step)
 
 

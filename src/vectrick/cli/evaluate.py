@@ -89,12 +89,16 @@ def run(
     dataset, single = read_told(out, data, model)
     if report is not None or compare_kernels:
         dataset.refuse_several_classes("--report" if report is not None else "--compare-kernels")
-    estimators = {new: model.estimator(dataset, refit=True) if single else model.searcher(dataset, new) for new in asked}
+    estimators = {
+        new: model.estimator(dataset, refit=True) if single else model.searcher(dataset, new) for new in asked
+    }
     division = folds, repeats, model.seed
     done: list[dict[str, Any]] = []
     try:
         if compare_kernels:
-            rows = cross_validate_kernels(out, estimators[asked[0]], dataset, asked, division, kernels, figure, finished)
+            rows = cross_validate_kernels(
+                out, estimators[asked[0]], dataset, asked, division, kernels, figure, finished
+            )
         else:
             others = limited(others, dataset.X, baseline_edges)
             rows = cross_validate(out, estimators, dataset, others, division, finished, done)

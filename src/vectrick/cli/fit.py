@@ -22,9 +22,13 @@ def run(
     data: DataOptions,
     model: ModelOptions,
     new: Annotated[
-        str, typer.Option("--new", help="What the model is for, which it is chosen by: edges whose vertices are new, "
-                          "both, start, end or neither of them; or all.")
-    ] = "both",  # fmt: skip
+        str,
+        typer.Option(
+            "--new",
+            help="What the model is for, which it is chosen by: edges whose vertices are new, "
+            "both, start, end or neither of them; or all.",
+        ),
+    ] = "both",
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write the model to.")] = Path("model.vt"),
     report: Annotated[Path | None, typer.Option("--report", help="A report about the model to write, .html.")] = None,
     baselines: Annotated[
@@ -32,9 +36,11 @@ def run(
     ] = QUICK,
     refit: Annotated[
         bool,
-        typer.Option("--refit/--no-refit", help="Of a single model with early stopping: train again on all edges, for "
-                     "the best number of iterations."),
-    ] = True,  # fmt: skip
+        typer.Option(
+            "--refit/--no-refit",
+            help="Of a single model with early stopping: train again on all edges, for the best number of iterations.",
+        ),
+    ] = True,
     checkpoint: Annotated[
         Path | None, typer.Option("--checkpoint", help="A file for the state of a long run, written every minute.")
     ] = None,
@@ -53,7 +59,7 @@ def run(
     from vectrick.cli.info import read_told
 
     _check_files([*data.inputs, out.config], output, report, checkpoint, resume, force)
-    _check_new(new)
+    check_new(new)
     others = {} if report is None else named_baselines(baselines)
     dataset, single = read_told(out, data, model, no_refit=not refit, checkpoint=checkpoint is not None)
     reading = out.seconds
@@ -71,7 +77,8 @@ def run(
         raise Interrupted(f"interrupted: {output} holds the best model so far, {best}")
 
 
-def _check_new(new: str) -> None:
+def check_new(new: str) -> None:
+    """Refuse a setting that there is not."""
     from vectrick.automatic.folding import ASKED
 
     if new not in ASKED:

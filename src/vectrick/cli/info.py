@@ -223,14 +223,24 @@ def _model_info(out: Output, path: Path) -> None:
     import vectrick as vt
     from vectrick.backends.memory import format_bytes
     from vectrick.cli.vertices import class_names
-    from vectrick.kernels.text import format_kernel
 
     model = vt.load(path)
+    file = {"file": path, "size": format_bytes(path.stat().st_size), "estimator": type(model).__name__}
+    facts: dict[str, Any] = {**file, **(_search_facts(model) if hasattr(model, "search_") else _model_facts(model))}
+    classes = class_names(model)
+    if classes is not None:
+        facts |= {"positive_label": classes[1]} if len(classes) == 2 else {"classes": classes}
+    out.result |= {**facts, "about": model.about_}
+    told = {name: value for name, value in model.about_.items() if name not in facts and value not in ({}, None)}
+    out.facts({name: _text(value) for name, value in (facts | told).items()})
+
+
+def _model_facts(model: Any) -> dict[str, Any]:
+    """Return facts about a single model."""
+    from vectrick.kernels.text import format_kernel
+
     predictor = model._predictor
-    facts: dict[str, Any] = {
-        "file": path,
-        "size": format_bytes(path.stat().st_size),
-        "estimator": type(model).__name__,
+    facts = {
         "start_kernel": format_kernel(predictor.start.kernel),
         "end_kernel": format_kernel(predictor.end.kernel),
         "pairwise": predictor.kernel.words,
@@ -245,12 +255,31 @@ def _model_info(out: Output, path: Path) -> None:
         "trained_end_vertices": len(predictor.end.used),
         "coefficients": len(predictor.coefficients),
     }
-    classes = class_names(model)
-    if classes is not None:
-        facts |= {"positive_label": classes[1]} if len(classes) == 2 else {"classes": classes}
-    out.result |= {**facts, "about": model.about_}
-    told = {name: value for name, value in model.about_.items() if name not in facts and value not in ({}, None)}
-    out.facts({name: _text(value) for name, value in (facts | told).items()})
+    if hasattr(model, "validation_vertices_"):
+        facts["validation_vertices"] = model.validation_vertices_
+    return facts
+
+
+def _search_facts(model: Any) -> dict[str, Any]:
+    """Return facts about the model of a search."""
+    from vectrick.cli.automatic import members_of, shown_parameters
+
+    facts: dict[str, Any] = {
+        "new": model.new,
+        "scoring": model.scoring_,
+        "score": model.score_,
+        "spread": model.spread_,
+        "folds": model.folds_,
+        "tried": len(model.search_),
+        "start_vertices": len(model.start_table_),
+        "end_vertices": len(model.end_table_),
+        "parameters": {name: value for name, value in shown_parameters(model).items() if value is not None},
+    }
+    if hasattr(model, "machines_"):
+        return facts
+    for number, member in enumerate(members_of(model), 1):
+        facts[f"member_{number}"] = member
+    return facts
 
 
 def _text(value: Any) -> str:

@@ -157,7 +157,7 @@ class ModelOptions(KernelOptions):
     intercept: Annotated[
         bool | None,
         _model("--intercept/--no-intercept", help="Add a constant that is not regularized.",
-               show_default="for ridge regression of values"),
+               show_default="wherever it is possible"),
     ] = None  # fmt: skip
     no_early_stopping: Annotated[
         bool, _training("--no-early-stopping", help="Hold out nothing, and train until the solver converges.")
@@ -203,7 +203,6 @@ class ModelOptions(KernelOptions):
         """Return the estimator that the options describe; it is not fitted."""
         import vectrick as vt
         from vectrick.estimators import check_parameters
-        from vectrick.kernels.pairwise import PAIRWISE
         from vectrick.solvers import as_solver, check_solver
         from vectrick.solvers.minimise import check_preconditioner
 
@@ -230,11 +229,9 @@ class ModelOptions(KernelOptions):
                 "preconditioner", "dtype", "backend", "device", "precision")  # fmt: skip
         given = {name: getattr(self, name) for name in same}
         pairwise = self.settled_pairwise()
-        signed = all(PAIRWISE[name].symmetry < 0 for name in self.pairwise_names())  # for which there is no intercept
-        constant = loss is Loss.ridge and not data.is_binary and not signed
         given |= {
             "alpha": 1.0 if self.alpha is None else self.alpha, "pairwise": pairwise,
-            "fit_intercept": constant if self.intercept is None else self.intercept,
+            "fit_intercept": "auto" if self.intercept is None else self.intercept,
             "n_iter_no_change": self.patience, "scoring": self.scoring.value,
             "early_stopping": not self.no_early_stopping, "n_threads": self.threads, "random_state": self.seed,
         }  # fmt: skip

@@ -1,4 +1,4 @@
-"""``vectrick tune``: choose kernels, loss, alpha and iteration, say how good such a choice is, and train the best."""
+"""``vectrick tune``: a thorough search, or one of a given grid; how good such a choice is, and the best model."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -7,6 +7,7 @@ import typer
 
 from vectrick.cli.baselines import QUICK, beside_baselines, named_baselines, some_of
 from vectrick.cli.command import Interrupted, command_line
+from vectrick.cli.fit import check_new
 from vectrick.cli.model_options import DEFAULT_KERNEL, KernelOptions
 from vectrick.cli.options import DataOptions, ResumeOptions
 from vectrick.cli.output import Output
@@ -26,15 +27,39 @@ def run(
         typer.Option("--kernel", help="A kernel to try on both sides; may be repeated.", show_default="four of them"),
     ] = None,
     pairwise: Annotated[
-        str, typer.Option("--pairwise", help="Pairwise kernels to try, separated by commas; see vectrick fit --help.")
-    ] = "kronecker",
-    alphas: Annotated[str, typer.Option("--alphas", help="The weights of the regularizer to try.")] = _ALPHAS,
+        str | None,
+        typer.Option(
+            "--pairwise",
+            help="Pairwise kernels to try, separated by commas; see vectrick fit --help.",
+            show_default="all that suit the data; of a grid, kronecker",
+        ),
+    ] = None,
+    alphas: Annotated[
+        str | None,
+        typer.Option(
+            "--alphas", help="The weights of the regularizer to try.", show_default=f"a path; of a grid, {_ALPHAS}"
+        ),
+    ] = None,
     losses: Annotated[
-        str | None, typer.Option("--losses", help="svm, ridge, logistic, separated by commas.", show_default="ridge")
+        str | None,
+        typer.Option(
+            "--losses", help="svm, ridge, logistic, separated by commas.", show_default="all; of a grid, ridge"
+        ),
     ] = None,
     standardize: Annotated[bool, typer.Option("--standardize", help="Scale features to unit variance.")] = False,
     folds: Annotated[int, typer.Option("--folds", help="Parts of the vertices of each side, inner and outer.")] = 3,
-    max_iter: Annotated[int, typer.Option("--max-iter", help="The most iterations of ridge regression to try.")] = 100,
+    max_iter: Annotated[
+        int | None,
+        typer.Option(
+            "--max-iter", help="The most iterations of ridge regression to try.", show_default="of a grid, 100"
+        ),
+    ] = None,
+    new: Annotated[
+        str, typer.Option("--new", help="What the model is for: both, start, end, neither or all; see vectrick fit.")
+    ] = "both",
+    budget: Annotated[
+        float | None, typer.Option("--budget", help="Seconds for a search.", show_default="as long as it takes")
+    ] = None,
     nested: Annotated[
         bool, typer.Option("--nested/--no-nested", help="Show how good a model chosen in this way is.")
     ] = True,
@@ -44,11 +69,13 @@ def run(
     report: Annotated[Path | None, typer.Option("--report", help="A report to write, .html.")] = None,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace files that exist.")] = False,
 ) -> None:
-    """Choose kernels, loss, alpha and iteration by cross-validation over vertices.
+    """Search as vectrick fit does, with more candidates, losses and pairwise kernels, and judge the choice.
 
     The nested score is the one that counts: in each outer fold, everything is chosen inside the training edges, and the
     test edges join vertices that no step has seen. The model in the output file is chosen and trained on all edges.
-    With --checkpoint, an interrupted or killed run can go on.
+
+    --kernel, --pairwise, --alphas, --losses and --max-iter describe a grid to search in place of that, for the best
+    single model with its iteration. With --checkpoint, an interrupted or killed run can go on.
     """
     import vectrick as vt
     from vectrick._files import check_output, check_targets
@@ -63,12 +90,22 @@ def run(
         from vectrick.report import check_report
 
         check_report(report, force)
-    weights = _weights(alphas)
-    kinds = some_of(pairwise, "--pairwise", [name for name in PAIRWISE if name != "two_step"])
+    is_grid = any(given is not None for given in (kernel, pairwise, alphas, losses, max_iter)) or standardize
+    if is_grid and budget is not None:
+        raise ValueError("--budget is the time of a search, but a grid is searched to its end; leave it out")
+    if is_grid and new != "both":
+        raise ValueError(f"--new is {new!r}, but a grid is searched for edges whose vertices are both new")
+    check_new(new)
+    weights = _weights(alphas or _ALPHAS)
+    kinds = some_of(pairwise or "kronecker", "--pairwise", [name for name in PAIRWISE if name != "two_step"])
     dataset = data.read()
     out.note(f"{dataset.X}, read in {out.seconds:.1f} s")
     dataset.refuse_several_classes("vectrick tune")
-    estimators = _estimators(losses, dataset, max_iter)
+    if not is_grid:
+        how: dict[str, Any] = {"new": new, "folds": folds, "nested": nested, "budget": budget, "seed": seed}
+        _thorough(out, dataset, output, report, finished, keeping, **how)
+        return
+    estimators = _estimators(losses, dataset, 100 if max_iter is None else max_iter)
     pairs = _kernels(kernel, standardize, dataset)
     estimators, grids = _grids(estimators, pairs, kinds, weights)
     cv = vt.VertexKFold(folds, folds, stratify=dataset.is_binary, random_state=seed)
@@ -93,6 +130,68 @@ def run(
         _report(out, dataset, search, score, report, seed)
 
 
+def _thorough(
+    out: Output,
+    data: Any,
+    output: Path | None,
+    report: Path | None,
+    finished: Any,
+    keeping: ResumeOptions,
+    *,
+    new: str,
+    folds: int,
+    nested: bool,
+    budget: float | None,
+    seed: int,
+) -> None:
+    """Judge a thorough search by outer folds, make it on all edges, and write what was asked for."""
+    import vectrick as vt
+    from vectrick.cli.automatic import summarise_search, train_automatic
+    from vectrick.cli.evaluate import cross_validate
+
+    asked = ["both", "start", "end", "neither"] if new == "all" else [new]
+    asked = [each for each in asked if not (data.X.is_one_set and each == "end")]
+    rows = None
+
+    def search(what: str) -> Any:
+        return vt.AutoKron(what, thorough=True, budget=budget, random_state=seed)
+
+    try:
+        if nested:
+            estimators = {each: search(each) for each in asked}
+            rows = cross_validate(out, estimators, data, {}, (folds, 1, seed), finished)
+        trained = train_automatic(out, search(new), data)
+    except KeyboardInterrupt:
+        if keeping.checkpoint is None:
+            raise
+        raise Interrupted(f"interrupted{keeping.hint}") from None
+    summarise_search(out, trained)
+    frame = trained.model.search_
+    out.result["choices"] = frame.to_dict("records")
+    out.result["nested"] = None
+    about = {"edges": len(data.X), "label": data.label, "classes": data.classes, "medians": data.medians, "new": new,
+             "scoring": trained.scoring, "scores": trained.scores, "nested": None}  # fmt: skip
+    if rows is not None:
+        scores = rows["score"]
+        about["nested"] = {"mean": float(scores.mean()), "spread": float(scores.std())}
+        out.result["nested"] = {**about["nested"], "folds": scores.tolist()}
+        scoring = rows["scoring"].iloc[0]
+        out.say(
+            f"nested {scoring}, for vertices that the choice has not seen: {scores.mean():.3f} ± {scores.std():.3f}"
+        )
+    if output is not None:
+        trained.model.save(output, about=about)
+        out.wrote("model", output)
+    finished.remove()
+    if report is not None:
+        from vectrick.report import fit_report
+
+        fit_report(trained, command_line(), out.warnings, evaluation=rows).write(report)
+        out.wrote("report", report)
+    if trained.is_interrupted:
+        raise Interrupted("interrupted: the model is the best of what was tried")
+
+
 def _weights(text: str) -> list[float]:
     try:
         return sorted({float(word) for word in text.split(",")})
@@ -112,7 +211,7 @@ def _estimators(text: str | None, data: Any, max_iter: int) -> list[Any]:
             raise ValueError(f"--losses has {name!r}, which needs two classes, but column {data.label!r} has numbers")
         kind = getattr(vt, _LOSSES[name])
         limits = {"max_iter": max_iter} if name == "ridge" else {"max_iter": 10, "inner_iter": 10}
-        estimators.append(kind(**limits, fit_intercept=not data.is_binary))
+        estimators.append(kind(**limits, fit_intercept="auto"))
     return estimators
 
 

@@ -6,10 +6,13 @@ from vectrick.estimators.callbacks import FitStep
 from vectrick.estimators.composite_files import frame_header, read_frame
 from vectrick.estimators.files import load, register_estimator
 from vectrick.estimators.fitted import FittedModel
+from vectrick.estimators.holding_out import vertices_only_in
+from vectrick.estimators.intercepts import has_intercept
 from vectrick.estimators.libsvm import from_svc
 from vectrick.estimators.logistic import KronLogistic
 from vectrick.estimators.parameters import LATER, check_parameters
 from vectrick.estimators.ranker import KronRanker
+from vectrick.estimators.refit import with_iterations
 from vectrick.estimators.ridge import KronRidge
 from vectrick.estimators.several_classes import SeveralClassesError
 from vectrick.estimators.svm import KronSVM
@@ -42,9 +45,12 @@ __all__ = [
     "fit_along",
     "frame_header",
     "from_svc",
+    "has_intercept",
     "joined_source",
     "labels_on",
     "load",
     "read_frame",
     "register_estimator",
+    "vertices_only_in",
+    "with_iterations",
 ]

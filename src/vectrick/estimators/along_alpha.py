@@ -154,7 +154,7 @@ class _KrylovPath:
         validation = lead._validation(form, training)
         assert validation is not None
         self.validation: Validation = validation
-        loss = lead._with_intercept(training.loss)
+        loss = lead._with_intercept(training)
         intercept = loss.intercept if isinstance(loss, WithIntercept) else None
         space, zero = form.space, form.space.zero(loss.y)
         max_iter = _MAX_ITER if lead.max_iter is None else lead.max_iter

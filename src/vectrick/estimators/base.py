@@ -1,23 +1,23 @@
 """The base of all estimators: parameters, fit, predictions."""
 
-import itertools
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from vectrick._typing import Array, ArrayLike, RandomState
 from vectrick.backends import HOST, Backend, release, settle_backend
 from vectrick.backends.arrays import cast, numpy_dtype, placed, true_places, zeros
 from vectrick.data import Edges, EdgesLike, Graph, Kept
 from vectrick.data.signs import check_signs
-from vectrick.data.splits import TooFewLabelsError, hold_out_labeled
 from vectrick.estimators.callbacks import FitStep, Monitor, Validation, Watch, check_watch
 from vectrick.estimators.fitted import FittedModel
+from vectrick.estimators.holding_out import hold_out_some, vertices_only_in
+from vectrick.estimators.intercepts import has_intercept
 from vectrick.estimators.parameters import ATTRIBUTES, PARAMETERS, check_parameters, named_after
+from vectrick.estimators.refit import train_on_all
 from vectrick.estimators.soundness import check_finite_model, check_not_zero, check_range
 from vectrick.estimators.training import Given, SourceEdges, Training
 from vectrick.estimators.validate import as_edges, as_weights, labels_on
@@ -64,8 +64,9 @@ class KronEstimator(FittedModel):
         inner_iter: int = 100,
         step: float | None = None,
         tol: float = 1e-6,
-        fit_intercept: bool = False,
+        fit_intercept: bool | str = "auto",
         early_stopping: bool = False,
+        refit: bool = False,
         validation_fraction: float = 0.25,
         n_iter_no_change: int = 5,
         scoring: str = "auto",
@@ -94,6 +95,7 @@ class KronEstimator(FittedModel):
         self.tol = tol
         self.fit_intercept = fit_intercept
         self.early_stopping = early_stopping
+        self.refit = refit
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.scoring = scoring
@@ -133,15 +135,16 @@ class KronEstimator(FittedModel):
     def _make_loss(self, kind: type[Loss], y: Array, weight: Array | None, edges: Edges) -> Loss:
         return kind(y, weight)
 
-    def _with_intercept(self, loss: Loss) -> Loss:
+    def _with_intercept(self, training: Training) -> Loss:
         """Return the loss with the intercept minimised out, unless the solver finds the intercept itself."""
-        if self.fit_intercept and isinstance(loss, Pointwise) and loss.is_smooth:
+        loss = training.loss
+        if training.given.has_intercept and isinstance(loss, Pointwise) and loss.is_smooth:
             return WithIntercept(loss)
         return loss
 
     def _check_intercept(self, kind: type[Loss]) -> None:
         """Refuse an intercept that nobody would find."""
-        if self.fit_intercept and kind.is_smooth and not issubclass(kind, Pointwise):
+        if self.fit_intercept is True and kind.is_smooth and not issubclass(kind, Pointwise):
             raise ValueError(
                 f"fit_intercept is True, but the loss {kind.__name__} is not a sum over edges (Pointwise), so there is "
                 "no best constant to add; leave it out"
@@ -201,6 +204,8 @@ class KronEstimator(FittedModel):
             with np.errstate(over="ignore", invalid="ignore"):  # the result is checked at the end
                 training = self._prepare(X, y, sample_weight, validation)
                 self._finish(replace(training, **how))
+                if self.refit and training.given.held is not None and validation is None:
+                    train_on_all(self, X, y, sample_weight)
         except BaseException as error:  # whatever the error, an earlier model stays intact
             self.__dict__ = before
             training = None
@@ -223,7 +228,8 @@ class KronEstimator(FittedModel):
         check_precision(self.precision, solver, loss_type, self.early_stopping or validation is not None)
         check_preconditioner(self.preconditioner, solver, loss_type)
         edges = given = as_edges(self, X, reset=True)
-        spec.check(edges, form=self.form, fit_intercept=self.fit_intercept)
+        constant = has_intercept(self, spec, loss_type)
+        spec.check(edges, form=self.form, fit_intercept=constant)
         home, backend = edges.backend, settle_backend(self.backend, self.device, edges.backend)
         edges = edges.on(backend)
         labels = placed(self._encode(labels_on(y, backend), len(edges)), backend)
@@ -231,19 +237,21 @@ class KronEstimator(FittedModel):
         if spec.symmetry < 0:
             signs = labels if self._labels_have_signs else None
             check_signs(edges, signs, weight, spec.components[0].pairwise.name)
-        what = spec, loss_type, solver, backend, home
+        what = spec, loss_type, solver, constant, backend, home
         source = SourceEdges.of(given, y, sample_weight) if self.keep_edges else None
         return Given(*what, edges, labels, weight, Kept(len(edges)), source)
 
     def _hold_out_some(self, given: Given, validation: tuple[Any, Any] | None) -> Given:
         """Return the training edges and the validation edges, which are given, held out, or absent."""
         rows = None if given.weight is None else given.weight > 0  # edges of weight zero do not count
+        self.__dict__.pop("validation_vertices_", None)
         if validation is not None:
             held = as_edges(self, validation[0], reset=False)
             labels = self._encode_validation(labels_on(validation[1], HOST), len(held))
             given = replace(given, held=held.on(given.backend), held_labels=placed(labels, given.backend))
         elif self.early_stopping:
-            rows, test = self._hold_out(given.edges, given.labels, rows)
+            rows, test = hold_out_some(self, given.edges, given.labels, rows)
+            self.validation_vertices_ = vertices_only_in(given.edges[test], given.edges[rows])
             given = replace(given, held=given.edges[test], held_labels=given.labels[test])
         if rows is not None:
             self._check_labels(given.labels[rows])
@@ -288,7 +296,7 @@ class KronEstimator(FittedModel):
         start: Array | None = None,
     ) -> Solution:
         """Minimise, keep and return the result; use ``validation`` and ``start`` if they are given."""
-        loss, watch = self._with_intercept(training.loss), training.watch
+        loss, watch = self._with_intercept(training), training.watch
         intercept = loss.intercept if isinstance(loss, WithIntercept) else None
         validation = validation or self._validation(form, training)
         iterative = validation is not None or self.preconditioner == "kronecker"
@@ -306,7 +314,8 @@ class KronEstimator(FittedModel):
             monitor.best = training.inward(monitor.best, form.name)
         try:
             warm = training.warm is not None
-            solution = self._solve(form, loss, solver, max_iter, start, monitor, validation, warm)
+            with_constant = training.given.has_intercept
+            solution = self._solve(form, loss, solver, max_iter, start, monitor, validation, warm, with_constant)
         except KeyboardInterrupt:
             reached = monitor.interrupted(form.space)
             if reached is None:
@@ -336,6 +345,7 @@ class KronEstimator(FittedModel):
         monitor: Monitor,
         validation: Validation | None,
         warm: bool,
+        with_constant: bool,
     ) -> Solution:
         """Run the solver and return its solution."""
         if max_iter < 1 and start is not None:  # it resumes after its last iteration
@@ -351,7 +361,7 @@ class KronEstimator(FittedModel):
             step=self.step,
             tol=self.tol,
             start=start,
-            fit_intercept=self.fit_intercept,
+            fit_intercept=with_constant,
             precision=self.precision,
             callback=monitor,
             model=chosen.model,
@@ -411,25 +421,6 @@ class KronEstimator(FittedModel):
             return
         self.dual_coef_ = outward(kept.spread(x))  # edges that were left out have no coefficient
         self.support_ = true_places(self.dual_coef_ != 0)
-
-    def _hold_out(self, edges: Edges, labels: Array, rows: Array | None) -> tuple[Array, Array]:
-        """Return masks of the training and the validation edges; a mask ``rows`` limits both to its edges."""
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-        usable, known = (edges, labels) if rows is None else (edges[rows], labels[rows])
-        try:
-            masks = hold_out_labeled(usable, known, self.validation_fraction, itertools.repeat(rng))
-        except TooFewLabelsError as error:
-            raise ValueError(
-                f"validation_fraction is {self.validation_fraction}, which leaves {error.n_edges} edges with "
-                f"{error.n_labels} different labels in the {error.part} part; choose another fraction or "
-                "random_state, or give validation=(X, y)"
-            ) from None
-        if rows is None:
-            return masks
-        parts = zeros(len(edges), rows), zeros(len(edges), rows)
-        for part, mask in zip(parts, masks, strict=True):
-            part[true_places(rows)[mask]] = True
-        return parts
 
     def _check_labels(self, labels: Array) -> None:
         """Refuse training labels from which nothing can be learned."""

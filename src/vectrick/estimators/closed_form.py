@@ -33,7 +33,7 @@ class ClosedForm:
         Y = zeros((len(graph.used_start), len(graph.used_end)), K)
         Y[graph.start, graph.end] = cast(training.loss.y, np.float64)
         if self.complete is not None:
-            solved = self.complete.solve(Y, alphas, self.lead.fit_intercept)
+            solved = self.complete.solve(Y, alphas, training.given.has_intercept)
         else:
             two_step = training.given.spec.two_step
             assert two_step is not None

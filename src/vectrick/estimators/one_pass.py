@@ -57,7 +57,7 @@ class OnePassFit:
             raise ValueError(
                 f"solver is 'one-pass', which is for one Kronecker product, but pairwise is {kernel.words}"
             )
-        self.loss = lead._with_intercept(training.loss)
+        self.loss = lead._with_intercept(training)
         thin = thin_maps(kernel, lead.factor_tol)
         try:
             sides = Preconditioning(kernel, graph, thin, self.loss, training.dtype, lead.n_threads)
@@ -80,7 +80,7 @@ class OnePassFit:
 
     def of_each(self, trainings: Sequence[Training]) -> list["OnePassFit"]:
         """Return the same for other labels of the same edges; one product with a block of them."""
-        losses = [self.lead._with_intercept(training.loss) for training in trainings]
+        losses = [self.lead._with_intercept(training) for training in trainings]
         zero = zeros(len(self.loss.y), self.loss.y)
         gradients = namespace(zero).stack([-loss.gradient(zero) for loss in losses], -1)
         rhs = self.model.space.lift(gradients)

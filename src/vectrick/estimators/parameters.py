@@ -26,7 +26,7 @@ PRECISIONS = ("full", "mixed")
 # Parameters that earlier versions did not have, and the values that stand for what these did: with such a value, files
 # leave the parameter out, so that earlier versions can read them, and checkpoints of earlier versions stay valid.
 LATER = {"loss": "squared", "preconditioner": "auto", "spectral_filter": "ridge", "filter_iter": 2, "refine": 0,
-         "keep_edges": True}  # fmt: skip
+         "keep_edges": True, "refit": False}  # fmt: skip
 _WIDTH = 120  # of lines in docstrings
 
 _PARAMETERS = """\
@@ -71,14 +71,19 @@ _PARAMETERS = """\
     tol : float
         The tolerance for stopping: the norm of the gradient relative to its norm at zero, or for "box" the duality gap
         relative to the risk. In float32 it is at least 1e-4.
-    fit_intercept : bool
+    fit_intercept : bool or "auto"
         Whether to add a constant that is not regularized. Without it, labels should be roughly centred: for
         vertices unlike all others such a model predicts zero, which is a bad prediction if the labels are around 10.
+        "auto" adds it, except for rankings, antisymmetric pairwise kernels, "two_step" and the solver "minres", which
+        have none, and for the hinge loss, which would take much longer.
     early_stopping : bool
         Whether to stop when the score on held-out edges has not risen for ``n_iter_no_change`` iterations, and to
         return to the best iteration. The held-out edges are those of ``validation=`` in `fit`. If there are none,
         ``validation_fraction`` of the vertices of each side is held out, with the edges that touch them (about 44 % of
-        the edges for a quarter of the vertices). Held-out edges stay out of the model.
+        the edges for a quarter of the vertices). Held-out edges stay out of the model, unless ``refit`` is True.
+    refit : bool
+        Whether to train again on all edges of X after early stopping has chosen the number of iterations on vertices
+        that it held out. ``history_`` stays that of the first fit. Edges of ``validation=`` stay out of the model.
     validation_fraction : float
         The share of the vertices of each side that early stopping holds out.
     n_iter_no_change : int
@@ -126,12 +131,15 @@ ATTRIBUTES = """\
         In dual form, the training edges whose coefficient is not zero. For an SVM in primal form, the edges inside the
         margin, which are the same edges at convergence.
     intercept_ : float
-        The intercept; 0.0 without ``fit_intercept``.
+        The intercept; 0.0 without one.
     form_, form_reason_ : str
         "dual" or "primal", and why.
     plan_ : Plan
         How a product with the kernel of edges is computed: the chosen path, its estimated time and memory, and those
         of the other paths.
+    validation_vertices_ : dict
+        With early stopping on vertices that were held out of X, the ids of these ("start" and "end"; positions in the
+        tables if there are no ids).
     about_ : dict
         For a model loaded from a file, the information that was saved with it.
     n_iter_ : int
@@ -218,8 +226,11 @@ def check_parameters(estimator: Any, validation: Any) -> KernelSpec:
     for name in ("tol", "factor_tol"):
         if not _is_between(getattr(estimator, name), 0, 1):
             raise ValueError(f"{name} is {getattr(estimator, name)!r}, but it must be a number in [0, 1)")
-    if not isinstance(estimator.keep_edges, bool | np.bool_):
-        raise ValueError(f"keep_edges is {estimator.keep_edges!r}, but it must be True or False")
+    for name in ("keep_edges", "refit"):
+        if not isinstance(getattr(estimator, name), bool | np.bool_):
+            raise ValueError(f"{name} is {getattr(estimator, name)!r}, but it must be True or False")
+    if not isinstance(estimator.fit_intercept, bool | np.bool_) and estimator.fit_intercept != "auto":
+        raise ValueError(f"fit_intercept is {estimator.fit_intercept!r}, but it must be True, False or 'auto'")
     if estimator.step is not None and (not _is_between(estimator.step, 0, np.inf) or estimator.step == 0):
         raise ValueError(f"step is {estimator.step!r}, but it must be a positive number or None")
     if not _is_between(estimator.validation_fraction, 0, 1) or estimator.validation_fraction == 0:
@@ -244,7 +255,12 @@ def _check_two_step(estimator: Any, kernel: Any, validation: Any) -> None:
         value = getattr(kernel, name)
         if value is not None and (not _is_between(value, 0, np.inf) or value == 0):
             raise ValueError(f"{name} of pairwise is {value!r}, but it must be a positive number or None")
-    if estimator.fit_intercept or estimator.early_stopping or validation is not None or estimator.form == "primal":
+    if (
+        estimator.fit_intercept is True
+        or estimator.early_stopping
+        or validation is not None
+        or estimator.form == "primal"
+    ):
         raise ValueError("pairwise is 'two_step', which has no intercept, no early stopping and no primal form")
     if estimator._loss_type is not Squared:
         raise ValueError(f"pairwise is 'two_step', which is ridge regression, but loss is {estimator.loss!r}")

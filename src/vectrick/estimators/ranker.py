@@ -19,10 +19,10 @@ _GROUPS = (None, "start", "end")
 class KronRanker(KronRegressor):
     """Ranking of labeled edges by the squared loss of differences (RankRLS).
 
-    It minimises ``¼ Σᵢ Σⱼ (yᵢ - pᵢ - yⱼ + pⱼ)² + ½ alpha ‖f‖²``, over all pairs of edges, or over those that share
-    their start or end vertex. Only the order of the predictions is meaningful. An iteration takes O((m + q) n) for m
-    start vertices, q end vertices and n edges; the sum over pairs itself takes O(n). The loss grows with the number of
-    pairs: to regularize about as much as `KronRidge`, multiply alpha by the number of edges that are compared.
+    It minimises ``1/(4c) Σᵢ Σⱼ (yᵢ - pᵢ - yⱼ + pⱼ)² + ½ alpha ‖f‖²``, over all pairs of edges, or over those that
+    share their start or end vertex. c is the mean number of edges that an edge is compared with, so that alpha
+    regularizes as much as that of `KronRidge`. Only the order of the predictions is meaningful. An iteration takes
+    O((m + q) n) for m start vertices, q end vertices and n edges; the sum over pairs itself takes O(n).
 
     Parameters
     ----------
@@ -59,8 +59,9 @@ class KronRanker(KronRegressor):
         inner_iter: int = 100,
         step: float | None = None,
         tol: float = 1e-6,
-        fit_intercept: bool = False,
+        fit_intercept: bool | str = "auto",
         early_stopping: bool = False,
+        refit: bool = False,
         validation_fraction: float = 0.25,
         n_iter_no_change: int = 5,
         scoring: str = "auto",

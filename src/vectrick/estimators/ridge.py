@@ -95,8 +95,9 @@ class KronRidge(RegressorMixin, KronRegressor):
         inner_iter: int = 100,
         step: float | None = None,
         tol: float = 1e-6,
-        fit_intercept: bool = False,
+        fit_intercept: bool | str = "auto",
         early_stopping: bool = False,
+        refit: bool = False,
         validation_fraction: float = 0.25,
         n_iter_no_change: int = 5,
         scoring: str = "auto",
@@ -190,12 +191,12 @@ class KronRidge(RegressorMixin, KronRegressor):
         else:
             max_iter = 1000 if self.max_iter is None else self.max_iter
             with training.backend.own_threads():
-                form, loss = self._choose_form(training), self._with_intercept(training.loss)
+                form, loss = self._choose_form(training), self._with_intercept(training)
                 solutions = minimise_path(form.space, loss, alphas, solver=self.solver, max_iter=max_iter, tol=self.tol)
             fitted = [(form, solution) for solution in solutions]
         last = models[-1]
         for model, (form, solution) in zip(models, fitted, strict=True):
-            loss = self._with_intercept(training.loss)
+            loss = self._with_intercept(training)
             constant = loss.intercept(solution.predictions) if isinstance(loss, WithIntercept) else 0.0
             _named_like(last, model)._keep(form, training, solution, constant, solution.n_iter, {})
         return models

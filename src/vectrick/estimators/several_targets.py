@@ -139,7 +139,7 @@ def _pass_together(machines: list[Any], trainings: list[Training]) -> None:
 def _minimise_together(machines: list[Any], trainings: list[Training]) -> None:
     """Minimise and keep each result; what the columns do not find together, they find one by one."""
     lead, training, begin = machines[0], trainings[0], time.perf_counter()
-    form, losses = lead._choose_form(training), [lead._with_intercept(training.loss) for training in trainings]
+    form, losses = lead._choose_form(training), [lead._with_intercept(training) for training in trainings]
     solver: Solver = training.given.solver or choose_solver(form.space, losses[0], lead.preconditioner == "kronecker")
     if not isinstance(solver, ConjugateGradients):  # a small system, which is solved directly
         for machine, training in zip(machines, trainings, strict=True):

@@ -56,6 +56,7 @@ class Given:
     spec: KernelSpec
     loss_type: type[Loss]
     solver: Solver | None  # None: the one that suits the problem
+    has_intercept: bool
     backend: Backend
     home: Backend  # where the user's own arrays are
     edges: Edges

@@ -14,6 +14,7 @@ from vectrick._typing import Array
 from vectrick._warnings import warn
 from vectrick.backends.arrays import like, to_host
 from vectrick.data import Graph
+from vectrick.estimators.holding_out import hold_out_some
 from vectrick.estimators.training import Given
 from vectrick.kernels import KernelWarning
 from vectrick.kernels.pairwise import Antisymmetric, Symmetric, VertexFactors
@@ -243,7 +244,7 @@ def learned_weights(estimator: Any, kernel: EdgeKernel, given: Given, graph: Gra
     """Return the kernel weights by alignment, refined by the risk on held-out vertices if requested."""
     if estimator.kernel_weights == "alignment":
         return aligned_weights(kernel, graph, loss.y, estimator.n_threads)
-    train, test = estimator._hold_out(given.edges, loss.y, None)
+    train, test = hold_out_some(estimator, given.edges, loss.y, None)
     model = clone(estimator).set_params(early_stopping=False, kernel_weights="alignment", verbose=0)
     inside, others, y = given.edges[train], given.edges[test], loss.y
     held = estimator._make_loss(given.loss_type, y[test], None, others)

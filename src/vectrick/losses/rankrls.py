@@ -7,14 +7,15 @@ from vectrick.losses.curvature import Centered, group_means
 
 
 class RankRLS(Loss):
-    """``¼ Σᵢ Σⱼ (yᵢ - pᵢ - yⱼ + pⱼ)²`` over all pairs of edges, or over those of one group; in O(n).
+    """``1/(4c) Σᵢ Σⱼ (yᵢ - pᵢ - yⱼ + pⱼ)²`` over all pairs of edges, or over those of one group; in O(n).
 
-    With ``hᵢ`` the size of the group of edge i it equals ``½ Σ hᵢ (eᵢ - ē)²`` for the errors ``e = p - y`` and their
-    group means. A pair of edges counts with the product of their weights.
+    c is the mean number of edges that an edge is compared with, itself included, so that the loss grows as other losses
+    do. With ``c hᵢ`` the size of the group of edge i it equals ``½ Σ hᵢ (eᵢ - ē)²`` for the errors ``e = p - y`` and
+    their group means. A pair of edges counts with the product of their weights.
 
     >>> import numpy as np
-    >>> RankRLS(np.array([0.0, 1.0])).value(np.array([0.0, 0.0]))  # half of (1 - 0)², the pair in both orders
-    0.5
+    >>> RankRLS(np.array([0.0, 1.0])).value(np.array([0.0, 0.0]))  # (1 - 0)² in both orders, divided by 4 c = 8
+    0.25
     """
 
     name = "rankrls"
@@ -24,11 +25,11 @@ class RankRLS(Loss):
         super().__init__(y, sample_weight)
         self.groups = groups
         weight = self.xp.ones_like(y) if sample_weight is None else sample_weight
-        if groups is None:
-            self.h = weight * self.xp.sum(weight)
-        else:
+        self.h = weight
+        if groups is not None:
             sums = group_sums(groups, weight, int(groups.max()) + 1)
-            self.h = weight * cast(sums[groups], numpy_dtype(y))
+            compared = weight * cast(sums[groups], numpy_dtype(y))
+            self.h = compared * (self.xp.sum(weight) / self.xp.sum(compared))
 
     def value(self, p: Array) -> float:
         """Return the sum over pairs."""

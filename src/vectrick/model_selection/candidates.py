@@ -16,8 +16,6 @@ from vectrick.metrics.scores import OF_CLASSES, SCORES
 from vectrick.model_selection.alpha_paths import check_alphas
 from vectrick.model_selection.folds import Fold
 from vectrick.model_selection.sharing import Sharing
-from vectrick.models.kernel_spec import KernelSpec
-from vectrick.solvers import iterative_solver
 
 _NEVER = 10**9  # iterations without a better score: all of them are compared
 
@@ -166,16 +164,3 @@ def choose_best(candidates: list[Candidate], tables: list[Array]) -> list[Choice
     if not choices:
         raise ValueError("no candidate has a score on the inner folds: the predictions are NaN or constant")
     return sorted(choices, key=lambda choice: -choice.inner_score)
-
-
-def with_iterations(estimator: KronEstimator, alpha: float, iteration: int) -> KronEstimator:
-    """Return the estimator with a fixed number of iterations of the solver that was compared."""
-    if KernelSpec.of(estimator).two_step is not None:  # which makes none
-        fixed: KronEstimator = clone(estimator).set_params(alpha=alpha)
-        return fixed
-    solver = estimator.solver
-    if solver == "auto":
-        solver = iterative_solver(estimator._loss_type).name
-    fixed = clone(estimator)
-    fixed.set_params(alpha=alpha, max_iter=iteration, solver=solver, early_stopping=False)
-    return fixed

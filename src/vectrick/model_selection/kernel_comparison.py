@@ -18,7 +18,7 @@ from vectrick.backends.arrays import unmasked
 from vectrick.data import Edges, Graph
 from vectrick.data.settings import NEW
 from vectrick.data.signs import check_signs
-from vectrick.estimators import KronEstimator, KronRidge, check_parameters
+from vectrick.estimators import KronEstimator, KronRidge, check_parameters, has_intercept
 from vectrick.kernels import Gaussian, as_kernel
 from vectrick.kernels.pairwise import PAIRWISE, as_pairwise
 from vectrick.model_selection.alpha_paths import check_alphas
@@ -225,7 +225,7 @@ def _with_kernel(model: KronEstimator, kernel: Any, X: Edges) -> KronEstimator:
     spec = KernelSpec.of(with_kernel)
     if spec.symmetry < 0 or spec.two_step is not None:
         with_kernel.set_params(fit_intercept=False)
-    spec.check(X, form=with_kernel.form, fit_intercept=with_kernel.fit_intercept)
+    spec.check(X, form=with_kernel.form, fit_intercept=has_intercept(with_kernel, spec, with_kernel._loss_type))
     return with_kernel
 
 

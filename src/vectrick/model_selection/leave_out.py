@@ -49,7 +49,7 @@ def leave_out_predictions(estimator: KronRidge, X: EdgesLike, y: ArrayLike, leav
         raise ValueError(f"loss is {estimator.loss!r}, but the closed form is for the squared loss")
     if leave not in LEAVE:
         raise ValueError(f"leave is {leave!r}, but it must be one of {', '.join(map(repr, LEAVE))}")
-    if estimator.fit_intercept:
+    if estimator.fit_intercept is True:
         raise ValueError("fit_intercept is True, but the closed form is for models without intercept")
     ridge = KronRidge(**estimator.get_params(deep=False))
     ridge.set_params(early_stopping=False, backend="cpu", device=None, precision="full")  # eigenvectors, on the host

@@ -13,7 +13,7 @@ from vectrick._progress import Progress
 from vectrick._typing import Array, ArrayLike
 from vectrick.backends.arrays import unmasked
 from vectrick.data import Edges, EdgesLike
-from vectrick.estimators import as_edges
+from vectrick.estimators import as_edges, with_iterations
 from vectrick.metrics.scores import OF_CLASSES, SCORES
 from vectrick.model_selection.alpha_paths import check_iterations
 from vectrick.model_selection.candidates import (
@@ -23,7 +23,6 @@ from vectrick.model_selection.candidates import (
     compare_candidate,
     make_candidates,
     settle_scoring,
-    with_iterations,
 )
 from vectrick.model_selection.finished import Finished
 from vectrick.model_selection.folds import Fold

@@ -13,7 +13,7 @@ from vectrick._progress import Progress
 from vectrick._typing import ArrayLike
 from vectrick.backends.arrays import unmasked
 from vectrick.data import EdgesLike
-from vectrick.estimators import as_edges
+from vectrick.estimators import as_edges, with_iterations
 from vectrick.model_selection.alpha_paths import check_iterations
 from vectrick.model_selection.candidates import (
     as_lists,
@@ -21,7 +21,6 @@ from vectrick.model_selection.candidates import (
     compare_candidate,
     make_candidates,
     settle_scoring,
-    with_iterations,
 )
 from vectrick.model_selection.finished import Finished
 from vectrick.model_selection.parallel import count_jobs, in_parallel

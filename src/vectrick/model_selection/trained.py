@@ -11,8 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from vectrick._typing import Array
 from vectrick.data.folder import Dataset
-from vectrick.estimators import FitStep, KronEstimator
-from vectrick.model_selection.candidates import with_iterations
+from vectrick.estimators import FitStep, KronEstimator, vertices_only_in, with_iterations
 from vectrick.model_selection.fit_checkpoint import FitCheckpoint
 from vectrick.model_selection.holdout import Holdout
 from vectrick.model_selection.pairs import Pairs
@@ -49,13 +48,7 @@ class Trained:
         """The ids, or the rows, of the vertices of each side that no edge trained with before validation."""
         if not self.holdout.tests or len(self.holdout.train) == len(self.data.X):
             return {}
-        X, found = self.data.X, {}
-        for side, table, vertices in (("start", X.start_table, X.start), ("end", X.end_table, X.end)):
-            known = X[self.holdout.train]
-            trained = np.concatenate([known.start, known.end]) if X.is_one_set else getattr(known, side)
-            rows = np.setdiff1d(vertices, trained)
-            found[side] = (rows if table.ids is None else np.asarray(table.ids)[rows]).tolist()
-        return found
+        return vertices_only_in(self.data.X, self.data.X[self.holdout.train])
 
     def judge(self) -> None:
         """Score the model on the held-out edges of each setting that has different labels."""

@@ -23,6 +23,7 @@ from vectrick.solvers import Dual, Primal, Space
 
 Maps = tuple[FeatureMap | None, FeatureMap | None]
 
+_NO_TIME, _FAR_FEWER = 1e-3, 10  # seconds of a step, and times fewer coefficients
 FORMS = ("auto", "dual", "primal")
 
 # Pivoted Cholesky is tried if a side has at least this many vertices; its factor pays below this share of them.
@@ -110,6 +111,8 @@ def _compare(
     primal = (
         plan_kron(E, S, edges, everything, **where).seconds + plan_kron(E.T, S.T, everything, edges, **where).seconds
     )
+    if max(dual, primal) < _NO_TIME and _FAR_FEWER * n_coefficients <= n_edges:  # rounding then decides
+        return True, f"{n_coefficients} coefficients, in dual form {n_edges}; a step takes no time in either"
     cheaper = primal <= start.backend.allowance * dual
     return cheaper, f"a step takes about {dual:.2g} s in dual and {primal:.2g} s in primal form"
 

@@ -9,17 +9,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vectrick._version import __version__
+from vectrick.automatic import AutoKron
 from vectrick.backends.memory import format_bytes
 from vectrick.data.folder import Dataset
 from vectrick.data.settings import SETTINGS, settings_of
 from vectrick.kernels.text import format_kernel
 from vectrick.metrics.auc import auc
+from vectrick.model_selection.beside_baselines import verdicts
 from vectrick.model_selection.nested import NestedScore
 from vectrick.model_selection.search import VertexSearch
 from vectrick.model_selection.trained import Trained
 from vectrick.report import figures
 from vectrick.report.page import Report, Seconds, Section
 from vectrick.report.predicted import best_section, matrix_section, sides_of
+from vectrick.report.search import search_section
 from vectrick.report.split_picture import split_picture
 
 if TYPE_CHECKING:
@@ -41,19 +44,31 @@ def fit_report(
     evaluation: "pandas.DataFrame | None" = None,
     tuning: Tuning | None = None,
 ) -> Report:
-    """Return the report of a trained model, with a cross-validation and a search beside it where there are some."""
-    name = _name(trained.data)
+    """Return the report of a trained model, with a cross-validation and a search beside it where there are some.
+
+    A page has one score under one name: where there is a cross-validation, that is its score, and the score of a single
+    split is called that.
+    """
+    name, folded = _name(trained.data), _is_folded(evaluation)
+    searched = isinstance(trained.model, AutoKron)
     report = Report(f"{name}: {type(trained.model).__name__}", _lead(trained, evaluation, tuning))
-    _tiles(report, trained)
+    scoring = _score_name(trained.scoring) + (" on one split" if not searched and (folded or tuning) else "")
+    if searched and _is_outer(evaluation):  # which judges the search itself
+        scoring += " on inner folds"
+    _tiles(report, trained, scoring, evaluation)
     _data_section(report, trained, warnings)
-    if trained.holdout.tests:
-        _split_section(report, trained)
-    _training_section(report, trained)
+    if searched:
+        search_section(report, trained, scoring)
+    else:
+        if trained.holdout.tests:
+            _split_section(report, trained)
+        _training_section(report, trained, scoring)
     if trained.scores:
-        _quality_section(report, trained)
-        _settings_section(report, trained)
+        _quality_section(report, trained, scoring)
+        if not searched:
+            _settings_section(report, trained, scoring)
     if evaluation is not None:
-        _comparison_section(report, evaluation, _words(trained))
+        _comparison_section(report, evaluation, trained)
     if tuning is not None:
         _tuning_section(report, *tuning)
     matrix_section(report, trained)
@@ -85,7 +100,9 @@ def _lead(trained: Trained, evaluation: "pandas.DataFrame | None", tuning: Tunin
             f"{_score_name(score.scoring)} {score.mean:.3f} ± {score.spread:.3f} for edges between vertices that "
             "neither training nor the choice of kernels has seen (nested cross-validation)."
         )
-    if evaluation is not None and (evaluation.groupby(["setting", "method"]).size() > 1).any():
+    if isinstance(trained.model, AutoKron) and not _is_outer(evaluation):
+        return _searched(trained, evaluation)
+    if _is_folded(evaluation):
         return _cross_validated(evaluation)
     if "both" in trained.scores:
         return (
@@ -93,6 +110,31 @@ def _lead(trained: Trained, evaluation: "pandas.DataFrame | None", tuning: Tunin
             "edges between vertices that the model has never seen."
         )
     return f"Trained on {len(trained.data.X)} edges; no edges were held out, so the quality is not known."
+
+
+def _is_folded(rows: "pandas.DataFrame | None") -> bool:
+    """Whether methods have scores of several folds."""
+    return rows is not None and bool((rows.groupby(["setting", "method"]).size() > 1).any())
+
+
+def _is_outer(rows: "pandas.DataFrame | None") -> bool:
+    """Whether scores are those of a cross-validation, not of one split or of the inner folds of a search."""
+    return rows is not None and "repeat" in rows
+
+
+def _searched(trained: Trained, rows: "pandas.DataFrame | None") -> str:
+    """Return what a search says of itself, beside the best baseline on its inner folds."""
+    model = trained.model
+    if not np.isfinite(model.score_):
+        return f"Trained on {len(trained.data.X)} edges; nothing could be held out, so the quality is not known."
+    beside = ""
+    if rows is not None and rows["scoring"].iloc[0] == model.scoring_:
+        found = verdicts(rows)
+        beside = " " + "; ".join(f"{verdict.words(type(model).__name__)}" for verdict in found[:1]) + "." * bool(found)
+    return (
+        f"{_score_name(model.scoring_)} {model.score_:.3f} ± {model.spread_:.3f} over {model.folds_}, on which the "
+        f"models were chosen.{beside}"
+    )
 
 
 def _cross_validated(rows: "pandas.DataFrame") -> str:
@@ -107,7 +149,7 @@ def _cross_validated(rows: "pandas.DataFrame") -> str:
     )
 
 
-def _tiles(report: Report, trained: Trained) -> None:
+def _tiles(report: Report, trained: Trained, scoring: str, evaluation: "pandas.DataFrame | None") -> None:
     X = trained.data.X
     report.tiles = [
         ("edges", f"{len(X):,}".replace(",", " ")),
@@ -118,12 +160,18 @@ def _tiles(report: Report, trained: Trained) -> None:
     if trained.data.is_binary:
         share = float((trained.y == trained.y.max()).mean())
         report.tiles.append(("positive edges", f"{100 * share:.3g} %"))
-    report.tiles += [
-        (f"{_score_name(trained.scoring)}, {_words(trained)[new]}", f"{score:.3f}")
-        for new, score in trained.scores.items()
-    ]
+    scores, name = trained.scores, scoring
+    if evaluation is not None and _is_outer(evaluation):  # which counts for more
+        own = evaluation[evaluation["method"] == evaluation["method"].iloc[0]]
+        scores = own.groupby("setting", sort=False)["score"].mean().to_dict()
+        name = _score_name(evaluation["scoring"].iloc[0])
+    report.tiles += [(f"{name}, {_words(trained)[new]}", f"{score:.3f}") for new, score in scores.items()]
     training = str(Seconds(trained.seconds["training"]))
-    report.tiles += [("iterations", str(trained.model.n_iter_)), ("training", training)]
+    if isinstance(trained.model, AutoKron):
+        tried = f"{int(trained.model.search_['member'].sum())} of {len(trained.model.search_)}"
+        report.tiles += [("models of those tried", tried), ("search and training", training)]
+    else:
+        report.tiles += [("iterations", str(trained.model.n_iter_)), ("training", training)]
 
 
 def _data_section(report: Report, trained: Trained, warnings: list[str]) -> None:
@@ -173,7 +221,7 @@ def _split_section(report: Report, trained: Trained) -> None:
     section.html(split_picture((2 * used)[:2], (2 * totals)[:2], holdout, X.is_one_set))
 
 
-def _training_section(report: Report, trained: Trained) -> None:
+def _training_section(report: Report, trained: Trained, scoring: str) -> None:
     section, model = report.section("Training"), trained.model
     solution = model.solution_
     ended = "The solver converged" if solution.converged else "Training ended"
@@ -185,7 +233,6 @@ def _training_section(report: Report, trained: Trained) -> None:
             "edges are those of the final model."
         )
     if len(trained.history.get("iteration", [])) > 1:
-        scoring = _score_name(trained.scoring)
         report.figures["history"] = figures.history(trained.history, scoring, model.n_iter_)
         scored = (
             "; the score on held-out vertices is best at the dotted line, and that model was kept. "
@@ -221,12 +268,17 @@ def _parts(trained: Trained) -> dict[str, Any]:
     }
 
 
-def _quality_section(report: Report, trained: Trained) -> None:
+def _quality_section(report: Report, trained: Trained, scoring: str) -> None:
     section, parts = report.section("Quality on held-out edges"), _parts(trained)
     if trained.data.is_binary:
-        scores = {name: auc(np.where(y == np.unique(y)[1], 1.0, -1.0), score) for name, (y, score) in parts.items()}
+        if isinstance(trained.model, AutoKron) and trained.scoring == "auc":  # that of all folds together is another
+            scores = {_words(trained)[new]: score for new, score in trained.scores.items()}
+            section.text("The predictions of all inner folds together, each for edges that its fold held out.")
+        else:
+            scores = {name: auc(np.where(y == np.unique(y)[1], 1.0, -1.0), score) for name, (y, score) in parts.items()}
         coded = {name: (np.where(y == np.unique(y)[1], 1, 0), score) for name, (y, score) in parts.items()}
-        report.figures["roc"], report.figures["recall"] = figures.curves(coded, scores)
+        called = scoring if trained.scoring == "auc" else "AUC"
+        report.figures["roc"], report.figures["recall"] = figures.curves(coded, scores, called)
         section.html('<div class="pair">')
         section.figure(
             "roc", "ROC: the further a curve bends to the upper left, the better; the dotted line is chance."
@@ -257,8 +309,8 @@ def _quality_section(report: Report, trained: Trained) -> None:
         )
 
 
-def _settings_section(report: Report, trained: Trained) -> None:
-    section, scoring = report.section("Score by setting"), _score_name(trained.scoring)
+def _settings_section(report: Report, trained: Trained, scoring: str) -> None:
+    section = report.section("Score by setting")
     scores = {_words(trained)[new]: score for new, score in trained.scores.items()}
     report.figures["settings"] = figures.settings(scores, scoring)
     chose = (
@@ -273,12 +325,20 @@ def _settings_section(report: Report, trained: Trained) -> None:
     )
 
 
-def _comparison_section(report: Report, rows: "pandas.DataFrame", words: dict[str, str]) -> None:
+def _comparison_section(report: Report, rows: "pandas.DataFrame", trained: Trained) -> None:
     section, scoring = report.section("Comparison with baselines"), _score_name(rows["scoring"].iloc[0])
+    words = _words(trained)
+    if "of" in rows:
+        scoring += f" on {len(rows) // rows['method'].nunique()} of {rows['of'].iloc[0]} folds"
     grouped = rows.groupby(["setting", "method"], sort=False)
     folded = bool((grouped.size() > 1).any())
-    axis = f"{scoring} of a fold" if folded else scoring
+    axis = f"{_score_name(rows['scoring'].iloc[0])} of a fold" if folded else scoring
     report.figures["comparison"] = figures.comparison(rows, words, axis)
+    if folded and not _is_outer(rows):
+        section.text(
+            "These are the inner folds of the search, on which its models were chosen, so that its own scores are a "
+            "little optimistic; vectrick evaluate makes the whole search inside of each fold."
+        )
     how = (
         "Cross-validation: a dot is a fold, the line in a box is the median. The methods of a setting are compared on "
         "the same folds. "
@@ -291,6 +351,8 @@ def _comparison_section(report: Report, rows: "pandas.DataFrame", words: dict[st
         how + "“vertex mean” knows only which vertices have many positive edges. A method that is not better has "
         "learned no interaction. With both vertices new, “vertex mean” is at chance.",
     )
+    for verdict in verdicts(rows) if folded else []:
+        section.text(f"{words[verdict.setting].capitalize()}: {verdict.words(rows['method'].iloc[0])}.")
     lines = []
     for (setting, method), folds in grouped:
         score, seconds = folds["score"], float(folds["fit"].sum() + folds["predict"].sum())
@@ -321,13 +383,14 @@ def _shown(value: Any) -> Any:
 def _cost_section(report: Report, trained: Trained) -> None:
     section = report.section("Time, plan and memory")
     facts = {name: str(Seconds(seconds)) for name, seconds in trained.seconds.items()}
-    facts["products with the kernel of edges"] = str(trained.model.solution_.n_products)
+    members = getattr(trained.model, "members_", [trained.model])
+    facts["products with the kernel of edges"] = str(sum(member.solution_.n_products for member in members))
     peak = _peak_memory()
     if peak is not None:
         facts["peak memory of the process"] = format_bytes(peak)
     section.facts(facts)
     section.html("<details><summary>How a product with the kernel of edges was computed</summary>")
-    section.code(str(trained.model.plan_))
+    section.code(str(members[0].plan_))
     section.html("</details>")
 
 
@@ -351,7 +414,7 @@ def _again_section(report: Report, trained: Trained, command: str) -> None:
         "packages": ", ".join(f"{name} {version}" for name, version in versions.items()),
     })  # fmt: skip
     parameters = {
-        name: format_kernel(value) if name.endswith("kernel") else value
+        name: format_kernel(value) if name.endswith("kernel") and not isinstance(value, str) else value
         for name, value in trained.model.get_params(deep=False).items()
     }
     section.html("<details><summary>All parameters of the model</summary>")

@@ -53,8 +53,10 @@ def history(values: dict[str, list[Any]], scoring: str, best: int) -> Figure:
     return {"data": data, "layout": layout}
 
 
-def curves(parts: dict[str, tuple[Array, Array]], scores: dict[str, float]) -> tuple[Figure, Figure]:
-    """Return the ROC and the precision-recall curves of labels and predictions by setting."""
+def curves(
+    parts: dict[str, tuple[Array, Array]], scores: dict[str, float], called: str = "AUC"
+) -> tuple[Figure, Figure]:
+    """Return the ROC and the precision-recall curves by setting, of labels and predictions, with scores of a name."""
     from sklearn.metrics import average_precision_score, precision_recall_curve, roc_curve
 
     roc: list[Any] = [
@@ -63,7 +65,7 @@ def curves(parts: dict[str, tuple[Array, Array]], scores: dict[str, float]) -> t
     recall: list[Any] = []
     for (name, (y, scored)), colour in zip(parts.items(), COLOURS, strict=False):
         false, true, _ = roc_curve(y, scored)
-        roc.append(_line(false, true, f"{name}, AUC {scores[name]:.3f}", colour))
+        roc.append(_line(false, true, f"{name}, {called} {scores[name]:.3f}", colour))
         precision, found_share, _ = precision_recall_curve(y, scored)
         mean = average_precision_score(y, scored)
         recall.append(_line(found_share[::-1], precision[::-1], f"{name}, mean {mean:.3f}", colour))

@@ -203,9 +203,8 @@ def minimise_path(
 ) -> list[Solution]:
     """Minimise a quadratic loss for every alpha, for about the price of the smallest one."""
     if not loss.is_quadratic:
-        raise ValueError(
-            f"the loss is {type(loss).__name__}, but one fit for all alphas is for quadratic losses; fit each"
-        )
+        name = type(getattr(loss, "loss", loss)).__name__  # of that inside of `WithIntercept`
+        raise ValueError(f"the loss is {name}, but one fit for all alphas is for quadratic losses; fit each")
     check_solver(solver, loss)
     chosen = as_solver(solver) or choose_solver(space, loss, False)
     if not (isinstance(chosen, QuadraticSolver) and chosen.solves_paths):
