@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import vectrick.kernels.pairwise as pairwise
     from vectrick import backends, datasets, kernels, losses, solvers
     from vectrick.automatic import AutoKron, SearchWarning, load
-    from vectrick.data import Edges
+    from vectrick.data import DataWarning, Edges
     from vectrick.estimators import KronLogistic, KronRanker, KronRidge, KronSVM, ModelFileError, from_svc
     from vectrick.extensions import register
     from vectrick.kernels import (
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "vectrick.automatic": ["AutoKron", "SearchWarning", "load"],  # which loads an AutoKron as well
-    "vectrick.data": ["Edges"],
+    "vectrick.data": ["DataWarning", "Edges"],
     "vectrick.estimators": ["KronLogistic", "KronRanker", "KronRidge", "KronSVM", "ModelFileError", "from_svc"],
     "vectrick.kernels": [
         "Constant",
@@ -107,6 +107,7 @@ __all__ = [
     "AutoKron",
     "Constant",
     "Cosine",
+    "DataWarning",
     "Edges",
     "Function",
     "Gaussian",

@@ -432,7 +432,7 @@ def test_grid_search_over_pairwise_kernels():
 
 def test_nested_search_and_paths_take_pairwise_kernels():
     S, _, X, y = graph("symmetric", n=200)
-    ridge = vt.KronRidge(vt.Gaussian(0.3), pairwise="symmetric")
+    ridge = vt.KronRidge(vt.Gaussian(0.3), pairwise="symmetric", fit_intercept=False)
     found = vt.nested_score(
         ridge, X, y, {"alpha": [0.1, 1.0], "pairwise": ["symmetric", "mlpk"]}, n_jobs=1,
         outer=vt.VertexKFold(2, random_state=0), inner=vt.VertexKFold(2, random_state=0),

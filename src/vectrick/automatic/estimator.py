@@ -22,7 +22,7 @@ from vectrick.automatic.search import Result, diverse, near_best
 from vectrick.automatic.summary import alpha_paths, joined_frames, search_frame
 from vectrick.backends import Backend
 from vectrick.backends.arrays import to_host, unmasked
-from vectrick.data import Edges, EdgesLike
+from vectrick.data import DataWarning, Edges, EdgesLike
 from vectrick.estimators import (
     KronRidge,
     SeveralClassesError,
@@ -31,6 +31,7 @@ from vectrick.estimators import (
     as_weights,
     check_parameters,
     joined_source,
+    warn_of_data,
 )
 from vectrick.kernels import KernelWarning, as_kernel
 from vectrick.metrics.scores import SCORES
@@ -226,6 +227,7 @@ class AutoKron(MeanModel):
     def _fit_one(self, edges: Edges, y: Any, labels: Labels, weight: Array | None) -> None:
         """Choose, train and keep the members of a model of two classes or of values."""
         begin = time.perf_counter()
+        warn_of_data(edges, labels.y)
         found = search(self, edges, labels, weight)
         chosen, mean = self._chosen(found)
         searching = time.perf_counter() - begin
@@ -276,6 +278,7 @@ class AutoKron(MeanModel):
             )
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", KernelWarning)  # of matrices that are repaired, as is said above
+                warnings.simplefilter("ignore", DataWarning)  # a search has its own
                 warnings.simplefilter("ignore", ConvergenceWarning)  # which solution_ tells
                 member.fit(edges, labels.y, weight)
             members.append(member)

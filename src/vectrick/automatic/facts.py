@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from vectrick._typing import Array
-from vectrick.data import Edges, VertexTable
+from vectrick.data import VertexTable
 
 _ASYMMETRY, _LARGE_DIAGONAL = 0.05, 0.95  # of a matrix that is taken for a kernel
 _LARGEST = 20_000  # vertices up to which a square table is looked at as a matrix
@@ -70,30 +70,3 @@ def _is_kernel_matrix(table: VertexTable) -> bool:
         return False
     diagonal = np.diagonal(K)
     return bool((diagonal > 0).all() and (diagonal >= K.mean(axis=1)).mean() >= _LARGE_DIAGONAL)
-
-
-def reverse_labels(X: Edges, y: Array) -> str:
-    """Say how the labels of edges that are there in both directions go together.
-
-    Returns
-    -------
-    str
-        "equal", "opposite", "different", or "unknown" if no edge of one vertex set is there in both directions.
-
-    >>> import numpy as np, vectrick as vt
-    >>> X = vt.Edges([0, 1, 2], [1, 0, 0], np.eye(3), None)
-    >>> reverse_labels(X, np.array([1.0, 1.0, -1.0]))
-    'equal'
-    """
-    size = len(X.end_table)
-    forth, back = X.start.astype(np.int64) * size + X.end, X.end.astype(np.int64) * size + X.start
-    order = np.argsort(forth, kind="stable")
-    place = np.minimum(np.searchsorted(forth, back, sorter=order), len(forth) - 1)
-    other = order[place]
-    both = (forth[other] == back) & (X.start != X.end)
-    if not both.any():
-        return "unknown"
-    first, second = y[both], y[other[both]]
-    if np.allclose(first, second):
-        return "equal"
-    return "opposite" if np.allclose(first, -second) else "different"

@@ -8,7 +8,7 @@ from sklearn.utils import check_random_state
 
 from vectrick._typing import Array
 from vectrick._warnings import warn
-from vectrick.automatic.facts import SideFacts, reverse_labels
+from vectrick.automatic.facts import SideFacts
 from vectrick.automatic.folding import Folding, NoFoldsError, make_folds
 from vectrick.automatic.ground import FAST, Candidate, Ground
 from vectrick.automatic.labels import Labels
@@ -18,6 +18,7 @@ from vectrick.automatic.search import Result, Search
 from vectrick.automatic.vertex_kernels import SideChoices, scaled, with_constant
 from vectrick.backends import HOST
 from vectrick.data import Edges
+from vectrick.data.complaints import reverse_labels
 from vectrick.kernels import Kernel
 from vectrick.metrics.scores import OF_CLASSES
 

@@ -23,8 +23,11 @@ def beside_baselines_inside(trained: "Trained", others: dict[str, Any], out: Out
     from vectrick.automatic.trained import compared_folds
     from vectrick.model_selection.beside_baselines import limited
 
-    with out.progress("baselines", len(others) * len(compared_folds(trained))) as bar:
-        return run(trained, limited(others, trained.data.X), done=bar.step)
+    folds = compared_folds(trained)
+    if not folds:
+        return None
+    with out.progress("baselines", len(others) * len(folds)) as bar:
+        return run(trained, limited(others, trained.data.X[folds[0].train]), done=bar.step)
 
 
 def summarise_search(out: Output, trained: "Trained") -> None:

@@ -12,7 +12,6 @@ EXAMPLE = "vectrick info gpcr"
 
 ONE_SET = "both ends come from one vertex set: --pairwise symmetric is for edges without a direction"
 _LONGEST = 500  # characters of a value
-_UNEVEN = 100  # times that one column varies more than another
 _LARGEST_RANK = 3000  # vertices up to which the rank of a kernel is computed
 
 
@@ -135,70 +134,33 @@ def dataset_warnings(data: Any, standardized: bool = False) -> list[str]:
     """Return what to beware of."""
     import numpy as np
 
+    from vectrick.data.complaints import copies, repeated_edges, uneven_scales
+
     X, y = data.X, data.y
     warnings = []
-    key = X.start.astype(np.int64) * len(X.end_table) + X.end
-    order = np.argsort(key, kind="stable")
-    same = np.flatnonzero(np.diff(key[order]) == 0)
-    if len(same):
-        other = int((y[order[same]] != y[order[same + 1]]).sum())
-        warnings.append(f"{len(same)} edges repeat another one, {other} of them with another label")
+    repeated = repeated_edges(X, y)
+    if repeated:
+        warnings.append(repeated)
     if X.is_one_set:
+        key = X.start.astype(np.int64) * len(X.end_table) + X.end
         reverse = X.end.astype(np.int64) * len(X.end_table) + X.start
         both = np.isin(reverse, key) & (X.start != X.end)
         if both.any():
             warnings.append(f"{int(both.sum())} edges are there in both directions; see --pairwise for what that means")
     tables = [("start", X.start_table)] if X.is_one_set else [("start", X.start_table), ("end", X.end_table)]
     for side, table in tables:
-        copies = _copies(table)
-        if copies:
-            warnings.append(
-                f"{copies} {'' if X.is_one_set else side + ' '}vertices have the same features as another one: in a "
-                "fold where one of them trains, the other is not new (leakage)"
-            )
-        scale = None if standardized or data.kinds[side] == "kernel" else _scales(table)
+        found = copies(table)
+        if found:
+            warnings.append(f"{found}: in a fold where one of them trains, the other is not new (leakage)")
+        scale = None if standardized or data.kinds[side] == "kernel" else uneven_scales(table)
         if scale is not None:
-            warnings.append(scale)
+            warnings.append(f"{scale}, so the larger ones decide alone; --standardize scales them")
+        table.told |= {"edges", "copies", "scales"}  # which the library does not repeat in its own words
     if data.is_binary:
         rare = min(np.unique(y, return_counts=True)[1])
         if rare < 50:
             warnings.append(f"there are only {rare} edges of the rarer class, so scores will vary much between folds")
     return warnings
-
-
-def _scales(table: Any) -> str | None:
-    """Return a warning where some columns of a table outweigh others by far."""
-    import numpy as np
-    from scipy.sparse import issparse
-
-    if issparse(table.features) or table.columns is None:
-        return None
-    spread = table.features.std(axis=0)
-    if not (spread > 0).any():
-        return None
-    spread = np.where(spread > 0, spread, np.nan)
-    low, high = int(np.nanargmin(spread)), int(np.nanargmax(spread))
-    if spread[high] < _UNEVEN * spread[low]:
-        return None
-    return (
-        f"columns of {table.name} have very different scales ({table.columns[high]!r} varies by {spread[high]:.3g}, "
-        f"{table.columns[low]!r} by {spread[low]:.3g}), so the larger ones decide alone; --standardize scales them"
-    )
-
-
-def _copies(table: Any) -> int:
-    """Return how many vertices have the same features as an earlier vertex."""
-    import itertools
-
-    from scipy.sparse import issparse
-
-    if issparse(table.features):
-        bounds = table.features.indptr
-        parts = table.features.indices, table.features.data
-        rows = {tuple(part[low:high].tobytes() for part in parts) for low, high in itertools.pairwise(bounds)}
-    else:
-        rows = {row.tobytes() for row in table.features}
-    return len(table) - len(rows)
 
 
 def _rank(table: Any, kind: str) -> str:

@@ -1,9 +1,10 @@
 """Labeled bipartite graphs: edges, vertex tables, graphs of numbered vertices, and which edges a vertex split keeps."""
 
+from vectrick.data.complaints import DataWarning
 from vectrick.data.edges import Edges, EdgesLike
 from vectrick.data.graph import Graph, Kept
 from vectrick.data.joined import join_edges
 from vectrick.data.splits import hold_out_vertices
 from vectrick.data.tables import VertexTable
 
-__all__ = ["Edges", "EdgesLike", "Graph", "Kept", "VertexTable", "hold_out_vertices", "join_edges"]
+__all__ = ["DataWarning", "Edges", "EdgesLike", "Graph", "Kept", "VertexTable", "hold_out_vertices", "join_edges"]

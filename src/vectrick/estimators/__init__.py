@@ -4,6 +4,7 @@ from vectrick.estimators.along_alpha import PathStep, fit_along
 from vectrick.estimators.base import KronEstimator
 from vectrick.estimators.callbacks import FitStep
 from vectrick.estimators.composite_files import frame_header, read_frame
+from vectrick.estimators.data_warnings import warn_of_data
 from vectrick.estimators.files import load, register_estimator
 from vectrick.estimators.fitted import FittedModel
 from vectrick.estimators.holding_out import vertices_only_in
@@ -52,5 +53,6 @@ __all__ = [
     "read_frame",
     "register_estimator",
     "vertices_only_in",
+    "warn_of_data",
     "with_iterations",
 ]

@@ -13,6 +13,7 @@ from vectrick.backends.arrays import cast, numpy_dtype, placed, true_places, zer
 from vectrick.data import Edges, EdgesLike, Graph, Kept
 from vectrick.data.signs import check_signs
 from vectrick.estimators.callbacks import FitStep, Monitor, Validation, Watch, check_watch
+from vectrick.estimators.data_warnings import warn_of_constant, warn_of_data
 from vectrick.estimators.fitted import FittedModel
 from vectrick.estimators.holding_out import hold_out_some, vertices_only_in
 from vectrick.estimators.intercepts import has_intercept
@@ -237,6 +238,9 @@ class KronEstimator(FittedModel):
         if spec.symmetry < 0:
             signs = labels if self._labels_have_signs else None
             check_signs(edges, signs, weight, spec.components[0].pairwise.name)
+        warn_of_data(given, labels, spec)
+        if not constant:
+            warn_of_constant(given, labels, spec, loss_type)
         what = spec, loss_type, solver, constant, backend, home
         source = SourceEdges.of(given, y, sample_weight) if self.keep_edges else None
         return Given(*what, edges, labels, weight, Kept(len(edges)), source)

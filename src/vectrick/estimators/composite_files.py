@@ -23,7 +23,7 @@ def put_parts(parts: list[tuple[dict[str, Any], Tensors]], tensors: Tensors) -> 
         names = {}
         for name, tensor in own.items():
             first = parts[0][1].get(name)
-            place = f"part.{0 if _is_same(tensor, first) else number}.{name}"
+            place = f"part.{0 if is_same(tensor, first) else number}.{name}"
             names[name] = place
             tensors[place] = tensor
         headers.append({**header, "about": {}, "tensors": names})
@@ -61,5 +61,6 @@ def read_frame(header: Any) -> Any:
     return pd.DataFrame(columns)
 
 
-def _is_same(tensor: Array, other: Array | None) -> bool:
+def is_same(tensor: Array, other: Array | None) -> bool:
+    """Whether two arrays have the same type and values."""
     return other is not None and tensor.dtype == other.dtype and np.array_equal(tensor, other)

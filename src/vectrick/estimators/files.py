@@ -12,7 +12,7 @@ from sklearn.base import is_classifier
 from vectrick._typing import Array
 from vectrick.backends import HOST, Backend, backend_names
 from vectrick.backends.arrays import to_host
-from vectrick.estimators.composite_files import put_parts, read_parts
+from vectrick.estimators.composite_files import is_same, put_parts, read_parts
 from vectrick.estimators.parameters import LATER, check_parameters
 from vectrick.estimators.several_classes import set_machines
 from vectrick.estimators.training import SourceEdges
@@ -75,7 +75,7 @@ def save_model(model: Any, path: Path | str, about: dict[str, Any] | None = None
             header["machines"].append({**described, "about": {}})
             # Tensors that all machines share, above all the tables, are stored once.
             tensors |= {f"machine.{number}.{name}": tensor for name, tensor in own.items()
-                        if not _is_same(tensor, tensors.get(name))}  # fmt: skip
+                        if not is_same(tensor, tensors.get(name))}  # fmt: skip
     write_container(path, "model", _readable(header, tensors), tensors)
 
 
@@ -111,10 +111,6 @@ def _read_composite(header: dict[str, Any], tensors: Tensors, depth: int) -> Any
     return model
 
 
-def _is_same(tensor: Array, other: Array | None) -> bool:
-    return other is not None and tensor.dtype == other.dtype and np.array_equal(tensor, other)
-
-
 def _described(model: Any) -> tuple[dict[str, Any], Tensors]:
     """Return a fitted model as a header and tensors; with several classes, those of the first machine."""
     fitted = model if not hasattr(model, "machines_") else model.machines_[0]
@@ -136,6 +132,8 @@ def _described(model: Any) -> tuple[dict[str, Any], Tensors]:
         header["classes"] = _classes_header(model.classes_)
     header["fitted"] |= _array_names(model)
     _write_known(model, tensors)
+    if hasattr(fitted, "validation_vertices_"):
+        header["validation_vertices"] = fitted.validation_vertices_
     if hasattr(fitted, "support_"):
         tensors["support"] = np.asarray(to_host(fitted.support_), np.int64)
     if hasattr(fitted, "dual_coef_"):
@@ -348,6 +346,8 @@ def made_again(header: dict[str, Any], tensors: Tensors, depth: int = 0) -> Any:
         of_kind(int, told["n_iter"]), of_kind(int, told["n_products"]), numbers(told["residuals"]), model.intercept_,
         **{name: of_kind(str, told[name]) for name in _PRECONDITIONED if name in told},
     )  # fmt: skip
+    if "validation_vertices" in header:
+        model.validation_vertices_ = of_kind(dict, header["validation_vertices"])
     if header["plan"] is not None:
         model.plan_ = read_plan(header["plan"])
     model.about_ = of_kind(dict, header["about"])

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from sklearn.utils.metaestimators import available_if
+
 from vectrick._typing import Array
 from vectrick._warnings import warn
 from vectrick.backends.arrays import distinct
@@ -17,6 +19,7 @@ class KronRegressor(KronEstimator):
         labels = as_real_labels(y, n_edges)
         if n_edges > 1 and (labels == labels[0]).all():
             warn(f"y is constant ({float(labels[0])}), so there is little to learn", UserWarning)
+        self._has_two_labels = bool(((labels == labels.min()) | (labels == labels.max())).all())
         return labels
 
     def _encode_validation(self, y: Any, n_edges: int) -> Array:
@@ -28,3 +31,11 @@ class KronRegressor(KronEstimator):
     def predict(self, X: EdgesLike) -> Array:
         """Return the prediction for each edge."""
         return self._decide(X)
+
+    @available_if(lambda model: getattr(model, "_has_two_labels", False))  # type: ignore[untyped-decorator]
+    def decision_function(self, X: EdgesLike) -> Array:
+        """Return the prediction for each edge, if the model was trained with two labels.
+
+        Scores of scikit-learn such as "roc_auc" ask for it; a regressor of other labels may not have it.
+        """
+        return self.predict(X)

@@ -19,8 +19,9 @@ def leave_out_predictions(estimator: KronRidge, X: EdgesLike, y: ArrayLike, leav
     Parameters
     ----------
     estimator : KronRidge
-        The model, without intercept. Its kernels and its alpha are used; it is not changed. A kernel whose parameters
-        depend on the vertices (``gamma="scale"``) gets them once, from all vertices.
+        The model, without intercept (``fit_intercept="auto"`` means none here). Its kernels and its alpha are used; it
+        is not changed. A kernel whose parameters depend on the vertices (``gamma="scale"``) gets them once, from all
+        vertices.
     X, y : Edges or array, array
         A complete graph, with every pair of a start and an end vertex once, and its labels.
     leave : str
@@ -38,7 +39,7 @@ def leave_out_predictions(estimator: KronRidge, X: EdgesLike, y: ArrayLike, leav
     >>> rng = np.random.default_rng(0)
     >>> X = vt.Edges.grid(rng.standard_normal((20, 3)), rng.standard_normal((15, 2)))
     >>> y = rng.standard_normal(300)
-    >>> ridge, without = vt.KronRidge(vt.Gaussian(0.5), vt.Gaussian(0.5), alpha=0.1), X.start != 7
+    >>> ridge, without = vt.KronRidge(vt.Gaussian(0.5), vt.Gaussian(0.5), alpha=0.1, fit_intercept=False), X.start != 7
     >>> predicted = vt.leave_out_predictions(ridge, X, y, leave="start")
     >>> bool(np.allclose(predicted[~without], ridge.fit(X[without], y[without]).predict(X[~without])))
     True

@@ -1,0 +1,101 @@
+"""What to beware of in data: repeated edges, labels without direction, copies of vertices, very different scales."""
+
+import itertools
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from vectrick._typing import Array
+from vectrick.data.edges import Edges
+from vectrick.data.tables import VertexTable
+
+_UNEVEN = 100  # times that one column varies more than another
+
+
+class DataWarning(UserWarning):
+    """The data have something that spoils models or scores, and that can be changed."""
+
+
+def repeated_edges(X: Edges, y: Array) -> str | None:
+    """Say how many edges repeat another one, and how many of them with another label.
+
+    >>> import numpy as np, vectrick as vt
+    >>> repeated_edges(vt.Edges([0, 0, 1], [1, 1, 0], np.eye(2), np.eye(2)), np.array([1.0, -1.0, 1.0]))
+    '1 edges repeat another one, 1 of them with another label'
+    """
+    key = X.start.astype(np.int64) * len(X.end_table) + X.end
+    if not (np.diff(np.sort(key)) == 0).any():
+        return None
+    order = np.argsort(key, kind="stable")
+    same = np.flatnonzero(np.diff(key[order]) == 0)
+    other = int((y[order[same]] != y[order[same + 1]]).sum())
+    return f"{len(same)} edges repeat another one, {other} of them with another label"
+
+
+def reverse_labels(X: Edges, y: Array) -> str:
+    """Say how the labels of edges that are there in both directions go together.
+
+    Returns
+    -------
+    str
+        "equal", "opposite", "different", or "unknown" if no edge of one vertex set is there in both directions.
+
+    >>> import numpy as np, vectrick as vt
+    >>> X = vt.Edges([0, 1, 2], [1, 0, 0], np.eye(3), None)
+    >>> reverse_labels(X, np.array([1.0, 1.0, -1.0]))
+    'equal'
+    """
+    size = len(X.end_table)
+    forth, back = X.start.astype(np.int64) * size + X.end, X.end.astype(np.int64) * size + X.start
+    order = np.argsort(forth, kind="stable")
+    place = np.minimum(np.searchsorted(forth, back, sorter=order), len(forth) - 1)
+    other = order[place]
+    both = (forth[other] == back) & (X.start != X.end)
+    if not both.any():
+        return "unknown"
+    first, second = y[both], y[other[both]]
+    if np.allclose(first, second):
+        return "equal"
+    return "opposite" if np.allclose(first, -second) else "different"
+
+
+def copies(table: VertexTable) -> str | None:
+    """Say how many vertices have the same features as an earlier one.
+
+    >>> import numpy as np
+    >>> copies(VertexTable(np.array([[1.0], [2.0], [1.0]]), "users"))
+    '1 vertices of users have the same features as another one'
+    """
+    if issparse(table.features):
+        bounds = table.features.indptr
+        parts = table.features.indices, table.features.data
+        rows = {tuple(part[low:high].tobytes() for part in parts) for low, high in itertools.pairwise(bounds)}
+    else:
+        rows = {row.tobytes() for row in np.asarray(table.features)}
+    count = len(table) - len(rows)
+    return f"{count} vertices of {table.name} have the same features as another one" if count else None
+
+
+def uneven_scales(table: VertexTable) -> str | None:
+    """Say which columns of a table outweigh others by far.
+
+    >>> import numpy as np
+    >>> uneven_scales(VertexTable(np.array([[0.0, 0.0], [1.0, 1e4]]), "users"))
+    'columns of users have very different scales (column 1 varies by 5e+03, column 0 by 0.5)'
+    """
+    features: Any = table.features
+    if issparse(features) or not features.shape[1]:
+        return None
+    spread = features.std(axis=0)
+    if not (spread > 0).any():
+        return None
+    spread = np.where(spread > 0, spread, np.nan)
+    low, high = int(np.nanargmin(spread)), int(np.nanargmax(spread))
+    if spread[high] < _UNEVEN * spread[low]:
+        return None
+    names = [f"column {at}" if table.columns is None else repr(table.columns[at]) for at in (high, low)]
+    return (
+        f"columns of {table.name} have very different scales ({names[0]} varies by {spread[high]:.3g}, {names[1]} by "
+        f"{spread[low]:.3g})"
+    )
