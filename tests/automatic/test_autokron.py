@@ -328,8 +328,9 @@ class TestHome:
         model = vt.AutoKron(random_state=0, n_best=2, n_start_features=3).fit(rows, y)
         assert model.score(rows, y) > 0.8
 
-    def test_torch(self, classes):
+    def test_torch(self, classes, monkeypatch):
         torch = pytest.importorskip("torch")
+        monkeypatch.setattr("vectrick.automatic.estimator._TOL", 1e-11)
         X, y = classes
         model = vt.AutoKron(random_state=0, n_best=2).fit(X, y == "yes")
         there = vt.AutoKron(random_state=0, n_best=2, backend="torch", device="cpu").fit(X, y == "yes")

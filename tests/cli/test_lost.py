@@ -78,7 +78,9 @@ def test_evaluate_fails_when_every_fold_does(place):
     assert "alpha is nan, but it must be a positive number" in done.stderr
     assert "auc" not in done.stdout
     matrix = ["--start-kernel", "gaussian(1e-300) * constant(1e-300)"]
-    done = vectrick("evaluate", "data", "--settings", "both", "--baselines", "none", *matrix, cwd=place, code=2)
+    done = vectrick(
+        "evaluate", "data", "--manual", "--settings", "both", "--baselines", "none", *matrix, cwd=place, code=2
+    )
     assert "KronSVM failed in every fold; in the first one: ValueError: training ended in a model that" in done.stderr
 
 
@@ -138,7 +140,17 @@ def results_in(path):
     return sum(map(len, json.loads(path.read_text())["results"].values())) if path.exists() else 0
 
 
-EVALUATE = ["evaluate", "data", "--settings", "both,neither", "--baselines", "boosted trees", "--repeats", "3"]
+EVALUATE = [
+    "evaluate",
+    "data",
+    "--manual",
+    "--settings",
+    "both,neither",
+    "--baselines",
+    "boosted trees",
+    "--repeats",
+    "3",
+]
 
 
 def test_evaluate_goes_on_after_an_interruption(copy):

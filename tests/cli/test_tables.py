@@ -53,7 +53,7 @@ def test_predictions_keep_labels_and_integers(place):
         getattr(edges, f"to_{ending}")(place / f"new_edges.{ending}", index=False)
         vectrick("predict", "signs.vt", f"new_edges.{ending}", *options, "-o", "out.parquet", "--force", cwd=place)
         found = pd.read_parquet(place / "out.parquet")
-        assert list(found.columns) == ["start", "end", "score", "prediction", "label"]
+        assert list(found.columns) == ["start", "end", "score", "probability", "prediction", "label"]
         assert found["start"].tolist() == edges["start"].tolist()
         assert {found[name].dtype.kind for name in ("start", "end", "prediction")} == {"i"}
         np.testing.assert_array_equal(found["prediction"], np.where(found["score"] > 0, 1, -1))
@@ -62,7 +62,7 @@ def test_predictions_keep_labels_and_integers(place):
     vectrick("predict", "signs.vt", "text.parquet", *options, "-o", "out.parquet", "--force", cwd=place)
     assert pd.read_parquet(place / "out.parquet")["start"].dtype.kind != "i"  # they were text, and stay text
     vectrick("predict", "signs.vt", "--grid", "-o", "grid.tsv", "--force", cwd=place)
-    assert pd.read_csv(place / "grid.tsv", sep="\t").shape == (40 * 30, 3)
+    assert pd.read_csv(place / "grid.tsv", sep="\t").shape == (40 * 30, 4)
 
 
 def test_rank_for_all_rows_of_a_file(place):
@@ -96,7 +96,7 @@ def test_several_classes(place):
     np.testing.assert_allclose([line["score"] for line in told], machine.recommend(["100"], 3, False)["score"])
     options = ["--settings", "neither", "--folds", "2", "--impute", "median"]
     scores = {row["method"]: row["mean"] for row in as_json("evaluate", "data", *options, cwd=place)["evaluation"]}
-    assert scores["KronSVM"] > 0.7
+    assert scores["AutoKron"] > 0.7
     assert scores["vertex mean"] > 0.5
     assert "for values or two classes" in vectrick("tune", "data", "--impute", "median", cwd=place, code=2).stderr
     assert "classes" in vectrick("info", "classes.vt", cwd=place).stdout
@@ -106,7 +106,7 @@ def test_several_classes(place):
 def test_baselines_train_on_no_more_edges_than_they_should(place):
     options = ["--settings", "neither", "--folds", "2", "--impute", "median", "--baseline-edges", "50"]
     told = as_json("evaluate", "data", *options, cwd=place)
-    assert [row["method"] for row in told["evaluation"]] == ["KronSVM", "boosted trees on 50 edges", "vertex mean"]
+    assert [row["method"] for row in told["evaluation"]] == ["AutoKron", "boosted trees on 50 edges", "vertex mean"]
 
 
 def test_info_has_no_empty_header_and_no_dump(place):

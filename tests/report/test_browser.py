@@ -39,7 +39,7 @@ def reports(tmp_path_factory):
     for file in (folder / "evil").iterdir():
         names = {f"d{i}": name for i, name in enumerate(EVIL)}
         pd.read_csv(file).replace(names).to_csv(file, index=False)
-    vectrick("fit", "values", "-o", "values.vt", "--report", "values.html", cwd=folder)
+    vectrick("fit", "values", "--manual", "-o", "values.vt", "--report", "values.html", cwd=folder)
     vectrick(
         "fit", "evil", "-o", "evil.vt", "--report", "evil.html", "--loss", "logistic", "--baselines", "none", cwd=folder
     )
@@ -69,10 +69,10 @@ class Opened:
 
 
 PAGES = {
-    "demo": ["comparison", "history", "matrix", "recall", "roc", "settings"],
-    "ki": ["comparison", "history", "matrix", "recall", "roc", "settings"],
+    "demo": ["alphas", "calibration", "comparison", "matrix", "recall", "roc", "tried"],
+    "ki": ["alphas", "calibration", "comparison", "matrix", "recall", "roc", "tried"],
     "values": ["comparison", "history", "matrix", "measured", "settings"],
-    "evil": ["calibration", "history", "matrix", "recall", "roc", "settings"],
+    "evil": ["alphas", "calibration", "matrix", "recall", "roc", "tried"],
     "tuned": ["comparison", "history", "matrix", "measured", "settings"],
 }
 
@@ -149,9 +149,9 @@ def test_tables_can_be_sorted(browser, reports):
 
 def test_plotly_s_bar_comes_when_it_is_asked_for(browser, reports):
     with Opened(browser, reports / "demo.html", width=390) as opened:
-        bars = opened.page.locator("#history .modebar-btn")
+        bars = opened.page.locator("#tried .modebar-btn")
         assert bars.count() == 0
-        button = opened.page.locator("button.tools[data-plot=history]")
+        button = opened.page.locator("button.tools[data-plot=tried]")
         button.click()
         opened.page.wait_for_timeout(500)
         assert bars.count() > 0

@@ -14,7 +14,7 @@ from vectrick._progress import Progress
 from vectrick._typing import Array, ArrayLike, RandomState
 from vectrick.automatic.find import Found, search
 from vectrick.automatic.folding import ASKED
-from vectrick.automatic.full_solves import estimator_of
+from vectrick.automatic.full_solves import estimator_of, solver_of
 from vectrick.automatic.labels import LOSSES, Labels, read_labels
 from vectrick.automatic.mean import Mean, mean_of
 from vectrick.automatic.mean_model import MeanModel
@@ -239,7 +239,8 @@ class AutoKron(MeanModel):
         self.members_ = members
         self.weights_ = np.ones(1) if mean is None else mean.weights
         self.score_, self.spread_ = (float("nan"), float("nan")) if mean is None else (mean.score, mean.spread)
-        self.scoring_, self.folds_ = found.scoring, found.folding.words if found.folding else "no folds"
+        self.scoring_ = found.scoring
+        self.folds_ = found.folding.words(len(chosen[0].folds)) if found.folding else "no folds"
         self.told_ = found.told
         self.search_ = search_frame(found, chosen)
         self._held_out, self._paths = found.held_out(chosen, mean), alpha_paths(found, chosen)
@@ -273,6 +274,7 @@ class AutoKron(MeanModel):
                 pairwise=candidate.pairwise,
                 fit_intercept=candidate.has_intercept,
                 tol=_TOL,
+                solver=solver_of(candidate.loss),
                 keep_edges=False,
                 **{name: getattr(self, name) for name in _SHARED},
             )

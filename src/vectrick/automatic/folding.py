@@ -37,11 +37,11 @@ class Folding:
     settings: list[str]
     told: list[str]
 
-    @property
-    def words(self) -> str:
-        """What the folds test, for people."""
+    def words(self, n_used: int) -> str:
+        """Say what the folds test, and how many of them a score is that of."""
         settings = list(dict.fromkeys(self.settings))
-        return f"{len(self.folds)} inner folds ({', '.join(SETTINGS[new].words for new in settings)})"
+        count = f"{n_used} of {len(self.folds)}" if n_used < len(self.folds) else str(n_used)
+        return f"{count} inner folds ({', '.join(SETTINGS[new].words for new in settings)})"
 
 
 class NoFoldsError(ValueError):

@@ -28,6 +28,11 @@ def estimator_of(loss: str, **parameters: Any) -> Any:
     return KronRidge(**parameters)
 
 
+def solver_of(loss: str) -> str:
+    """Return a solver that makes no more products than a coarse tolerance asks for, even of few edges."""
+    return "newton" if loss in ("logistic", "svm") else "auto"
+
+
 def usual_curvature(loss: str, y: Array) -> float:
     """Return the usual curvature of a loss at an edge, by which its alpha is smaller than that of ridge regression."""
     if loss != "logistic":
@@ -81,6 +86,7 @@ class FullSolves:
         model = estimator_of(
             candidate.loss, start_kernel=kernel, end_kernel=kernel, pairwise=candidate.pairwise, alpha=float(alpha),
             fit_intercept=candidate.has_intercept, tol=_TOL, keep_edges=False, n_threads=ground.n_threads,
+            solver="cg" if candidate.loss == "ridge" else solver_of(candidate.loss),
         )  # fmt: skip
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of iterations

@@ -235,7 +235,7 @@ class Search:
         if self.losses == ("ridge",) and not self.more_pairwise and full is self.ground and full.is_complete:
             return
         best = diverse(near_best(self.best()), self.n_solved)
-        most = len(full.folds) if self.losses == ("ridge",) else _USUAL_FOLDS
+        most = len(full.folds) if self.losses == ("ridge",) and not self.more_pairwise else _USUAL_FOLDS
         is_heavy = full.work(best) > _MUCH_WORK
         if is_heavy:
             most = _FEW_FOLDS

@@ -58,8 +58,8 @@ def run(
     """
     from vectrick.cli.info import read_told
 
-    _check_files([*data.inputs, out.config], output, report, checkpoint, resume, force)
     check_new(new)
+    _check_files([*data.inputs, out.config], output, report, checkpoint, resume, force)
     others = {} if report is None else named_baselines(baselines)
     dataset, single = read_told(out, data, model, no_refit=not refit, checkpoint=checkpoint is not None)
     reading = out.seconds
