@@ -29,6 +29,7 @@ ALPHAS = 2.0 ** np.arange(-8, 13, 2)  # relative to the mean kernel value of an 
 FAST = ("kronecker", "symmetric", "antisymmetric")  # pairwise kernels with one-pass scores
 _NEGLIGIBLE = 1e-4  # the part of the smallest alpha under which a direction of a kernel does not count
 _SPARSE = 30  # pairs for each edge
+_NEARLY_ALL = 0.9  # of the vertices of a side
 
 Place = tuple[int, int, int]  # of a candidate, an alpha and a fold
 
@@ -290,7 +291,10 @@ class Ground:
             own = start if which == "start" else end
             train = np.concatenate([start[fold.train], end[fold.train]]) if turned else own[fold.train]
             tested, place = np.unique(own[fold.test], return_inverse=True)
-            self._parts[key] = _Part(np.unique(train), tested, place)
+            trained, n_all = np.unique(train), len(self.side(candidate, which).degrees)
+            if len(trained) >= _NEARLY_ALL * n_all:  # then all: a vertex without labels changes no solution, and folds
+                trained = np.arange(n_all)  # with the same vertices share their features
+            self._parts[key] = _Part(trained, tested, place)
         return self._parts[key]
 
     def _of_fold(self, fold: Fold, candidates: Any, alphas: Array, solve: bool) -> Iterator[tuple[int, int, Array]]:

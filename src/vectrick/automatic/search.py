@@ -22,6 +22,7 @@ _LADDER = np.array([0.25, 1.0])  # times the alpha that is best for the first pa
 _LONG_LADDER = np.array([1 / 16, 1 / 4, 1.0, 4.0])  # where another loss is solved than was scored
 _NEXT_LADDER = np.array([1 / 16, 1 / 4, 1.0])  # for a second loss beside ridge regression
 _OTHERS, _FEW_OTHERS = 6, 3  # candidates that are solved with it, and where solutions take long
+_BALANCED = 0.3  # the share of the rarer class over which it is left out there
 _FEW_FOLDS, _MUCH_WORK = 3, 2e9  # folds that are solved where all of them would take too many operations
 _ERRORS = 2.0  # standard errors under the best score within which a candidate may be as good
 _LEAST_DIFFERENCE = 0.005  # of scores, where a few folds happen to agree
@@ -250,6 +251,8 @@ class Search:
         for number, loss in enumerate(self.losses):
             ladder = _LADDER if loss == "ridge" else _LONG_LADDER if number == 0 else _NEXT_LADDER
             some = best
+            if number > 0 and is_heavy and _rare_share(full.y) > _BALANCED:
+                continue  # where the losses hardly differ
             if number > 0:
                 some = best[: _FEW_OTHERS if is_heavy else _OTHERS]
                 ladder = ladder[1:2] if is_heavy else ladder
@@ -376,6 +379,12 @@ def near_best(results: Sequence[Result]) -> list[Result]:
     error = np.nan_to_num(results[0].spread) / max(1, len(results[0].folds)) ** 0.5
     least = results[0].score - max(_ERRORS * error, _LEAST_DIFFERENCE)
     return [result for result in results if result.score >= least]
+
+
+def _rare_share(y: Array) -> float:
+    """Return the share of the rarer of two classes."""
+    share = float((y > 0).mean())
+    return min(share, 1 - share)
 
 
 def _words_of(changes: dict[str, Any]) -> str:
