@@ -252,7 +252,7 @@ def billion(card: Card, m: int, n: int, width: int) -> list[Row]:
     for name, (limit, parameters) in fits.items():
         card.forget()
         how: Row = {"alpha": 1e-3, "keep_edges": False, **parameters}
-        model = vt.KronRidge(backend="torch", device=str(card.device), **how)
+        model = vt.KronRidge(backend="torch", device=str(card.device), **{"fit_intercept": False, **how})
         seconds = card.once(partial(model.fit, vt.Edges(start, end, S, E), y))
         found = model.solution_
         about: Row = {

@@ -85,7 +85,9 @@ def curve(name: str, split: Split, alpha: float, preconditioner: str, last: int)
     kernel, residuals, aucs, passes = kernels(name), [], [], []
     for k in (k for k in PASSES if k <= last):
         how: Row = {"alpha": alpha, "form": "primal", "max_iter": k, "tol": 1e-13, "solver": "cg"}
-        model = vt.KronRidge(kernel, kernel, preconditioner=preconditioner, **how).fit(*split[:2])
+        model = vt.KronRidge(kernel, kernel, preconditioner=preconditioner, **{"fit_intercept": False, **how}).fit(
+            *split[:2]
+        )
         passes.append(model.n_iter_)
         residuals.append(model.solution_.residuals[-1])
         aucs.append(judged(model, split))

@@ -51,7 +51,9 @@ class Convergence(Experiment):
             rows: list[Row] = []
             for alpha in ALPHAS:
                 inner = 10 if task["method"] == "SVM 10" else 100
-                svm = vt.KronSVM(kernel, kernel, alpha=alpha, max_iter=n_iter, inner_iter=inner, solver="newton")
+                svm = vt.KronSVM(
+                    kernel, kernel, alpha=alpha, max_iter=n_iter, inner_iter=inner, solver="newton", fit_intercept=False
+                )
                 history = svm.set_params(n_iter_no_change=NEVER).fit(*train, validation=test).history_
                 columns = zip(history["iteration"], history["score"], history["risk"], strict=True)
                 rows += [{"alpha": alpha, "iteration": k, "auc": score, "risk": risk} for k, score, risk in columns]

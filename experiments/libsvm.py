@@ -21,7 +21,7 @@ TIMED = 5  # times that a short prediction is made
 def kron_svm(gamma: float, alpha: float, train: Any, test: Any) -> Row:
     """Train KronSVM with 10 × 10 iterations, and predict."""
     kernel = vt.Gaussian(gamma=gamma)
-    model = vt.KronSVM(kernel, kernel, alpha=alpha, max_iter=10, inner_iter=10)
+    model = vt.KronSVM(kernel, kernel, alpha=alpha, max_iter=10, inner_iter=10, fit_intercept=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         _load_compiled_code(kernel)

@@ -61,7 +61,7 @@ def estimator(data: str, X: vt.Edges, kernel: str) -> tuple[Any, dict[str, Any]]
     signed = kernel in ("antisymmetric", "ranking", "two_step")
     if data == "yeast":
         scaled = vt.Standardized(vt.Gaussian("scale"))
-        return vt.KronRidge(scaled, scaled, pairwise=pairwise), {"alpha": ALPHAS}
+        return vt.KronRidge(scaled, scaled, pairwise=pairwise, fit_intercept=False), {"alpha": ALPHAS}
     widths = ((0.3, 1.0), (1.0, 3.0)) if data != "GDSC" else ((0.3, 1.0), (0.3, 1.0))
     start, end = (
         gaussians(table.features, some) for table, some in zip((X.start_table, X.end_table), widths, strict=True)

@@ -26,7 +26,7 @@ def methods(kernel: Any, n_updates: int) -> dict[str, Any]:
     for name in ("SGD hinge", "SGD logistic"):
         baselines[name].set_params(n_updates=n_updates)
     return {
-        "KronSVM": vt.KronSVM(kernel, kernel, alpha=1e-4, max_iter=10, inner_iter=10),
+        "KronSVM": vt.KronSVM(kernel, kernel, alpha=1e-4, max_iter=10, inner_iter=10, fit_intercept=False),
         "KronRidge": vt.KronRidge(kernel, kernel, alpha=1e-4, solver="minres", max_iter=100),
         **{name: baselines[name] for name in ("SGD hinge", "SGD logistic", "KNN")},
     }
