@@ -38,7 +38,8 @@ def test_kernels_of_ki_are_not_positive_and_said_so():
     model = vt.KronRidge("precomputed", "precomputed", alpha=100.0, early_stopping=True, random_state=0)
     with pytest.warns(UserWarning, match="_kernel is not positive semi-definite") as caught:
         model.fit(X[train], y[train])
-    assert {str(warning.message).partition(" ")[0] for warning in caught} == {"start_kernel", "end_kernel"}
+    said = {str(warning.message).partition(" ")[0] for warning in caught if warning.category is vt.KernelWarning}
+    assert said == {"start_kernel", "end_kernel"}
     assert roc_auc_score(y[test], model.predict(X[test])) > 0.6
 
 

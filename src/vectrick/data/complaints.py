@@ -17,6 +17,12 @@ class DataWarning(UserWarning):
     """The data have something that spoils models or scores, and that can be changed."""
 
 
+def told_of(table: VertexTable) -> set[str]:
+    """Return what users have been warned of about a table, to add to."""
+    told: set[str] = table.__dict__.setdefault("_told", set())
+    return told
+
+
 def repeated_edges(X: Edges, y: Array) -> str | None:
     """Say how many edges repeat another one, and how many of them with another label.
 

@@ -45,7 +45,6 @@ class VertexTable:
         self.columns: list[Any] | None = None  # their names, where the table has names
         self.origin: tuple[VertexTable, Array] | None = None  # the table that it was taken from, and the rows there
         self.medians: dict[str, float] = {}  # that filled the gaps in columns of a file
-        self.told: set[str] = set()  # what users have been warned of
         if hasattr(features, "collect") and not hasattr(features, "to_numpy"):
             raise TypeError(f"{name} is a {type(features).__name__}, which is not computed yet; give {name}.collect()")
         self.is_named = ids is not None  # whether somebody gave the ids; pandas only counts rows
