@@ -16,6 +16,7 @@ from vectrick.data.folder import Dataset, read_dataset
 from vectrick.data.settings import settings_of
 from vectrick.metrics.scores import SCORES
 from vectrick.model_selection.sampling import OnSomeEdges
+from vectrick.model_selection.scorers import predictions
 
 Array = NDArray[Any]
 
@@ -81,7 +82,7 @@ class Automatic(Experiment):
         model, begin = method(task["method"], new, data), time.perf_counter()
         model.fit(X[fold.train], y[fold.train])
         seconds = time.perf_counter() - begin
-        predicted, labels = np.asarray(model.decision_function(X[fold.test])), np.asarray(y[fold.test], np.float64)
+        predicted, labels = predictions(model, X[fold.test]), np.asarray(y[fold.test], np.float64)
         scoring = "auc" if data.is_binary else "concordance"
         row: Row = {"score": SCORES[scoring](labels, predicted, None), "seconds": seconds, "n_train": len(fold.train)}
         if task["method"] != OURS:

@@ -259,7 +259,7 @@ class TestHome:
         for each in (model, regression):
             each.save(tmp_path / "m.vt", about={"a": 1})
             loaded = vt.load(tmp_path / "m.vt")
-            np.testing.assert_array_equal(loaded.decision_function(classes[0]), each.decision_function(classes[0]))
+            np.testing.assert_array_equal(loaded._decide(classes[0]), each._decide(classes[0]))
             assert str(loaded) == str(each)
             assert loaded.about_ == {"a": 1}
             pd.testing.assert_frame_equal(loaded.search_, each.search_)
@@ -419,7 +419,7 @@ class TestBadInput:
 
     def test_equal_features(self, classes):
         X, y = classes
-        with pytest.raises(ValueError, match="nothing to learn"):
+        with pytest.raises(ValueError, match=r"nothing (to learn|can be learned)"):
             vt.AutoKron().fit(vt.Edges(X.start, X.end, np.ones((24, 2)), np.ones((18, 2))), y)
         with_ends = vt.Edges(X.start, X.end, np.ones((24, 2)), X.end_table.features)
         model = vt.AutoKron(random_state=0).fit(with_ends, X.end_table.features[X.end, 0] > 0)

@@ -22,10 +22,22 @@ ESTIMATORS = [
     vt.KronRanker(n_start_features=1),
     vt.KronRanker(n_start_features=1, groups="start"),
 ]
+UNLIKE = {"check_sample_weight_equivalence_on_dense_data": "a search treats all edges with a weight alike"}
+SEARCHES = [
+    vt.AutoKron(n_start_features=1, loss=loss, start_kernel="gaussian", alpha=1.0, random_state=0, n_best=2)
+    for loss in ("ridge", "logistic")
+]
 
 
 @parametrize_with_checks(ESTIMATORS)
 def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::vectrick.automatic.find.SearchWarning")  # of data with too few vertices for folds
+@parametrize_with_checks(SEARCHES, expected_failed_checks=lambda estimator: UNLIKE)
+def test_scikit_learn_check_of_searches(estimator, check):
     check(estimator)
 
 

@@ -236,7 +236,7 @@ class AutoKron(MeanModel):
             self.__dict__.pop(name, None)
         if labels.classes is not None:
             self.classes_ = labels.classes
-        self.members_ = members
+        self.members_, self._has_two_labels = members, labels.has_two
         self.weights_ = np.ones(1) if mean is None else mean.weights
         self.score_, self.spread_ = (float("nan"), float("nan")) if mean is None else (mean.score, mean.spread)
         self.scoring_ = found.scoring

@@ -117,7 +117,7 @@ def search(model: Any, edges: Edges, labels: Labels, weight: Array | None) -> Fo
     if len(rows) < len(X):
         X, y = X[rows], y[rows]
     if len(np.unique(y)) < 2:
-        raise ValueError("sample_weight is zero for all edges but those of one label, so there is nothing to learn")
+        raise ValueError("sample_weight is zero for all edges but those of one label or class: nothing can be learned")
     drawn = sampled(X, rng)
     if drawn is not None and len(np.unique(y[drawn])) > 1:
         told.append(f"the search looked at {len(drawn)} of {len(X)} edges, those between some of the vertices")

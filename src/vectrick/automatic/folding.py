@@ -82,6 +82,10 @@ def _folds_of(X: Edges, y: Array, new: str, stratify: bool, seed: int) -> tuple[
                 except ValueError as error:
                     why = why or str(error).partition(";")[0]
                     continue
+                folds = [fold for fold in folds if _has_labels(y, fold)]
+                if len(folds) < _FEWEST:
+                    why = why or "hardly any part has different labels"
+                    continue
                 told = []
                 if setting != new:
                     told = [f"no folds with {SETTINGS[new].words} are possible ({why}); scores are those of other "
@@ -90,3 +94,8 @@ def _folds_of(X: Edges, y: Array, new: str, stratify: bool, seed: int) -> tuple[
                     told = [f"folds have {parts} parts in place of {_PARTS}: {why}"]
                 return folds, setting, told
     raise NoFoldsError(why)
+
+
+def _has_labels(y: Array, fold: Fold) -> bool:
+    """Whether both parts of a fold have different labels, without which there is no score."""
+    return all(len(part) > 1 and bool((part != part[0]).any()) for part in (y[fold.train], y[fold.test]))

@@ -72,7 +72,7 @@ class FullSolves:
                     for place, alpha in enumerate(alphas[at]):
                         predictions = self.predictions(candidate, alpha, number)
                         kept[at, place, column] = predictions
-                        out[at, place, column] = SCORES[ground.scoring](ground.y[test], predictions, groups)
+                        out[at, place, column] = SCORES[ground.scoring](ground.truth[test], predictions, groups)
                     done()
         except StopSearch:
             pass

@@ -21,7 +21,7 @@ from vectrick.automatic.vertex_kernels import VertexChoice, matrix_of
 from vectrick.backends.threads import count_threads, run_tasks, single_threaded_blas
 from vectrick.data import Edges
 from vectrick.kernels.pairwise import PAIRWISE
-from vectrick.metrics.scores import SCORES
+from vectrick.metrics.scores import OF_CLASSES, SCORES
 from vectrick.model_selection.folds import Fold
 from vectrick.solvers.degree_model import Basis
 
@@ -150,6 +150,7 @@ class Ground:
     ) -> None:
         self.X, self.y, self.folds, self.scoring, self.groups = X, y, list(folds), scoring, groups
         self.weights = np.ones(len(self.folds)) if weights is None else weights
+        self.truth = np.where(y == y.max(), 1.0, -1.0) if scoring in OF_CLASSES else y  # as scores take it
         self.n_threads = count_threads(n_threads)
         self._parts: dict[Any, _Part] = {}
         used_start, self.s = np.unique(X.start, return_inverse=True)
@@ -219,7 +220,7 @@ class Ground:
         def score(at: int, place: int, column: int, predictions: Array) -> None:
             test = self.folds[numbers[column]].test
             groups = None if self.groups is None else self.groups[test]
-            out[at, place, column] = SCORES[self.scoring](self.y[test], predictions, groups)
+            out[at, place, column] = SCORES[self.scoring](self.truth[test], predictions, groups)
             if kept is not None:
                 kept[at, place, column] = predictions
 

@@ -78,6 +78,8 @@ def read_labels(y: Any, n_edges: int, loss: str) -> Labels:
             raise SeveralClassesError(classes)
         return Labels(2.0 * (labels == classes[1]) - 1.0, classes)
     values = np.asarray(as_real_labels(given, n_edges), np.float64)
+    if n_edges == 1:
+        raise ValueError("X has one edge (1 sample), so there is nothing to choose a model by")
     if n_edges > 1 and (values == values[0]).all():
         raise ValueError(f"y is constant ({float(values[0])}), so there is nothing to choose a model by")
     return Labels(values, None, RANKS.get(loss), loss in RANKS)

@@ -63,7 +63,7 @@ def mean_of(
     scores = np.array(
         [
             SCORES[ground.scoring](
-                ground.y[fold.test], part, None if ground.groups is None else ground.groups[fold.test]
+                ground.truth[fold.test], part, None if ground.groups is None else ground.groups[fold.test]
             )
             for fold, part in zip(folds, np.split(total, bounds), strict=True)
         ]

@@ -56,10 +56,11 @@ class MeanModel(FittedModel):
 
     # Predicting
 
+    @available_if(lambda model: _ranks_classes(model))  # type: ignore[untyped-decorator] # noqa: PLW0108 (it is below)
     def decision_function(self, X: EdgesLike) -> Array:
         """Return the logarithm of the odds of the second class, or a column of them for each of several classes.
 
-        For a model of values these are the predictions.
+        For a model of two values these are the predictions.
         """
         return self._decide(X)
 
@@ -166,6 +167,13 @@ class MeanModel(FittedModel):
             tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags(poor_score=True)
         tags.target_tags.required = True
         return tags
+
+
+def _ranks_classes(model: MeanModel) -> bool:
+    """Whether a model has decisions between classes: it is one of classes, or one of values that are only two."""
+    if not hasattr(model, "search_"):
+        return model.loss in ("auto", *CLASS_LOSSES)
+    return hasattr(model, "classes_") or getattr(model, "_has_two_labels", True)
 
 
 def _is_classifier(model: MeanModel, if_unknown: bool) -> bool:

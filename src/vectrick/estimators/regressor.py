@@ -12,6 +12,11 @@ from vectrick.estimators.base import KronEstimator
 from vectrick.estimators.validate import as_real_labels
 
 
+def _ranks_two_labels(model: Any) -> bool:
+    """Whether a model is fitted, and not to more than two labels; of one from a file that is not known."""
+    return hasattr(model, "_predictor") and getattr(model, "_has_two_labels", True)
+
+
 class KronRegressor(KronEstimator):
     """A kernel machine for real-valued labels."""
 
@@ -32,15 +37,10 @@ class KronRegressor(KronEstimator):
         """Return the prediction for each edge."""
         return self._decide(X)
 
-    @available_if(lambda model: _ranks_two_labels(model))  # type: ignore[untyped-decorator]
+    @available_if(_ranks_two_labels)  # type: ignore[untyped-decorator]
     def decision_function(self, X: EdgesLike) -> Array:
         """Return the prediction for each edge, unless the model was trained with more than two labels.
 
         Scores of scikit-learn such as "roc_auc" ask for it; a regressor of other labels may not have it.
         """
         return self.predict(X)
-
-
-def _ranks_two_labels(model: Any) -> bool:
-    """Whether a model is fitted, and not to more than two labels; of one from a file that is not known."""
-    return hasattr(model, "_predictor") and getattr(model, "_has_two_labels", True)
