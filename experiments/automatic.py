@@ -137,7 +137,8 @@ class Automatic(Experiment):
             rest = ", ".join(f"{name} {score:.3f}" for name, score in others.iloc[1:3].items())
             complete += len(others) == len(vt.baselines())
             rows.append([data, one_set[new].label, f"**{scores[OURS]:.3f}**", range_,
-                         f"{others.iloc[0]:.3f} ({others.index[0]})", f"{gain:+.3f}", rest, str(len(others))])  # fmt: skip
+                         f"{others.iloc[0]:.3f} ({others.index[0]})", f"{gain:+.3f}", rest,
+                         str(len(others))])  # fmt: skip
         header = [
             "",
             "setting",
