@@ -94,9 +94,9 @@ def test_several_classes(place):
     told = as_json("rank", "classes.vt", "--start", "100", "--class", "up", "--top", "3", cwd=place)["partners"]
     machine = vt.load(place / "classes.vt").machine("up")
     np.testing.assert_allclose([line["score"] for line in told], machine.recommend(["100"], 3, False)["score"])
-    options = ["--settings", "neither", "--folds", "2", "--impute", "median"]
+    options = ["--manual", "--settings", "neither", "--folds", "2", "--impute", "median"]
     scores = {row["method"]: row["mean"] for row in as_json("evaluate", "data", *options, cwd=place)["evaluation"]}
-    assert scores["AutoKron"] > 0.7
+    assert scores["KronSVM"] > 0.7
     assert scores["vertex mean"] > 0.5
     assert "for values or two classes" in vectrick("tune", "data", "--impute", "median", cwd=place, code=2).stderr
     assert "classes" in vectrick("info", "classes.vt", cwd=place).stdout
@@ -104,9 +104,9 @@ def test_several_classes(place):
 
 
 def test_baselines_train_on_no_more_edges_than_they_should(place):
-    options = ["--settings", "neither", "--folds", "2", "--impute", "median", "--baseline-edges", "50"]
+    options = ["--manual", "--settings", "neither", "--folds", "2", "--impute", "median", "--baseline-edges", "50"]
     told = as_json("evaluate", "data", *options, cwd=place)
-    assert [row["method"] for row in told["evaluation"]] == ["AutoKron", "boosted trees on 50 edges", "vertex mean"]
+    assert [row["method"] for row in told["evaluation"]] == ["KronSVM", "boosted trees on 50 edges", "vertex mean"]
 
 
 def test_info_has_no_empty_header_and_no_dump(place):
@@ -135,7 +135,17 @@ def test_one_vertex_set_is_described_once(tmp_path):
 
 
 def test_settings_come_in_one_order(place):
-    options = ["--settings", "neither,end,both", "--baselines", "none", "--folds", "2", "--impute", "median"]
+    options = [
+        "--manual",
+        "--settings",
+        "neither,end,both",
+        "--baselines",
+        "none",
+        "--folds",
+        "2",
+        "--impute",
+        "median",
+    ]
     told = as_json("evaluate", "data", "--label-column", "sign", "--skip-unlabeled", *options, cwd=place)
     assert [row["setting"] for row in told["evaluation"]] == ["both", "end", "neither"]
 
