@@ -164,3 +164,14 @@ def test_the_report_has_one_score_under_one_name(place):
     assert "by cross-validation, both new" in page
     assert "<span>AUC, both new</span>" in page
     assert "AUC on one split" not in page.partition("<section")[0]  # tiles have that of the cross-validation
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_an_evaluation(place):
+    write_data(place / "large", m=700, q=500)
+    process = start(["evaluate", "large", "--settings", "both", "--baselines", "none", "-v"], place)
+    wait_for(process, "read in")
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode in (3, 130), err
+    assert "Traceback" not in err

@@ -124,8 +124,10 @@ def check_classes(rng, place):
     if len(np.unique(y)) < 2:
         return
     kind, alpha = (vt.KronSVM, vt.KronLogistic)[int(rng.integers(2))], float(rng.choice([0.1, 1.0, 10.0]))
-    pairwise = str(rng.choice(list(PAIRWISE)))
-    model = kind(kernel(rng), kernel(rng), alpha=alpha, pairwise=pairwise, form="dual", tol=1e-8)
+    pairwise, constant = str(rng.choice(list(PAIRWISE))), bool(rng.random() < 0.5)
+    model = kind(
+        kernel(rng), kernel(rng), alpha=alpha, pairwise=pairwise, form="dual", tol=1e-8, fit_intercept=constant
+    )
     try:
         model.fit(X, y)
     except ValueError as error:
@@ -134,7 +136,7 @@ def check_classes(rng, place):
     if model.dual_coef_.dtype != np.float64:
         return
     A, a = dense(model, X, X), model.dual_coef_
-    f = A @ a
+    f = A @ a + model.intercept_
     np.testing.assert_allclose(model.decision_function(X), f, atol=1e-6 * (np.abs(f).max() + 1e-3))
 
     def gradient(p):
@@ -144,3 +146,5 @@ def check_classes(rng, place):
         return np.sqrt(max(0.0, g @ A @ g))
 
     assert norm(gradient(f) + alpha * a) <= 1e-4 * norm(gradient(0 * f)) + 1e-9
+    assert constant or model.intercept_ == 0
+    assert not constant or abs(gradient(f).sum()) <= 1e-4 * len(f)

@@ -18,7 +18,7 @@ from vectrick.automatic.full_solves import estimator_of, solver_of
 from vectrick.automatic.labels import LOSSES, Labels, read_labels
 from vectrick.automatic.mean import Mean, mean_of
 from vectrick.automatic.mean_model import MeanModel
-from vectrick.automatic.search import Result, diverse, near_best
+from vectrick.automatic.search import INTERRUPTED, Result, diverse, near_best
 from vectrick.automatic.summary import alpha_paths, joined_frames, search_frame
 from vectrick.backends import Backend
 from vectrick.backends.arrays import to_host, unmasked
@@ -243,6 +243,7 @@ class AutoKron(MeanModel):
         self.folds_ = found.folding.words(len(chosen[0].folds)) if found.folding else "no folds"
         self.told_ = found.told
         self.search_ = search_frame(found, chosen)
+        self._was_interrupted = found.run is not None and found.run.ended == INTERRUPTED
         self._held_out, self._paths = found.held_out(chosen, mean), alpha_paths(found, chosen)
         source = SourceEdges.of(edges, y, weight) if self.keep_edges else None
         self._keep(0.0 if mean is None else mean.constant, source)
@@ -306,6 +307,7 @@ class AutoKron(MeanModel):
         self.spread_ = float(np.mean([machine.spread_ for machine in machines]))
         frames = [machine.search_.assign(label=str(name)) for name, machine in zip(classes, machines, strict=True)]
         self.search_ = joined_frames(frames)
+        self._was_interrupted = any(machine._was_interrupted for machine in machines)
         for name in ("scoring_", "folds_", "told_"):
             setattr(self, name, getattr(first, name))
 

@@ -14,6 +14,7 @@ from vectrick.automatic.full_solves import FullSolves, usual_curvature
 from vectrick.automatic.ground import ALPHAS, FAST, Candidate, Ground, Place, StopSearch
 from vectrick.automatic.vertex_kernels import SideChoices, VertexChoice
 
+INTERRUPTED = "interrupted"  # why a search ended, if it was Ctrl-C
 _FINALISTS = 12  # pairs of kernels that are scored on all folds
 _WITH_CONSTANTS, _WITH_FEW_CONSTANTS = 6, 3  # of these, with constants as well; fewer where there are many vertices
 _WITH_OTHERS = 2  # of these, with other pairwise kernels
@@ -152,7 +153,7 @@ class Search:
         except KeyboardInterrupt:
             if not self.results:
                 raise
-            self.ended = "interrupted"
+            self.ended = INTERRUPTED
         except StopSearch:
             self.ended = f"the budget of {self.budget:g} s was used up"
 

@@ -35,7 +35,7 @@ def train_automatic(estimator: AutoKron, data: Dataset) -> Trained:
         predictions={new: np.concatenate([fold.decisions for fold in some]) for new, some in parts.items()},
         seconds={**getattr(model, "seconds_", {}), "training": time.perf_counter() - begin},
         is_refitted=True,
-        is_interrupted=any(line.endswith("interrupted") for line in model.told_),
+        is_interrupted=model._was_interrupted,
     )
 
 

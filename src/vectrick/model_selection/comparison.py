@@ -175,6 +175,8 @@ def _judged(method: Any, X: Edges, y: Array, fold: Any, scorer: EdgeScorer) -> d
     """Train and predict in one fold; return the score and the seconds of both."""
     begin = time.perf_counter()
     model = clone(method).fit(X[fold.train], y[fold.train])
+    if getattr(model, "_was_interrupted", False):  # a search then keeps what it has, but a comparison ends
+        raise KeyboardInterrupt
     fitted = time.perf_counter()
     test = X[fold.test]
     score = predictions(model, test)
