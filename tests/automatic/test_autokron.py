@@ -462,4 +462,6 @@ class TestBadInput:
 
 
 def test_the_search_of_a_file_is_json(model):
-    json.dumps(model._file_state(), default=float)
+    state = json.loads(json.dumps(model._file_state(), default=float))
+    assert state["weights"] == model.weights_.tolist()
+    assert state["score_"] == model.score_

@@ -89,7 +89,8 @@ def test_a_single_model_gets_the_held_out_edges_back(place):
     held = told["validation_vertices"]
     assert set(held) == {"start", "end"}
     assert 4 <= len(held["start"]) <= 10
-    assert vt.load(place / "manual.vt").about_["validation_vertices"] == held
+    assert vt.load(place / "manual.vt").validation_vertices_ == held
+    assert as_json("info", "manual.vt", cwd=place, run=inside)["validation_vertices"] == held
     without = as_json("fit", "data", "-o", "less.vt", "-f", "--no-refit", cwd=place, run=inside)
     assert without["trained_edges"] < 240
     assert without["scores"] == told["scores"]
@@ -164,6 +165,7 @@ def test_the_report_has_one_score_under_one_name(place):
     assert "by cross-validation, both new" in page
     assert "<span>AUC, both new</span>" in page
     assert "AUC on one split" not in page.partition("<section")[0]  # tiles have that of the cross-validation
+    assert "The held-out vertices" in page
 
 
 @pytest.mark.slow

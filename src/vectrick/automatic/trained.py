@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from vectrick.automatic.estimator import AutoKron
 from vectrick.data.folder import Dataset
 from vectrick.model_selection.comparison import run_fold
+from vectrick.model_selection.folds import Fold
 from vectrick.model_selection.holdout import Holdout
 from vectrick.model_selection.pairs import Pairs
 from vectrick.model_selection.scorers import get_scorer
@@ -60,7 +60,7 @@ def beside_baselines_inside(
                      "fit": trained.seconds["training"] / len(folds), "predict": 0.0})  # fmt: skip
     for number, (name, method) in enumerate(others.items()):
         for place, fold in enumerate(folds):
-            named = SimpleNamespace(train=fold.train, test=fold.test, name=f"inner fold {place + 1}")
+            named = Fold(f"inner fold {place + 1}", fold.train, fold.test)
             row = run_fold(name, method, X, y, named, scorer)
             rows.append({"setting": fold.new, "method": name, **row})
             done(number * len(folds) + place + 1, name)

@@ -32,22 +32,13 @@ def beside_baselines_inside(trained: "Trained", others: dict[str, Any], out: Out
 
 def summarise_search(out: Output, trained: "Trained") -> None:
     """Say what was chosen, how good it is, and how sure that is."""
+    from vectrick.cli.training import result_of
+
     model, data = trained.model, trained.data
     members = [] if hasattr(model, "machines_") else members_of(model)
     out.result |= {
-        "estimator": type(model).__name__,
-        "parameters": shown_parameters(model),
-        "edges": len(data.X),
-        "trained_edges": len(data.X),
-        "positive": data.class_names[1] if data.is_binary else None,
-        "classes": data.classes,
-        "iterations": model.n_iter_,
-        "converged": model.solution_.converged,
-        "reason": model.solution_.reason,
-        "form": model.form_,
-        "scoring": model.scoring_,
+        **result_of(trained),
         "new": model.new,
-        "scores": dict(trained.scores),
         "score": model.score_,
         "spread": model.spread_,
         "folds": model.folds_,
@@ -83,13 +74,3 @@ def members_of(model: Any) -> list[dict[str, Any]]:
         }
         for member, weight, row in zip(model.members_, model.weights_, rows.itertuples(), strict=True)
     ]
-
-
-def shown_parameters(model: Any) -> dict[str, Any]:
-    """Return the parameters of a model, kernels as texts."""
-    from vectrick.kernels.text import format_kernel
-
-    return {
-        name: format_kernel(value) if name.endswith("_kernel") and not isinstance(value, str) else value
-        for name, value in model.get_params(deep=False).items()
-    }

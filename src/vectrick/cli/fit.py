@@ -56,7 +56,9 @@ def run(
     stop at the right iteration and to show how good the model is for vertices that it has never seen, before it is
     trained on all edges. Ctrl-C keeps the best so far.
     """
+    from vectrick.cli.automatic import beside_baselines_inside, summarise_search, train_automatic
     from vectrick.cli.info import read_told
+    from vectrick.model_selection.fit_checkpoint import FitCheckpoint
 
     check_new(new)
     _check_files([*data.inputs, out.config], output, report, checkpoint, resume, force)
@@ -65,12 +67,27 @@ def run(
     reading = out.seconds
     if report is not None or checkpoint is not None:
         dataset.refuse_several_classes("--report" if report is not None else "--checkpoint")
-    files = output, report, checkpoint
+    state = None
+    if checkpoint is not None:
+        told = lambda iteration: out.note(f"going on after iteration {iteration}")  # noqa: E731
+        state = FitCheckpoint(checkpoint, resume, force, told)
     if single:
-        trained = _fit_single(out, model, dataset, files, others, refit, resume, force)
+        trained = _fit_single(out, model, dataset, state, refit)
     else:
-        trained = _fit_automatic(out, model, dataset, files, others, new)
+        trained = train_automatic(out, model.searcher(dataset, new), dataset)
     trained.seconds["reading"] = reading
+    trained.model.save(output, about=_about(trained))
+    (summarise if single else summarise_search)(out, trained)
+    out.wrote("model", output)
+    if state is not None:
+        state.finish(trained.is_interrupted)
+    if report is not None:
+        from vectrick.report import fit_report
+
+        compare = beside_baselines if single else beside_baselines_inside
+        rows = None if trained.is_interrupted else compare(trained, others, out)
+        fit_report(trained, command_line(), out.warnings, evaluation=rows).write(report)
+        out.wrote("report", report)
     out.result["seconds"] = {**trained.seconds, "total": out.seconds}
     if trained.is_interrupted:
         best = "the best of what was tried" if not single else f"that of iteration {trained.model.n_iter_}"
@@ -85,65 +102,18 @@ def check_new(new: str) -> None:
         raise ValueError(f"--new is {new!r}, but it must be one of {', '.join(ASKED)}")
 
 
-def _fit_automatic(
-    out: Output, model: ModelOptions, dataset: Any, files: Any, others: dict[str, Any], new: str
-) -> "Trained":
-    """Search, train, write and show."""
-    from vectrick.cli.automatic import beside_baselines_inside, summarise_search, train_automatic
-
-    output, report, _ = files
-    trained = train_automatic(out, model.searcher(dataset, new), dataset)
-    trained.model.save(output, about={**_about(trained), "new": new, "folds": trained.model.folds_})
-    summarise_search(out, trained)
-    out.wrote("model", output)
-    if report is not None:
-        from vectrick.report import fit_report
-
-        rows = None if trained.is_interrupted else beside_baselines_inside(trained, others, out)
-        fit_report(trained, command_line(), out.warnings, evaluation=rows).write(report)
-        out.wrote("report", report)
-    return trained
-
-
-def _fit_single(
-    out: Output,
-    model: ModelOptions,
-    dataset: Any,
-    files: Any,
-    others: dict[str, Any],
-    refit: bool,
-    resume: bool,
-    force: bool,
-) -> "Trained":
-    """Train the model that the options describe, write and show it."""
+def _fit_single(out: Output, model: ModelOptions, dataset: Any, state: Any, refit: bool) -> "Trained":
+    """Train the model that the options describe, in the end on all edges if that is wanted."""
     from vectrick.cli.training import hold_out, train
-    from vectrick.model_selection.fit_checkpoint import FitCheckpoint
 
-    output, report, checkpoint = files
-    state = None
-    if checkpoint is not None:
-        told = lambda iteration: out.note(f"going on after iteration {iteration}")  # noqa: E731
-        state = FitCheckpoint(checkpoint, resume, force, told)
-    estimator = model.estimator(dataset)
     holdout = None if model.no_early_stopping else hold_out(dataset, model.validation_fraction, model.seed)
-    trained = train(out, estimator, dataset, holdout, state, keep_interrupted=True)
+    trained = train(out, model.estimator(dataset), dataset, holdout, state, keep_interrupted=True)
     if refit and holdout is not None:
         if trained.is_interrupted:
             out.warn("training was interrupted, so that the model has not seen the held-out edges")
         else:
             out.note(f"training on all edges for {trained.model.n_iter_} iterations")
             trained.refit()
-    trained.model.save(output, about=_about(trained))
-    summarise(out, trained)
-    out.wrote("model", output)
-    if state is not None:
-        state.finish(trained.is_interrupted)
-    if report is not None:
-        from vectrick.report import fit_report
-
-        rows = None if trained.is_interrupted else beside_baselines(trained, others, out)
-        fit_report(trained, command_line(), out.warnings, evaluation=rows).write(report)
-        out.wrote("report", report)
     return trained
 
 
@@ -165,25 +135,11 @@ def _check_files(
 
 def summarise(out: Output, trained: "Trained") -> None:
     """Say what was trained, how it ended, and how good it is."""
-    from vectrick.cli.automatic import shown_parameters
+    from vectrick.cli.training import result_of
     from vectrick.data.settings import settings_of
 
     model, data = trained.model, trained.data
-    out.result |= {
-        "estimator": type(model).__name__,
-        "parameters": shown_parameters(model),
-        "edges": len(data.X),
-        "trained_edges": len(data.X) if trained.is_refitted else trained.n_trained,
-        "positive": data.class_names[1] if data.is_binary else None,
-        "classes": data.classes,
-        "iterations": model.n_iter_,
-        "converged": model.solution_.converged,
-        "reason": model.solution_.reason,
-        "form": model.form_,
-        "scoring": trained.scoring,
-        "scores": dict(trained.scores),
-        "validation_vertices": trained.held_out_vertices,
-    }
+    out.result |= {**result_of(trained), "validation_vertices": trained.held_out_vertices}
     n_made = len(trained.history.get("iteration", []))
     kept = f"kept iteration {model.n_iter_} of the {n_made} that were made" if n_made > 1 else "one step"
     out.say(
@@ -245,5 +201,4 @@ def _about(trained: Any) -> dict[str, Any]:
         "medians": trained.data.medians,
         "scoring": trained.scoring,
         "scores": trained.scores,
-        "validation_vertices": trained.held_out_vertices,
     }

@@ -224,7 +224,8 @@ def _model_facts(model: Any) -> dict[str, Any]:
 
 def _search_facts(model: Any) -> dict[str, Any]:
     """Return facts about the model of a search."""
-    from vectrick.cli.automatic import members_of, shown_parameters
+    from vectrick.cli.automatic import members_of
+    from vectrick.cli.training import shown_parameters
 
     facts: dict[str, Any] = {
         "new": model.new,

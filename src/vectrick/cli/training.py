@@ -49,3 +49,32 @@ def train(
             bar.step(step.iteration, text + (f", {scoring} {score[-1]:.4f}" if score else ""))
 
         return train(estimator, data, holdout, callback=told, checkpoint=checkpoint, keep_interrupted=keep_interrupted)
+
+
+def result_of(trained: "Trained") -> dict[str, Any]:
+    """Return what every fit says for scripts."""
+    model, data = trained.model, trained.data
+    return {
+        "estimator": type(model).__name__,
+        "parameters": shown_parameters(model),
+        "edges": len(data.X),
+        "trained_edges": len(data.X) if trained.is_refitted else trained.n_trained,
+        "positive": data.class_names[1] if data.is_binary else None,
+        "classes": data.classes,
+        "iterations": model.n_iter_,
+        "converged": model.solution_.converged,
+        "reason": model.solution_.reason,
+        "form": model.form_,
+        "scoring": trained.scoring,
+        "scores": dict(trained.scores),
+    }
+
+
+def shown_parameters(model: Any) -> dict[str, Any]:
+    """Return the parameters of a model, kernels as texts."""
+    from vectrick.kernels.text import format_kernel
+
+    return {
+        name: format_kernel(value) if name.endswith("_kernel") and not isinstance(value, str) else value
+        for name, value in model.get_params(deep=False).items()
+    }

@@ -132,8 +132,9 @@ def _described(model: Any) -> tuple[dict[str, Any], Tensors]:
         header["classes"] = _classes_header(model.classes_)
     header["fitted"] |= _array_names(model)
     _write_known(model, tensors)
-    if hasattr(fitted, "validation_vertices_"):
-        header["validation_vertices"] = fitted.validation_vertices_
+    for source in (fitted, model):
+        if hasattr(source, "validation_vertices_"):
+            header["validation_vertices"] = source.validation_vertices_
     if hasattr(fitted, "support_"):
         tensors["support"] = np.asarray(to_host(fitted.support_), np.int64)
     if hasattr(fitted, "dual_coef_"):

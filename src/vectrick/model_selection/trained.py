@@ -50,6 +50,11 @@ class Trained:
             return {}
         return vertices_only_in(self.data.X, self.data.X[self.holdout.train])
 
+    def _keep_held_out(self) -> None:
+        """Tell the model which vertices were held out."""
+        if self.held_out_vertices:
+            self.model.validation_vertices_ = self.held_out_vertices
+
     def judge(self) -> None:
         """Score the model on the held-out edges of each setting that has different labels."""
         scorer, begin = get_scorer(self.scoring), time.perf_counter()
@@ -69,6 +74,7 @@ class Trained:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)  # the number of iterations was chosen
                 self.model = with_iterations(model, model.alpha, model.n_iter_).fit(self.data.X, self.y)
+            self._keep_held_out()
         except KeyboardInterrupt:  # the model that was validated is still there
             self.is_interrupted = True
             return
@@ -125,6 +131,7 @@ def train(
     model = estimator.fit(X[rows], y[rows], validation=validation, **watch)
     model._known_edges = X.start, X.end  # also those that were held out
     trained = Trained(model, data, holdout, scoring_of(estimator, y), history=model.history_)
+    trained._keep_held_out()
     trained.is_interrupted = str(model.solution_.reason).startswith("interrupted")
     trained.seconds["training"] = time.perf_counter() - begin
     if holdout.tests:

@@ -219,6 +219,11 @@ def _split_section(report: Report, trained: Trained) -> None:
     used = [len(np.unique(vertices)) for _, _, vertices in sides_of(X[holdout.train])]
     totals = [len(np.unique(vertices)) for _, _, vertices in sides_of(X)]
     section.html(split_picture((2 * used)[:2], (2 * totals)[:2], holdout, X.is_one_set))
+    held = trained.held_out_vertices
+    if held:
+        section.html("<details><summary>The held-out vertices</summary>")
+        section.facts({f"{side} vertices": ", ".join(map(str, vertices)) for side, vertices in held.items()})
+        section.html("</details>")
 
 
 def _training_section(report: Report, trained: Trained, scoring: str) -> None:
