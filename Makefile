@@ -49,6 +49,7 @@ bench: install
 	$(BIN)/python -m benchmarks.preconditioner
 	$(BIN)/python -m benchmarks.selection
 	$(BIN)/python -m benchmarks.pairwise
+	$(BIN)/python -m benchmarks.scale
 	$(BIN)/python -m benchmarks.commands
 
 reproduce: install

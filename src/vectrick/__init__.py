@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from vectrick import backends, datasets, kernels, losses, solvers
     from vectrick.automatic import AutoKron, SearchWarning, load
     from vectrick.data import DataWarning, Edges
-    from vectrick.estimators import KronLogistic, KronRanker, KronRidge, KronSVM, ModelFileError, from_svc
+    from vectrick.data.lake.scan import ScannedEdges, scan_edges
+    from vectrick.data.lake.source import LakeError
+    from vectrick.estimators import KronLogistic, KronRanker, KronRidge, KronSVM, ModelFileError, from_svc, score_lake
     from vectrick.extensions import register
     from vectrick.kernels import (
         Constant,
@@ -52,7 +54,17 @@ if TYPE_CHECKING:
 _NAMES = {
     "vectrick.automatic": ["AutoKron", "SearchWarning", "load"],  # which loads an AutoKron as well
     "vectrick.data": ["DataWarning", "Edges"],
-    "vectrick.estimators": ["KronLogistic", "KronRanker", "KronRidge", "KronSVM", "ModelFileError", "from_svc"],
+    "vectrick.data.lake.scan": ["ScannedEdges", "scan_edges"],
+    "vectrick.data.lake.source": ["LakeError"],
+    "vectrick.estimators": [
+        "KronLogistic",
+        "KronRanker",
+        "KronRidge",
+        "KronSVM",
+        "ModelFileError",
+        "from_svc",
+        "score_lake",
+    ],
     "vectrick.kernels": [
         "Constant",
         "Cosine",
@@ -119,6 +131,7 @@ __all__ = [
     "KronRidge",
     "KronSVM",
     "KronSum",
+    "LakeError",
     "Linear",
     "LowRank",
     "ModelFileError",
@@ -126,6 +139,7 @@ __all__ = [
     "Plan",
     "Polynomial",
     "Precomputed",
+    "ScannedEdges",
     "SearchWarning",
     "Standardized",
     "Tanimoto",
@@ -151,6 +165,8 @@ __all__ = [
     "nested_score",
     "pairwise",
     "register",
+    "scan_edges",
+    "score_lake",
     "solvers",
     "vertex_search",
     "vertex_split",

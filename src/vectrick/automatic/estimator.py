@@ -16,6 +16,7 @@ from vectrick.automatic.find import Found, search
 from vectrick.automatic.folding import ASKED
 from vectrick.automatic.full_solves import estimator_of, solver_of
 from vectrick.automatic.labels import LOSSES, Labels, read_labels
+from vectrick.automatic.lakes import fit_lake_search
 from vectrick.automatic.mean import Mean, mean_of
 from vectrick.automatic.mean_model import MeanModel
 from vectrick.automatic.search import INTERRUPTED, Result, diverse, near_best
@@ -23,6 +24,7 @@ from vectrick.automatic.summary import alpha_paths, joined_frames, search_frame
 from vectrick.backends import Backend
 from vectrick.backends.arrays import to_host, unmasked
 from vectrick.data import DataWarning, Edges, EdgesLike
+from vectrick.data.lake.scan import ScannedEdges
 from vectrick.estimators import (
     KronRidge,
     SeveralClassesError,
@@ -168,13 +170,17 @@ class AutoKron(MeanModel):
 
     # Fitting
 
-    def fit(self, X: EdgesLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: EdgesLike | ScannedEdges, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Choose models on inner folds, and train them on edges X with labels y.
 
         Parameters
         ----------
-        X : Edges or array
-            One row for each edge; see ``n_start_features`` for plain arrays.
+        X : Edges, ScannedEdges or array
+            One row for each edge; see ``n_start_features`` for plain arrays. Edges of a lake (`vt.scan_edges`) have
+            their labels with them: kernels are then chosen on the edges between some of its vertices, and alphas on
+            held-out vertices of the whole lake.
         y : array
             A label for each edge.
         sample_weight : array, optional
@@ -187,6 +193,13 @@ class AutoKron(MeanModel):
         before = dict(self.__dict__)
         try:
             self._check_parameters()
+            if isinstance(X, ScannedEdges):
+                if y is not None or sample_weight is not None:
+                    raise ValueError(
+                        "X is a lake, which has its labels and weights with it; leave out y and sample_weight"
+                    )
+                fit_lake_search(self, X)
+                return self
             edges = as_edges(self, X, reset=True)
             try:
                 labels = read_labels(y, len(edges), self.loss)

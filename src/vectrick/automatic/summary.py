@@ -60,11 +60,15 @@ def summary(model: Any) -> str:
     lines = [f"AutoKron of {kind}: the mean of {len(model.members_)} models, of {len(frame)} that were scored"]
     if model.score_ == model.score_:
         lines.append(
-            f"{model.scoring_} {model.score_:.3f} ± {model.spread_:.3f} between {model.folds_}, on which the models "
+            f"{model.scoring_} {_with_spread(model.score_, model.spread_)} between {model.folds_}, on which the models "
             "were chosen"
         )
     for row in members.head(_SHOWN).itertuples():
-        score = f"  ({row.score:.3f} ± {row.spread:.3f})" if row.score == row.score else ""
+        score = f"  ({_with_spread(row.score, row.spread)})" if row.score == row.score else ""
         kernels = f"start {row.start_kernel}, end {row.end_kernel}"
         lines.append(f"  {row.loss}, {row.pairwise}, {kernels}, alpha {row.alpha:.3g}{score}")
     return "\n".join(lines + [f"note: {line}" for line in model.told_])
+
+
+def _with_spread(score: float, spread: float) -> str:
+    return f"{score:.3f} ± {spread:.3f}" if spread == spread else f"{score:.3f}"

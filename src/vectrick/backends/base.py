@@ -33,6 +33,7 @@ class Backend(ABC):
     worth_restricting = 0.8  # the share of the edges up to which a restricted operator saves more than it costs
     allowance = 1.0  # the primal form is taken if its step takes at most this many times a step of the dual form
     sorting = 1e-7  # seconds to sort an edge for products
+    passes_over_blocks = False  # whether it has compiled loops over blocks of a lake; else products stand for them
     divides_rows = False  # whether matrices that do not fit stay on the host, and products take them row by row
 
     def __eq__(self, other: object) -> bool:

@@ -86,6 +86,8 @@ def settle_backend(backend: Any, device: Any, home: Backend = HOST) -> Backend:
         if device is not None and str(device) not in ("auto", str(backend.device)):
             raise ValueError(f"backend is {backend!r}, but device is {str(device)!r}; leave device out")
         return backend
+    if backend == "dask":  # which is for lakes; edges in memory stay here
+        backend = "cpu"
     if backend not in backend_names():
         raise ValueError(f"backend is {backend!r}, but it must be one of {', '.join(map(repr, backend_names()))}")
     if backend in ("torch", "auto"):

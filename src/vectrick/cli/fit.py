@@ -7,6 +7,7 @@ import typer
 
 from vectrick.cli.baselines import HELP, QUICK, beside_baselines, named_baselines
 from vectrick.cli.command import Interrupted, command_line
+from vectrick.cli.lakes import LakeOptions, fit_lake
 from vectrick.cli.model_options import ModelOptions
 from vectrick.cli.options import DataOptions
 from vectrick.cli.output import Output
@@ -21,6 +22,7 @@ def run(
     out: Output,
     data: DataOptions,
     model: ModelOptions,
+    lakes: LakeOptions,
     new: Annotated[
         str,
         typer.Option(
@@ -52,6 +54,9 @@ def run(
     Kernels, loss and alpha are chosen by their scores on inner folds that are like the question (--new), and the mean
     of the best models is trained on all edges. What is given, such as --alpha or --start-kernel, is not searched for.
 
+    A lake, a folder edges/ of Parquet files beside the two tables, may be larger than memory: --max-memory, --cluster
+    and --dry-run are for it.
+
     --manual trains the single model that the options describe: a quarter of the vertices of each side is held out, to
     stop at the right iteration and to show how good the model is for vertices that it has never seen, before it is
     trained on all edges. Ctrl-C keeps the best so far.
@@ -61,7 +66,21 @@ def run(
     from vectrick.model_selection.fit_checkpoint import FitCheckpoint
 
     check_new(new)
-    _check_files([*data.inputs, out.config], output, report, checkpoint, resume, force)
+    if not lakes.dry_run:
+        _check_files([*data.inputs, out.config], output, report, checkpoint, resume, force)
+    lake = lakes.lake(data)
+    if lake is not None:
+        if report is not None or checkpoint is not None:
+            raise ValueError(
+                "--report and --checkpoint are for edges in memory, but the data are a lake; leave them out"
+            )
+        fit_lake(out, lake, model, lakes, new, output)
+        return
+    if lakes.is_given:
+        raise ValueError(
+            "an option for lakes is given, such as --cluster or --max-memory, but the data are no lake: a lake has a "
+            "folder edges/ of Parquet files"
+        )
     others = {} if report is None else named_baselines(baselines)
     dataset, single = read_told(out, data, model, no_refit=not refit, checkpoint=checkpoint is not None)
     reading = out.seconds

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from vectrick.cli.lakes import ScanOptions, lake_info
 from vectrick.cli.options import DataOptions
 from vectrick.cli.output import Output, shown
 
@@ -18,20 +19,25 @@ _LARGEST_RANK = 3000  # vertices up to which the rank of a kernel is computed
 def run(
     out: Output,
     data: DataOptions,
+    lakes: ScanOptions,
     ranks: Annotated[
         bool, typer.Option("--ranks/--no-ranks", help="Compute the ranks of kernels and features.")
     ] = True,
 ) -> None:
     """Describe a data set or a model file.
 
-    DATA is a folder or a model file. For a data set, the command shows vertices, edges, density, labels, degrees, the
-    ranks of kernels, the plan of a training step, and warnings (repeated edges, ids without features, copies of
-    vertices).
+    DATA is a folder, a lake or a model file. For a data set, the command shows vertices, edges, density, labels,
+    degrees, the ranks of kernels, the plan of a training step, and warnings (repeated edges, ids without features,
+    copies of vertices).
     """
     from vectrick.data.files import ENDINGS
 
     if data.data is not None and data.data.is_file() and not data.data.name.endswith(ENDINGS):
         _model_info(out, data.data)
+        return
+    lake = lakes.lake(data)
+    if lake is not None:
+        lake_info(out, lake)
         return
     dataset = data.read(drop_unknown=True)
     for complaint in dataset.dropped:

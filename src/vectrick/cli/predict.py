@@ -17,7 +17,9 @@ def run(
     out: Output,
     vertices: VertexOptions,
     model: Annotated[Path, typer.Argument(help="The model's file.")],
-    edges: Annotated[Path | None, typer.Argument(help="A file of edges, with ids; not with --grid.")] = None,
+    edges: Annotated[
+        Path | None, typer.Argument(help="A file of edges, with ids, or a folder of Parquet files; not with --grid.")
+    ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write, .parquet or .csv.")] = Path(
         "predictions.parquet"
     ),
@@ -32,13 +34,17 @@ def run(
     The larger the score, the more likely the edge is positive, or the larger its value. Logistic models add a
     probability. Lists of edges get the predicted class as "prediction", and keep the true "label" if they have one.
     Vertices that the model knows need no features. With --grid, the vertices are those of the given files, else those
-    that the model knows. Results are written as they are made, so they may be larger than memory.
+    that the model knows. Predictions for a folder of Parquet files are such a folder. Results are written as they are
+    made, so they may be larger than memory.
     """
     from vectrick._files import check_targets
     from vectrick.cli.writing import check_table_output
 
     if grid == (edges is not None):
         raise ValueError("give a file of edges, or --grid for every pair, but not both")
+    if edges is not None and edges.is_dir():
+        _predict_lake(out, vertices, model, edges, output, label_column, force)
+        return
     check_targets({"--output": output}, [model, edges, vertices.start_features, vertices.end_features, out.config])
     check_table_output(output, force)
     fitted = vertices.load(model)
@@ -50,6 +56,31 @@ def run(
         n_pairs = _predict_edges(out, fitted, start, end, edges, output, columns, label_column)
     out.wrote(f"{n_pairs} predictions", output)
     out.result = {"output": str(output), "edges": n_pairs, "seconds": out.seconds}
+
+
+def _predict_lake(
+    out: Output, vertices: VertexOptions, path: Path, edges: Path, output: Path, label: str, force: bool
+) -> None:
+    """Predict the edges of a folder of Parquet files, and write a folder."""
+    from pyarrow import dataset
+
+    from vectrick._files import check_targets
+    from vectrick.data.lake.folder import edges_of_lake, scan_lake
+
+    check_targets({"--output": output}, [path, edges, vertices.start_features, vertices.end_features, out.config])
+    if output.suffix in (".parquet", ".csv"):
+        raise ValueError(f"--output is {output}, a file, but the predictions of a lake are a folder; name a folder")
+    fitted = vertices.load(path)
+    start, end = vertices.tables(fitted)
+    where = edges_of_lake(edges, None) or str(edges)
+    known = dataset.dataset(where, format="parquet", partitioning="hive").schema.names
+    X = scan_lake(
+        where, start, None if end is start else end, start=vertices.start_column, end=vertices.end_column,
+        label=label if label in known else None,
+    )  # fmt: skip
+    n_edges = fitted.predict_lake(X, output, overwrite=force)
+    out.wrote(f"{n_edges} predictions", output)
+    out.result = {"output": str(output), "edges": n_edges, "seconds": out.seconds}
 
 
 def _predict_grid(out: Output, model: Any, start: Any, end: Any, output: Path) -> int:

@@ -5,10 +5,12 @@ from vectrick.estimators.base import KronEstimator
 from vectrick.estimators.callbacks import FitStep
 from vectrick.estimators.composite_files import frame_header, read_frame
 from vectrick.estimators.data_warnings import warn_of_data
+from vectrick.estimators.engines import engine_of
 from vectrick.estimators.files import load, register_estimator
 from vectrick.estimators.fitted import FittedModel
 from vectrick.estimators.holding_out import vertices_only_in
 from vectrick.estimators.intercepts import has_intercept
+from vectrick.estimators.lake_scores import score_lake
 from vectrick.estimators.libsvm import from_svc
 from vectrick.estimators.logistic import KronLogistic
 from vectrick.estimators.parameters import LATER, check_parameters
@@ -16,6 +18,7 @@ from vectrick.estimators.ranker import KronRanker
 from vectrick.estimators.refit import with_iterations
 from vectrick.estimators.ridge import KronRidge
 from vectrick.estimators.several_classes import SeveralClassesError
+from vectrick.estimators.streamed import fit_lake_along
 from vectrick.estimators.svm import KronSVM
 from vectrick.estimators.training import SourceEdges
 from vectrick.estimators.update import joined_source
@@ -43,7 +46,9 @@ __all__ = [
     "as_real_labels",
     "as_weights",
     "check_parameters",
+    "engine_of",
     "fit_along",
+    "fit_lake_along",
     "frame_header",
     "from_svc",
     "has_intercept",
@@ -52,6 +57,7 @@ __all__ = [
     "load",
     "read_frame",
     "register_estimator",
+    "score_lake",
     "vertices_only_in",
     "warn_of_data",
     "with_iterations",

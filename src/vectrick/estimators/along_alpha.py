@@ -16,9 +16,11 @@ from vectrick._typing import Array
 from vectrick.backends import HOST
 from vectrick.backends.arrays import like, to_host
 from vectrick.backends.threads import count_threads, run_tasks
+from vectrick.data.lake.scan import ScannedEdges
 from vectrick.estimators.base import KronEstimator
 from vectrick.estimators.callbacks import Validation
 from vectrick.estimators.one_pass import OnePassFit, scores_of
+from vectrick.estimators.streamed import fit_lake_along
 from vectrick.estimators.training import Training
 from vectrick.estimators.validate import as_edges, labels_on
 from vectrick.losses import WithIntercept
@@ -63,7 +65,7 @@ def fit_along(
     X: Any,
     y: Any,
     alphas: Sequence[float],
-    validation: tuple[Any, Any] | None = None,
+    validation: Any = None,
     *,
     iterations: Sequence[int] | str | None = None,
     warm_start: bool = True,
@@ -74,6 +76,12 @@ def fit_along(
     if isinstance(solver, Eigen):
         raise ValueError("solver is 'eigen', which makes no iterations to choose from; use 'auto', 'cg' or 'minres'")
     check_path_precision(lead.precision)
+    if isinstance(X, ScannedEdges):
+        lead.set_params(early_stopping=False)
+        return [
+            PathStep(model.alpha, np.array([solution.n_iter]), np.array([score]), np.array([np.nan]), model)
+            for model, solution, score in fit_lake_along(lead, X, alphas, validation)
+        ]
     if KernelSpec.of(lead).two_step is not None:
         return _closed_forms(lead, X, y, alphas, validation)
     training = lead._prepare(X, y, None, validation)

@@ -11,15 +11,17 @@ from vectrick._typing import Array, ArrayLike, RandomState
 from vectrick.backends import HOST, Backend, release, settle_backend
 from vectrick.backends.arrays import cast, numpy_dtype, placed, true_places, zeros
 from vectrick.data import Edges, EdgesLike, Graph, Kept
+from vectrick.data.lake.scan import ScannedEdges
 from vectrick.data.signs import check_signs
 from vectrick.estimators.callbacks import FitStep, Monitor, Validation, Watch, check_watch
 from vectrick.estimators.data_warnings import warn_of_constant, warn_of_data
-from vectrick.estimators.fitted import FittedModel
 from vectrick.estimators.holding_out import hold_out_some, vertices_only_in
 from vectrick.estimators.intercepts import has_intercept
-from vectrick.estimators.parameters import ATTRIBUTES, PARAMETERS, check_parameters, named_after
+from vectrick.estimators.on_lakes import OnLakes
+from vectrick.estimators.parameters import ATTRIBUTES, PARAMETERS, check_in_memory, check_parameters, named_after
 from vectrick.estimators.refit import train_on_all
 from vectrick.estimators.soundness import check_finite_model, check_not_zero, check_range
+from vectrick.estimators.streamed import fit_lake
 from vectrick.estimators.training import Given, SourceEdges, Training
 from vectrick.estimators.validate import as_edges, as_weights, labels_on
 from vectrick.estimators.weights import learned_weights
@@ -36,7 +38,7 @@ from vectrick.solvers.minimise import check_precision, check_preconditioner, cho
 from vectrick.solvers.solution import LIMIT
 
 
-class KronEstimator(FittedModel):
+class KronEstimator(OnLakes):
     """A kernel machine on the Kronecker product kernel ``k(d, d') · g(t, t')`` of edges (d, t).
 
     It minimises ``L(p) + ½ alpha ‖f‖²``. Subclasses define the loss L and the labels. In their docstrings,
@@ -72,6 +74,8 @@ class KronEstimator(FittedModel):
         n_iter_no_change: int = 5,
         scoring: str = "auto",
         factor_tol: float = 1e-12,
+        n_components: int | None = None,
+        landmarks: str = "cholesky",
         backend: str | Backend = "cpu",
         device: str | None = None,
         precision: str = "full",
@@ -101,6 +105,8 @@ class KronEstimator(FittedModel):
         self.n_iter_no_change = n_iter_no_change
         self.scoring = scoring
         self.factor_tol = factor_tol
+        self.n_components = n_components
+        self.landmarks = landmarks
         self.backend = backend
         self.device = device
         self.precision = precision
@@ -159,11 +165,11 @@ class KronEstimator(FittedModel):
 
     def fit(
         self,
-        X: EdgesLike,
-        y: ArrayLike,
+        X: EdgesLike | ScannedEdges,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
-        validation: tuple[EdgesLike, ArrayLike] | None = None,
+        validation: tuple[EdgesLike, ArrayLike] | ScannedEdges | None = None,
         callback: Callable[[FitStep], bool | None] | None = None,
         keep_interrupted: bool = False,
         resume: FitStep | None = None,
@@ -172,8 +178,9 @@ class KronEstimator(FittedModel):
 
         Parameters
         ----------
-        X : Edges or array
-            One row for each edge; see ``n_start_features`` for plain arrays.
+        X : Edges, ScannedEdges or array
+            One row for each edge; see ``n_start_features`` for plain arrays. Edges of a lake (`vt.scan_edges`) have
+            their labels and weights with them.
         y : array
             A label for each edge; for `KronRidge` also a matrix with a row for each edge.
         sample_weight : array, optional
@@ -202,6 +209,8 @@ class KronEstimator(FittedModel):
         """Train; ``how`` are fields of `Training`."""
         before = dict(self.__dict__)
         try:
+            if isinstance(X, ScannedEdges):
+                return fit_lake(self, X, y, sample_weight, validation, how.get("watch", Watch()))
             with np.errstate(over="ignore", invalid="ignore"):  # the result is checked at the end
                 training = self._prepare(X, y, sample_weight, validation)
                 self._finish(replace(training, **how))
@@ -223,6 +232,7 @@ class KronEstimator(FittedModel):
     def _validate(self, X: Any, y: Any, sample_weight: Any, validation: tuple[Any, Any] | None) -> Given:
         """Check the parameters and the input, and move the input to the backend."""
         spec, loss_type, solver = check_parameters(self, validation), self._loss_type, as_solver(self.solver)
+        check_in_memory(self)
         if solver is not None:
             solver.check(loss_type)
         self._check_intercept(loss_type)

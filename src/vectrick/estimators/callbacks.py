@@ -4,7 +4,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -121,6 +121,15 @@ class Validation:
         return float(SCORES[self.scoring](to_host(self.y), to_host(predictions), to_host(self.groups)))
 
 
+class Judge(Protocol):
+    """What early stopping asks: the score of a function."""
+
+    scoring: str
+
+    def score(self, coefficients: Array, intercept: float, /) -> float:
+        """Return the score of coefficients, the larger the better."""
+
+
 class Monitor:
     """The callback of a fit: it records, reports, and stops after ``patience`` iterations without a better score."""
 
@@ -128,7 +137,7 @@ class Monitor:
         self,
         name: str,
         verbose: int,
-        validation: Validation | None = None,
+        validation: Judge | None = None,
         patience: int = 5,
         intercept: Callable[[Array], float] | None = None,
         watch: Watch | None = None,
@@ -216,7 +225,7 @@ class Monitor:
             seconds = time.perf_counter() - self._begin
             print(f"{self.name}: {why_ended(solution)}, {work}{best}, {seconds:.2f} s", file=sys.stderr, flush=True)
 
-    def _judge(self, validation: Validation, iterate: Iterate) -> bool:
+    def _judge(self, validation: Judge, iterate: Iterate) -> bool:
         intercept = iterate.intercept if self.intercept is None else self.intercept(iterate.predictions)
         score = validation.score(iterate.x, intercept)
         self.history["score"].append(score)

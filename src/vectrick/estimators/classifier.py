@@ -12,9 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 from vectrick._typing import Array, ArrayLike
 from vectrick.backends.arrays import cast, distinct, like, to_host, unmasked
 from vectrick.data import EdgesLike
+from vectrick.data.lake.counts import Counts
+from vectrick.data.lake.scan import ScannedEdges
 from vectrick.estimators.base import KronEstimator
 from vectrick.estimators.callbacks import FitStep
+from vectrick.estimators.lake_scores import score_lake
 from vectrick.estimators.several_classes import SeveralClassesError, fit_against_rest
+from vectrick.estimators.streamed import fit_lake_against_rest
 from vectrick.estimators.validate import as_classes
 
 
@@ -23,11 +27,11 @@ class KronClassifier(ClassifierMixin, KronEstimator):
 
     def fit(
         self,
-        X: EdgesLike,
-        y: ArrayLike,
+        X: EdgesLike | ScannedEdges,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
-        validation: tuple[EdgesLike, ArrayLike] | None = None,
+        validation: tuple[EdgesLike, ArrayLike] | ScannedEdges | None = None,
         callback: Callable[[FitStep], bool | None] | None = None,
         keep_interrupted: bool = False,
         resume: FitStep | None = None,
@@ -36,8 +40,9 @@ class KronClassifier(ClassifierMixin, KronEstimator):
 
         Parameters
         ----------
-        X : Edges or array
-            One row for each edge; see ``n_start_features`` for plain arrays.
+        X : Edges, ScannedEdges or array
+            One row for each edge; see ``n_start_features`` for plain arrays. Edges of a lake (`vt.scan_edges`) have
+            their labels and weights with them.
         y : array
             A label for each edge.
         sample_weight : array, optional
@@ -53,7 +58,8 @@ class KronClassifier(ClassifierMixin, KronEstimator):
         try:
             super().fit(X, y, sample_weight, validation=validation, **watch)
         except SeveralClassesError as several:
-            fit_against_rest(self, several.classes, X, y, sample_weight, validation, **watch)
+            against_rest: Any = fit_lake_against_rest if isinstance(X, ScannedEdges) else fit_against_rest
+            against_rest(self, several.classes, X, y, sample_weight, validation, **watch)
             return self
         self.__dict__.pop("machines_", None)
         return self
@@ -85,6 +91,16 @@ class KronClassifier(ClassifierMixin, KronEstimator):
         self.classes_ = classes
         return self._signs(labels)
 
+    def _check_lake_labels(self, counts: Counts, dtype: np.dtype[Any]) -> None:
+        if counts.labels is None:
+            raise ValueError("the labels of the lake have more than 100 values, so they are no classes; use KronRidge")
+        if len(counts.labels) < 2:
+            raise ValueError(f"the labels of the lake are all {counts.low}, but a classifier needs two classes")
+        classes = counts.labels.astype(dtype)
+        if len(classes) > 2:
+            raise SeveralClassesError(classes)
+        self.classes_ = classes
+
     def _encode_validation(self, y: Any, n_edges: int) -> Array:
         labels = as_classes(y, n_edges)
         classes = distinct(labels)
@@ -105,6 +121,9 @@ class KronClassifier(ClassifierMixin, KronEstimator):
     def _auto_scoring(self, y: Array) -> str:
         return "auc"
 
+    def _lake_scoring(self, counts: Counts) -> str:
+        return "auc"
+
     def decision_function(self, X: EdgesLike) -> Array:
         """Return the real-valued predictions for edges; positive ones mean the second class.
 
@@ -120,8 +139,12 @@ class KronClassifier(ClassifierMixin, KronEstimator):
         positive = decisions > 0 if self.classes_.dtype.kind in "biuf" else to_host(decisions > 0)  # words are there
         return like(self.classes_, positive)[cast(positive, np.int64)]
 
-    def score(self, X: EdgesLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def score(
+        self, X: EdgesLike | ScannedEdges, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
         """Return the share of edges whose class is predicted correctly."""
+        if isinstance(X, ScannedEdges):
+            return score_lake(self, X, "accuracy")
         return float(
             accuracy_score(
                 unmasked(to_host(y), "y"),

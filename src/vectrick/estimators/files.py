@@ -363,7 +363,7 @@ def _check_names(parameters: dict[str, Any]) -> None:
         "pairwise": ("pairwise kernel", PAIRWISE),
         "solver": ("solver", ("auto", *SOLVERS)),
         "loss": ("loss", LOSSES),
-        "backend": ("backend", backend_names()),
+        "backend": ("backend", (*backend_names(), "dask")),
     }
     for parameter, (family, names) in known.items():
         value = parameters.get(parameter)

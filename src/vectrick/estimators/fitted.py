@@ -7,13 +7,16 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from vectrick._typing import Array, ArrayLike, Table
 from vectrick.backends import HOST, Backend, common_backend, settle_backend
 from vectrick.backends.arrays import like, namespace, numpy_dtype, to_host
 from vectrick.data import Edges, EdgesLike, VertexTable
+from vectrick.data.lake.scan import ScannedEdges
 from vectrick.estimators.files import save_model
+from vectrick.estimators.lake_predictions import predict_lake
 from vectrick.estimators.nested_parameters import NestedParameters
 from vectrick.estimators.recommend import recommend
 from vectrick.estimators.training import SourceEdges
@@ -86,6 +89,36 @@ class FittedModel(NestedParameters):
             state = {**state, "_source": state["_source"].on_host()}
         predictor = state.get("_predictor")
         return state if predictor is None else {**state, "_predictor": predictor.on(HOST)}
+
+    def predict_lake(self, X: ScannedEdges, path: Path | str, *, overwrite: bool = False) -> int:
+        """Write predictions for the edges of a lake to a folder of Parquet files; return how many there are.
+
+        Each partition of X becomes a file, written as it is made, so the lake may be larger than memory. It has the
+        columns of the ids and of the label (if X was scanned with one), and "score"; for classes also "prediction", and
+        "probability" where the model has probabilities. The folder appears when it is complete.
+
+        Parameters
+        ----------
+        X : ScannedEdges
+            Edges of a lake; ``label=None`` if they have no labels.
+        path : path
+            The folder to write.
+        overwrite : bool
+            Whether to replace a folder that exists.
+        """
+        check_is_fitted(self)
+        return predict_lake(self, X, path, self._lake_columns, overwrite)
+
+    def _lake_columns(self, decisions: Array) -> dict[str, Any]:
+        """Return the columns of a table of predictions."""
+        classes: Any = getattr(self, "classes_", None)
+        if classes is None:
+            return {"score": decisions} if decisions.ndim == 1 else {f"score_{j}": d for j, d in enumerate(decisions.T)}
+        if decisions.ndim == 2:
+            columns = {f"score_{name}": decisions[:, j] for j, name in enumerate(classes.tolist())}
+            return {**columns, "prediction": classes[decisions.argmax(axis=1)]}
+        columns = {"score": decisions, "prediction": classes[(decisions > 0).astype(np.int64)]}
+        return {**columns, "probability": expit(decisions)} if hasattr(self, "predict_proba") else columns
 
     def update(self, X: EdgesLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train on further edges X with labels y, too; the result equals a fit to all edges.

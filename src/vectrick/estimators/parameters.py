@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from vectrick.backends import Backend, backend_names
+from vectrick.backends import backend_names
 from vectrick.backends.threads import count_threads
 from vectrick.kernels import KERNELS
+from vectrick.kernels.landmarks import LANDMARKS
 from vectrick.kernels.pairwise import PAIRWISE
 from vectrick.losses import Squared
 from vectrick.metrics.scores import SCORES
@@ -94,10 +95,18 @@ _PARAMETERS = """\
     factor_tol : float
         The error that a thin factor by pivoted Cholesky may have, relative to the largest kernel value. With 0.0, only
         kernels with finitely many features are factored; ``form="primal"`` factors the others up to rounding.
+    n_components : int, optional
+        For edges of a lake, the number of features that stand for a vertex kernel which has more, or infinitely many:
+        Nyström features of so many landmarks. By default a kernel of up to 1024 features keeps them, and others get
+        256. ``form_reason_`` says how much of a kernel its features leave out.
+    landmarks : str
+        How landmarks are chosen: "cholesky" (by pivoted Cholesky, each where the kernel is explained worst) or
+        "kmeans" (next to the centres of k-means).
     backend : str or Backend
         "cpu", "torch" (``pip install 'vectrick[torch]'``), "auto", which uses torch if there is a GPU, "reference",
         which computes products by Algorithm 1 line by line, or a backend object of your own. With torch,
         edges and labels may be tensors, and results are then tensors too; with "cpu", tensors are used as NumPy arrays.
+        For edges of a lake also "dask" (``pip install 'vectrick[dask]'``): the workers of the active client.
     device : str, optional
         The device of torch: "cuda", "cuda:1", "cpu" or "auto". By default the device of the edges, or a GPU if there
         is one.
@@ -201,11 +210,12 @@ def check_parameters(estimator: Any, validation: Any) -> KernelSpec:
         raise ValueError(f"alpha is {estimator.alpha!r}, but it must be a positive number")
     choices = (
         ("form", FORMS),
-        ("backend", backend_names() if not isinstance(estimator.backend, Backend) else (estimator.backend,)),
+        ("backend", (*backend_names(), "dask") if isinstance(estimator.backend, str) else (estimator.backend,)),
         ("precision", PRECISIONS),
         ("preconditioner", PRECONDITIONERS),
         ("dtype", (None, "float32", "float64", np.float32, np.float64)),
         ("scoring", ("auto", *SCORES)),
+        ("landmarks", LANDMARKS),
     )
     if str(estimator.dtype).removeprefix("torch.") in ("float16", "bfloat16", "half"):
         raise ValueError(
@@ -223,6 +233,9 @@ def check_parameters(estimator: Any, validation: Any) -> KernelSpec:
             continue
         if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
             raise ValueError(f"{name} is {value!r}, but it must be an integer of at least {least}")
+    value = estimator.n_components
+    if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or value < 1):
+        raise ValueError(f"n_components is {value!r}, but it must be a positive integer or None")
     for name in ("tol", "factor_tol"):
         if not _is_between(getattr(estimator, name), 0, 1):
             raise ValueError(f"{name} is {getattr(estimator, name)!r}, but it must be a number in [0, 1)")
@@ -246,6 +259,12 @@ def check_parameters(estimator: Any, validation: Any) -> KernelSpec:
         _check_two_step(estimator, spec.two_step, validation)
     count_threads(estimator.n_threads)
     return spec
+
+
+def check_in_memory(estimator: Any) -> None:
+    """Refuse parameters that are for lakes."""
+    if estimator.backend == "dask":
+        raise ValueError("backend is 'dask', which is for edges of a lake (vt.scan_edges), but X is in memory")
 
 
 def _check_two_step(estimator: Any, kernel: Any, validation: Any) -> None:

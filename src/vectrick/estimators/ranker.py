@@ -6,6 +6,9 @@ from vectrick._typing import Array, ArrayLike, RandomState
 from vectrick.backends import Backend
 from vectrick.backends.arrays import to_host
 from vectrick.data import Edges, EdgesLike
+from vectrick.data.lake.counts import Counts
+from vectrick.data.lake.scan import ScannedEdges
+from vectrick.estimators.lake_scores import score_lake
 from vectrick.estimators.regressor import KronRegressor
 from vectrick.estimators.validate import as_edges
 from vectrick.losses import Loss, RankRLS
@@ -66,6 +69,8 @@ class KronRanker(KronRegressor):
         n_iter_no_change: int = 5,
         scoring: str = "auto",
         factor_tol: float = 1e-12,
+        n_components: int | None = None,
+        landmarks: str = "cholesky",
         backend: str | Backend = "cpu",
         device: str | None = None,
         precision: str = "full",
@@ -102,10 +107,15 @@ class KronRanker(KronRegressor):
     def _auto_scoring(self, y: Array) -> str:
         return "concordance"
 
-    def score(self, X: EdgesLike, y: ArrayLike) -> float:
+    def _lake_scoring(self, counts: Counts) -> str:
+        return "concordance"
+
+    def score(self, X: EdgesLike | ScannedEdges, y: ArrayLike | None = None) -> float:
         """Return the concordance index: the share of pairs with different labels that are in the right order.
 
         With ``groups`` only pairs within a group count, as in training.
         """
+        if isinstance(X, ScannedEdges):
+            return score_lake(self, X, "concordance")
         scores, groups = self._decide(X), self._groups_of(as_edges(self, X, reset=False))
         return concordance_index(to_host(y), to_host(scores), to_host(groups))

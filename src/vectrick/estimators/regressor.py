@@ -2,12 +2,14 @@
 
 from typing import Any
 
+import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from vectrick._typing import Array
 from vectrick._warnings import warn
 from vectrick.backends.arrays import distinct
 from vectrick.data import EdgesLike
+from vectrick.data.lake.counts import Counts
 from vectrick.estimators.base import KronEstimator
 from vectrick.estimators.validate import as_real_labels
 
@@ -27,11 +29,19 @@ class KronRegressor(KronEstimator):
         self._has_two_labels = bool(((labels == labels.min()) | (labels == labels.max())).all())
         return labels
 
+    def _check_lake_labels(self, counts: Counts, dtype: np.dtype[Any]) -> None:
+        if counts.low == counts.high and counts.n_edges > 1:
+            warn(f"the labels of the lake are constant ({counts.low}), so there is little to learn", UserWarning)
+        self._has_two_labels = counts.labels is not None and len(counts.labels) <= 2
+
     def _encode_validation(self, y: Any, n_edges: int) -> Array:
         return as_real_labels(y, n_edges)
 
     def _auto_scoring(self, y: Array) -> str:
         return "auc" if len(distinct(y)) == 2 else "r2"
+
+    def _lake_scoring(self, counts: Counts) -> str:
+        return "auc" if counts.labels is not None and len(counts.labels) == 2 else "r2"
 
     def predict(self, X: EdgesLike) -> Array:
         """Return the prediction for each edge."""

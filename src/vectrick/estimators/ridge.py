@@ -10,8 +10,10 @@ from vectrick._typing import Array, ArrayLike, RandomState, Table
 from vectrick.backends import Backend
 from vectrick.backends.arrays import namespace, to_host, unmasked
 from vectrick.data import EdgesLike
+from vectrick.data.lake.scan import ScannedEdges
 from vectrick.estimators.callbacks import Watch
 from vectrick.estimators.closed_form import ClosedForm
+from vectrick.estimators.lake_scores import score_lake
 from vectrick.estimators.one_pass import OnePassFit, check_one_pass
 from vectrick.estimators.parameters import check_parameters
 from vectrick.estimators.regressor import KronRegressor
@@ -102,6 +104,8 @@ class KronRidge(RegressorMixin, KronRegressor):
         n_iter_no_change: int = 5,
         scoring: str = "auto",
         factor_tol: float = 1e-12,
+        n_components: int | None = None,
+        landmarks: str = "cholesky",
         backend: str | Backend = "cpu",
         device: str | None = None,
         precision: str = "full",
@@ -150,8 +154,12 @@ class KronRidge(RegressorMixin, KronRegressor):
         tags.regressor_tags.poor_score = self._sees_products_only
         return tags
 
-    def score(self, X: EdgesLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def score(
+        self, X: EdgesLike | ScannedEdges, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
         """Return the coefficient of determination R² of the predictions."""
+        if isinstance(X, ScannedEdges):
+            return score_lake(self, X, "r2")
         return float(
             r2_score(
                 unmasked(to_host(y), "y"),

@@ -67,6 +67,8 @@ class KronSVM(KronClassifier):
         n_iter_no_change: int = 5,
         scoring: str = "auto",
         factor_tol: float = 1e-12,
+        n_components: int | None = None,
+        landmarks: str = "cholesky",
         backend: str | Backend = "cpu",
         device: str | None = None,
         precision: str = "full",

@@ -21,10 +21,13 @@ _WORSE = 0.05  # than the best vertex, where no more of the candidates are taken
 class FeatureMap(ABC):
     """Features ``Φ`` of the training vertices with ``Φ Φᵀ = K``, and the same features for other vertices.
 
-    ``tolerance`` bounds the error of each entry of K, relative to its largest diagonal entry; 0 means exact.
+    ``tolerance`` bounds the error of each entry of K, relative to its largest diagonal entry; 0 means exact. Features
+    of landmarks have no such bound; ``error`` then is the share of the mean kernel value of a vertex with itself that
+    the features lack.
     """
 
     tolerance = 0.0
+    error: float | None = None
 
     def __init__(self, train: Any) -> None:
         self.train = train
@@ -95,14 +98,14 @@ def feature_map(
         return ExactMap(kernel, exact)
     backend = HOST if issparse(X) else backend_of(X)
 
-    values: Any = _Computed(kernel, X, backend)
+    values: Any = ComputedMatrix(kernel, X, backend)
     if backend.makes_at_once(*X.shape):
         values = placed(kernel(X, X), backend, np.float64) if matrix is None else matrix()
     factor = pivoted_cholesky(values, placed(kernel.diagonal(X), backend, np.float64), tolerance, max_rank)
     return None if factor is None else CholeskyMap(kernel, X, *factor, tolerance)
 
 
-class _Computed:
+class ComputedMatrix:
     """A kernel matrix of which rows and corners are computed when they are needed."""
 
     def __init__(self, kernel: Kernel, X: Features, backend: Backend) -> None:
@@ -132,8 +135,10 @@ class _Whole:
         return self.K[which[:, None], which]
 
 
-def pivoted_cholesky(values: Any, diagonal: Any, tolerance: float, max_rank: int) -> tuple[Any, Array] | None:
-    """Return L with ``L Lᵀ ≈ K`` and its pivots, or None if the rank passes ``max_rank``.
+def pivoted_cholesky(
+    values: Any, diagonal: Any, tolerance: float, max_rank: int, truncated: bool = False
+) -> tuple[Any, Array] | None:
+    """Return L with ``L Lᵀ ≈ K`` and its pivots, or None if the rank passes ``max_rank``, unless it is ``truncated``.
 
     ``values`` is K, or has methods ``rows`` and ``corner`` that compute parts of it. The steps stop when no diagonal
     entry of ``K - L Lᵀ`` is over ``tolerance`` times the largest of K, which bounds every entry. It takes O(m r²) for
@@ -163,7 +168,7 @@ def pivoted_cholesky(values: Any, diagonal: Any, tolerance: float, max_rank: int
     while left.max() > limit:
         k = len(pivots)
         if k == max_rank:
-            return None
+            return _lower(rows[:k], pivots) if truncated else None
         some = _candidates(left, min(_CANDIDATES, max(8, _AT_ONCE // m)), rng)
         which = like(some, rest)
         corner = K.corner(which)

@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from vectrick._typing import Array, ArrayLike
 from vectrick.data import Edges, EdgesLike, VertexTable
+from vectrick.data.lake.scan import ScannedEdges
 from vectrick.estimators import KronEstimator, PathStep, as_edges, fit_along
 from vectrick.model_selection.folds import check_new
 
@@ -73,10 +74,10 @@ class AlphaPath:
 
 def alpha_path(
     estimator: Any,
-    X: EdgesLike,
-    y: ArrayLike,
+    X: EdgesLike | ScannedEdges,
+    y: ArrayLike | None,
     alphas: Sequence[float] | Array,
-    validation: tuple[Any, Any] | None = None,
+    validation: Any = None,
     *,
     new: str = "both",
     iterations: Sequence[int] | str | None = None,
@@ -96,7 +97,8 @@ def alpha_path(
     estimator : KronRidge, KronSVM, KronLogistic or KronRanker
         The estimator to fit; it is not changed. Its ``scoring`` defines the score.
     X, y : Edges or array, array
-        The training edges and their labels.
+        The training edges and their labels; or a lake (`vt.scan_edges`) and None. A lake is read once, ``validation``
+        is another lake (as ``X.split()`` makes it), and each alpha begins where the next larger one ended.
     alphas : sequence or array of float
         The grid, positive and increasing.
     validation : (X, y), optional
@@ -143,7 +145,9 @@ def alpha_path(
     check_iterations(iterations)
     if validation is None and new != "both":
         raise ValueError(f"new is {new!r}, but without validation both vertices are held out; give validation=(X, y)")
-    if validation is not None:
+    if isinstance(X, ScannedEdges) and (y is not None or not isinstance(validation, ScannedEdges | None)):
+        raise ValueError("X is a lake, which has its labels with it: y must be None, and validation a lake or None")
+    if validation is not None and not isinstance(X, ScannedEdges):
         if not (isinstance(validation, tuple | list) and len(validation) == 2):
             raise ValueError(f"validation is of type {type(validation).__name__}, but it must be a pair (X, y)")
         check_new_vertices(estimator, X, validation[0], new)

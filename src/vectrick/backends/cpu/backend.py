@@ -31,6 +31,7 @@ class NumpyBackend(Backend):
 
     name = "cpu"
     xp = np
+    passes_over_blocks = True
 
     def owns(self, x: Any) -> bool:
         return isinstance(x, np.ndarray)

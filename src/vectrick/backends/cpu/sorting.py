@@ -1,4 +1,4 @@
-"""Sorting many edges by an integer key: a radix sort, which NumPy has for 16 bits only, as a Numba kernel."""
+"""Sorting many edges by an integer key: by digits, which NumPy has for 16 bits only, and by counting, in Numba."""
 
 import numpy as np
 from numba import njit
@@ -45,3 +45,34 @@ def _passes(keys, n_passes, order):  # type: ignore[no-untyped-def]
     below = np.uint64(2**32 - 1)
     for h in range(n):
         order[h] = np.int64(pairs[h] & below)
+
+
+def cell_starts(rows: Array, cols: Array, n_rows: int, n_tiles: int, width: int) -> Array:
+    """Return where the edges of each tile of columns and row begin, once they are sorted by tile and then by row.
+
+    >>> cell_starts(np.array([1, 0, 1]), np.array([5, 9, 0]), 2, 3, 4)
+    array([0, 0, 1, 1, 2, 3, 3], dtype=uint32)
+    """
+    starts = np.zeros(n_rows * n_tiles + 1, np.uint32)
+    _count(rows, cols, n_rows, width, starts)
+    return starts
+
+
+@njit(nogil=True, cache=True)
+def _count(rows, cols, n_rows, width, starts):  # type: ignore[no-untyped-def]
+    for h in range(len(rows)):
+        starts[np.int64(cols[h] // width) * n_rows + rows[h] + 1] += 1
+    for key in range(1, len(starts)):
+        starts[key] += starts[key - 1]
+
+
+@njit(nogil=True, cache=True)
+def place_edges(rows, cols, n_rows, row_mask, col_mask, width, begin, row, col, places):  # type: ignore[no-untyped-def]
+    """Write the low bits of rows and columns in sorted order, and where each edge went; uses up ``begin``."""
+    for h in range(len(rows)):
+        key = np.int64(cols[h] // width) * n_rows + rows[h]
+        at = begin[key]
+        begin[key] += 1
+        row[at] = rows[h] & row_mask
+        col[at] = cols[h] & col_mask
+        places[h] = at

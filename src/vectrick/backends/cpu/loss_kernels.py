@@ -1,0 +1,111 @@
+"""Passes over sorted edges with the losses that the package has, as Numba kernels for one thread.
+
+Losses of users are Python code, which threads cannot run at the same time; those of the package are written out here.
+`pass_kernels` explains the arguments.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+_FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
+
+LOSS_NUMBERS = {"squared": 0, "squared_hinge": 1, "logistic": 2}
+
+
+@njit(nogil=True, cache=True)
+def _parts(kind, p, y):  # type: ignore[no-untyped-def]
+    """Return the loss of a prediction, and its first and second derivative."""
+    if kind == 0:
+        return 0.5 * (p - y) * (p - y), p - y, 1.0
+    if kind == 1:
+        error = 1.0 - y * p
+        if error <= 0:
+            return 0.0, 0.0, 0.0
+        return 0.5 * error * error, -y * error, 1.0
+    margin = y * p
+    small = math.exp(-abs(margin))
+    value = math.log1p(small) + max(-margin, 0.0)
+    wrong = (small if margin > 0 else 1.0) / (1.0 + small)  # the probability of the other class
+    return value, -y * wrong, small / ((1.0 + small) * (1.0 + small))
+
+
+@njit(nogil=True, cache=True, fastmath=_FASTMATH)
+def loss_sums(  # type: ignore[no-untyped-def]
+    L, C, S, T, row, col, label, weight, with_weight, positive, is_class, constant, kind, low, row0, col0, first, stop,
+    numbers,
+):  # fmt: skip
+    """Add ``L' ψ`` and ``L'' ψ`` to two sums of the row of each edge; add value, slope and curvature to numbers."""
+    rank = C.shape[1]
+    here, sums, more = np.empty(rank, C.dtype), np.empty(rank, C.dtype), np.empty(rank, C.dtype)
+    last = -1
+    for h in range(first, stop):
+        i, j = row0 + np.int64(row[h]) - low, col0 + np.int64(col[h])
+        if i != last:
+            if last >= 0:
+                for k in range(rank):
+                    S[last, k] += sums[k]
+                    T[last, k] += more[k]
+            for k in range(rank):
+                here[k] = L[i, k]
+                sums[k] = 0
+                more[k] = 0
+            last = i
+        p = C.dtype.type(0)
+        for k in range(rank):
+            p += here[k] * C[j, k]
+        y = float(label[h])
+        if is_class:
+            y = 1.0 if y == positive else -1.0
+        value, slope, curve = _parts(kind, np.float64(p) + constant, y)
+        if with_weight:
+            value, slope, curve = value * weight[h], slope * weight[h], curve * weight[h]
+        numbers[0] += value
+        numbers[1] += slope
+        numbers[2] += curve
+        g, f = C.dtype.type(slope), C.dtype.type(curve)
+        for k in range(rank):
+            sums[k] += g * C[j, k]
+            more[k] += f * C[j, k]
+    if last >= 0:
+        for k in range(rank):
+            S[last, k] += sums[k]
+            T[last, k] += more[k]
+
+
+@njit(nogil=True, cache=True, fastmath=_FASTMATH)
+def curvature_sums(  # type: ignore[no-untyped-def]
+    L, D, C, S, row, col, label, weight, with_weight, positive, is_class, constant, kind, low, row0, col0, first, stop
+):  # fmt: skip
+    """Add ``L'' d ψ`` to the sums of the row of each edge, with the predictions ``d = D · ψ`` of a direction."""
+    rank = C.shape[1]
+    here, there, sums = np.empty(rank, C.dtype), np.empty(rank, C.dtype), np.empty(rank, C.dtype)
+    last = -1
+    for h in range(first, stop):
+        i, j = row0 + np.int64(row[h]) - low, col0 + np.int64(col[h])
+        if i != last:
+            if last >= 0:
+                for k in range(rank):
+                    S[last, k] += sums[k]
+            for k in range(rank):
+                here[k] = L[i, k]
+                there[k] = D[i, k]
+                sums[k] = 0
+            last = i
+        p, d = C.dtype.type(0), C.dtype.type(0)
+        for k in range(rank):
+            p += here[k] * C[j, k]
+            d += there[k] * C[j, k]
+        y = float(label[h])
+        if is_class:
+            y = 1.0 if y == positive else -1.0
+        curve = _parts(kind, np.float64(p) + constant, y)[2] * d
+        if with_weight:
+            curve *= weight[h]
+        g = C.dtype.type(curve)
+        for k in range(rank):
+            sums[k] += g * C[j, k]
+    if last >= 0:
+        for k in range(rank):
+            S[last, k] += sums[k]

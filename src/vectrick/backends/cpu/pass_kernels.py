@@ -1,0 +1,104 @@
+"""A pass over sorted edges, as Numba kernels for one thread: predictions, and sums of features, in one reading.
+
+Edges lie in pieces of a tile; ``row`` and ``col`` are places in it. ``L`` has a row of coefficients for each row
+vertex, ``C`` the features of the column vertices, ``S`` a row of sums for each row vertex; rows of ``L`` and ``S``
+begin at ``low``. A row of ``S`` takes its edges in their order, whatever the division among threads.
+"""
+
+import numpy as np
+from numba import njit
+
+# NaN must stay NaN: no "nnan", no "ninf".
+_FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
+
+
+@njit(nogil=True, cache=True, fastmath=_FASTMATH)
+def quadratic(L, C, S, row, col, label, weight, with_label, with_weight, low, row0, col0, first, stop):  # type: ignore[no-untyped-def]
+    """Add ``h (p - y) ψ`` to the sums of the row of each edge, with ``p = L · ψ``; without labels ``h p ψ``."""
+    rank = C.shape[1]
+    here, sums = np.empty(rank, C.dtype), np.empty(rank, C.dtype)
+    last = -1
+    for h in range(first, stop):
+        i, j = row0 + np.int64(row[h]) - low, col0 + np.int64(col[h])
+        if i != last:
+            if last >= 0:
+                for k in range(rank):
+                    S[last, k] += sums[k]
+            for k in range(rank):
+                here[k] = L[i, k]
+                sums[k] = 0
+            last = i
+        p = C.dtype.type(0)
+        for k in range(rank):
+            p += here[k] * C[j, k]
+        if with_label:
+            p -= C.dtype.type(label[h])
+        if with_weight:
+            p *= C.dtype.type(weight[h])
+        for k in range(rank):
+            sums[k] += p * C[j, k]
+    if last >= 0:
+        for k in range(rank):
+            S[last, k] += sums[k]
+
+
+@njit(nogil=True, cache=True, fastmath=_FASTMATH)
+def predictions(L, C, row, col, low, row0, col0, first, stop, out):  # type: ignore[no-untyped-def]
+    """Write ``L · ψ`` of the edges from ``first`` on."""
+    rank = C.shape[1]
+    for h in range(first, stop):
+        i, j = row0 + np.int64(row[h]) - low, col0 + np.int64(col[h])
+        p = C.dtype.type(0)
+        for k in range(rank):
+            p += L[i, k] * C[j, k]
+        out[h - first] = p
+
+
+@njit(nogil=True, cache=True, fastmath=_FASTMATH)
+def row_sums(C, S, row, col, value, low, row0, col0, first, stop):  # type: ignore[no-untyped-def]
+    """Add ``value ψ`` to the sums of the row of each edge; values begin with that of ``first``."""
+    rank = C.shape[1]
+    sums = np.empty(rank, C.dtype)
+    last = -1
+    for h in range(first, stop):
+        i, j = row0 + np.int64(row[h]) - low, col0 + np.int64(col[h])
+        if i != last:
+            if last >= 0:
+                for k in range(rank):
+                    S[last, k] += sums[k]
+            for k in range(rank):
+                sums[k] = 0
+            last = i
+        g = value[h - first]
+        for k in range(rank):
+            sums[k] += g * C[j, k]
+    if last >= 0:
+        for k in range(rank):
+            S[last, k] += sums[k]
+
+
+@njit(nogil=True, cache=True, fastmath=_FASTMATH)
+def two_row_sums(C, S, T, row, col, value, other, low, row0, col0, first, stop):  # type: ignore[no-untyped-def]
+    """Add ``value ψ`` and ``other ψ`` to two sums of the row of each edge, in one reading of ψ."""
+    rank = C.shape[1]
+    sums, more = np.empty(rank, C.dtype), np.empty(rank, C.dtype)
+    last = -1
+    for h in range(first, stop):
+        i, j = row0 + np.int64(row[h]) - low, col0 + np.int64(col[h])
+        if i != last:
+            if last >= 0:
+                for k in range(rank):
+                    S[last, k] += sums[k]
+                    T[last, k] += more[k]
+            for k in range(rank):
+                sums[k] = 0
+                more[k] = 0
+            last = i
+        g, f = value[h - first], other[h - first]
+        for k in range(rank):
+            sums[k] += g * C[j, k]
+            more[k] += f * C[j, k]
+    if last >= 0:
+        for k in range(rank):
+            S[last, k] += sums[k]
+            T[last, k] += more[k]

@@ -1,0 +1,95 @@
+"""Ids in columns of Arrow to positions in a vertex table; the table is looked at once."""
+
+from typing import Any
+
+import numpy as np
+
+from vectrick._typing import Array
+from vectrick.data.tables import VertexTable
+
+_SHOWN = 5  # ids named in an error
+
+
+class IdTypeError(TypeError):
+    """A column holds values of another type than the ids of its table."""
+
+    def __init__(self, message: str, column: str) -> None:
+        super().__init__(message)
+        self.column = column
+
+
+class IdMap:
+    """The way from the ids of one column of a lake to positions in a vertex table.
+
+    A table without ids, or with the row numbers that pandas gives every frame, takes positions.
+
+    >>> import numpy as np, pyarrow as pa
+    >>> ids = IdMap(VertexTable(np.eye(3), "start_table", ids=["a", "b", "c"]), "user")
+    >>> ids.positions(pa.array(["c", "a", "z"]))
+    array([ 2,  0, -1], dtype=int32)
+    """
+
+    def __init__(self, table: VertexTable, column: str) -> None:
+        import pyarrow as pa
+
+        self.column, self.n_vertices, self.name = column, len(table), table.name
+        self.values: Any = None  # the ids, unless these are positions
+        if table.ids is not None and not _counts(table.ids):
+            ids = table.ids
+            text = ids.dtype.kind in "OUT"
+            self.values = pa.array(ids.tolist() if text else ids)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the ids are text."""
+        import pyarrow as pa
+
+        return self.values is not None and _is_text(self.values.type, pa)
+
+    def check(self, kind: Any, where: str) -> None:
+        """Refuse a column whose type can hold none of the ids."""
+        import pyarrow as pa
+
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        if self.is_text != _is_text(kind, pa) or not (_is_text(kind, pa) or pa.types.is_integer(kind)):
+            known = "are positions" if self.values is None else f"are such as {self.values[0].as_py()!r}"
+            message = f"{where}: column {self.column!r} has type {kind}, but the ids of {self.name} {known}"
+            raise IdTypeError(message, self.column)
+
+    def positions(self, column: Any) -> Array:
+        """Return the positions of a column of ids, -1 for those that are not in the table and for null."""
+        import pyarrow as pa
+        from pyarrow import compute
+
+        if isinstance(column, pa.ChunkedArray):
+            column = column.combine_chunks()
+        if pa.types.is_dictionary(column.type):
+            places = self.positions(column.dictionary)
+            which = compute.fill_null(column.indices.cast(pa.int64()), len(places)).to_numpy(zero_copy_only=False)
+            return np.append(places, np.int32(-1))[which]
+        if self.values is None:
+            numbers = compute.fill_null(column.cast(pa.int64()), -1).to_numpy(zero_copy_only=False)
+            return np.where((numbers >= 0) & (numbers < self.n_vertices), numbers, -1).astype(np.int32)
+        # Arrow compares values of one type only; an integer that does not fit is in no table.
+        column = column.cast(self.values.type, safe=False) if column.type != self.values.type else column
+        found = compute.index_in(column, value_set=self.values)
+        return compute.fill_null(found, -1).to_numpy(zero_copy_only=False)
+
+    def describe(self, unknown: Any) -> str:
+        """Return which ids are in no table, for an error."""
+        import pyarrow as pa
+
+        distinct = pa.array(unknown).unique()
+        shown = ", ".join(repr(value) for value in distinct[:_SHOWN].to_pylist())
+        more = ", …" if len(distinct) > _SHOWN else ""
+        known = f"positions 0 to {self.n_vertices - 1}" if self.values is None else repr(self.values[0].as_py())
+        return f"{shown}{more} (an id there: {known})"
+
+
+def _is_text(kind: Any, pa: Any) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _counts(ids: Array) -> bool:
+    """Whether ids are 0, 1, 2, …, which are positions as well."""
+    return ids.dtype.kind in "iu" and bool(np.array_equal(ids, np.arange(len(ids))))

@@ -1,0 +1,54 @@
+"""Sides of a split of a lake: which of its edges belong to training or test, decided as they are read."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vectrick._typing import Array
+
+
+@dataclass(frozen=True)
+class Part:
+    """Which edges of a lake belong to one side of a split.
+
+    Attributes
+    ----------
+    held_start, held_end : array, optional
+        Which vertices of each side are held out; None for none of them.
+    ends : tuple of pairs
+        Whether start and end of an edge that belongs to it are held out; one of these pairs.
+    share : (float, float)
+        Which share of these edges, by a hash of the vertices: copies of an edge stay together.
+    seed : int
+        That of the hash.
+    """
+
+    held_start: Array | None = None
+    held_end: Array | None = None
+    ends: tuple[tuple[bool, bool], ...] = ((False, False),)
+    share: tuple[float, float] = (0.0, 1.0)
+    seed: int = 0
+
+    def mask(self, start: Array, end: Array) -> Array:
+        """Return which edges belong to it."""
+        new_start: Any = False if self.held_start is None else self.held_start[start]
+        new_end: Any = False if self.held_end is None else self.held_end[end]
+        kept = np.zeros(len(start), bool)
+        for of_start, of_end in self.ends:
+            kept |= (new_start == of_start) & (new_end == of_end)
+        if self.share != (0.0, 1.0):
+            place = _hashed(start, end, self.seed)
+            kept &= (place >= self.share[0]) & (place < self.share[1])
+        return kept
+
+
+def _hashed(start: Array, end: Array, seed: int) -> Array:
+    """Return a number in [0, 1) for each pair, as if at random (the finaliser of SplitMix64)."""
+    with np.errstate(over="ignore"):
+        x = (start.astype(np.uint64) << np.uint64(32)) | end.astype(np.uint64)
+        x += np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15)
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        x ^= x >> np.uint64(31)
+    return (x >> np.uint64(11)).astype(np.float64) / 2.0**53

@@ -1,0 +1,219 @@
+"""Where the edges of a lake come from: partitions of row groups of Parquet files, read one after the other."""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+_FOOTERS_AT_ONCE = 16
+_ENDINGS = (".parquet", ".pq", ".parq")
+
+
+class LakeError(ValueError):
+    """A lake cannot be read as it is, or is not what it was when it was scanned; the message names the file."""
+
+
+class Source(Protocol):
+    """Rows in partitions."""
+
+    n_rows: int | None  # None if counting them would take reading them
+    sizes: list[int | None]  # rows of each partition
+    schema: Any
+    name: str  # for errors
+
+    def read(self, number: int, columns: Sequence[str]) -> Iterator[tuple[str, Any]]:
+        """Yield the tables of a partition, each with where it is from."""
+
+    def check(self) -> None:
+        """Refuse a source that has changed since it was scanned."""
+
+
+@dataclass(frozen=True)
+class RowGroups:
+    """Some row groups of one file."""
+
+    path: str
+    size: int  # bytes of the file
+    groups: tuple[int, ...]
+    n_rows: tuple[int, ...]
+    expression: Any  # what the names of its folders say
+
+
+class ParquetSource:
+    """A Parquet file, or a folder of them.
+
+    A row group is never divided, so a partition has at least one.
+    """
+
+    def __init__(self, path: Any, columns: Sequence[str], filters: Any = None, filesystem: Any = None) -> None:
+        import pyarrow as pa
+        from pyarrow import dataset
+
+        self.name = str(path)
+        if filesystem is None and "://" not in self.name and not Path(self.name).exists():
+            raise FileNotFoundError(f"there is no file or folder {self.name}, so there are no edges")
+        try:
+            found = dataset.dataset(path, format="parquet", partitioning="hive", filesystem=filesystem)
+            files = sorted(found.get_fragments(), key=lambda fragment: fragment.path)
+            files = [file for file in files if file.path.endswith(_ENDINGS)] or files  # other things may lie there
+        except (pa.ArrowInvalid, OSError) as error:
+            raise LakeError(f"{self.name} cannot be read as Parquet: {error}") from error
+        if not files:
+            raise LakeError(f"{self.name} has no Parquet files, so there are no edges")
+        self.schema, self.filesystem = found.schema, found.filesystem
+        self.filters = _expression(filters)
+        missing = [column for column in columns if column not in self.schema.names]
+        if missing:
+            known = ", ".join(self.schema.names)
+            raise LakeError(f"{self.name} has no column {missing[0]!r}; its columns are {known}")
+        self.columns = tuple(columns)
+        with ThreadPoolExecutor(_FOOTERS_AT_ONCE) as pool:
+            self.files = list(pool.map(self._footer, files))
+        self._parts: list[list[RowGroups]] = [[each] for each in self.files if each.groups]
+
+    def _footer(self, fragment: Any) -> RowGroups:
+        import pyarrow as pa
+
+        try:
+            groups, own = fragment.row_groups, fragment.physical_schema
+            size = self.filesystem.get_file_info(fragment.path).size
+        except (pa.ArrowInvalid, OSError) as error:
+            raise LakeError(f"{fragment.path} cannot be read, is it complete? {error}") from error
+        in_path = set(self.schema.names) - set(own.names)
+        for column in self.columns:
+            if column in in_path and column not in str(fragment.partition_expression):
+                raise LakeError(f"{fragment.path} has no column {column!r}, which other files of the lake have")
+            if column in own.names and _kind(own.field(column).type) != _kind(self.schema.field(column).type):
+                raise LakeError(
+                    f"{fragment.path}: column {column!r} has type {own.field(column).type}, but "
+                    f"{self.schema.field(column).type} in other files of the lake"
+                )
+        numbers = [(group.id, group.num_rows) for group in groups if group.num_rows]
+        ids, sizes = zip(*numbers, strict=True) if numbers else ((), ())
+        return RowGroups(fragment.path, size, ids, sizes, fragment.partition_expression)
+
+    @property
+    def n_rows(self) -> int | None:
+        """The number of rows, if there is no filter."""
+        return None if self.filters is not None else self.n_rows_before_filters
+
+    @property
+    def n_rows_before_filters(self) -> int:
+        """The number of rows in all files."""
+        return sum(sum(each.n_rows) for each in self.files)
+
+    def divide(self, target: int) -> None:
+        """Make partitions of about ``target`` rows, about equally large."""
+        n_rows = self.n_rows_before_filters
+        size = n_rows / max(1, round(n_rows / target))
+        parts: list[list[RowGroups]] = []
+        before = last = 0
+        for file in self.files:
+            for group, rows in zip(file.groups, file.n_rows, strict=True):
+                # A row group goes where its middle is.
+                number = int((before + rows / 2) // size)
+                if not parts or number > last:
+                    parts.append([])
+                last, before, part = number, before + rows, parts[-1]
+                if part and part[-1].path == file.path:
+                    own = part.pop()
+                    groups, sizes = (*own.groups, group), (*own.n_rows, rows)
+                else:
+                    groups, sizes = (group,), (rows,)
+                part.append(RowGroups(file.path, file.size, groups, sizes, file.expression))
+        self._parts = parts
+
+    @property
+    def sizes(self) -> list[int | None]:
+        """The rows of each partition, before filters."""
+        return [sum(sum(groups.n_rows) for groups in part) for part in self._parts]
+
+    def check(self) -> None:
+        """Refuse files that have another size than before."""
+        self._check(self.files)
+
+    def _check(self, files: Sequence[RowGroups]) -> None:
+        infos = self.filesystem.get_file_info([file.path for file in files])
+        for file, info in zip(files, infos, strict=True):
+            if info.size != file.size:
+                now = "is gone" if info.size is None else f"has {info.size} bytes, but had {file.size}"
+                raise LakeError(f"{file.path} {now} when the lake was scanned; scan it again")
+
+    def read(self, number: int, columns: Sequence[str]) -> Iterator[tuple[str, Any]]:
+        """Yield the row groups of a partition as tables."""
+        import pyarrow as pa
+        from pyarrow import dataset
+
+        part = self._parts[number]
+        self._check(part)
+        for file in part:
+            for group, n_rows in zip(file.groups, file.n_rows, strict=True):
+                where = f"{file.path}, row group {group}"
+                fragment = dataset.ParquetFileFormat().make_fragment(
+                    file.path, self.filesystem, file.expression, row_groups=[group]
+                )
+                try:
+                    if fragment.row_groups[0].num_rows != n_rows:
+                        raise LakeError(f"{where} has another number of rows than when the lake was scanned")
+                    table = fragment.to_table(schema=self.schema, columns=list(columns), filter=self.filters)
+                except (pa.ArrowInvalid, pa.ArrowTypeError, OSError, IndexError) as error:
+                    raise LakeError(f"{where} cannot be read, is the file complete? {error}") from error
+                if self.filters is None and len(table) != n_rows:
+                    raise LakeError(f"{where} has {len(table)} rows, but its footer says {n_rows}")
+                yield where, table
+
+
+class DaskSource:
+    """The partitions of a Dask frame; each is computed where it is read."""
+
+    def __init__(self, frame: Any, columns: Sequence[str]) -> None:
+        import pyarrow as pa
+
+        self.name = "the Dask frame"
+        missing = [column for column in columns if column not in frame.columns]
+        if missing:
+            raise LakeError(f"{self.name} has no column {missing[0]!r}; its columns are {', '.join(frame.columns)}")
+        self.frame = frame[list(columns)]
+        self.schema = pa.Schema.from_pandas(self.frame._meta_nonempty, preserve_index=False)
+        self.partitions = self.frame.to_delayed()
+        self.sizes: list[int | None] = [None] * len(self.partitions)
+        self.n_rows: int | None = None
+
+    def read(self, number: int, columns: Sequence[str]) -> Iterator[tuple[str, Any]]:
+        """Yield the partition as one table."""
+        import pyarrow as pa
+
+        # In this thread: on a cluster the task itself is such a thread, and it may not wait for others of the kind.
+        frame = self.partitions[number].compute(scheduler="synchronous")
+        yield f"partition {number} of the Dask frame", pa.Table.from_pandas(frame[list(columns)], preserve_index=False)
+
+    def check(self) -> None:
+        """A frame says itself what it computes."""
+
+
+def _kind(kind: Any) -> str:
+    """Return what a type of Arrow holds: types of one kind can be read as one another."""
+    from pyarrow import types
+
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+        return "text"
+    if types.is_integer(kind):
+        return "integers"
+    return "numbers" if types.is_floating(kind) else str(kind)
+
+
+def _expression(filters: Any) -> Any:
+    """Return filters as an expression of Arrow: an expression itself, or a list as pandas takes it."""
+    from pyarrow import dataset, parquet
+
+    if filters is None or isinstance(filters, dataset.Expression):
+        return filters
+    try:
+        return parquet.filters_to_expression(filters)
+    except (ValueError, TypeError) as error:
+        raise ValueError(
+            f"filters is {filters!r}, but it must be an expression of pyarrow or a list such as "
+            f"[('year', '>', 2020)]: {error}"
+        ) from error

@@ -1,0 +1,118 @@
+"""Predictions from a lake to a lake: a file for each partition, written as they are made."""
+
+import contextlib
+import shutil
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vectrick._typing import Array
+from vectrick.backends.threads import count_threads, even_parts, run_tasks
+from vectrick.data import Edges
+from vectrick.data.lake.reader import EdgeReader
+from vectrick.data.lake.scan import ScannedEdges
+from vectrick.models.lake_features import features_of
+from vectrick.models.product import PrimalPredictor
+from vectrick.passes.host import HostPasses
+
+Columns = Callable[[Array], dict[str, Any]]  # of a table, from the decisions of a model
+
+
+class LakeDecisions:
+    """The decisions of a fitted model for pairs of vertices of two tables, some edges at a time.
+
+    A model in primal form knows the features of all vertices at once; others predict each batch as edges in memory.
+    """
+
+    def __init__(self, model: Any, X: ScannedEdges) -> None:
+        self.model, self.n_threads = model, count_threads(getattr(model, "n_threads", None))
+        self.tables = X.start_table, X.end_table
+        self._passes: HostPasses | None = None
+        predictor = model._predictor
+        if isinstance(predictor, PrimalPredictor) and not model._machines:
+            empty = predictor.aligned(Edges._of(np.empty(0, np.int32), np.empty(0, np.int32), *self.tables))
+            predictor.check(empty.start_table, empty.end_table)
+            sides = [
+                features_of(found, table, np.arange(len(table)), predictor.w.dtype, name)
+                for found, table, name in (
+                    (predictor.start_map, empty.start_table, "start"),
+                    (predictor.end_map, empty.end_table, "end"),
+                )
+            ]
+            self._passes = HostPasses(*sides)
+
+    def __call__(self, start: Array, end: Array) -> Array:
+        """Return the decisions for pairs of positions."""
+        model: Any = self.model
+        if self._passes is None:
+            decisions: Array = model._decide(Edges._of(start, end, *self.tables))
+            return decisions
+        from vectrick.backends.cpu.pass_kernels import predictions
+
+        L = self._passes.left(np.ascontiguousarray(model._predictor.core), self.n_threads)
+        out, C = np.empty(len(start), L.dtype), self._passes.C
+        parts = even_parts(len(start), self.n_threads)
+
+        def task(number: int) -> None:
+            low, high = parts[number]
+            predictions(L, C, start, end, 0, 0, 0, low, high, out[low:high])
+
+        run_tasks(task, len(parts), self.n_threads)
+        return out + model.intercept_
+
+
+def predict_lake(model: Any, X: ScannedEdges, path: Path | str, columns: Columns, overwrite: bool = False) -> int:
+    """Write predictions for the edges of a lake to a folder of Parquet files; return how many there are.
+
+    Each partition becomes a file, with the ids and the label of the source beside the ``columns``. The folder appears
+    when it is complete.
+    """
+    target = Path(path)
+    if target.exists() and not overwrite:
+        raise FileExistsError(f"{target} exists already; choose another path, or overwrite it on purpose")
+    if target.is_file():
+        raise NotADirectoryError(f"{target} is a file, but predictions of a lake are a folder of files")
+    decisions = LakeDecisions(model, X)
+    X.reader.source.check()
+    with _folder(target) as folder:
+        return sum(
+            _write(X.reader, number, decisions, columns, folder / f"part-{number:05d}.parquet")
+            for number in range(X.n_partitions)
+        )
+
+
+@contextlib.contextmanager
+def _folder(target: Path) -> Iterator[Path]:
+    """Lend a folder to write to, which becomes the target when all went well and else is gone."""
+    folder = target.with_name(f".{target.name}-{uuid.uuid4().hex[:8]}")
+    folder.mkdir(parents=True)
+    try:
+        yield folder
+        if target.exists():
+            shutil.rmtree(target)
+        folder.rename(target)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _write(reader: EdgeReader, number: int, decisions: LakeDecisions, columns: Columns, path: Path) -> int:
+    """Write the predictions of a partition to a file; none if it has no edges."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    n_edges, writer = 0, None
+    try:
+        for table, start, end in reader.kept_rows(number):
+            made = columns(decisions(start, end))
+            kept = {name: table.column(name) for name in table.column_names if name not in made}
+            whole = pa.table({**kept, **{name: pa.array(values) for name, values in made.items()}})
+            writer = parquet.ParquetWriter(path, whole.schema) if writer is None else writer
+            writer.write_table(whole)
+            n_edges += len(whole)
+    finally:
+        if writer is not None:
+            writer.close()
+    return n_edges

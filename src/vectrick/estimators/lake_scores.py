@@ -1,0 +1,126 @@
+"""How good a function is on the edges of a lake: exact sums, and histograms where the order of edges counts."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from vectrick._typing import Array
+from vectrick.data.lake.scan import ScannedEdges
+from vectrick.estimators.engines import engine_of
+from vectrick.metrics.binned import Bins, BoundedScore
+from vectrick.models.lake_features import features_of
+from vectrick.models.product import PrimalPredictor
+from vectrick.passes.engine import Engine
+from vectrick.passes.risks import Sides
+from vectrick.passes.score_tasks import Counted, Sample
+from vectrick.passes.tasks import Coding, add_up
+
+LAKE_SCORES = ("auc", "average_precision", "concordance", "r2", "mse", "accuracy")
+_SAMPLE = 1 << 18  # predictions that bins are made from
+
+
+@dataclass
+class LakeValidation:
+    """The edges of a lake to score functions on: an engine with the features of its vertices.
+
+    Attributes
+    ----------
+    scoring : str
+        The score.
+    """
+
+    engine: Engine
+    sides: Sides
+    scoring: str
+    coding: Coding = field(default_factory=Coding)
+
+    def score(self, w: Array, intercept: float) -> float:
+        """Return the score of coefficients, the larger the better; one pass."""
+        value = self.measured(w, intercept)
+        return -float(value) if self.scoring == "mse" else float(value)
+
+    def measured(self, w: Array, intercept: float) -> BoundedScore:
+        """Return the score of coefficients with a bound of its error; one pass, and a look at a sample before."""
+        core = self.sides.core(w, self.engine.rows_are_start)
+        bins = self._bins(core, intercept) if self.scoring in ("auc", "average_precision", "concordance") else None
+        sums, *counts = add_up(self.engine.answers(Counted(core, intercept, self.coding, bins)))
+        self.engine.n_passes += 1
+        n, total, squares, errors, right, wrong = (float(number) for number in sums)
+        if wrong:
+            return BoundedScore(np.nan, 0.0, int(n))
+        if bins is not None:
+            histograms = tuple(count.astype(np.int64) for count in counts)
+            return (
+                bins.average_precision(histograms)
+                if self.scoring == "average_precision"
+                else bins.concordance(histograms)
+            )
+        spread = squares - total * total / n
+        values = {"r2": 1.0 - errors / spread if spread > 0 else np.nan, "mse": errors / n, "accuracy": right / n}
+        return BoundedScore(values[self.scoring], 0.0, int(n))
+
+    def _bins(self, core: Array, intercept: float) -> Bins:
+        engine = self.engine
+        size = max(1, _SAMPLE // max(1, engine.edges.n_partitions))
+        parts = list(engine.answers(Sample(core, intercept, self.coding, size)))
+        predictions, labels = (np.concatenate([part[side] for part in parts]) for side in (0, 1))
+        distinct = engine.edges.counts.labels
+        if distinct is not None and self.coding.positive is not None:
+            distinct = np.array([-1.0, 1.0])
+        if self.scoring != "concordance" and (distinct is None or len(distinct) != 2):
+            found = "more than 100" if distinct is None else str(len(distinct))
+            raise ValueError(f"scoring is {self.scoring!r}, but the labels of the lake have {found} values, not two")
+        return Bins.of(predictions, labels, distinct)
+
+
+def score_lake(model: Any, X: ScannedEdges, scoring: str = "auto") -> BoundedScore:
+    """Return how good a fitted model is on the edges of a lake, with a bound of the error.
+
+    Parameters
+    ----------
+    model : fitted KronRidge, KronSVM, KronLogistic or KronRanker in primal form
+        As lakes train them. With ``backend="dask"`` the workers of the active client compute.
+    X : ScannedEdges
+        Edges with labels.
+    scoring : str
+        "auc", "average_precision" or "concordance", which are made of histograms (their ``bound`` is at most about
+        1e-4 where there are many edges); "r2", "mse" or "accuracy", which are exact; or "auto".
+
+    Returns
+    -------
+    BoundedScore
+        A number with ``bound`` and ``n_edges``.
+    """
+    check_is_fitted(model)
+    predictor = model._predictor
+    if scoring != "auto" and scoring not in LAKE_SCORES:
+        raise ValueError(f"scoring is {scoring!r}, but it must be 'auto' or one of {', '.join(map(repr, LAKE_SCORES))}")
+    if not isinstance(predictor, PrimalPredictor) or model._machines:
+        raise ValueError(
+            "the model has a coefficient for each edge, or several machines; lakes score models in primal form"
+        )
+    if X.reader.label is None:
+        raise ValueError("X was scanned with label=None, but a score needs labels; name their column")
+    if getattr(model, "groups", None) and scoring in ("auto", "concordance"):
+        raise ValueError(
+            f"the model ranks within each {model.groups} vertex, but the concordance of a lake is over all pairs; read "
+            "X.edges() into memory to score it, or use another scoring"
+        )
+    engine = engine_of(model, X)
+    counts = engine.read(X.memory_limit // 2)
+    names, degrees = ("start", "end"), (counts.start, counts.end)
+    sides = [
+        features_of(found, table, np.flatnonzero(degree), predictor.w.dtype, name)
+        for found, table, degree, name in zip(
+            (predictor.start_map, predictor.end_map), (X.start_table, X.end_table), degrees, names, strict=True
+        )
+    ]
+    engine.set_features(*sides)
+    classes: Any = getattr(model, "classes_", None)
+    coding = Coding(None if classes is None else float(classes[1]))
+    scoring = model._lake_scoring(counts) if scoring == "auto" else scoring
+    return LakeValidation(engine, Sides(*sides), scoring, coding).measured(
+        predictor.w.astype(np.float64), model.intercept_
+    )

@@ -1,0 +1,236 @@
+"""What is made of a block of edges on the CPU: sums of features over its edges, in one reading of them."""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from vectrick._typing import Array
+from vectrick.backends.cpu.products import dense_product
+from vectrick.backends.memory import Workspace
+from vectrick.backends.threads import even_parts, run_tasks
+from vectrick.data.lake.blocks import EdgeBlock
+from vectrick.losses import LOSSES, Loss
+
+_CHUNK = 1 << 13  # edges whose predictions are made, used and forgotten at a time: no temporary array asks for pages
+_NONE = np.empty(0, np.float32)
+_COMPILED = ("squared", "squared_hinge", "logistic")  # losses
+
+# What to make of predictions (one array for each core), labels and weights of some edges: values to sum features with,
+# and numbers to add up.
+Use = Callable[[list[Array], Any, Any], tuple[list[Array], Array]]
+
+
+class HostPasses:
+    """Passes over blocks with the features of both sides: ``R`` of the rows, ``C`` of the columns.
+
+    An edge between row i and column j has the features ``R[i] ⊗ C[j]``; a *core* W has a coefficient for each pair of
+    features, and predicts ``R[i] · W C[j]``. Results have the same bits for any number of threads.
+    """
+
+    def __init__(self, R: Array, C: Array) -> None:
+        self.R, self.C = np.ascontiguousarray(R), np.ascontiguousarray(C)
+        self._lock = threading.Lock()
+        self._space = Workspace()
+        self._lefts: list[tuple[Array, Array]] = []  # cores, and what they make of the rows
+
+    @property
+    def dtype(self) -> Any:
+        """That of the features."""
+        return self.R.dtype
+
+    def __getstate__(self) -> tuple[Array, Array]:
+        return self.R, self.C
+
+    def __setstate__(self, state: tuple[Array, Array]) -> None:
+        # What came through a socket may begin anywhere in memory, which compiled loops are slow with.
+        self.__init__(*(np.array(features) for features in state))  # type: ignore[misc]
+
+    def left(self, W: Array, n_threads: int, most: int = 1) -> Array:
+        """Return ``R W``, which all blocks of a pass share; the last ones, ``most`` of them, are kept."""
+        with self._lock:
+            for place, (core, left) in enumerate(self._lefts):
+                if core is W or np.array_equal(core, W):
+                    self._lefts.append(self._lefts.pop(place))  # the first one is the one that was used least lately
+                    return left
+            out = np.empty((0, 0), self.dtype)
+            while len(self._lefts) >= most:
+                out = self._lefts.pop(0)[1]  # of an earlier pass, which is over
+            if out.shape != (len(self.R), W.shape[1]):
+                out = np.empty((len(self.R), W.shape[1]), self.dtype)
+            dense_product(self.R, np.ascontiguousarray(W, self.dtype), out, n_threads)
+            self._lefts.append((W, out))
+            return out
+
+    def quadratic(self, block: EdgeBlock, W: Array, with_label: bool, n_threads: int = 1) -> Array:
+        """Return the core ``Σ h (p - y) φ ⊗ ψ`` over the edges; without labels ``Σ h p φ ⊗ ψ``."""
+        from vectrick.backends.cpu.pass_kernels import quadratic
+
+        low, high = block.rows
+        L = self.left(W, n_threads)[low:high]
+        label, weight = (_NONE if array is None else array for array in (block.label, block.weight))
+
+        def use(_: int, row0: int, col0: int, first: int, stop: int) -> None:
+            flags = with_label, block.weight is not None
+            quadratic(L, self.C, S, block.row, block.col, label, weight, *flags, low, row0, col0, first, stop)
+
+        with self._sums(block, 1) as (S,):
+            _each_piece(block, use, n_threads)
+            return self._core(block, S, n_threads)
+
+    def pointwise(
+        self, block: EdgeBlock, cores: Sequence[Array], use: Use, n_sums: int, n_threads: int = 1
+    ) -> tuple[list[Array], Array]:
+        """Return one or two cores ``Σ v φ ⊗ ψ`` of values that ``use`` makes of predictions, and its numbers, added."""
+        from vectrick.backends.cpu.pass_kernels import row_sums, two_row_sums
+
+        low = block.rows[0]
+        numbers: list[Any] = [None] * len(block.pieces)
+
+        def used(piece: int, row0: int, col0: int, first: int, stop: int) -> None:
+            for at in range(first, stop, _CHUNK):
+                to = min(at + _CHUNK, stop)
+                predicted = [self._predicted(block, L, row0, col0, at, to) for L in lefts]
+                values, more = use(predicted, _part(block.label, at, to), _part(block.weight, at, to))
+                numbers[piece] = more if numbers[piece] is None else numbers[piece] + more
+                values = [np.ascontiguousarray(value, self.dtype) for value in values]
+                add = two_row_sums if n_sums == 2 else row_sums
+                add(self.C, *sums, block.row, block.col, *values, low, row0, col0, at, to)
+
+        lefts = [self.left(W, n_threads, most=len(cores)) for W in cores]
+        with self._sums(block, n_sums) as sums:
+            _each_piece(block, used, n_threads)
+            return [self._core(block, S, n_threads) for S in sums], sum(numbers[1:], numbers[0])
+
+    def knows(self, loss: type[Loss]) -> bool:
+        """Whether there are compiled loops for a loss, `loss_sums` and `curvature_sums`."""
+        return LOSSES.get(loss.name) is loss and loss.name in _COMPILED
+
+    def loss_sums(
+        self, block: EdgeBlock, W: Array, constant: float, loss: type[Loss], positive: float | None, n_threads: int = 1
+    ) -> tuple[Array, Array, Array]:
+        """Return the cores ``Σ L' φ ⊗ ψ`` and ``Σ L'' φ ⊗ ψ``, and the sums of the loss and its derivatives."""
+        from vectrick.backends.cpu.loss_kernels import LOSS_NUMBERS, loss_sums
+
+        L, low = self.left(W, n_threads)[slice(*block.rows)], block.rows[0]
+        how = *_labels(block, positive), float(constant), LOSS_NUMBERS[loss.name], low
+        numbers = np.zeros((len(block.pieces), 3))
+
+        def use(piece: int, row0: int, col0: int, first: int, stop: int) -> None:
+            loss_sums(L, self.C, *sums, block.row, block.col, *how, row0, col0, first, stop, numbers[piece])
+
+        with self._sums(block, 2) as sums:
+            _each_piece(block, use, n_threads)
+            cores = [self._core(block, S, n_threads) for S in sums]
+        return cores[0], cores[1], numbers.sum(0)
+
+    def curvature_sums(
+        self, block: EdgeBlock, W: Array, D: Array, constant: float, loss: type[Loss], positive: float | None,
+        n_threads: int = 1,
+    ) -> Array:  # fmt: skip
+        """Return the core ``Σ L'' d φ ⊗ ψ`` with the predictions d of a direction D."""
+        from vectrick.backends.cpu.loss_kernels import LOSS_NUMBERS, curvature_sums
+
+        low = block.rows[0]
+        L, M = (self.left(core, n_threads, most=2)[slice(*block.rows)] for core in (W, D))
+        how = *_labels(block, positive), float(constant), LOSS_NUMBERS[loss.name], low
+
+        def use(_: int, row0: int, col0: int, first: int, stop: int) -> None:
+            curvature_sums(L, M, self.C, S, block.row, block.col, *how, row0, col0, first, stop)
+
+        with self._sums(block, 1) as (S,):
+            _each_piece(block, use, n_threads)
+            return self._core(block, S, n_threads)
+
+    def predictions(self, block: EdgeBlock, W: Array, n_threads: int = 1) -> Array:
+        """Return the predictions of the edges, in the order of the block."""
+        out = np.empty(len(block), self.dtype)
+        L = self.left(W, n_threads)
+
+        def use(_: int, row0: int, col0: int, first: int, stop: int) -> None:
+            out[first:stop] = self._predicted(block, L, row0, col0, first, stop)
+
+        _each_piece(block, use, n_threads)
+        return out
+
+    def predictions_at(self, block: EdgeBlock, W: Array, places: Array, n_threads: int = 1) -> Array:
+        """Return the predictions of some edges, given by their places in the block, ascending."""
+        which = np.searchsorted(block.pieces[:, 3], places, side="right") - 1
+        rows = block.pieces[which, 1] + block.row[places]
+        cols = block.pieces[which, 2] + block.col[places]
+        return np.einsum("ij,ij->i", self.left(W, n_threads)[rows], self.C[cols]).astype(np.float64)
+
+    def row_sums(self, block: EdgeBlock, n_threads: int = 1) -> Array:
+        """Return for each row with edges, from the first to the last, the weighted sum of the features of its columns.
+
+        The rows are those of ``block.rows``.
+        """
+        from vectrick.backends.cpu.pass_kernels import row_sums
+
+        low, high = block.rows
+        S = np.zeros((high - low, self.C.shape[1]), self.dtype)
+
+        def use(_: int, row0: int, col0: int, first: int, stop: int) -> None:
+            value = np.ones(stop - first, self.dtype) if block.weight is None else block.weight[first:stop]
+            row_sums(self.C, S, block.row, block.col, value.astype(self.dtype), low, row0, col0, first, stop)
+
+        _each_piece(block, use, n_threads)
+        return S
+
+    def column_sums(self, block: EdgeBlock) -> Array:
+        """Return for each column the weighted sum of the features of its rows."""
+        rows, cols = block.positions()
+        n = len(self.C)
+        weight = np.ones(len(block), self.dtype) if block.weight is None else block.weight.astype(self.dtype)
+        return csr_array((weight, (cols, rows)), (n, len(self.R))) @ self.R
+
+    @contextmanager
+    def _sums(self, block: EdgeBlock, n: int) -> Iterator[list[Array]]:
+        """Lend n matrices of zeros, a row for each row of a block; memory that was used before needs no new pages."""
+        shape = (block.rows[1] - block.rows[0], self.C.shape[1])
+        with ExitStack() as lent:
+            buffers = [lent.enter_context(self._space.borrow(shape[0] * shape[1], self.dtype)) for _ in range(n)]
+            for buffer in buffers:
+                buffer.fill(0)
+            yield [buffer.reshape(shape) for buffer in buffers]
+
+    def _predicted(self, block: EdgeBlock, L: Array, row0: int, col0: int, first: int, stop: int) -> Array:
+        from vectrick.backends.cpu.pass_kernels import predictions
+
+        out = np.empty(stop - first, self.dtype)
+        predictions(L, self.C, block.row, block.col, 0, row0, col0, first, stop, out)
+        return out
+
+    def _core(self, block: EdgeBlock, S: Array, n_threads: int) -> Array:
+        """Return ``Rᵀ S`` of the rows of a block."""
+        low, high = block.rows
+        out = np.empty((self.R.shape[1], S.shape[1]), self.dtype)
+        dense_product(self.R[low:high].T, S, out, n_threads)
+        return out
+
+
+def _labels(block: EdgeBlock, positive: float | None) -> tuple[Any, ...]:
+    """Return labels, weights and the positive class of a block as compiled loops take them."""
+    weight = _NONE if block.weight is None else block.weight
+    return block.label, weight, block.weight is not None, float(positive or 0.0), positive is not None
+
+
+def _part(array: Array | None, first: int, stop: int) -> Array | None:
+    return None if array is None else array[first:stop]
+
+
+def _each_piece(block: EdgeBlock, use: Callable[[int, int, int, int, int], None], n_threads: int) -> None:
+    """Call ``use(piece, row0, col0, first, stop)`` for each piece; a thread has some segments, tile after tile."""
+    pieces = block.pieces.tolist()
+    shares = even_parts(block.n_segments, n_threads)
+
+    def task(number: int) -> None:
+        low, high = shares[number]
+        for place, (segment, row0, col0, first, stop) in enumerate(pieces):
+            if low <= segment < high:
+                use(place, row0, col0, first, stop)
+
+    run_tasks(task, len(shares), n_threads)

@@ -1,0 +1,184 @@
+"""What is asked of every block in a pass: small, picklable, and answered by a few small arrays."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from vectrick._typing import Array
+from vectrick.backends.arrays import cast
+from vectrick.data.lake.blocks import EdgeBlock
+from vectrick.losses import Pointwise
+
+Partial = tuple[Array, ...]  # arrays that are added up over the blocks
+
+
+class Task(Protocol):
+    """A question to a block."""
+
+    @property
+    def name(self) -> str:
+        """Its name, as people read it on a dashboard."""
+
+    def run(self, passes: Any, block: EdgeBlock, n_threads: int) -> Any:
+        """Return the answer, with the features that ``passes`` have."""
+
+
+@dataclass(frozen=True)
+class Coding:
+    """How labels become those of the loss: as they are, or -1 and +1 for one class against the others."""
+
+    positive: float | None = None
+
+    def __call__(self, label: Array) -> Array:
+        """Return the labels as doubles."""
+        if self.positive is None:
+            return cast(label, np.float64)
+        return 2.0 * cast(label == self.positive, np.float64) - 1.0
+
+
+@dataclass(frozen=True)
+class Labels:
+    """``Φᵀ h y`` and, if there is an intercept, ``Φᵀ h``; with the sums of h, h y and h y²."""
+
+    coding: Coding
+    with_mean: bool
+    name: str = "sum-labels"
+
+    def run(self, passes: Any, block: EdgeBlock, n_threads: int) -> Partial:
+        """Return the sums of a block."""
+
+        def use(_: list[Array], label: Any, weight: Any) -> tuple[list[Array], Array]:
+            y = self.coding(label)
+            h = y * 0 + 1.0 if weight is None else cast(weight, np.float64)
+            values = [h * y, h] if self.with_mean else [h * y]
+            return values, np.array([float(h.sum()), float(h @ y), float(h @ (y * y))])
+
+        cores, numbers = passes.pointwise(block, [], use, 2 if self.with_mean else 1, n_threads)
+        return (*cores, numbers)
+
+
+@dataclass(frozen=True)
+class Normal:
+    """``Φᵀ H Φ w`` with the weights of the edges as H."""
+
+    core: Array
+    name: str = "pass"
+
+    def run(self, passes: Any, block: EdgeBlock, n_threads: int) -> Partial:
+        """Return the product of a block."""
+        return (passes.quadratic(block, self.core, False, n_threads),)
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """The loss at a function, its gradient ``Φᵀ L'``, and ``Φᵀ h`` with the curvatures h; with their sums."""
+
+    core: Array
+    intercept: float
+    loss: type[Pointwise]
+    coding: Coding
+    name: str = "gradient"
+
+    def run(self, passes: Any, block: EdgeBlock, n_threads: int) -> Partial:
+        """Return the sums of a block."""
+        if passes.knows(self.loss):
+            sums: Partial = passes.loss_sums(
+                block, self.core, self.intercept, self.loss, self.coding.positive, n_threads
+            )
+            return sums
+
+        def use(predicted: list[Array], label: Any, weight: Any) -> tuple[list[Array], Array]:
+            p, y = cast(predicted[0], np.float64) + self.intercept, self.coding(label)
+            loss = self.loss(y[:1])  # which only says where arrays are
+            parts = [cast(part(p, y), np.float64) for part in (loss.values, loss.slopes, loss.curvatures)]
+            if weight is not None:
+                parts = [part * weight for part in parts]
+            return parts[1:], np.array([float(part.sum()) for part in parts])
+
+        cores, numbers = passes.pointwise(block, [self.core], use, 2, n_threads)
+        return (*cores, numbers)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """``Φᵀ H Φ d`` with the curvatures H of the loss at a function."""
+
+    core: Array
+    direction: Array
+    intercept: float
+    loss: type[Pointwise]
+    coding: Coding
+    name: str = "curvature"
+
+    def run(self, passes: Any, block: EdgeBlock, n_threads: int) -> Partial:
+        """Return the product of a block."""
+        if passes.knows(self.loss):
+            cores = self.core, self.direction
+            return (passes.curvature_sums(block, *cores, self.intercept, self.loss, self.coding.positive, n_threads),)
+
+        def use(predicted: list[Array], label: Any, weight: Any) -> tuple[list[Array], Array]:
+            p, y = cast(predicted[0], np.float64) + self.intercept, self.coding(label)
+            h = cast(self.loss(y[:1]).curvatures(p, y), np.float64)
+            values = h * predicted[1] if weight is None else h * predicted[1] * weight
+            return [values], np.zeros(1)
+
+        return (passes.pointwise(block, [self.core, self.direction], use, 1, n_threads)[0][0],)
+
+
+@dataclass(frozen=True)
+class VertexSums:
+    """At each vertex of both sides the sums of the weights h, and if there are labels of h y and h y²."""
+
+    shape: tuple[int, int]
+    with_labels: bool = False
+    name: str = "sum-vertices"
+
+    def run(self, passes: Any, block: EdgeBlock, n_threads: int) -> Partial:
+        """Return the sums of a block, each of its rows and of its columns."""
+        rows, cols = block.positions()
+        h = np.ones(len(block)) if block.weight is None else block.weight.astype(np.float64)
+        values = [h]
+        if self.with_labels:
+            assert block.label is not None
+            values += [h * block.label, h * block.label.astype(np.float64) ** 2]
+        return tuple(
+            np.bincount(vertices, value, size)
+            for value in values
+            for vertices, size in ((rows, self.shape[0]), (cols, self.shape[1]))
+        )
+
+
+@dataclass(frozen=True)
+class RowSums:
+    """For each row the weighted sum of the features of its columns."""
+
+    name: str = "sum-features"
+
+    def run(self, passes: Any, block: EdgeBlock, n_threads: int) -> tuple[int, Array]:
+        """Return the first row with edges, and the sums from there on."""
+        return block.rows[0], passes.row_sums(block, n_threads)
+
+
+@dataclass(frozen=True)
+class ColumnSums:
+    """For each column the weighted sum of the features of its rows."""
+
+    name: str = "sum-features"
+
+    def run(self, passes: Any, block: EdgeBlock, n_threads: int) -> tuple[int, Array]:
+        """Return zero, and the sums of all columns."""
+        return 0, passes.column_sums(block)
+
+
+def add_up(partials: Any) -> Partial:
+    """Return the sums of what blocks answered, in their order."""
+    total: list[Array] | None = None
+    for partial in partials:
+        arrays = [np.asarray(array, np.float64) for array in partial]
+        if total is None:
+            total = [array + 0.0 for array in arrays]
+        else:
+            total = [whole + array for whole, array in zip(total, arrays, strict=True)]
+    assert total is not None
+    return tuple(total)

@@ -1,0 +1,232 @@
+"""Edges that are not read yet: what scanning finds, what reading refuses, and how splits divide."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import vectrick as vt
+from tests.lakes.lake import make_lake
+
+
+def written(folder, **columns):
+    folder.mkdir(exist_ok=True)
+    frame = pd.DataFrame({"user": [0, 1], "item": [1, 0], "y": [1.0, 2.0]}).assign(**columns)
+    frame.to_parquet(folder / f"part-{len(list(folder.iterdir()))}.parquet")
+    return folder
+
+
+def scanned(folder, **more):
+    given = {"start": "user", "end": "item", "label": "y", "start_table": np.eye(2), "end_table": np.eye(2), **more}
+    return vt.scan_edges(folder, **given)
+
+
+def in_order(start, end, *values):
+    order = np.lexsort((end, start))
+    return [np.asarray(column)[order] for column in (start, end, *values)]
+
+
+def test_nothing_is_read_but_the_schema_and_the_row_counts(lake, monkeypatch):
+    from vectrick.data.lake.source import ParquetSource
+
+    monkeypatch.setattr(ParquetSource, "read", lambda *_: pytest.fail("the lake was read"))
+    X = lake.scan()
+    assert X.n_rows == 700
+    assert X.n_partitions == 5  # 700 edges in parts of about 150
+    X.split(random_state=0)
+    repr(X)
+
+
+def test_edges_degrees_and_head_are_those_of_the_files(lake):
+    X = lake.scan(weight="weight")
+    assert X.count() == 700
+    degrees = X.degrees()
+    assert np.array_equal(degrees[0], np.bincount(lake.start, minlength=40))
+    assert np.array_equal(degrees[1], np.bincount(lake.end, minlength=30))
+    edges, y, weight = X.edges()
+    for read, true in zip(
+        in_order(edges.start, edges.end, y, weight), in_order(lake.start, lake.end, lake.y, lake.weight), strict=True
+    ):
+        assert np.array_equal(read, true)
+    assert X.head(3)["y"].tolist() == lake.y[:3].tolist()
+    assert len(X.edges(limit=10)[1]) == 10
+
+
+def test_ids_may_be_text_numbers_dictionaries_or_positions(tmp_path):
+    users = pd.DataFrame({"id": ["ann", "bob"], "x": [1.0, 2.0]})
+    items = pd.DataFrame({"x": [1.0, 2.0]}, index=pd.Index([70, 50], name="item"))
+    folder = tmp_path / "edges"
+    folder.mkdir()
+    table = pa.table(
+        {"user": pa.array(["bob", "ann", "bob"]).dictionary_encode(), "item": [50, 70, 70], "y": [1, 2, 3]}
+    )
+    parquet.write_table(table, folder / "a.parquet")
+    edges, y, _ = scanned(folder, start_table=users, end_table=items).edges()
+    assert edges.start.tolist() == [1, 0, 1]
+    assert edges.end.tolist() == [1, 0, 0]
+    assert y.tolist() == [1.0, 2.0, 3.0]
+
+
+def test_partitions_in_the_names_of_folders_filters_and_one_file(tmp_path):
+    for year in (2023, 2024):
+        inner = tmp_path / "edges" / f"year={year}"
+        inner.mkdir(parents=True)
+        pd.DataFrame({"user": [0, 1], "item": [1, 0], "y": [1.0, float(year)]}).to_parquet(inner / "a.parquet")
+    assert scanned(tmp_path / "edges").count() == 4
+    assert scanned(tmp_path / "edges", filters=[("year", ">", 2023)]).edges()[1].tolist() == [1.0, 2024.0]
+    assert scanned(tmp_path / "edges", label="year").edges()[1].tolist() == [2023.0, 2023.0, 2024.0, 2024.0]
+    assert scanned(tmp_path / "edges" / "year=2023" / "a.parquet").count() == 2
+
+
+def test_a_dask_frame_is_a_lake(lake):
+    frames = pytest.importorskip("dask.dataframe")
+    frame = frames.read_parquet(str(lake.folder))
+    X = vt.scan_edges(frame, start="user", end="item", label="y", start_table=lake.users, end_table=lake.items)
+    assert X.count() == 700
+    ours, theirs = vt.KronRidge().fit(lake.scan()), vt.KronRidge().fit(X)
+    assert np.allclose(ours.coef_, theirs.coef_, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("column", ["user", "y"])
+def test_missing_vertices_and_labels_are_refused_or_dropped_and_counted(tmp_path, column):
+    folder = written(tmp_path / "edges")
+    gap = {"user": {"user": [0, 7]}, "y": {"y": [np.nan, 3.0]}}[column]
+    written(folder, **gap)
+    with pytest.raises(vt.LakeError, match="missing='drop'"):
+        scanned(folder).count()
+    X = scanned(folder, missing="drop")
+    assert X.count() == 3
+    assert (X.counts.n_unknown, X.counts.n_unlabeled) == ((1, 0) if column == "user" else (0, 1))
+
+
+def test_the_error_names_the_id_the_file_and_the_table(tmp_path):
+    folder = written(tmp_path / "edges", user=["ann", "eve"])
+    users = pd.DataFrame({"x": [1.0]}, index=pd.Index(["ann"], name="user"))
+    with pytest.raises(vt.LakeError, match=r"part-0.parquet, row group 0.*'user'.*start_table: 'eve'"):
+        scanned(folder, start_table=users).count()
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"y": ["good", "bad"]}, "column 'y' has type .*string.*numbers"),
+        ({"user": ["a", "b"]}, "column 'user' has type .*string.*positions"),
+        ({"user": [0.5, 1.0]}, "column 'user' has type double"),
+    ],
+)
+def test_columns_of_the_wrong_type_are_refused_before_reading(tmp_path, columns, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        scanned(written(tmp_path / "edges", **columns))
+
+
+def test_files_with_another_schema_are_named(tmp_path):
+    folder = written(written(tmp_path / "edges"), y=["a", "b"])
+    with pytest.raises(vt.LakeError, match=r"part-1.parquet: column 'y'"):
+        scanned(folder)
+    (folder / "part-1.parquet").unlink()
+    pd.DataFrame({"user": [0], "item": [0]}).to_parquet(folder / "part-1.parquet")
+    with pytest.raises(vt.LakeError, match=r"part-1.parquet has no column 'y'"):
+        scanned(folder)
+
+
+def test_truncated_files_and_files_that_change_are_named(tmp_path):
+    folder = written(written(tmp_path / "edges"))
+    X = scanned(folder)
+    model = vt.KronRidge().fit(X)
+    file = folder / "part-1.parquet"
+    content = file.read_bytes()
+    file.write_bytes(content[:-100])
+    with pytest.raises(vt.LakeError, match=r"part-1.parquet has \d+ bytes, but had"):
+        vt.KronRidge().fit(X)
+    with pytest.raises(vt.LakeError, match=r"part-1.parquet cannot be read"):
+        scanned(folder)
+    broken = bytearray(content)
+    broken[20:200] = bytes(180)
+    file.write_bytes(bytes(broken))
+    with pytest.raises(vt.LakeError, match=r"part-1.parquet, row group 0"):
+        scanned(folder).count()
+    assert model.predict(vt.Edges([0], [1], np.eye(2), np.eye(2))).shape == (1,)
+
+
+def test_empty_partitions_are_fine_and_empty_lakes_are_not(tmp_path):
+    folder = written(tmp_path / "edges")
+    empty = pd.DataFrame({"user": [0], "item": [0], "y": [0.0]})[:0]
+    empty.to_parquet(folder / "part-1.parquet")
+    X = scanned(folder)
+    assert X.count() == 2
+    vt.KronRidge().fit(X)
+    for file in folder.iterdir():
+        file.unlink()
+    empty.to_parquet(folder / "part-0.parquet")
+    with pytest.raises(vt.LakeError, match="has no edges"):
+        vt.KronRidge().fit(scanned(folder))
+    (folder / "part-0.parquet").unlink()
+    with pytest.raises(vt.LakeError, match="no Parquet files"):
+        scanned(folder)
+    with pytest.raises(FileNotFoundError, match="there is no file or folder"):
+        scanned(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"missing": "ignore"}, "missing is 'ignore'"),
+        ({"max_memory": "much"}, "max_memory is 'much'"),
+        ({"cache_dir": "/no/such/folder"}, "cache_dir is"),
+        ({"partition_edges": 0}, "partition_edges is 0"),
+        ({"filters": "y > 1"}, "filters is"),
+        ({"label": "stars"}, "no column 'stars'; its columns are user, item, y"),
+    ],
+)
+def test_bad_arguments_are_named(tmp_path, given, message):
+    with pytest.raises(ValueError, match=message):
+        scanned(written(tmp_path / "edges"), **given)
+
+
+@pytest.mark.parametrize("new", ["both", "start", "end", "neither"])
+def test_a_split_holds_out_vertices_or_edges(lake, new):
+    train, test = (part.edges()[0] for part in lake.scan().split(new, 0.3, random_state=1))
+    assert min(len(train), len(test)) > 20
+    if new == "neither":
+        assert len(train) + len(test) == 700
+        pairs = [set(zip(part.start.tolist(), part.end.tolist(), strict=True)) for part in (train, test)]
+        assert not pairs[0] & pairs[1]
+    for side in ("start", "end"):
+        shared = set(getattr(train, side).tolist()) & set(getattr(test, side).tolist())
+        assert bool(shared) == (new not in ("both", side))
+
+
+def test_a_split_of_one_vertex_set_holds_vertices_out_wherever_they_are(tmp_path):
+    rng = np.random.default_rng(0)
+    folder = tmp_path / "edges"
+    folder.mkdir()
+    frame = pd.DataFrame({"user": rng.integers(0, 20, 300), "item": rng.integers(0, 20, 300), "y": rng.random(300)})
+    frame.to_parquet(folder / "a.parquet")
+    X = scanned(folder, start_table=rng.random((20, 3)), end_table=None)
+    assert X.is_one_set
+    train, test = (part.edges()[0] for part in X.split("both", 0.3, random_state=0))
+    assert not {*train.start, *train.end} & {*test.start, *test.end}
+    train, test = (part.edges()[0] for part in X.split("start", 0.3, random_state=0))
+    known = {*train.start.tolist(), *train.end.tolist()}
+    assert all((a in known) != (b in known) for a, b in zip(test.start.tolist(), test.end.tolist(), strict=True))
+
+
+def test_splits_of_splits_and_bad_sizes(lake):
+    train, test = lake.scan().split(random_state=0)
+    inner, held = train.split("neither", 0.2, random_state=0)
+    assert inner.count() + held.count() == train.count()
+    assert test.count() > 0
+    for size in (0, 1, -0.1, True):
+        with pytest.raises(ValueError, match="test_size is"):
+            train.split(test_size=size)
+    with pytest.raises(ValueError, match="new is 'any'"):
+        train.split("any")
+
+
+def test_partitions_do_not_change_the_edges(tmp_path):
+    (tmp_path / "a").mkdir()
+    lake = make_lake(tmp_path / "a", n_files=7)
+    counts = [lake.scan(partition_edges=n).count() for n in (1, 250, 10_000)]
+    assert counts == [700, 700, 700]
+    assert lake.scan(partition_edges=10_000).n_partitions == 1
