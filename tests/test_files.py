@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from vectrick._files import _machine, check_output, check_targets, replacing, write_text
+from vectrick._files import _machine, check_output, check_targets, replacing, replacing_folder, write_text
 
 
 def names(folder):
@@ -67,6 +67,7 @@ import os, sys, signal
 from vectrick._files import replacing
 with replacing(sys.argv[1]) as draft:
     draft.write_text("half")
+    draft.with_name("of a library").write_text("its own draft")
     os.kill(os.getpid(), signal.SIGKILL)
 """
 
@@ -79,14 +80,36 @@ def test_the_next_save_cleans_up_after_a_kill(tmp_path):
     assert names(tmp_path) == ["other"]
 
 
+def test_a_folder_is_replaced_whole_or_not_at_all(tmp_path):
+    path = tmp_path / "new" / "folder"
+
+    def write(content):
+        with replacing_folder(path) as draft:
+            (draft / content).write_text(content)
+            assert content != "bad"
+
+    write("first")
+    with pytest.raises(AssertionError):
+        write("bad")
+    assert names(path) == ["first"]
+    write("second")
+    assert names(path) == ["second"]
+    assert names(path.parent) == ["folder"]
+
+
 def test_files_of_others_stay(tmp_path):
     kept = [f".vectrick-{_machine()}-{os.getpid()}-01234567.tmp", ".vectrick-01234567-99999999-01234567.tmp", ".x.tmp"]
-    for name in kept:
+    for name in kept[1:]:
         (tmp_path / name).write_text("somebody is writing")
+    (tmp_path / kept[0]).mkdir()
+    (tmp_path / kept[0] / "draft").write_text("somebody is writing")
     write_text(tmp_path / "file", "content")
     assert names(tmp_path) == sorted([*kept, "file"])
     old = time.time() - 2 * 24 * 3600
     for name in kept:
         os.utime(tmp_path / name, (old, old))
+    write_text(tmp_path / "file", "content")
+    assert names(tmp_path) == sorted([kept[0], ".x.tmp", "file"])  # what is in the folder is new
+    os.utime(tmp_path / kept[0] / "draft", (old, old))
     write_text(tmp_path / "file", "content")
     assert names(tmp_path) == [".x.tmp", "file"]

@@ -5,13 +5,14 @@ import os
 import platform
 import re
 import secrets
+import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _UNFINISHED = re.compile(r"\.vectrick-([0-9a-f]{8})-(\d+)-[0-9a-f]{8}\.tmp")  # names its machine and process
-_OLD = 24 * 3600  # seconds after which an unfinished file is removed, whatever machine began it
+_OLD = 24 * 3600  # seconds after which unfinished work is removed, whatever machine began it
 
 
 def check_output(path: Path | str, force: bool) -> Path:
@@ -56,28 +57,54 @@ def check_targets(outputs: Mapping[str, Path | None], inputs: Iterable[Path | No
 
 @contextmanager
 def replacing(path: Path | str) -> Iterator[Path]:
-    """Yield a new, empty file beside ``path`` that takes its place at the end, and is removed if anything fails.
+    """Yield a new, empty file near ``path`` that takes its place at the end, and is removed if anything fails.
 
     The content is on the disk before it gets the name: a crash leaves the old file or the new one. A link stays a link:
-    its target is replaced. Unfinished files of earlier processes that were killed are removed.
+    its target is replaced.
     """
     target = Path(os.path.realpath(path))
-    _clean(target.parent)
-    # Short, however long the name of the file is.
-    draft = target.with_name(f".vectrick-{_machine()}-{os.getpid()}-{secrets.token_hex(4)}.tmp")
-    os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))  # with the rights that the user's mask gives
-    rights = draft.stat().st_mode
-    try:
+    with _draft_folder(target.parent) as folder:
+        draft = folder / "draft"  # short, however long the name of the file is
+        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))  # with the rights that the mask gives
+        rights = draft.stat().st_mode
         yield draft
         draft.chmod(rights)  # a library may have written it anew with other rights
         _sync(draft)
         os.replace(draft, target)
-    except BaseException:
-        with suppress(OSError):
-            draft.unlink()
-        raise
     with suppress(OSError):  # a system that cannot sync folders has renamed all the same
         _sync(target.parent)
+
+
+@contextmanager
+def replacing_folder(path: Path | str) -> Iterator[Path]:
+    """Yield a new, empty folder near ``path`` that takes its place at the end, and is removed if anything fails.
+
+    A folder that was there goes away only after the new one is complete.
+    """
+    target = Path(os.path.realpath(path))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with _draft_folder(target.parent) as folder:
+        draft = folder / "draft"
+        draft.mkdir()
+        yield draft
+        if target.exists():
+            os.rename(target, folder / "old")
+        os.rename(draft, target)
+
+
+@contextmanager
+def _draft_folder(parent: Path) -> Iterator[Path]:
+    """Lend a new folder that is removed at the end, with all that libraries left in it for themselves.
+
+    Those of earlier processes that were killed are removed first.
+    """
+    _clean(parent)
+    folder = parent / f".vectrick-{_machine()}-{os.getpid()}-{secrets.token_hex(4)}.tmp"
+    folder.mkdir()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def write_text(path: Path | str, text: str) -> None:
@@ -87,16 +114,24 @@ def write_text(path: Path | str, text: str) -> None:
 
 
 def _clean(folder: Path) -> None:
-    """Remove unfinished files in a folder whose process no longer runs."""
+    """Remove unfinished work in a folder whose process no longer runs: folders, and files of earlier versions."""
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             name = _UNFINISHED.fullmatch(entry.name)
-            if name is None or not entry.is_file(follow_symlinks=False):
+            if name is None or entry.is_symlink():
                 continue
             with suppress(OSError):
-                age = time.time() - entry.stat(follow_symlinks=False).st_mtime
+                age = time.time() - _last_change(Path(entry.path))
                 if age > _OLD or (name[1] == _machine() and not _is_running(int(name[2]))):
-                    os.unlink(entry.path)
+                    if entry.is_dir():
+                        shutil.rmtree(entry.path)
+                    else:
+                        os.unlink(entry.path)
+
+
+def _last_change(path: Path) -> float:
+    """Return when a file, or anything in a folder, was written last."""
+    return max(one.lstat().st_mtime for one in (path, *path.rglob("*")))
 
 
 def _machine() -> str:

@@ -1,14 +1,12 @@
 """Predictions from a lake to a lake: a file for each partition, written as they are made."""
 
-import contextlib
-import shutil
-import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from vectrick._files import replacing_folder
 from vectrick._typing import Array
 from vectrick.backends.threads import count_threads, even_parts, run_tasks
 from vectrick.data import Edges
@@ -77,25 +75,11 @@ def predict_lake(model: Any, X: ScannedEdges, path: Path | str, columns: Columns
         raise NotADirectoryError(f"{target} is a file, but predictions of a lake are a folder of files")
     decisions = LakeDecisions(model, X)
     X.reader.source.check()
-    with _folder(target) as folder:
+    with replacing_folder(target) as folder:
         return sum(
             _write(X.reader, number, decisions, columns, folder / f"part-{number:05d}.parquet")
             for number in range(X.n_partitions)
         )
-
-
-@contextlib.contextmanager
-def _folder(target: Path) -> Iterator[Path]:
-    """Lend a folder to write to, which becomes the target when all went well and else is gone."""
-    folder = target.with_name(f".{target.name}-{uuid.uuid4().hex[:8]}")
-    folder.mkdir(parents=True)
-    try:
-        yield folder
-        if target.exists():
-            shutil.rmtree(target)
-        folder.rename(target)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _write(reader: EdgeReader, number: int, decisions: LakeDecisions, columns: Columns, path: Path) -> int:
