@@ -125,3 +125,12 @@ def test_libsvm_models_that_are_refused():
         vt.from_svc(SVC().fit(FEATURES, SIGNS), 1.0)
     with pytest.raises(ValueError, match="n_start_features is 12, but it must be from 1 to 11"):
         vt.from_svc(SVC().fit(FEATURES, SIGNS), 12)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_features_far_from_zero_converge_as_far_as_rounding_allows(seed):
+    # The kernel's norm of a gradient that is nearly orthogonal to the kernel's one direction is mostly rounding.
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(100, 1, (80, 2)), rng.integers(0, 2, 80)
+    model = vt.KronSVM(n_start_features=1).fit(X, y)
+    assert model.solution_.converged

@@ -40,9 +40,21 @@ def test_sums_equal_those_of_the_kronecker_product(case):
     p = Z @ W.astype(float).ravel()
     assert np.allclose(Normal(W).run(passes, block, 2)[0].ravel(), Z.T @ (w * p), **tol)
     assert np.allclose(passes.quadratic(block, W, True).ravel(), Z.T @ (w * (p - y)), **tol)
-    rhs, mean, numbers = Labels(Coding(), True).run(passes, block, 2)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("coding", [Coding(), Coding(1.0)])
+def test_sums_of_labels_equal_those_of_the_kronecker_product(case, coding, compiled, monkeypatch):
+    block, passes, Z, y, w, tol, *_ = case
+    if not compiled:
+        monkeypatch.setattr(HostPasses, "knows", lambda *_: False)
+    y = coding(y)
+    rhs, mean, numbers = Labels(coding, True).run(passes, block, 2)
     assert np.allclose(rhs.ravel(), Z.T @ (w * y), **tol)
     assert np.allclose(mean.ravel(), Z.T @ w, **tol)
+    assert np.allclose(numbers, [w.sum(), w @ y, w @ y**2], **tol)
+    alone, numbers = Labels(coding, False).run(passes, block, 1)
+    assert np.array_equal(alone, rhs)
     assert np.allclose(numbers, [w.sum(), w @ y, w @ y**2], **tol)
 
 

@@ -106,8 +106,26 @@ class HostPasses:
             return [self._core(block, S, n_threads) for S in sums], sum(numbers[1:], numbers[0])
 
     def knows(self, loss: type[Loss]) -> bool:
-        """Whether there are compiled loops for a loss, `loss_sums` and `curvature_sums`."""
+        """Whether there are compiled loops for a loss: `label_sums`, `loss_sums` and `curvature_sums`."""
         return LOSSES.get(loss.name) is loss and loss.name in _COMPILED
+
+    def label_sums(
+        self, block: EdgeBlock, positive: float | None, with_mean: bool, n_threads: int = 1
+    ) -> tuple[Array, ...]:
+        """Return the core ``Σ h y φ ⊗ ψ``, with means also ``Σ h φ ⊗ ψ``, and the sums of h, h y and h y²."""
+        from vectrick.backends.cpu.loss_kernels import label_sums
+
+        how = *_labels(block, positive), block.rows[0]
+        numbers = np.zeros((len(block.pieces), 3))
+
+        def use(piece: int, row0: int, col0: int, first: int, stop: int) -> None:
+            ends = row0, col0, first, stop, numbers[piece]
+            label_sums(self.C, sums[0], sums[-1], with_mean, block.row, block.col, *how, *ends)
+
+        with self._sums(block, 2 if with_mean else 1) as sums:
+            _each_piece(block, use, n_threads)
+            cores = [self._core(block, S, n_threads) for S in sums]
+        return (*cores, numbers.sum(0))
 
     def loss_sums(
         self, block: EdgeBlock, W: Array, constant: float, loss: type[Loss], positive: float | None, n_threads: int = 1

@@ -8,7 +8,7 @@ import numpy as np
 from vectrick._typing import Array
 from vectrick.backends.arrays import cast
 from vectrick.data.lake.blocks import EdgeBlock
-from vectrick.losses import Pointwise
+from vectrick.losses import Pointwise, Squared
 
 Partial = tuple[Array, ...]  # arrays that are added up over the blocks
 
@@ -47,6 +47,9 @@ class Labels:
 
     def run(self, passes: Any, block: EdgeBlock, n_threads: int) -> Partial:
         """Return the sums of a block."""
+        if passes.knows(Squared):
+            compiled: Partial = passes.label_sums(block, self.coding.positive, self.with_mean, n_threads)
+            return compiled
 
         def use(_: list[Array], label: Any, weight: Any) -> tuple[list[Array], Array]:
             y = self.coding(label)

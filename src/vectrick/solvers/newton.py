@@ -110,6 +110,7 @@ def newton(
     first = at_zero.norm
     residuals: list[float] = []
     near = False  # whether the last system was solved to the wanted accuracy
+    is_minimum = False  # whether such a system says that the risk cannot fall by more than rounding hides
 
     def ended(converged: bool, reason: str, n_iter: int) -> Solution:
         solution = replace(_solution(space, x, converged, reason, n_iter, residuals), scale=first)
@@ -140,7 +141,7 @@ def newton(
             if direction is not None:
                 new = _step(space, loss, alpha, x, direction, inner.step)
                 # Near the minimum of a quadratic loss rounding hides that the risk falls; the gradient will show it.
-                hidden = 4e-3 * finest(x.f) * abs(risk) if loss.is_quadratic else 0.0
+                hidden = _hidden(x.f, risk) if loss.is_quadratic else 0.0
                 if not new[1] < risk + hidden and residuals[-1] > rounding(x.f):
                     low.give_up(residuals[-1], tol)
                     new = None
@@ -155,9 +156,11 @@ def newton(
             descent = sub.expand(result.x[0])
             descent.negate()
             new = _step(space, loss, alpha, x, descent, inner.step)
+            if near and not new[1] < risk:
+                is_minimum = _expected_decrease(space, loss, alpha, x, descent) <= _hidden(x.f, risk)
             del result, descent  # as long as the edges, and the next iteration will need the room
         if not new[1] < risk and inner.step is None and low is None:
-            reason = why_stalled(x.f, residuals[-1])
+            reason = ROUNDING if is_minimum else why_stalled(x.f, residuals[-1])
             return ended(reason == ROUNDING, reason, k)
         x, risk = new
         n_corrections = None if mixed is None else mixed.n_corrections
@@ -200,6 +203,17 @@ def _step(
     new = x.copy()
     new.add(step, descent)
     return new, _risk(space, loss, alpha, new)
+
+
+def _expected_decrease(space: Space, loss: Loss, alpha: float, x: Element, descent: Element) -> float:
+    """Return by how much a Newton step lowers the risk if its quadratic model holds: half the slope."""
+    slope = float((loss.gradient(x.f) * descent.f).sum()) + alpha * space.inner(x, descent)
+    return 0.5 * abs(slope)
+
+
+def _hidden(like: Array, risk: float) -> float:
+    """Return a decrease of the risk that rounding hides: four units in its last place."""
+    return 4e-3 * finest(like) * abs(risk)
 
 
 def _sparse_step(

@@ -75,6 +75,48 @@ def loss_sums(  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, fastmath=_FASTMATH)
+def label_sums(  # type: ignore[no-untyped-def]
+    C, S, T, with_mean, row, col, label, weight, with_weight, positive, is_class, low, row0, col0, first, stop, numbers
+):  # fmt: skip
+    """Add ``h y ψ`` and, with means, ``h ψ`` to two sums of the row of each edge; add h, h y and h y² to numbers."""
+    rank = C.shape[1]
+    sums, more = np.empty(rank, C.dtype), np.empty(rank, C.dtype)
+    last = -1
+    for e in range(first, stop):
+        i, j = row0 + np.int64(row[e]) - low, col0 + np.int64(col[e])
+        if i != last:
+            if last >= 0:
+                for k in range(rank):
+                    S[last, k] += sums[k]
+                if with_mean:
+                    for k in range(rank):
+                        T[last, k] += more[k]
+            for k in range(rank):
+                sums[k] = 0
+                more[k] = 0
+            last = i
+        y = float(label[e])
+        if is_class:
+            y = 1.0 if y == positive else -1.0
+        h = float(weight[e]) if with_weight else 1.0
+        numbers[0] += h
+        numbers[1] += h * y
+        numbers[2] += h * y * y
+        g, f = C.dtype.type(h * y), C.dtype.type(h)
+        for k in range(rank):
+            sums[k] += g * C[j, k]
+        if with_mean:
+            for k in range(rank):
+                more[k] += f * C[j, k]
+    if last >= 0:
+        for k in range(rank):
+            S[last, k] += sums[k]
+        if with_mean:
+            for k in range(rank):
+                T[last, k] += more[k]
+
+
+@njit(nogil=True, cache=True, fastmath=_FASTMATH)
 def curvature_sums(  # type: ignore[no-untyped-def]
     L, D, C, S, row, col, label, weight, with_weight, positive, is_class, constant, kind, low, row0, col0, first, stop
 ):  # fmt: skip
