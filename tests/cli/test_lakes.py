@@ -83,6 +83,18 @@ def test_predictions_of_a_lake_are_a_folder(place):
         assert np.corrcoef(frame["score"], frame["label"])[0, 1] > 0.7
     inside("predict", "model.vt", "lake", "-o", "predicted", cwd=place, code=2)
     inside("predict", "model.vt", "lake", "-o", "predicted.csv", cwd=place, code=2)
+    inside("predict", "model.vt", "small/edges.csv", "--missing", "drop", "-o", "p.csv", cwd=place, code=2)
+
+
+def test_edges_of_unknown_vertices_can_be_left_out_of_predictions(place):
+    inside("fit", "lake", "-o", "model.vt", "-f", *SINGLE, cwd=place)
+    (place / "more").mkdir()
+    pd.DataFrame({"start": ["user0", "nobody"], "end": [5, 8]}).to_parquet(place / "more" / "0.parquet")
+    done = inside("predict", "model.vt", "more", "-o", "predicted-more", cwd=place, code=2)
+    assert "nobody" in done.stderr
+    assert not (place / "predicted-more").exists()
+    told = as_json("predict", "model.vt", "more", "-o", "predicted-more", "--missing", "drop", cwd=place, run=inside)
+    assert (told["edges"], told["dropped"]) == (1, 1)
 
 
 @pytest.mark.parametrize(

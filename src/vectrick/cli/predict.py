@@ -27,6 +27,9 @@ def run(
         str, typer.Option("--label-column", help="A column of the edges to keep beside the prediction, if it is there.")
     ] = "label",
     grid: Annotated[bool, typer.Option("--grid", help="Predict every pair of a start and an end vertex.")] = False,
+    missing: Annotated[
+        str, typer.Option("--missing", help="Edges of a lake with unknown vertices: error, or drop, which counts them.")
+    ] = "error",
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace a file that exists.")] = False,
 ) -> None:
     """Predict edges with a trained model and write them to a file with the columns start, end and score.
@@ -39,12 +42,16 @@ def run(
     """
     from vectrick._files import check_targets
     from vectrick.cli.writing import check_table_output
+    from vectrick.data.lake.folder import edges_of_lake
 
     if grid == (edges is not None):
         raise ValueError("give a file of edges, or --grid for every pair, but not both")
-    if edges is not None and edges.is_dir():
-        _predict_lake(out, vertices, model, edges, output, label_column, force)
+    lake = None if edges is None else edges_of_lake(edges, None) or edges_of_lake(None, edges)
+    if lake is not None:
+        _predict_lake(out, vertices, model, lake, output, label_column, missing, force)
         return
+    if missing != "error":
+        raise ValueError(f"--missing is {missing!r}, but it is for folders of Parquet files")
     check_targets({"--output": output}, [model, edges, vertices.start_features, vertices.end_features, out.config])
     check_table_output(output, force)
     fitted = vertices.load(model)
@@ -59,28 +66,32 @@ def run(
 
 
 def _predict_lake(
-    out: Output, vertices: VertexOptions, path: Path, edges: Path, output: Path, label: str, force: bool
-) -> None:
+    out: Output, vertices: VertexOptions, path: Path, edges: str, output: Path, label: str, missing: str,
+    force: bool,
+) -> None:  # fmt: skip
     """Predict the edges of a folder of Parquet files, and write a folder."""
     from pyarrow import dataset
 
     from vectrick._files import check_targets
-    from vectrick.data.lake.folder import edges_of_lake, scan_lake
+    from vectrick.data.lake.folder import scan_lake
 
-    check_targets({"--output": output}, [path, edges, vertices.start_features, vertices.end_features, out.config])
+    check_targets({"--output": output}, [path, Path(edges), vertices.start_features, vertices.end_features, out.config])
     if output.suffix in (".parquet", ".csv"):
         raise ValueError(f"--output is {output}, a file, but the predictions of a lake are a folder; name a folder")
     fitted = vertices.load(path)
     start, end = vertices.tables(fitted)
-    where = edges_of_lake(edges, None) or str(edges)
-    known = dataset.dataset(where, format="parquet", partitioning="hive").schema.names
+    known = dataset.dataset(edges, format="parquet", partitioning="hive").schema.names
     X = scan_lake(
-        where, start, None if end is start else end, start=vertices.start_column, end=vertices.end_column,
-        label=label if label in known else None,
+        edges, start, None if end is start else end, start=vertices.start_column, end=vertices.end_column,
+        label=label if label in known else None, missing=missing,
     )  # fmt: skip
-    n_edges = fitted.predict_lake(X, output, overwrite=force)
+    with out.library_progress("predicting"):
+        n_edges = fitted.predict_lake(X, output, overwrite=force)
+    n_dropped = (X.n_rows or n_edges) - n_edges
+    if n_dropped:
+        out.warn(f"{n_dropped} edges of unknown vertices, or without a label, were left out")
     out.wrote(f"{n_edges} predictions", output)
-    out.result = {"output": str(output), "edges": n_edges, "seconds": out.seconds}
+    out.result = {"output": str(output), "edges": n_edges, "dropped": n_dropped, "seconds": out.seconds}
 
 
 def _predict_grid(out: Output, model: Any, start: Any, end: Any, output: Path) -> int:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from vectrick._files import replacing_folder
+from vectrick._progress import Progress
 from vectrick._typing import Array
 from vectrick.backends.threads import count_threads, even_parts, run_tasks
 from vectrick.data import Edges
@@ -75,11 +76,13 @@ def predict_lake(model: Any, X: ScannedEdges, path: Path | str, columns: Columns
         raise NotADirectoryError(f"{target} is a file, but predictions of a lake are a folder of files")
     decisions = LakeDecisions(model, X)
     X.reader.source.check()
+    progress = Progress("predicting partitions", X.n_partitions, getattr(model, "verbose", 0))
+    n_edges = 0
     with replacing_folder(target) as folder:
-        return sum(
-            _write(X.reader, number, decisions, columns, folder / f"part-{number:05d}.parquet")
-            for number in range(X.n_partitions)
-        )
+        for number in range(X.n_partitions):
+            n_edges += _write(X.reader, number, decisions, columns, folder / f"part-{number:05d}.parquet")
+            progress.step()
+    return n_edges
 
 
 def _write(reader: EdgeReader, number: int, decisions: LakeDecisions, columns: Columns, path: Path) -> int:
