@@ -19,6 +19,7 @@ from vectrick.solvers.space import Dual, Element, Residual, Space
 ACCURACY = 3e-3  # how exactly to solve a system: each correction gains about as many digits
 _SHARES = 4  # one direction may take a fourth of all iterations, so a system that is too hard leaves some for others
 _PROGRESS = 0.5  # a correction that leaves more of the residual than this has failed
+_SOME, _BROKEN = 0.2, 4.0  # and so has one that leaves this much, and so many times what its own products promised
 
 
 class LowPrecision:
@@ -30,6 +31,7 @@ class LowPrecision:
         self.budget = budget  # iterations that are left for all directions together
         self.n_corrections = 0
         self._before: float | None = None  # the residual that the last direction was for
+        self._promised = 0.0  # what it would leave of that if products were exact
         self._in_vain = 0  # corrections that failed; between them rounding may have helped one
 
     def direction(
@@ -63,7 +65,7 @@ class LowPrecision:
             result = preconditioned_gradients(*system, self.alpha, precondition.lowered(), **limits)
         self.space.n_products += sub.space.n_products - before
         self.n_corrections += 1
-        self._before = residual
+        self._before, self._promised = residual, result.residuals[-1]
         self.budget = None if self.budget is None else self.budget - result.n_iter
         c = result.x[0].c
         if sub.keep is not None and isinstance(self.low, Dual):
@@ -72,7 +74,8 @@ class LowPrecision:
         return self.space.element(cast(c, numpy_dtype(gradient.c)) * -scale)
 
     def _is_stuck(self, residual: float) -> bool:
-        return self._before is not None and residual > _PROGRESS * self._before
+        most = min(_PROGRESS, max(_SOME, _BROKEN * self._promised))
+        return self._before is not None and residual > most * self._before
 
     def is_spent(self, residual: float) -> bool:
         """Whether no iterations are left, and corrections did not fail so often that full precision goes on."""
