@@ -90,6 +90,19 @@ def test_tasks_have_names_that_people_understand(lake, two):
     X.close()
 
 
+def test_workers_have_even_shares_and_keep_their_features(lake, two):
+    X = lake.scan()
+    vt.KronRidge(backend="dask").fit(X)
+    two.amm.run_once()  # which removes copies of one result
+    shares = [worker for holders in two.who_has(X.on_cluster[1]).values() for worker in holders]
+    n_partitions = [shares.count(worker) for worker in two.nthreads()]
+    assert max(n_partitions) - min(n_partitions) <= 1
+    kept = {worker: future for worker, future in X.features_on_cluster[1].items() if worker is not None}
+    assert set(kept) == set(two.nthreads())
+    assert all(worker in two.who_has([future])[future.key] for worker, future in kept.items())
+    X.close()
+
+
 @pytest.mark.slow
 def test_a_frame_of_dask_is_read_by_the_workers(lake, two):
     frames = pytest.importorskip("dask.dataframe")
