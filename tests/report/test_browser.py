@@ -33,7 +33,8 @@ def reports(tmp_path_factory):
     """Make the pages by commands; return the folder they are in."""
     folder = tmp_path_factory.mktemp("reports")
     vectrick("demo", "--small", "--report", "demo.html", cwd=folder)
-    vectrick("fit", folder_of("ki"), "-o", "ki.vt", "--report", "ki.html", cwd=folder)
+    quick = ["--baselines", "vertex mean", "--budget", "5"]
+    vectrick("fit", folder_of("ki"), "-o", "ki.vt", "--report", "ki.html", *quick, cwd=folder)
     write_data(folder / "values", classes=False)
     write_data(folder / "evil")
     for file in (folder / "evil").iterdir():

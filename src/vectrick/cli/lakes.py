@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from vectrick.cli.model_options import ModelOptions
     from vectrick.data.lake.folder import LakeDataset
 
-_CONNECT = "15s"  # to wait for a scheduler
 _lake = panel("Lakes: a folder edges/ of Parquet files, larger than memory")
 
 
@@ -107,7 +106,7 @@ def on_cluster(cluster: str | None, timeout: str | None) -> Iterator[str]:
     elif "://" not in cluster:
         raise ValueError(f"--cluster is {cluster!r}, but it must be an address such as tcp://host:8786, or local:4")
     try:
-        client = Client(local or cluster, timeout=_CONNECT)
+        client = Client(local or cluster)
     except (OSError, TimeoutError) as error:
         raise ValueError(f"--cluster is {cluster!r}, but no scheduler answers there: {error}") from error
     try:
