@@ -1,8 +1,10 @@
 """Settings for all tests: a cache folder of their own, and a fixed profile for Hypothesis."""
 
 import os
+import subprocess
 import tempfile
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 _folder = tempfile.TemporaryDirectory(prefix="vectrick-tests-")
@@ -15,3 +17,17 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")  # else scikit-learn leaves out so
 # Seeded, so that a run on unchanged code repeats; no deadline, because the first example compiles the kernels.
 settings.register_profile("vectrick", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("vectrick")
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 300 KB."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=300k", "tmpfs", folder], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip("a small file system can be mounted by root only")
+    yield folder
+    subprocess.run(["umount", folder], check=True)

@@ -1,6 +1,10 @@
 """The commands on a lake: info, a search, single models, what it would take, a cluster, and predictions."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -138,3 +142,30 @@ def test_a_cluster_of_processes_writes_the_same_model(place):
     with dask.config.set({"distributed.comm.timeouts.connect": "1s"}):
         missing = inside("fit", "lake", "-o", "x.vt", *SINGLE, *nobody, cwd=place, code=2)
     assert "no scheduler answers there" in " ".join(missing.stderr.split())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
+def test_a_fit_on_a_cluster_that_is_ended_leaves_no_process(place, end):
+    pytest.importorskip("distributed")
+    psutil = pytest.importorskip("psutil")
+    before = sorted(os.listdir(place))
+    forever = ["--tol", "0", "--max-iter", "100000000", "--no-early-stopping", "--cluster", "local:2", "-v"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "vectrick", "fit", "lake", "-o", "ended.vt", "--manual", "--loss", "logistic",
+         "--label-column", "good", *forever], cwd=place, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    said = next((line for line in process.stderr if "iteration" in line), None)
+    assert said is not None
+    children = psutil.Process(process.pid).children(recursive=True)
+    assert len(children) >= 2
+    process.send_signal(end)
+    _, said = process.communicate(timeout=60)
+    _, left = psutil.wait_procs(children, timeout=60)
+    assert left == []
+    if end == signal.SIGINT:
+        assert process.returncode == 3, said
+        assert "interrupted: ended.vt holds the best model so far" in said
+        assert vt.load(place / "ended.vt").n_iter_ >= 1
+        (place / "ended.vt").unlink()
+    assert sorted(os.listdir(place)) == before

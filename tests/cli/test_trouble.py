@@ -279,20 +279,6 @@ def test_a_disk_that_fills_up(place, tmp_path, arguments):
         assert (tmp_path / name).read_bytes() == (place / "known.vt").read_bytes()
 
 
-@pytest.fixture
-def small_disk(tmp_path):
-    """A file system of 300 KB."""
-    folder = tmp_path / "small"
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=300k", "tmpfs", folder], capture_output=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip("a small file system can be mounted by root only")
-    yield folder
-    subprocess.run(["umount", folder], check=True)
-
-
 @pytest.mark.slow
 def test_a_full_disk(place, small_disk):
     (small_disk / "old.vt").write_bytes((place / "known.vt").read_bytes())

@@ -1,5 +1,6 @@
 """Fits to lakes equal fits in memory; what lakes do not have is refused."""
 
+import os
 import warnings
 
 import numpy as np
@@ -10,7 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 import vectrick as vt
 from tests.lakes.lake import make_lake
+from vectrick.estimators.streamed import needed_bytes
 from vectrick.metrics import concordance_index
+from vectrick.models.kernel_spec import KernelSpec
 
 EXACT = {"alpha": 0.7, "tol": 1e-13}
 
@@ -330,3 +333,17 @@ def test_torch_computes_passes_as_well(lake, weight):
         assert near(on_cpu.coef_, on_device.coef_, 1e-8)
         assert isinstance(on_device.coef_, np.ndarray)
         assert np.isclose(on_device.score(lake.scan(label)), on_cpu.score(lake.scan(label)), atol=1e-3)
+
+
+def test_a_full_disk_ends_a_fit_and_leaves_nothing(lake, small_disk):
+    model, X = vt.KronRidge(), lake.scan(cache_dir=small_disk)
+    X.max_memory = needed_bytes(model, X, KernelSpec.of(model), np.float64)  # so that no edge stays in memory
+    free = os.statvfs(small_disk)
+    (small_disk / "filler").write_bytes(bytes(free.f_bavail * free.f_frsize - 8192))
+    with pytest.raises(OSError, match=r"cache_dir .* has no room for another"):
+        model.fit(X)
+    assert not hasattr(model, "coef_")
+    (small_disk / "filler").unlink()
+    assert np.allclose(model.fit(X).coef_, vt.KronRidge().fit(lake.scan()).coef_)
+    assert X._store.n_spilled > 1
+    assert os.listdir(small_disk) == []  # the file has no name

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from vectrick.cli.command import Interrupted
 from vectrick.cli.options import DataOptions, panel
 from vectrick.cli.output import Output
+from vectrick.cli.training import show_step
 
 if TYPE_CHECKING:
     from vectrick.cli.model_options import ModelOptions
@@ -139,8 +141,11 @@ def fit_lake(
         if options.dry_run:
             _tell_plan(out, estimator.plan(X))
             return
-        with out.library_progress("training on the lake"):
-            estimator.fit(X)
+        with out.library_progress("training on the lake") as bar:
+            if single is None:
+                estimator.fit(X)
+            else:
+                estimator.fit(X, callback=lambda step: show_step(bar, step, "score"), keep_interrupted=True)
     about = {
         "edges": X.count(),
         "trained_edges": X.count(),
@@ -155,6 +160,8 @@ def fit_lake(
     _summarise(out, estimator, X)
     out.wrote("model", output)
     out.result["seconds"] = {"total": out.seconds}
+    if estimator.solution_.reason.startswith("interrupted"):
+        raise Interrupted(f"interrupted: {output} holds the best model so far, that of iteration {estimator.n_iter_}")
 
 
 def _tell_plan(out: Output, plan: Any) -> None:

@@ -151,8 +151,8 @@ class Output:
             yield bar
 
     @contextmanager
-    def library_progress(self, what: str) -> Iterator[None]:
-        """Show a bar of what the library says about its progress."""
+    def library_progress(self, what: str) -> Iterator["Bar"]:
+        """Show a bar of what the library says about its progress; it can be told more."""
         from vectrick._progress import told_to
 
         with self.progress(what, None) as bar:
@@ -162,7 +162,7 @@ class Output:
                 bar.step(done, text)
 
             with told_to(told):
-                yield
+                yield bar
 
 
 class Bar:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from vectrick.cli.output import Output
+from vectrick.cli.output import Bar, Output
 
 if TYPE_CHECKING:
     from vectrick.data.folder import Dataset
@@ -43,12 +43,17 @@ def train(
     with out.progress("training", None) as bar:
 
         def told(step: "FitStep") -> None:
-            bar.total = step.max_iter
-            score = step.history.get("score")
-            text = f"iteration {step.iteration} of at most {step.max_iter}, risk {step.risk:.5g}"
-            bar.step(step.iteration, text + (f", {scoring} {score[-1]:.4f}" if score else ""))
+            show_step(bar, step, scoring)
 
         return train(estimator, data, holdout, callback=told, checkpoint=checkpoint, keep_interrupted=keep_interrupted)
+
+
+def show_step(bar: Bar, step: "FitStep", scoring: str) -> None:
+    """Show an iteration of a fit."""
+    bar.total = step.max_iter
+    score = step.history.get("score")
+    text = f"iteration {step.iteration} of at most {step.max_iter}, risk {step.risk:.5g}"
+    bar.step(step.iteration, text + (f", {scoring} {score[-1]:.4f}" if score else ""))
 
 
 def result_of(trained: "Trained") -> dict[str, Any]:

@@ -6,7 +6,6 @@ from vectrick._progress import Progress
 from vectrick.backends import settle_backend
 from vectrick.backends.threads import count_threads
 from vectrick.data.lake.scan import ScannedEdges
-from vectrick.passes.cluster import DaskEngine
 from vectrick.passes.engine import Engine, LocalEngine
 
 
@@ -20,6 +19,8 @@ def engine_of(model: Any, X: ScannedEdges) -> Engine:
         reading[0].step()
 
     if model.backend == "dask":
+        from vectrick.passes.cluster import DaskEngine  # Dask takes long to load
+
         return DaskEngine(X, told)
     backend = settle_backend(model.backend, model.device)
     return LocalEngine(X, count_threads(model.n_threads), told, backend)

@@ -57,6 +57,11 @@ class LakeFit:
         return max(self.model.tol, finest(self.features.start[:1]))
 
     @property
+    def max_iter(self) -> int:
+        """The largest number of iterations."""
+        return int(self.model.max_iter or (_STEPS if self.is_quadratic else _NEWTON_STEPS))
+
+    @property
     def centred(self) -> str | None:
         """Which edges share a constant."""
         if self.lake.loss is RankRLS:
@@ -99,14 +104,14 @@ class LakeFit:
         if self.is_quadratic:
             inverse = self.spectrum.inverse(alpha, centred=self.centred == "all")
             solution = streamed_ridge(
-                self.quadratic, alpha, inverse, tol=self.tol, max_iter=model.max_iter or _STEPS,
+                self.quadratic, alpha, inverse, tol=self.tol, max_iter=self.max_iter,
                 start=None if start is None else start.x, callback=callback,
             )  # fmt: skip
             return replace(solution, intercept=0.0) if self.lake.loss is RankRLS else solution
         zero = np.zeros(self.features.size), self._best_constant()
         return streamed_newton(
             self.pointwise, alpha, self.spectrum, start=zero if start is None else (start.x, start.intercept),
-            tol=self.tol, max_iter=model.max_iter or _NEWTON_STEPS, inner_iter=model.inner_iter, callback=callback,
+            tol=self.tol, max_iter=self.max_iter, inner_iter=model.inner_iter, callback=callback,
         )  # fmt: skip
 
     def _best_constant(self) -> float:

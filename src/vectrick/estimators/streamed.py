@@ -88,9 +88,11 @@ def fit_streamed(
         _keep_one_pass(model, lake)
         return
     validation = None if held is None else _validation(model, lake, held)
-    monitor = Monitor(type(model).__name__, model.verbose, validation, model.n_iter_no_change, None, watch)
+    fit = LakeFit(model, lake)
+    how = {"watch": watch, "max_iter": fit.max_iter}
+    monitor = Monitor(type(model).__name__, model.verbose, validation, model.n_iter_no_change, **how)
     try:
-        solution = LakeFit(model, lake).solve(float(model.alpha), monitor)
+        solution = fit.solve(float(model.alpha), monitor)
     except KeyboardInterrupt:
         last = monitor.last
         if last is None:
