@@ -89,7 +89,7 @@ def fit_streamed(
         return
     validation = None if held is None else _validation(model, lake, held)
     fit = LakeFit(model, lake)
-    how = {"watch": watch, "max_iter": fit.max_iter}
+    how: dict[str, Any] = {"watch": watch, "max_iter": fit.max_iter}
     monitor = Monitor(type(model).__name__, model.verbose, validation, model.n_iter_no_change, **how)
     try:
         solution = fit.solve(float(model.alpha), monitor)
