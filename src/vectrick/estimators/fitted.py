@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
-from vectrick._typing import Array, ArrayLike, Table
+from vectrick._typing import Array, ArrayLike, RandomState, Table
 from vectrick.backends import HOST, Backend, common_backend, settle_backend
 from vectrick.backends.arrays import like, namespace, numpy_dtype, to_host
 from vectrick.data import Edges, EdgesLike, VertexTable
@@ -20,6 +20,7 @@ from vectrick.estimators.lake_predictions import predict_lake
 from vectrick.estimators.nested_parameters import NestedParameters
 from vectrick.estimators.recommend import recommend
 from vectrick.estimators.training import SourceEdges
+from vectrick.estimators.uncertainty import N_SAMPLES, FittedPosterior, novelty_of, posterior_of
 from vectrick.estimators.update import COLUMNS, WarmStart, has_more_classes, joined_source
 from vectrick.estimators.validate import as_edges, as_given
 from vectrick.models.predictor import Predictor
@@ -82,7 +83,7 @@ class FittedModel(NestedParameters):
 
     def __getstate__(self) -> Any:
         """Return the state to pickle; its predictor is on the host, so a machine without the device can read it."""
-        state = super().__getstate__()
+        state = {name: value for name, value in super().__getstate__().items() if name != "_posterior"}
         if state.get("_known_edges") is not None:
             state = {**state, "_known_edges": tuple(to_host(vertices) for vertices in state["_known_edges"])}
         if state.get("_source") is not None:
@@ -119,6 +120,61 @@ class FittedModel(NestedParameters):
             return {**columns, "prediction": classes[decisions.argmax(axis=1)]}
         columns = {"score": decisions, "prediction": classes[(decisions > 0).astype(np.int64)]}
         return {**columns, "probability": expit(decisions)} if hasattr(self, "predict_proba") else columns
+
+    def posterior(self, n_samples: int = N_SAMPLES, random_state: RandomState = None) -> FittedPosterior:
+        """Return the posterior of a ridge regression, a Gaussian process: `std`, `std_error` and `covariance` of edges.
+
+        Variances are exact for complete graphs, for up to 2000 training edges, and for few edges; otherwise they are
+        estimated without bias from samples, with the degree model of the graph as control variate. The model must have
+        kept the edges that it was trained on.
+
+        Parameters
+        ----------
+        n_samples : int
+            The number of samples: the error of a standard deviation falls with its root.
+        random_state : int, optional
+            The seed of the samples.
+
+        Examples
+        --------
+        >>> import vectrick as vt
+        >>> X, y = vt.datasets.make_checkerboard(100, random_state=0)
+        >>> model = vt.KronRidge(vt.Gaussian(gamma=1.0), vt.Gaussian(gamma=1.0)).fit(X, y)
+        >>> posterior = model.posterior()
+        >>> posterior.method
+        'from 64 samples, with the degree model as control variate'
+        >>> bool((posterior.std_error(X) < 0.1 * posterior.std(X)).all())
+        True
+        """
+        check_is_fitted(self)
+        return posterior_of(self, n_samples, random_state)
+
+    def novelty(self, X: EdgesLike, *, parts: bool = False) -> Any:
+        """Return how new edges are to the model, between 0 and 1.
+
+        It is the share of the prior variance of an edge that the training edges leave unexplained, for ridge regression
+        with the same kernels and alpha, whatever the loss; by the degree model of the graph, which is exact on complete
+        graphs. At 1 a prediction is the intercept alone. The model must have kept the edges that it was trained on.
+
+        Parameters
+        ----------
+        X : Edges or array
+            The edges.
+        parts : bool
+            Whether to return a frame with "novelty", and the parts that are due to the "start" and to the "end" vertex:
+            the same share of the mean over edges to all training vertices of the other side.
+
+        Examples
+        --------
+        >>> import vectrick as vt
+        >>> X, y = vt.datasets.make_checkerboard(100, random_state=0)
+        >>> model = vt.KronSVM(vt.Gaussian(gamma=1.0), vt.Gaussian(gamma=1.0)).fit(X, y)
+        >>> far = vt.Edges([0], [0], X.start_table.features[:1] + 1000, X.end_table.features[:1])
+        >>> bool((model.novelty(X) < 1).all()), model.novelty(far)
+        (True, array([1.]))
+        """
+        check_is_fitted(self)
+        return novelty_of(self, X, parts)
 
     def update(self, X: EdgesLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train on further edges X with labels y, too; the result equals a fit to all edges.

@@ -19,6 +19,7 @@ from vectrick.estimators.parameters import check_parameters
 from vectrick.estimators.regressor import KronRegressor
 from vectrick.estimators.several_targets import as_targets, fit_targets
 from vectrick.estimators.training import Given, Training
+from vectrick.estimators.uncertainty import N_SAMPLES, grid_std, samples_of, with_uncertainty
 from vectrick.losses import Loss, Squared, WithIntercept, as_loss
 from vectrick.models.kernel_spec import PairwiseKernels, VertexKernels
 from vectrick.solvers import OnePass, Solver, minimise_path
@@ -138,11 +139,42 @@ class KronRidge(RegressorMixin, KronRegressor):
         fit_targets(self, X, targets, sample_weight, validation, how.get("watch", Watch()))
         return self
 
-    def predict_grid(self, start_features: Table, end_features: Table = None) -> Array:
+    def predict(
+        self, X: EdgesLike, return_std: bool = False, return_cov: bool = False, *, n_samples: int = N_SAMPLES
+    ) -> Any:
+        """Return the prediction for each edge, perhaps with how sure it is.
+
+        Parameters
+        ----------
+        X : Edges or array
+            The edges.
+        return_std : bool
+            Whether to return standard deviations, too: those of the function, as scikit-learn's
+            ``GaussianProcessRegressor`` has them. The noise of labels, ``alpha`` relative to the kernel, is not in
+            them; the scale is estimated from the residuals. See `posterior` for what is exact, and for errors.
+        return_cov : bool
+            Whether to return covariances instead, for at most 4000 edges.
+        n_samples : int
+            The number of samples, where variances are estimated.
+        """
+        mean = super().predict(X)
+        return with_uncertainty(self, X, mean, return_std, return_cov, n_samples) if return_std or return_cov else mean
+
+    def sample(self, X: EdgesLike, n: int = 1, random_state: RandomState = None) -> Array:
+        """Draw n functions from the posterior: a row for each, with its values at edges X, at most 4000."""
+        return samples_of(self, X, super().predict(X), n, random_state)
+
+    def predict_grid(
+        self, start_features: Table, end_features: Table = None, *, return_std: bool = False, n_samples: int = N_SAMPLES
+    ) -> Any:
         """Return the predictions for every pair of a start and an end vertex, as `FittedModel.predict_grid` has them.
 
-        With several labels for each edge, the grids of all of them lie along the last axis.
+        With several labels for each edge, the grids of all of them lie along the last axis. With ``return_std``, the
+        grid of standard deviations is returned as well.
         """
+        if return_std:
+            mean = super().predict_grid(start_features, end_features)
+            return mean, grid_std(self, mean, start_features, end_features, n_samples)
         if not self._machines:
             return super().predict_grid(start_features, end_features)
         grids = [machine.predict_grid(start_features, end_features) for machine in self._place_machines()]

@@ -18,7 +18,7 @@ from vectrick.backends.arrays import like, namespace, to_host, zeros
 from vectrick.losses import Centered, Curvature
 from vectrick.solvers.degree_model import DegreeModel, Preconditioner, curvature_of
 from vectrick.solvers.solution import LIMIT, STALLED, TOLERANCE, Solution, finest
-from vectrick.solvers.space import Dual, Element, Space
+from vectrick.solvers.space import Dual, Element, Primal, Space
 
 _LOOKS = 4  # at the dual problem at most, each to a smaller residual
 _CLOSER = 0.5  # below the residual that should suffice
@@ -54,9 +54,9 @@ class _Measured:
 class LeastSquares:
     """``½ ‖H^½ (f - y)‖² + ½ α ‖f‖²`` over a space, for each column of Y."""
 
-    def __init__(self, space: Space, curvature: Curvature, Y: Array, alpha: float) -> None:
+    def __init__(self, space: Space, curvature: Curvature, Y: Array, alpha: float, rhs: Array | None = None) -> None:
         self.space, self.curvature, self.Y, self.alpha = space, curvature, Y, alpha
-        self.first = self.measured(space.lift(self.curved(Y)))
+        self.first = self.measured(space.lift(self.curved(Y)) if rhs is None else rhs)
         self.scale = np.sqrt(np.maximum(to_host(self.first.square), 0.0))
 
     def curved(self, F: Array) -> Array:
@@ -185,6 +185,18 @@ def minimise_columns(
         used = "none" if model is None else "kronecker"
         solutions.append(Solution(_column(x.c, j), _column(x.f, j), *told, preconditioner=used))
     return solutions
+
+
+def solve_columns(
+    space: Primal, curvature: Curvature, C: Array, alpha: float, preconditioner: Preconditioner, tol: float,
+    max_iter: int = 1000,
+) -> Array:  # fmt: skip
+    """Solve ``(Zᵀ H Z + α I) X = C`` in primal form for every column of C, by preconditioned conjugate gradients."""
+    Y = zeros((space.n_edges, C.shape[1]), C)
+    problem = LeastSquares(space, curvature, Y, alpha, C)
+    x, columns = problem.zero(), [_Column() for _ in range(C.shape[1])]
+    problem.descend(x, np.full(len(columns), tol), max_iter, columns, preconditioner)
+    return x.c
 
 
 def _with_model(

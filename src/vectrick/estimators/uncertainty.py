@@ -1,0 +1,190 @@
+"""How sure a fitted model is: standard deviations and samples of ridge regression, and the novelty of edges."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from vectrick._typing import Array, RandomState
+from vectrick.backends import HOST
+from vectrick.backends.arrays import like, to_host
+from vectrick.data import Edges, Graph
+from vectrick.estimators.intercepts import has_intercept
+from vectrick.estimators.update import source_of
+from vectrick.estimators.validate import as_edges
+from vectrick.losses import Squared
+from vectrick.models.kernel_spec import KernelSpec
+from vectrick.models.posterior import FeaturePosterior, RidgeEdges, posterior, share_of
+from vectrick.models.vertex_kernel import VertexKernel
+from vectrick.solvers.degree_model import NoDegreeModelError
+
+N_SAMPLES = 64
+MOST_COVARIANCES = 4000  # edges whose covariances are computed
+
+
+class FittedPosterior:
+    """The posterior of a ridge regression: a Gaussian process whose mean are its predictions.
+
+    The noise of a label is ``alpha`` relative to the kernel, as the fit assumes; the scale of both is estimated from
+    the residuals of the training edges.
+
+    Attributes
+    ----------
+    method : str
+        Whether variances are exact or estimated from samples, in words.
+    scale : float
+        The estimated scale σ²: the prior variance of an edge (d, t) is ``σ² k(d, d) g(t, t)``, and that of the noise of
+        a label ``σ² alpha``.
+    """
+
+    def __init__(self, model: Any, n_samples: int, seed: int) -> None:
+        check_has_variance(model)
+        trained, labels = trained_edges(model)
+        self._model, self._posterior = model, _checked(model, lambda: posterior(trained, n_samples, seed))
+        self.method: str = self._posterior.method
+        self.scale = _scale(model, trained, labels)
+
+    def std(self, X: Any) -> Array:
+        """Return the standard deviation of the function at edges; that of a label also has noise."""
+        return np.sqrt(self.scale * self._posterior.variance(_on_host(self._model, X))[0])
+
+    def std_error(self, X: Any) -> Array:
+        """Return the standard errors of the standard deviations; zero where these are exact."""
+        variance, error = self._posterior.variance(_on_host(self._model, X))
+        return 0.5 * np.sqrt(self.scale) * error / np.sqrt(np.maximum(variance, 1e-300))
+
+    def covariance(self, X: Any) -> Array:
+        """Return the covariances of the function between edges."""
+        edges = _on_host(self._model, X)
+        if len(edges) > MOST_COVARIANCES:
+            raise ValueError(
+                f"X has {len(edges)} edges, but covariances are for at most {MOST_COVARIANCES}; standard deviations "
+                "are for any number"
+            )
+        return self.scale * self._posterior.covariance(edges)
+
+    def __repr__(self) -> str:
+        return f"<posterior of a ridge regression: {self.method}; scale {self.scale:.3g}>"
+
+
+def check_has_variance(model: Any) -> None:
+    """Refuse a model whose function has no posterior variance."""
+    if model._machines:
+        raise ValueError(
+            f"the model has {len(model._machines)} labels for each edge, but a posterior is for one of them; fit a "
+            "model to each"
+        )
+    if model._loss_type is not Squared:
+        raise ValueError(
+            f"{type(model).__name__} with loss {model._loss_type.name!r} has no posterior variance, which ridge "
+            "regression has: KronRidge. model.novelty(X) says how far edges are from the training data for every loss"
+        )
+
+
+def trained_edges(model: Any) -> tuple[RidgeEdges, Array]:
+    """Return the edges that a model was trained on, for the posterior of ridge regression, and their labels."""
+    predictor = model._predictor.on(HOST)
+    kernel = predictor.kernel
+    if not kernel.is_product:
+        raise ValueError(f"the kernel of edges is {kernel.words}, but a posterior is there for 'kronecker' only")
+    edges, source = source_of(model)
+    start, end = _numbers(kernel.start)[edges.start], _numbers(kernel.end)[edges.end]
+    weight = None if source.weight is None else np.asarray(to_host(source.weight), np.float64)
+    # Held-out edges have vertices that do not train, and edges of weight zero do not count.
+    kept = (start >= 0) & (end >= 0)
+    kept &= True if weight is None else weight > 0
+    graph = Graph(start[kept], end[kept], kernel.start.used, kernel.end.used)
+    constant = has_intercept(model, KernelSpec.of(model), model._loss_type)
+    how: dict[str, Any] = {"factor_tol": model.factor_tol, "n_threads": model.n_threads}
+    weight = None if weight is None else weight[kept]
+    labels = np.asarray(to_host(source.labels))[kept]
+    return RidgeEdges(kernel, graph, weight, float(model.alpha), constant, **how), labels
+
+
+def _numbers(side: VertexKernel) -> Array:
+    """Return the number of each vertex of the table among the training vertices, -1 for others."""
+    number = np.full(len(side.known), -1)
+    number[np.asarray(to_host(side.used))] = np.arange(len(side.used))
+    return number
+
+
+def _scale(model: Any, trained: RidgeEdges, labels: Array) -> float:
+    """Return the most likely scale: ``Σ h (y - b) (y - f - b) / (α n)``."""
+    graph, predictor = trained.graph, model._predictor.on(HOST)
+    vertices = trained.kernel.start.used[graph.start], trained.kernel.end.used[graph.end]
+    f = predictor.predict(Edges._of(*vertices, trained.kernel.start.known, trained.kernel.end.known))
+    y = labels.astype(np.float64) - model.intercept_
+    h = 1.0 if trained.weight is None else trained.weight
+    total = float((h * y * (y - f)).sum())
+    return max(total, 0.0) / (trained.alpha * max(1, len(y) - trained.has_constant))
+
+
+def _on_host(model: Any, X: Any) -> Edges:
+    return model._predictor.aligned(as_edges(model, X, reset=False)).on(HOST)
+
+
+def _checked(model: Any, make: Any) -> Any:
+    try:
+        return make()
+    except NoDegreeModelError as error:
+        raise ValueError(f"the model has no posterior: {error}") from error
+
+
+def posterior_of(model: Any, n_samples: int, random_state: RandomState) -> FittedPosterior:
+    """Return the posterior of a fitted model; it is kept until the model changes."""
+    if isinstance(n_samples, bool) or not isinstance(n_samples, int | np.integer) or n_samples < 2:
+        raise ValueError(f"n_samples is {n_samples!r}, but it must be an integer of at least 2")
+    seed = int(check_random_state(0 if random_state is None else random_state).randint(2**31 - 1))
+    kept = model.__dict__.get("_posterior")
+    if kept is None or kept[0] is not model._predictor or kept[1] != (n_samples, seed):
+        kept = model._posterior = (model._predictor, (n_samples, seed), FittedPosterior(model, n_samples, seed))
+    found: FittedPosterior = kept[2]
+    return found
+
+
+def with_uncertainty(
+    model: Any, X: Any, mean: Array, return_std: bool, return_cov: bool, n_samples: int
+) -> tuple[Array, Array]:
+    """Return predictions with their standard deviations, or with their covariances."""
+    if return_std and return_cov:
+        raise ValueError("return_std and return_cov are both true, but one of them is returned; ask for one")
+    found = posterior_of(model, n_samples, model.random_state)
+    spread = found.covariance(X) if return_cov else found.std(X)
+    return mean, like(spread, mean)
+
+
+def grid_std(model: Any, mean: Array, start_features: Any, end_features: Any, n_samples: int) -> Array:
+    """Return the standard deviations of a grid of predictions."""
+    _, start, end, _ = model._tables(start_features, end_features)
+    rows, cols = (np.arange(len(table), dtype=np.int32) for table in (start, end))
+    grid = Edges._of(np.repeat(rows, len(cols)), np.tile(cols, len(rows)), start, end)
+    return like(posterior_of(model, n_samples, model.random_state).std(grid).reshape(mean.shape), mean)
+
+
+def samples_of(model: Any, X: Any, mean: Array, n: int, random_state: RandomState) -> Array:
+    """Return functions drawn from the posterior: a row for each, with its values at edges."""
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+        raise ValueError(f"n is {n!r}, but it must be a positive integer")
+    covariance = posterior_of(model, N_SAMPLES, model.random_state).covariance(X)
+    values, vectors = np.linalg.eigh(covariance)
+    noise = check_random_state(random_state).standard_normal((n, len(values)))
+    drawn = (noise * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    return mean + like(drawn, mean)
+
+
+def novelty_of(model: Any, X: Any, parts: bool) -> Any:
+    """Return the share of the prior variance that the training edges leave, or a frame of it with its parts."""
+    import pandas as pd
+
+    edges = _on_host(model, X)
+    # The prior variance is that of the kernel; an intercept has none that could be explained.
+    trained = replace(trained_edges(model)[0], has_constant=False)
+    found: FeaturePosterior = _checked(model, lambda: FeaturePosterior(trained, 0))
+    total = share_of(found.variance(edges)[0], found.prior(edges))
+    if not parts:
+        return total
+    graph = Graph.of(edges)
+    start = found.side_shares(edges.start_table, graph.used_start, "start")[graph.start]
+    end = found.side_shares(edges.end_table, graph.used_end, "end")[graph.end]
+    return pd.DataFrame({"novelty": total, "start": start, "end": end})
