@@ -90,6 +90,26 @@ def test_predictions_of_a_lake_are_a_folder(place):
     inside("predict", "model.vt", "small/edges.csv", "--missing", "drop", "-o", "p.csv", cwd=place, code=2)
 
 
+def test_predictions_never_replace_the_lake(place):
+    inside("fit", "lake", "-o", "model.vt", "-f", *SINGLE, cwd=place)
+    before = sorted(path.name for path in (place / "lake").rglob("*"))
+    for target in ("lake", "lake/edges", "lake/edges/more", "."):
+        inside("predict", "model.vt", "lake", "-o", target, "--force", cwd=place, code=2)
+    assert sorted(path.name for path in (place / "lake").rglob("*")) == before
+
+
+def test_what_is_trained_does_not_depend_on_the_order_of_edges(place, tmp_path):
+    frame = pd.concat([pd.read_parquet(path) for path in sorted((place / "lake" / "edges").iterdir())])
+    stars = frame.assign(label=np.clip(np.round(3 + frame["label"]), 1, 5)).sort_values("label")
+    (tmp_path / "edges").mkdir()
+    for number, rows in enumerate(np.array_split(np.arange(len(stars)), 5)):
+        stars.iloc[rows].to_parquet(tmp_path / "edges" / f"{number}.parquet")
+    for side in ("start", "end"):
+        (tmp_path / f"{side}_features.csv").write_bytes((place / "lake" / f"{side}_features.csv").read_bytes())
+    told = as_json("fit", tmp_path, "-o", "stars.vt", "-f", *SINGLE, cwd=tmp_path, run=inside)
+    assert told["estimator"] == "KronRidge"
+
+
 def test_edges_of_unknown_vertices_can_be_left_out_of_predictions(place):
     inside("fit", "lake", "-o", "model.vt", "-f", *SINGLE, cwd=place)
     (place / "more").mkdir()
@@ -113,6 +133,9 @@ def test_edges_of_unknown_vertices_can_be_left_out_of_predictions(place):
         (("fit", "lake", "--label-column", "stars"), "no column 'stars'"),
         (("fit", "lake", "--label-column", "start"), "must hold numbers"),
         (("fit", "lake", "--positive", "1"), "--positive is given"),
+        (("fit", "lake", "--worker-timeout", "9s"), "--worker-timeout is '9s', but there is no --cluster"),
+        (("fit", "lake", "--worker-timeout", "abc", "--cluster", "local:1"), "--worker-timeout is 'abc'"),
+        (("fit", "lake", "--cluster", "nope://x"), "--cluster is 'nope://x'"),
         (("fit", "lake", "--manual", "--pairwise", "cartesian"), "pairwise is 'cartesian'"),
     ],
 )

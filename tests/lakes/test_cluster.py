@@ -1,5 +1,6 @@
 """The same on a cluster of processes: the same bits for any number of workers, and whatever happens to them."""
 
+import contextlib
 import os
 import signal
 import threading
@@ -38,19 +39,17 @@ def two():
 
 @pytest.fixture
 def apart():
-    """Make clusters of their own, for tests that break them."""
-    made = []
+    """Make clusters of their own, for tests that break them; they are the active ones."""
+    with contextlib.ExitStack() as stack:
 
-    def make(n_workers, **more):
-        cluster = LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", **more)
-        client = Client(cluster)
-        made.append((client, cluster))
-        return client
+        def make(n_workers, **more):
+            cluster = LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", **more)
+            client = stack.enter_context(Client(stack.enter_context(cluster)))
+            stack.enter_context(client.as_current())
+            assert engine.active_client() is client
+            return client
 
-    yield make
-    for client, cluster in made:
-        client.close()
-        cluster.close()
+        yield make
 
 
 def coefficients(lake, **more):
@@ -103,6 +102,42 @@ def test_workers_have_even_shares_and_keep_their_features(lake, two):
     X.close()
 
 
+def test_weights_on_a_cluster(lake, two):
+    given = {"weight": "weight"}
+    for model in (vt.KronRidge, vt.KronRanker):
+        here, there = model().fit(lake.scan(**given)), model(backend="dask").fit(lake.scan(**given))
+        assert np.array_equal(here.coef_, there.coef_)
+
+
+@pytest.mark.slow
+def test_an_error_of_a_file_system_on_a_worker_is_not_taken_for_a_lost_worker(lake, apart):
+    frames = pytest.importorskip("dask.dataframe")
+    apart(1)  # what Dask keeps of a file that is gone cannot be sent to other workers
+    X = vt.scan_edges(
+        frames.read_parquet(str(lake.folder)), start="user", end="item", label="y", start_table=lake.users,
+        end_table=lake.items,
+    )  # fmt: skip
+    for path in lake.folder.iterdir():
+        path.unlink()
+    with pytest.raises(FileNotFoundError, match="part-"):
+        vt.KronRidge(backend="dask").fit(X)
+
+
+@pytest.mark.slow
+def test_a_cluster_without_workers_is_told(lake, apart):
+    import dask
+
+    client = apart(1)
+    client.cluster.scale(0)
+    while client.nthreads():
+        time.sleep(0.05)
+    with (
+        dask.config.set({"vectrick.worker-timeout": "1s"}),
+        pytest.raises(ClusterError, match="the cluster has no workers, and none came within 1 s"),
+    ):
+        coefficients(lake)
+
+
 @pytest.mark.slow
 def test_a_frame_of_dask_is_read_by_the_workers(lake, two):
     frames = pytest.importorskip("dask.dataframe")
@@ -124,7 +159,7 @@ def test_a_search_on_a_cluster(lake, two, tmp_path):
 def test_errors_of_workers_are_those_of_the_lake(lake, two):
     X = lake.scan()
     (lake.folder / "part-2.parquet").write_bytes(b"PAR1 but not for long")
-    with pytest.raises(vt.LakeError, match=r"part-2.parquet has 21 bytes"):
+    with pytest.raises(vt.LakeError, match=r"part-2.parquet has changed .*: it has 21 bytes"):
         vt.KronRidge(backend="dask").fit(X)
     with pytest.raises(ValueError, match="which is for edges of a lake"):
         vt.KronRidge(backend="dask").fit(lake.X, lake.y)

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import vectrick as vt
 from tests.lakes.lake import make_lake
+from vectrick.data.lake import store
 from vectrick.estimators.streamed import needed_bytes
 from vectrick.metrics import concordance_index
 from vectrick.models.kernel_spec import KernelSpec
@@ -268,7 +269,7 @@ def test_the_plan_says_what_a_fit_takes(lake):
         (vt.KronRidge(form="dual"), "form is 'dual'"),
         (vt.KronRidge(solver="minres"), "solver is 'minres'"),
         (vt.KronRidge(pairwise="cartesian"), "pairwise is 'cartesian'"),
-        (vt.KronRidge(["linear", "gaussian"], "linear"), "for a lake it must be 'kronecker'"),
+        (vt.KronRidge(["linear", "gaussian"], "linear"), "a lake takes one start kernel and one end kernel"),
         (vt.KronRidge(precision="mixed"), "precision is 'mixed'"),
         (vt.KronRidge(preconditioner="none"), "preconditioner is 'none'"),
         (vt.KronSVM(loss="hinge"), "loss is 'hinge'"),
@@ -347,3 +348,125 @@ def test_a_full_disk_ends_a_fit_and_leaves_nothing(lake, small_disk):
     assert np.allclose(model.fit(X).coef_, vt.KronRidge().fit(lake.scan()).coef_)
     assert X._store.n_spilled > 1
     assert os.listdir(small_disk) == []  # the file has no name
+
+
+def named(lake, columns="abcde", **more):
+    users = pd.DataFrame(lake.users, columns=list("abcde")).rename_axis("user")[list(columns)]
+    return lake.scan(start_table=users, **more)
+
+
+def test_scores_match_columns_by_name(lake):
+    model = vt.KronRidge().fit(named(lake))
+    turned = named(lake, "edcba")
+    assert np.isclose(model.score(turned), model.score(named(lake)))
+    stopped = [vt.KronRidge().fit(named(lake), validation=X).history_["score"] for X in (turned, named(lake))]
+    assert np.allclose(*stopped)
+    for score in (model.score, lambda X: vt.score_lake(model, X, "r2")):
+        with pytest.raises(ValueError, match="start_features lacks 1 of the 5 columns"):
+            score(named(lake, "abcd"))
+
+
+def test_scores_that_cannot_be_meant(lake):
+    values, classes = vt.KronRidge().fit(lake.scan()), vt.KronLogistic().fit(lake.scan("good"))
+    with pytest.raises(ValueError, match="scoring is 'accuracy', but KronRidge predicts values"):
+        vt.score_lake(values, lake.scan("good"), "accuracy")
+    with pytest.raises(ValueError, match="scoring is 'mse', but KronLogistic predicts classes"):
+        vt.score_lake(classes, lake.scan("good"), "mse")
+    with pytest.raises(ValueError, match=r"the lake has the label 2, but the model knows the classes \[0, 1\]"):
+        classes.score(lake.scan("grade"))
+    with pytest.raises(ValueError, match="validation was scanned with label=None"):
+        vt.KronRidge().fit(lake.scan(), validation=lake.scan(None))
+    with pytest.raises(TypeError, match="score_lake is for edges of a lake"):
+        vt.score_lake(values, lake.X)
+    with pytest.raises(ValueError, match=r"X is a lake, .*predict_lake"):
+        values.predict(lake.scan())
+
+
+def rewritten(lake, **columns):
+    """Change columns of all files of a lake."""
+    for path in sorted(lake.folder.iterdir()):
+        frame = pd.read_parquet(path)
+        frame.assign(**{name: change(frame) for name, change in columns.items()}).to_parquet(path, row_group_size=100)
+
+
+def test_weights_of_one_class_only_are_refused(lake):
+    rewritten(lake, weight=lambda frame: frame["weight"] * (frame["good"] == 1))
+    with pytest.raises(ValueError, match="column 'weight' is zero for all edges of one class"):
+        vt.KronLogistic().fit(lake.scan("good", weight="weight"))
+
+
+def test_held_out_edges_of_one_class_only_are_refused(lake):
+    held, train = lake.scan("good", filters=[("good", "==", 0)]), lake.scan("good")
+    with pytest.raises(ValueError, match=r"the held-out edges have the label\(s\) 0 only"):
+        vt.KronLogistic().fit(train, validation=held)
+
+
+def test_parts_are_forgotten_before_the_whole_is_read(lake, monkeypatch):
+    stores, most = {}, [0]
+    add, close = store.BlockStore.add, store.BlockStore.close
+
+    def adding(self, block):
+        add(self, block)
+        stores[id(self)] = self.n_bytes
+        most[0] = max(most[0], sum(stores.values()))
+
+    def closing(self):
+        close(self)
+        stores.pop(id(self), None)
+
+    monkeypatch.setattr(store.BlockStore, "add", adding)
+    monkeypatch.setattr(store.BlockStore, "close", closing)
+    for model, label in ((vt.KronRidge, "y"), (vt.KronLogistic, "grade")):
+        X, most[0] = lake.scan(label), 0
+        fitted = model(early_stopping=True, refit=True, random_state=0).fit(X)
+        assert len(fitted.history_ if label == "y" else fitted.machines_) > 0
+        assert most[0] <= X._store.n_bytes
+        X.close()
+
+
+def test_plans_know_filters(lake):
+    X = lake.scan(filters=[("user", ">=", 20)])
+    plan = vt.KronRidge().plan(X)
+    assert plan.bytes_per_edge > 8
+    assert 0.5 < plan.n_edges / X.count() < 2
+    few = vt.KronRidge("gaussian", "gaussian").plan(lake.scan())
+    assert few.ranks == (40, 30)
+    with pytest.raises(ValueError, match="form is 'dual'"):
+        vt.KronRidge(form="dual").plan(lake.scan())
+
+
+def test_predictions_replace_nothing_but_predictions(lake, tmp_path):
+    model, X = vt.KronRidge().fit(lake.scan()), lake.scan()
+    for target in (lake.folder, lake.folder.parent, lake.folder / "inside"):
+        with pytest.raises(ValueError, match="is a folder that the lake is read from, or lies in it"):
+            model.predict_lake(X, target, overwrite=True)
+    apart = tmp_path / "apart"
+    (apart / "thesis").mkdir(parents=True)
+    with pytest.raises(FileExistsError, match="holds 'thesis', which is no file of predictions"):
+        model.predict_lake(X, apart, overwrite=True)
+    assert sorted(os.listdir(lake.folder)) == [f"part-{number}.parquet" for number in range(4)]
+    target = tmp_path / "predicted"
+    assert model.predict_lake(X, target) == model.predict_lake(X, target, overwrite=True) == 700
+
+
+def test_edges_without_labels_are_predicted(lake, tmp_path):
+    model = vt.KronRidge().fit(lake.scan())
+    rewritten(lake, y=lambda frame: frame["y"].where(frame["y"] > 2))
+    assert model.predict_lake(lake.scan(), tmp_path / "predicted") == 700
+    for path in sorted(lake.folder.iterdir()):
+        pd.read_parquet(path).rename(columns={"item": "score"}).to_parquet(path)
+    X = vt.scan_edges(lake.folder, start="user", end="score", label=None, start_table=lake.users, end_table=lake.items)
+    with pytest.raises(ValueError, match="the column of ids 'score' has the name of a column of predictions"):
+        model.predict_lake(X, tmp_path / "others")
+
+
+def test_a_search_is_calibrated_on_edges_from_everywhere(lake, monkeypatch):
+    from vectrick.automatic import lakes
+
+    frame = pd.concat([pd.read_parquet(path) for path in sorted(lake.folder.iterdir())]).sort_values("good")
+    for number, rows in enumerate(np.array_split(np.arange(len(frame)), 4)):
+        frame.iloc[rows].to_parquet(lake.folder / f"part-{number}.parquet", row_group_size=100)
+    monkeypatch.setattr(lakes, "_JUDGED", 20)
+    given = {"start_kernel": "linear", "end_kernel": "linear", "loss": "logistic", "random_state": 0, "n_best": 1}
+    model = vt.AutoKron(**given).fit(lake.scan("good"))
+    assert 0.2 < model.predict_proba(lake.X)[:, 1].mean() < 0.8

@@ -121,3 +121,12 @@ def test_what_cores_make_of_the_rows_is_kept_while_it_is_used(case):
         L, M = passes.left(W, 1, most=2), passes.left(D, 1, most=2)
         assert np.allclose(L, passes.R @ W)
         assert np.allclose(M, passes.R @ D)
+
+
+def test_passes_at_the_same_time_do_not_share_memory(case):
+    _, passes, *_ = case
+    first, second = core(np.random.default_rng(5), passes), core(np.random.default_rng(6), passes)
+    one = passes.left(first, 1)
+    expected = one.copy()
+    passes.left(second, 1)  # which another fit may ask for, while the first one still reads
+    assert np.array_equal(one, expected)

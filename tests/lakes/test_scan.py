@@ -137,7 +137,7 @@ def test_truncated_files_and_files_that_change_are_named(tmp_path):
     file = folder / "part-1.parquet"
     content = file.read_bytes()
     file.write_bytes(content[:-100])
-    with pytest.raises(vt.LakeError, match=r"part-1.parquet has \d+ bytes, but had"):
+    with pytest.raises(vt.LakeError, match=r"part-1.parquet has changed .*: it has \d+ bytes"):
         vt.KronRidge().fit(X)
     with pytest.raises(vt.LakeError, match=r"part-1.parquet cannot be read"):
         scanned(folder)
@@ -230,3 +230,93 @@ def test_partitions_do_not_change_the_edges(tmp_path):
     counts = [lake.scan(partition_edges=n).count() for n in (1, 250, 10_000)]
     assert counts == [700, 700, 700]
     assert lake.scan(partition_edges=10_000).n_partitions == 1
+
+
+def wrote(folder, *frames, names=None):
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, frame in enumerate(frames):
+        frame.to_parquet(folder / (f"{number}.parquet" if names is None else names[number]))
+    return folder
+
+
+TABLES = {"start_table": np.eye(3), "end_table": np.eye(4)}
+
+
+@pytest.mark.parametrize(
+    ("ids", "dtype", "others"),
+    [
+        ([5, 6, 7], "int32", [2**32 + 7, -(2**32) + 5]),
+        ([5, 6, 7], "uint8", [256 + 5, -1]),
+        ([-1, 0, 1], "int64", np.array([2**64 - 1, 2**63], np.uint64)),
+        ([2**63, 1, 2**64 - 1], "uint64", [-1, -(2**63)]),
+        ([0, 1, 2], "int64", np.array([2**64 - 1, 3], np.uint64)),  # positions
+    ],
+)
+def test_an_integer_that_has_no_place_in_the_type_of_ids_is_in_no_table(tmp_path, ids, dtype, others):
+    table = pd.DataFrame(np.eye(3), index=pd.Index(np.array(ids, dtype=dtype), name="start"))
+    frame = pd.DataFrame({"start": others, "end": [0, 1], "label": [1.0, 2.0]})
+    given = {"start_table": table, "end_table": np.eye(4)}
+    with pytest.raises(vt.LakeError, match="has 2 edges whose vertex is not in start_table"):
+        vt.scan_edges(wrote(tmp_path / "a", frame), **given).count()
+    known = pd.DataFrame({"start": np.array(ids, dtype=dtype), "end": [0, 1, 2], "label": 1.0})
+    assert vt.scan_edges(wrote(tmp_path / "b", known), **given).degrees()[0].tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_types_of_several_files_hold_the_values_of_all(tmp_path, order):
+    narrow = pd.DataFrame({"start": np.array([0], np.int8), "end": [1], "label": np.array([0.5], np.float32)})
+    wide = pd.DataFrame({"start": np.array([2]), "end": [1], "label": [0.1 + 1e-12]})
+    folder = wrote(tmp_path / "lake", *[narrow, wide][::order])
+    _, y, _ = vt.scan_edges(folder, **TABLES).edges()
+    assert sorted(y) == [0.1 + 1e-12, 0.5]
+    whole = pd.DataFrame({"start": [0], "end": [1], "label": np.array([1], np.int8)})
+    large = pd.DataFrame({"start": [0], "end": [1], "label": [1000]})
+    folder = wrote(tmp_path / "whole", *[whole, large][::order])
+    assert sorted(vt.scan_edges(folder, **TABLES).edges()[1]) == [1.0, 1000.0]
+
+
+def test_other_files_lists_of_files_and_columns_without_values(tmp_path):
+    frame = pd.DataFrame({"start": [0, 1], "end": [1, 2], "label": [1.0, 2.0]})
+    folder = wrote(tmp_path / "lake", frame, frame, names=["x.parquet", "y.parquet"])
+    (folder / "README.txt").write_text("not Parquet, and it comes first")
+    assert vt.scan_edges(folder, **TABLES).count() == 4
+    assert vt.scan_edges([folder / "x.parquet"], **TABLES).count() == 2
+    pd.DataFrame({"start": [0], "end": [1], "label": [None]}).to_parquet(folder / "z.parquet")
+    X = vt.scan_edges(folder, missing="drop", **TABLES)
+    assert (X.count(), X.counts.n_unlabeled) == (4, 1)
+
+
+def test_a_column_that_only_sounds_like_a_part_of_the_path_is_missing(tmp_path):
+    frame = pd.DataFrame({"start": [0, 1], "end": [1, 2], "label": [1.0, 2.0]})
+    wrote(tmp_path / "lake" / "label_kind=a", frame)
+    wrote(tmp_path / "lake" / "label_kind=b", frame.drop(columns="label"))
+    with pytest.raises(vt.LakeError, match="has no column 'label', which other files of the lake have"):
+        vt.scan_edges(tmp_path / "lake", **TABLES)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"start": None}, "start is None, but it must be the name of a column"),
+        ({"label": ""}, "label is '', but it must be the name of a column"),
+        ({"label": ["a", "b"]}, "label is .*, but it must be the name of a column"),
+        ({"cache_dir": 5}, "cache_dir is '5', but there is no such folder"),
+        ({"filters": [("label", "==", "x")]}, "filters is .*, which does not fit the columns"),
+        ({"filters": [("year", "==", 1)]}, "filters is .*, which does not fit the columns"),
+    ],
+)
+def test_arguments_that_cannot_be_meant(tmp_path, given, message):
+    folder = wrote(tmp_path / "lake", pd.DataFrame({"start": [0], "end": [1], "label": [1.0]}))
+    with pytest.raises(ValueError, match=message):
+        vt.scan_edges(folder, **TABLES, **given)
+
+
+def test_counts_and_weights_that_cannot_be_meant(tmp_path):
+    frame = pd.DataFrame({"start": [0], "end": [1], "label": [1.0], "w": [np.inf]})
+    folder = wrote(tmp_path / "lake", frame)
+    with pytest.raises(ValueError, match="n is -1, but it must be an integer of at least 0"):
+        vt.scan_edges(folder, **TABLES).head(-1)
+    with pytest.raises(ValueError, match="limit is -5, but it must be an integer of at least 0"):
+        vt.scan_edges(folder, **TABLES).edges(-5)
+    with pytest.raises(vt.LakeError, match="column 'w' has weights that are negative, infinite or missing"):
+        vt.scan_edges(folder, weight="w", **TABLES).count()

@@ -149,7 +149,9 @@ def _row(model: Any, score: float, stage: str) -> dict[str, Any]:
 
 def _mean(auto: Any, inner: Any, held: ScannedEdges, models: list[Any]) -> tuple[Array, float, float]:
     """Return the weights and the constant of the mean of models, and its score, from held-out edges."""
-    edges, y, _ = held.edges(_JUDGED)
+    # From all partitions: the first ones may have labels of their own.
+    share = _JUDGED / max(1, held.count())
+    edges, y, _ = (held if share >= 1 else held.only(Part(share=(0.0, share), seed=1))).edges()
     decisions = np.array([model._decide(edges) for model in models])
     classes = getattr(inner, "classes_", None)
     is_scaled = classes is None and not auto.loss.startswith("rank")

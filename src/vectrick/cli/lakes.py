@@ -90,6 +90,8 @@ class LakeOptions(ScanOptions):
 def on_cluster(cluster: str | None, timeout: str | None) -> Iterator[str]:
     """Connect to a cluster for a while, and return the backend to use: "dask", or "cpu" if there is none."""
     if cluster is None:
+        if timeout is not None:
+            raise ValueError(f"--worker-timeout is {timeout!r}, but there is no --cluster to wait for")
         yield "cpu"
         return
     try:
@@ -97,8 +99,14 @@ def on_cluster(cluster: str | None, timeout: str | None) -> Iterator[str]:
         from distributed import Client, LocalCluster
     except ImportError as error:
         raise ValueError("--cluster needs Dask: pip install 'vectrick[dask]'") from error
+    from dask.utils import parse_timedelta
+
     from vectrick.passes.cluster import TIMEOUT
 
+    try:
+        parse_timedelta(timeout or "1s")
+    except (ValueError, KeyError):
+        raise ValueError(f"--worker-timeout is {timeout!r}, but it must be a time such as 30s or 10min") from None
     kind, _, rest = cluster.partition(":")
     local = None
     if kind == "local":
@@ -109,7 +117,7 @@ def on_cluster(cluster: str | None, timeout: str | None) -> Iterator[str]:
         raise ValueError(f"--cluster is {cluster!r}, but it must be an address such as tcp://host:8786, or local:4")
     try:
         client = Client(local or cluster)
-    except (OSError, TimeoutError) as error:
+    except (OSError, TimeoutError, ValueError) as error:
         raise ValueError(f"--cluster is {cluster!r}, but no scheduler answers there: {error}") from error
     try:
         with dask.config.set({} if timeout is None else {TIMEOUT: timeout}):
@@ -129,7 +137,8 @@ def fit_lake(
     X = lake.X
     out.note(f"{X}")
     single = model.why_single(lake)  # type: ignore[arg-type]
-    with on_cluster(None if options.dry_run else options.cluster, options.worker_timeout) as place:
+    dry = options.dry_run
+    with on_cluster(None if dry else options.cluster, None if dry else options.worker_timeout) as place:
         backend = model.backend if place == "cpu" else place
         chosen = replace(model, backend="cpu")
         if single is not None or options.dry_run:

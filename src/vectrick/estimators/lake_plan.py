@@ -9,8 +9,8 @@ import numpy as np
 from vectrick.backends.memory import format_bytes
 from vectrick.backends.threads import count_threads
 from vectrick.data.lake.scan import ScannedEdges
+from vectrick.data.lake.source import LakeError
 from vectrick.losses import RankRLS, Squared
-from vectrick.models.kernel_spec import KernelSpec
 from vectrick.models.lake_features import expected_rank
 from vectrick.operators.plan import format_seconds
 from vectrick.passes.host import HostPasses
@@ -28,7 +28,7 @@ class LakePlan:
     Attributes
     ----------
     n_edges, n_partitions : int
-        Edges before filters and drops (in a frame of Dask, as the first partition has them), and partitions.
+        Edges, if all partitions are as the first that has any, and partitions.
     bytes_per_edge, edge_bytes : float, int
         Of the sorted edges, and of all of them.
     ranks : (int, int)
@@ -93,18 +93,29 @@ class LakePlan:
         return "\n".join(lines)
 
 
+def _first_block(X: ScannedEdges) -> tuple[Any, int | None, float]:
+    """Return the first block that has edges, the rows of the source up to there if they are known, and the time."""
+    n_rows: int | None = 0
+    begin = time.perf_counter()
+    for number, size in enumerate(X.reader.source.sizes):
+        n_rows = None if size is None or n_rows is None else n_rows + size
+        block, _ = X.reader.read(number)
+        if len(block):
+            return block, n_rows, time.perf_counter() - begin
+    raise LakeError(f"{X.reader.source.name} has no edges, so there is nothing to train on")
+
+
 def plan_lake(model: Any, X: ScannedEdges) -> LakePlan:
     """Return what a fit of an estimator to a lake takes; it reads one partition and makes a pass over it."""
-    from vectrick.estimators.streamed import needed_bytes
+    from vectrick.estimators.streamed import check_lake_fit, needed_bytes
 
-    spec, dtype = KernelSpec.of(model), model._compute_dtype(X)
+    spec, dtype = check_lake_fit(model, X)[0], model._compute_dtype(X)
     tables, kernels = (X.start_table, X.end_table), (spec.start_kernels[0], spec.end_kernels[0])
     ranks = [expected_rank(kernel, table, model.n_components) for kernel, table in zip(kernels, tables, strict=True)]
-    begin = time.perf_counter()
-    block, _ = X.reader.read(0)
-    read_seconds = time.perf_counter() - begin
+    block, n_rows, read_seconds = _first_block(X)
     sizes = X.reader.source.sizes
-    n_edges = len(block) * len(sizes) if None in sizes else sum(size or 0 for size in sizes)
+    # Filters, splits and gaps are taken to be the same in all partitions.
+    n_edges = len(block) * len(sizes) if n_rows is None else round(sum(map(int, sizes)) * len(block) / n_rows)
     share = len(block) / max(1, n_edges)
     rng = np.random.default_rng(0)
     sides = [rng.random((len(table), rank)).astype(dtype) for table, rank in zip(tables, ranks, strict=True)]

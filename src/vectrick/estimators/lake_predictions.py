@@ -1,5 +1,6 @@
 """Predictions from a lake to a lake: a file for each partition, written as they are made."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -35,10 +36,10 @@ class LakeDecisions:
             empty = predictor.aligned(Edges._of(np.empty(0, np.int32), np.empty(0, np.int32), *self.tables))
             predictor.check(empty.start_table, empty.end_table)
             sides = [
-                features_of(found, table, np.arange(len(table)), predictor.w.dtype, name)
-                for found, table, name in (
-                    (predictor.start_map, empty.start_table, "start"),
-                    (predictor.end_map, empty.end_table, "end"),
+                features_of(kernel, found, table, np.arange(len(table)), predictor.w.dtype)
+                for kernel, found, table in (
+                    (predictor.start, predictor.start_map, empty.start_table),
+                    (predictor.end, predictor.end_map, empty.end_table),
                 )
             ]
             self._passes = HostPasses(*sides)
@@ -70,11 +71,12 @@ def predict_lake(model: Any, X: ScannedEdges, path: Path | str, columns: Columns
     when it is complete.
     """
     target = Path(path)
-    if target.exists() and not overwrite:
-        raise FileExistsError(f"{target} exists already; choose another path, or overwrite it on purpose")
-    if target.is_file():
-        raise NotADirectoryError(f"{target} is a file, but predictions of a lake are a folder of files")
+    _check_target(target, X, overwrite)
     decisions = LakeDecisions(model, X)
+    made = set(columns(decisions(np.zeros(1, np.int32), np.zeros(1, np.int32))))
+    for name in (X.reader.start.column, X.reader.end.column):
+        if name in made:
+            raise ValueError(f"the column of ids {name!r} has the name of a column of predictions; rename it")
     X.reader.source.check()
     progress = Progress("predicting partitions", X.n_partitions, getattr(model, "verbose", 0))
     n_edges = 0
@@ -83,6 +85,27 @@ def predict_lake(model: Any, X: ScannedEdges, path: Path | str, columns: Columns
             n_edges += _write(X.reader, number, decisions, columns, folder / f"part-{number:05d}.parquet")
             progress.step()
     return n_edges
+
+
+_OWN = re.compile(r"part-\d{5,}\.parquet")
+
+
+def _check_target(target: Path, X: ScannedEdges, overwrite: bool) -> None:
+    """Refuse a folder that may not be replaced: it holds other things than predictions, or the lake itself."""
+    if target.is_file():
+        raise NotADirectoryError(f"{target} is a file, but predictions of a lake are a folder of files")
+    real = target.resolve()
+    for file in getattr(X.reader.source, "files", ()):
+        source = Path(file.path).resolve()
+        if real == source.parent or real in source.parents or source.parent in real.parents:
+            raise ValueError(f"{target} is a folder that the lake is read from, or lies in it; choose another path")
+    if not target.exists():
+        return
+    if not overwrite:
+        raise FileExistsError(f"{target} exists already; choose another path, or overwrite it on purpose")
+    others = [entry.name for entry in target.iterdir() if not _OWN.fullmatch(entry.name)]
+    if others:
+        raise FileExistsError(f"{target} holds {others[0]!r}, which is no file of predictions, so it is not replaced")
 
 
 def _write(reader: EdgeReader, number: int, decisions: LakeDecisions, columns: Columns, path: Path) -> int:

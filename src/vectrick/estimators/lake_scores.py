@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from vectrick._typing import Array
+from vectrick.data.lake.counts import Counts
 from vectrick.data.lake.scan import ScannedEdges
 from vectrick.estimators.engines import engine_of
 from vectrick.metrics.binned import Bins, BoundedScore
@@ -18,6 +19,7 @@ from vectrick.passes.score_tasks import Counted, Sample
 from vectrick.passes.tasks import Coding, add_up
 
 LAKE_SCORES = ("auc", "average_precision", "concordance", "r2", "mse", "accuracy")
+_OF_CLASSES, _OF_VALUES = ("accuracy",), ("r2", "mse")
 _SAMPLE = 1 << 18  # predictions that bins are made from
 
 
@@ -75,6 +77,16 @@ class LakeValidation:
         return Bins.of(predictions, labels, distinct)
 
 
+def check_known_classes(model: Any, counts: Counts) -> None:
+    """Refuse labels of a lake that are none of the classes of a model."""
+    classes: Any = getattr(model, "classes_", None)
+    if classes is None or counts.labels is None or len(classes) < 2 or classes.dtype.kind not in "biuf":
+        return
+    unknown = np.setdiff1d(counts.labels, classes.astype(np.float64))
+    if len(unknown):
+        raise ValueError(f"the lake has the label {unknown[0]:g}, but the model knows the classes {classes.tolist()}")
+
+
 def score_lake(model: Any, X: ScannedEdges, scoring: str = "auto") -> BoundedScore:
     """Return how good a fitted model is on the edges of a lake, with a bound of the error.
 
@@ -94,12 +106,15 @@ def score_lake(model: Any, X: ScannedEdges, scoring: str = "auto") -> BoundedSco
         A number with ``bound`` and ``n_edges``.
     """
     check_is_fitted(model)
-    predictor = model._predictor
+    if not isinstance(X, ScannedEdges):
+        raise TypeError(f"X is of type {type(X).__name__}, but score_lake is for edges of a lake (vt.scan_edges)")
+    predictor: Any = getattr(model, "_predictor", None)
     if scoring != "auto" and scoring not in LAKE_SCORES:
         raise ValueError(f"scoring is {scoring!r}, but it must be 'auto' or one of {', '.join(map(repr, LAKE_SCORES))}")
     if not isinstance(predictor, PrimalPredictor) or model._machines:
         raise ValueError(
-            "the model has a coefficient for each edge, or several machines; lakes score models in primal form"
+            "score_lake is for one model in primal form, as fits to a lake are; this one is a mean of models, has "
+            "several classes, or a coefficient for each edge: score X.edges() in memory"
         )
     if X.reader.label is None:
         raise ValueError("X was scanned with label=None, but a score needs labels; name their column")
@@ -108,17 +123,21 @@ def score_lake(model: Any, X: ScannedEdges, scoring: str = "auto") -> BoundedSco
             f"the model ranks within each {model.groups} vertex, but the concordance of a lake is over all pairs; read "
             "X.edges() into memory to score it, or use another scoring"
         )
+    classes: Any = getattr(model, "classes_", None)
+    if (scoring in _OF_CLASSES and classes is None) or (scoring in _OF_VALUES and classes is not None):
+        kind = "values" if classes is None else "classes"
+        raise ValueError(f"scoring is {scoring!r}, but {type(model).__name__} predicts {kind}")
     engine = engine_of(model, X)
     counts = engine.read(X.memory_limit // 2)
-    names, degrees = ("start", "end"), (counts.start, counts.end)
+    check_known_classes(model, counts)
     sides = [
-        features_of(found, table, np.flatnonzero(degree), predictor.w.dtype, name)
-        for found, table, degree, name in zip(
-            (predictor.start_map, predictor.end_map), (X.start_table, X.end_table), degrees, names, strict=True
+        features_of(kernel, found, table, np.flatnonzero(degree), predictor.w.dtype)
+        for kernel, found, table, degree in (
+            (predictor.start, predictor.start_map, X.start_table, counts.start),
+            (predictor.end, predictor.end_map, X.end_table, counts.end),
         )
     ]
     engine.set_features(*sides)
-    classes: Any = getattr(model, "classes_", None)
     coding = Coding(None if classes is None else float(classes[1]))
     scoring = model._lake_scoring(counts) if scoring == "auto" else scoring
     return LakeValidation(engine, Sides(*sides), scoring, coding).measured(

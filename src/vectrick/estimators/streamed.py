@@ -18,7 +18,7 @@ from vectrick.estimators.callbacks import Monitor, Watch, why_ended
 from vectrick.estimators.engines import engine_of
 from vectrick.estimators.intercepts import has_intercept
 from vectrick.estimators.lake_fit import Lake, LakeFit
-from vectrick.estimators.lake_scores import LakeValidation
+from vectrick.estimators.lake_scores import LakeValidation, check_known_classes
 from vectrick.estimators.parameters import check_parameters
 from vectrick.estimators.several_classes import set_machines, stopping_all
 from vectrick.estimators.soundness import check_finite_model
@@ -50,6 +50,8 @@ def fit_lake(model: Any, X: ScannedEdges, y: Any, sample_weight: Any, validation
         raise ValueError(
             f"validation is of type {type(validation).__name__}, but with a lake it must be a lake, as X.split makes"
         )
+    if validation is not None and validation.reader.label is None:
+        raise ValueError("validation was scanned with label=None, but a score needs labels; name their column")
     fit_streamed(model, X, watch, validation)
     return model
 
@@ -59,12 +61,20 @@ def fit_lake_against_rest(
 ) -> None:
     """Train a machine for each class against the rest; all of them go over the same blocks."""
     watch["callback"] = stopping_all(watch.get("callback"))
+    parts = _parts(model, X, validation)
     machines = []
-    for label in classes:
-        machine = clone(model)
-        fit_streamed(machine, X, Watch(**watch), validation, positive=label)
-        machine.classes_ = np.array([False, True])
-        machines.append(machine)
+    try:
+        for label in classes:
+            machine = clone(model)
+            _train(machine, *parts, Watch(**watch), label)
+            machine.classes_ = np.array([False, True])
+            machines.append(machine)
+    finally:
+        _close(X, *parts)
+    interrupted = any(machine.solution_.reason.startswith(INTERRUPTED) for machine in machines)
+    if model.refit and parts[0] is not X and not interrupted:
+        for machine, label in zip(machines, classes, strict=True):
+            _train_on_all(machine, X, label)
     set_machines(model, machines)
     model.classes_ = classes
     model._source = None
@@ -77,10 +87,33 @@ def fit_streamed(
 
     Early stopping scores each iteration on ``held``, or on held-out vertices of the lake.
     """
-    spec, kind = _check(model, X)
-    train = X
+    train, held = parts = _parts(model, X, held)
+    try:
+        _train(model, *parts, watch, positive)
+    finally:
+        _close(X, *parts)
+    if model.refit and train is not X and not model.solution_.reason.startswith(INTERRUPTED):
+        _train_on_all(model, X, positive)
+
+
+def _parts(model: Any, X: ScannedEdges, held: ScannedEdges | None) -> tuple[ScannedEdges, ScannedEdges | None]:
+    """Return the edges to train on, and those that early stopping looks at."""
+    check_lake_fit(model, X)
     if held is None and model.early_stopping:
-        train, held = X.split("both", model.validation_fraction, model.random_state)
+        return X.split("both", model.validation_fraction, model.random_state)
+    return X, held
+
+
+def _close(X: ScannedEdges, train: ScannedEdges, held: ScannedEdges | None) -> None:
+    """Forget the blocks of parts that were made here, before the whole is read."""
+    if train is not X and held is not None:
+        train.close()
+        held.close()
+
+
+def _train(model: Any, train: ScannedEdges, held: ScannedEdges | None, watch: Watch, positive: Any) -> None:
+    """Train on a part of a lake, and keep the best iteration."""
+    spec, kind = check_lake_fit(model, train)
     lake = read_lake(model, train, spec, kind, positive, share=1.0 if held is None else _TRAINING_SHARE)
     if isinstance(lake.solver, OnePass):
         if held is not None:
@@ -111,8 +144,6 @@ def fit_streamed(
         solution = replace(solution, **best)
     keep(model, lake, solution, monitor.history)
     model.n_iter_ = n_iter
-    if model.refit and train is not X and solution.reason != INTERRUPTED:
-        _train_on_all(model, X, positive)
 
 
 def fit_lake_along(
@@ -122,7 +153,7 @@ def fit_lake_along(
 
     One pass serves all alphas of ``solver="one-pass"``; else each begins where the next larger one ended.
     """
-    spec, kind = _check(model, X)
+    spec, kind = check_lake_fit(model, X)
     train, held = (
         (X, validation) if validation is not None else X.split("both", model.validation_fraction, model.random_state)
     )
@@ -145,7 +176,7 @@ def _train_on_all(model: Any, X: ScannedEdges, positive: Any) -> None:
     fixed = clone(model).set_params(max_iter=max(1, model.n_iter_), early_stopping=False, refit=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the number of iterations was chosen
-        fit_streamed(fixed, X, Watch(), None, positive)
+        _train(fixed, X, None, Watch(), positive)
     kept = {**model.get_params(deep=False), "history_": model.history_, "n_iter_": model.n_iter_}
     model.__dict__ = {**fixed.__dict__, **kept}
 
@@ -155,19 +186,26 @@ def _validation(model: Any, lake: Lake, held: ScannedEdges) -> LakeValidation:
     engine = engine_of(model, held)
     counts = engine.read(int((1 - _TRAINING_SHARE) * _room(model, held, lake.spec, lake.sides[0].features.dtype)))
     features = [
-        features_of(side.map, table, np.flatnonzero(degrees), side.features.dtype, side.kernel.name)
+        features_of(side.kernel, side.map, table, np.flatnonzero(degrees), side.features.dtype)
         for side, table, degrees in zip(
             lake.sides, (held.start_table, held.end_table), (counts.start, counts.end), strict=True
         )
     ]
     engine.set_features(*features)
+    check_known_classes(model, counts)
+    positive, labels = lake.coding.positive, counts.labels
+    if positive is not None and labels is not None and (positive not in labels or len(labels) < 2):
+        raise ValueError(
+            f"the held-out edges have the label(s) {', '.join(f'{label:g}' for label in labels)} only, but a score "
+            f"needs some with {positive:g} and some without; choose another validation_fraction or random_state"
+        )
     scoring = model.scoring
     if scoring == "auto":
         scoring = model._lake_scoring(counts)
     return LakeValidation(engine, Sides(*features), scoring, lake.coding)
 
 
-def _check(model: Any, X: ScannedEdges) -> tuple[KernelSpec, type[Loss]]:
+def check_lake_fit(model: Any, X: ScannedEdges) -> tuple[KernelSpec, type[Loss]]:
     """Refuse parameters that passes over a lake do not have."""
     spec, kind = check_parameters(model, None), model._loss_type
     if X.reader.label is None:
@@ -177,12 +215,17 @@ def _check(model: Any, X: ScannedEdges) -> tuple[KernelSpec, type[Loss]]:
     wrong = (
         ("form", model.form == "dual", "a lake has the primal form only"),
         ("solver", name not in SOLVERS, f"for a lake it must be one of {', '.join(map(repr, SOLVERS))}"),
-        ("pairwise", not spec.is_product, "for a lake it must be 'kronecker'"),
+        ("pairwise", not spec.is_product and len(spec.components) == 1, "for a lake it must be 'kronecker'"),
         ("precision", model.precision == "mixed", "a lake has full precision only"),
         ("preconditioner", model.preconditioner == "none", "passes over a lake are always preconditioned"),
         ("step", model.step is not None, "steps are searched for in passes over a lake; leave it out"),
         ("loss", not kind.is_smooth, "a lake needs a smooth loss, such as 'squared_hinge'"),
     )
+    if len(spec.components) > 1:
+        raise ValueError(
+            f"the kernel of edges is a sum of {len(spec.components)} pairwise kernels, but a lake takes one start "
+            "kernel and one end kernel"
+        )
     for parameter, is_wrong, why in wrong:
         if is_wrong:
             raise ValueError(f"{parameter} is {getattr(model, parameter)!r}, but {why}")
@@ -203,10 +246,9 @@ def read_lake(
     coding = _coding(model, X, counts, positive)
     degrees: Any = (counts.start.astype(np.float64), counts.end.astype(np.float64))
     if X.reader.weight is not None:
-        sums = engine.total(VertexSums(X.reader.shape))
-        degrees = sums if engine.rows_are_start else sums[::-1]
-        if not degrees[0].sum() > 0:
-            raise ValueError(f"the weights in column {X.reader.weight!r} are all zero, so there is nothing to train on")
+        sums = engine.total(VertexSums(X.reader.shape, with_labels=kind.of_classes))
+        degrees = sums[:2] if engine.rows_are_start else sums[1::-1]
+        _check_weights(X, counts, degrees[0].sum(), sums[2].sum() if kind.of_classes else None)
     sides = []
     kernels = zip((spec.start_kernels[0], spec.end_kernels[0]), ("start", "end"), degrees, strict=True)
     for (kernel, name, degree), table in zip(kernels, (X.start_table, X.end_table), strict=True):
@@ -215,6 +257,18 @@ def read_lake(
     constant = has_intercept(model, spec, kind)
     solver = as_solver(model.solver)
     return Lake(X, engine, counts, spec, kind, solver, constant, coding, degrees, (sides[0], sides[1]))
+
+
+def _check_weights(X: ScannedEdges, counts: Counts, total: float, labeled: float | None) -> None:
+    """Refuse weights that leave no edges, or one class only; ``labeled`` is the sum of weights times labels."""
+    name = X.reader.weight
+    if not total > 0:
+        raise ValueError(f"the weights in column {name!r} are all zero, so there is nothing to train on")
+    if labeled is not None and counts.labels is not None and len(counts.labels) == 2:
+        low, high = counts.labels
+        share = (labeled / total - low) / (high - low)
+        if not 1e-12 < share < 1 - 1e-12:
+            raise ValueError(f"column {name!r} is zero for all edges of one class, but a classifier needs two")
 
 
 def needed_bytes(model: Any, X: ScannedEdges, spec: KernelSpec, dtype: Any) -> int:

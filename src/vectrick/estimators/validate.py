@@ -21,6 +21,7 @@ from vectrick.backends.arrays import (
     unmasked,
 )
 from vectrick.data import Edges, VertexTable
+from vectrick.data.lake.scan import ScannedEdges
 
 
 def as_given(x: Any, home: Backend) -> Any:
@@ -35,6 +36,11 @@ def as_edges(estimator: Any, X: Any, reset: bool) -> Edges:
             for name in ("n_features_in_", "feature_names_in_"):
                 estimator.__dict__.pop(name, None)
         return X
+    if isinstance(X, ScannedEdges):
+        raise ValueError(
+            "X is a lake, whose edges are not in memory: use model.predict_lake(X, folder), vt.score_lake(model, X), "
+            "or X.edges() to read them"
+        )
     n_start = estimator.n_start_features
     if n_start is None:
         raise ValueError(

@@ -45,7 +45,7 @@ def expected_rank(kernel: Kernel, table: VertexTable, n_components: int | None) 
     settled = kernel.resolve(cast(table.features[rows], np.float64), rows)
     exact = settled.features(table.features[:1])
     rank = USUAL_COMPONENTS if exact is None else int(exact.shape[1])
-    return min(rank, n_components or MOST_FEATURES)
+    return min(rank, n_components or MOST_FEATURES, rank if exact is not None else len(table))
 
 
 def lake_side(kernel: VertexKernel, n_components: int | None, landmarks: str, dtype: Any) -> LakeSide:
@@ -72,9 +72,14 @@ def lake_side(kernel: VertexKernel, n_components: int | None, landmarks: str, dt
     return LakeSide(kernel, found, features)
 
 
-def features_of(found: FeatureMap, table: VertexTable, used: Array, dtype: Any, name: str) -> Array:
-    """Return the features of the used vertices of any table, in a row for each vertex of the table."""
-    return _features(found, checked_features(table, used), used, len(table), dtype, name)
+def features_of(kernel: VertexKernel, found: FeatureMap, table: VertexTable, used: Array, dtype: Any) -> Array:
+    """Return the features of the used vertices of any table, in a row for each vertex of the table.
+
+    Its columns are matched by name with those that the kernel was trained with.
+    """
+    table = kernel.aligned(table)
+    kernel.check(table)
+    return _features(found, checked_features(table, used), used, len(table), dtype, kernel.name)
 
 
 def _features(found: FeatureMap, vertices: Any, used: Array, m: int, dtype: Any, name: str) -> Array:

@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import itertools
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -34,8 +34,16 @@ _READING = "count-edges"  # the task that waits for partitions to be read
 _RESCUES = 5  # times that lost data are sent again before the cluster is given up
 
 
-class ClusterError(RuntimeError):
+class ClusterError(ValueError):
     """The cluster cannot be used, or did not survive; the message says why."""
+
+
+class _TaskError(Exception):
+    """An error that a task raised, as opposed to one of the cluster."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(str(error))
+        self.error = error
 
 
 @dataclass(frozen=True)
@@ -192,6 +200,10 @@ class DaskEngine(Engine):
                     futures.append(self.client.submit(function, *args, key=key, pure=False, **_on(worker)))
                 self._wait(name, futures)
                 return _in_order(self._fetched(futures))
+            except _TaskError as raised:
+                self._cancel(futures)
+                self._forget()  # a partition that could not be read may be there the next time
+                raise raised.error from None
             except distributed.CancelledError:
                 self._forget()
             except distributed.KilledWorker as error:
@@ -205,7 +217,7 @@ class DaskEngine(Engine):
                 self._forget()
             except BaseException:
                 self._cancel(futures)
-                self._forget()  # a partition that could not be read may be there the next time
+                self._forget()
                 raise
         raise ClusterError(f"the cluster lost the data of a pass {_RESCUES} times, so it was given up")
 
@@ -223,14 +235,20 @@ class DaskEngine(Engine):
             raise ClusterError("the scheduler of the cluster is gone, or the client is closed")
         self._threads = self.client.nthreads()
         if not self._threads:
-            self.client.wait_for_workers(1, timeout=self.timeout)
+            try:
+                self.client.wait_for_workers(1, timeout=self.timeout)
+            except TimeoutError as error:
+                raise ClusterError(
+                    f"the cluster has no workers, and none came within {self.timeout:.0f} s ({TIMEOUT} in Dask's "
+                    "configuration)"
+                ) from error
             self._threads = self.client.nthreads()
 
     def _is_alive(self) -> bool:
         return bool(self.client.status == "running")
 
     def _wait(self, name: str, futures: Sequence[Any]) -> None:
-        """Wait for all futures; workers that are busy for too long while nothing ends are given up."""
+        """Wait for all futures, or for an error; workers that are busy for too long while nothing ends are given up."""
         import distributed
 
         left, n_done = list(futures), 0
@@ -240,6 +258,7 @@ class DaskEngine(Engine):
             except distributed.TimeoutError:
                 self._give_up_busy(name, left)
                 continue
+            _raise_errors(done.done)
             left = list(done.not_done)
             n_done += len(done.done)
             if name == _READING:
@@ -282,6 +301,16 @@ def _digest(features: Array) -> bytes:
     return hashlib.sha256(features.data).digest()
 
 
+def _raise_errors(futures: Iterable[Any]) -> None:
+    """Raise the error of a task that failed by itself."""
+    import distributed
+
+    for future in futures:
+        error = future.exception() if future.status == "error" else None
+        if error is not None and not isinstance(error, distributed.KilledWorker | distributed.CancelledError):
+            raise _TaskError(error)
+
+
 def _in_order(answers: Sequence[Any]) -> list[Any]:
     """Return the answers of partitions in their order, without those of empty ones."""
     if answers and isinstance(answers[0], Counts):
@@ -314,7 +343,7 @@ def _counts_of(partition: ReadPartition) -> Counts:
 
 def _answers_of(numbers: Sequence[int], partitions: Sequence[ReadPartition], passes: Any, task: Task) -> list[Any]:
     """Return the answer of each partition; a thread of a worker is one thread, so the bits are the same anywhere."""
-    passes = best_passes(passes)
+    passes = None if passes is None else best_passes(passes)  # sums at vertices need no features
     return [
         (number, task.run(passes, partition.block, 1) if len(partition.block) else None)
         for number, partition in zip(numbers, partitions, strict=True)

@@ -56,11 +56,9 @@ class HostPasses:
                 if core is W or np.array_equal(core, W):
                     self._lefts.append(self._lefts.pop(place))  # the first one is the one that was used least lately
                     return left
-            out = np.empty((0, 0), self.dtype)
-            while len(self._lefts) >= most:
-                out = self._lefts.pop(0)[1]  # of an earlier pass, which is over
-            if out.shape != (len(self.R), W.shape[1]):
-                out = np.empty((len(self.R), W.shape[1]), self.dtype)
+            # Not into memory of an earlier pass: on a worker another fit may still read it.
+            del self._lefts[: max(0, len(self._lefts) + 1 - most)]
+            out = np.empty((len(self.R), W.shape[1]), self.dtype)
             dense_product(self.R, np.ascontiguousarray(W, self.dtype), out, n_threads)
             self._lefts.append((W, out))
             return out

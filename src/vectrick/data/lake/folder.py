@@ -1,5 +1,6 @@
 """A lake folder: a folder ``edges`` of Parquet files beside the two vertex tables of a dataset folder."""
 
+import itertools
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from vectrick.data.lake.ids import IdTypeError
 from vectrick.data.lake.scan import ScannedEdges, scan_edges
 from vectrick.data.lake.source import LakeError
 from vectrick.data.tables import VertexTable
+
+_LOOKED_AT = 64  # row groups whose labels say whether there are classes
 
 
 @dataclass(frozen=True)
@@ -115,11 +118,15 @@ def _with_numbers(table: VertexTable) -> VertexTable:
 
 
 def _first_classes(X: ScannedEdges) -> tuple[str, ...] | None:
-    """Return the labels of the first rows if these are two classes or truth values, else None."""
+    """Return the labels if those of some row groups of all partitions are two classes or truth values, else None."""
+    found: set[Any] = set()
     for number in range(X.n_partitions):
-        for _, table in X.reader.source.read(number, [X.reader.label]):
+        groups = X.reader.source.read(number, [X.reader.label])
+        for _, table in itertools.islice(groups, max(1, _LOOKED_AT // X.n_partitions)):
             values = table.column(0).unique().drop_null()
-            if len(values):
-                kind = str(values.type)
-                return tuple(map(str, sorted(values.to_pylist()))) if len(values) <= 2 or kind == "bool" else None
-    raise LakeError(f"{X.reader.source.name} has no edges with a label in column {X.reader.label!r}")
+            found.update(values.to_pylist() if len(values) <= 2 else range(3))
+            if len(found) > 2:
+                return None
+    if not found:
+        raise LakeError(f"{X.reader.source.name} has no edges with a label in column {X.reader.label!r}")
+    return tuple(map(str, sorted(found)))

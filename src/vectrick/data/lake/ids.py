@@ -68,11 +68,11 @@ class IdMap:
             which = compute.fill_null(column.indices.cast(pa.int64()), len(places)).to_numpy(zero_copy_only=False)
             return np.append(places, np.int32(-1))[which]
         if self.values is None:
-            numbers = compute.fill_null(column.cast(pa.int64()), -1).to_numpy(zero_copy_only=False)
-            return np.where((numbers >= 0) & (numbers < self.n_vertices), numbers, -1).astype(np.int32)
-        # Arrow compares values of one type only; an integer that does not fit is in no table.
-        column = column.cast(self.values.type, safe=False) if column.type != self.values.type else column
-        found = compute.index_in(column, value_set=self.values)
+            numbers = compute.fill_null(column, 0).to_numpy(zero_copy_only=False)
+            known = (numbers >= 0) & (numbers < self.n_vertices) & column.is_valid().to_numpy(zero_copy_only=False)
+            return np.where(known, numbers, -1).astype(np.int32)
+        column, ids = _comparable(column, self.values)
+        found = compute.index_in(column, value_set=ids)
         return compute.fill_null(found, -1).to_numpy(zero_copy_only=False)
 
     def describe(self, unknown: Any) -> str:
@@ -84,6 +84,24 @@ class IdMap:
         more = ", …" if len(distinct) > _SHOWN else ""
         known = f"positions 0 to {self.n_vertices - 1}" if self.values is None else repr(self.values[0].as_py())
         return f"{shown}{more} (an id there: {known})"
+
+
+def _comparable(column: Any, ids: Any) -> tuple[Any, Any]:
+    """Return a column and ids in one type, as Arrow compares them; an integer that has none of it becomes null."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if column.type == ids.type:
+        return column, ids
+    if _is_text(ids.type, pa):
+        return column.cast(pa.large_string()), ids.cast(pa.large_string())
+    # No id is beyond int64, unless all of them are unsigned; what is in one type only is in no table.
+    wide = pa.uint64() if ids.type == pa.uint64() else pa.int64()
+    if column.type == pa.uint64() and wide == pa.int64():
+        column = compute.if_else(compute.greater(column, pa.scalar(2**63 - 1, pa.uint64())), None, column)
+    if wide == pa.uint64() and column.type != wide:
+        column = compute.if_else(compute.less(column, pa.scalar(0, column.type)), None, column)
+    return column.cast(wide), ids.cast(wide)
 
 
 def _is_text(kind: Any, pa: Any) -> bool:

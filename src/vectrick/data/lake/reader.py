@@ -5,7 +5,7 @@ import ctypes
 import itertools
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -80,9 +80,10 @@ class EdgeReader:
             yield columns[0], columns[1], columns[2], columns[3]
 
     def kept_rows(self, number: int) -> Iterator[tuple[Any, Array, Array]]:
-        """Yield the rows of a partition that count as tables, with the positions of their vertices."""
+        """Yield the rows of a partition whose vertices are known as tables, with their positions; labels may lack."""
+        unlabeled = replace(self, label=None, weight=None)
         for where, table, start, end in self._placed(number):
-            kept = self._checked(where, table, start, end, None)[2]
+            kept = unlabeled._checked(where, table, start, end, None)[2]
             yield table.filter(pa_mask(kept)), start[kept], end[kept]
 
     def _placed(self, number: int) -> Iterator[tuple[str, Any, Array, Array]]:
@@ -109,8 +110,8 @@ class EdgeReader:
             )
         label = None if self.label is None else as_numbers(table.column(self.label), self.label, where)
         weight = None if self.weight is None else as_numbers(table.column(self.weight), self.weight, where)
-        if weight is not None and not (weight[kept] >= 0).all():
-            raise LakeError(f"{where}: column {self.weight!r} has weights that are negative or missing")
+        if weight is not None and not ((weight[kept] >= 0) & np.isfinite(weight[kept])).all():
+            raise LakeError(f"{where}: column {self.weight!r} has weights that are negative, infinite or missing")
         n_unlabeled = 0
         if label is not None:
             labeled = np.isfinite(label)

@@ -146,6 +146,7 @@ class ScannedEdges:
         """Return the first edges as a frame of pandas, as they are in the lake."""
         import pandas as pd
 
+        _check_count(n, "n")
         frames: list[Any] = []
         for number in range(self.n_partitions):
             for _, table in self.reader.source.read(number, self.reader.columns):
@@ -156,6 +157,8 @@ class ScannedEdges:
 
     def edges(self, limit: int | None = None) -> tuple[Edges, Any, Any]:
         """Return edges, labels and weights in memory: all of them, or the first ``limit``."""
+        if limit is not None:
+            _check_count(limit, "limit")
         start, end, label, weight = self.reader.joined(range(self.n_partitions), limit=limit)
         return Edges._of(start, end, self.start_table, self.end_table), label, weight
 
@@ -209,6 +212,11 @@ class ScannedEdges:
         return f"<{side}{rows} edges between {between}, not read yet: {self.n_partitions} partitions>"
 
 
+def _check_count(value: Any, name: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
+        raise ValueError(f"{name} is {value!r}, but it must be an integer of at least 0")
+
+
 def _held(n_vertices: int, share: float, rng: np.random.Generator) -> Any:
     """Return a mask of vertices to hold out, at least one."""
     return rng.permutation(n_vertices) < max(1, round(share * n_vertices))
@@ -236,7 +244,7 @@ def scan_edges(
 
     Parameters
     ----------
-    path : path, address or Dask DataFrame
+    path : path, address, list of them, or Dask DataFrame
         A Parquet file, a folder of them (also with partitions in the names of its folders, ``year=2024/``), an address
         of one of pyarrow's file systems such as ``s3://bucket/edges``, or a Dask DataFrame.
     start, end, label, weight : str
@@ -269,11 +277,14 @@ def scan_edges(
     (3, array([1, 2]))
     >>> model = vt.KronRidge().fit(X)
     """
+    for name, column in (("start", start), ("end", end), ("label", label), ("weight", weight)):
+        if not (isinstance(column, str) and column) and (column is not None or name in ("start", "end")):
+            raise ValueError(f"{name} is {column!r}, but it must be the name of a column")
     if missing not in MISSING:
         raise ValueError(f"missing is {missing!r}, but it must be one of {', '.join(map(repr, MISSING))}")
     if max_memory is not None:
         parse_bytes(max_memory)
-    if cache_dir is not None and not Path(cache_dir).is_dir():
+    if cache_dir is not None and not (isinstance(cache_dir, str | Path) and Path(cache_dir).is_dir()):
         raise ValueError(f"cache_dir is {str(cache_dir)!r}, but there is no such folder")
     if partition_edges is not None and (
         isinstance(partition_edges, bool) or not isinstance(partition_edges, int | np.integer) or partition_edges < 1

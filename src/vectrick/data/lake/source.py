@@ -48,13 +48,14 @@ class ParquetSource:
 
     def __init__(self, path: Any, columns: Sequence[str], filters: Any = None, filesystem: Any = None) -> None:
         import pyarrow as pa
-        from pyarrow import dataset
 
-        self.name = str(path)
-        if filesystem is None and "://" not in self.name and not Path(self.name).exists():
-            raise FileNotFoundError(f"there is no file or folder {self.name}, so there are no edges")
+        paths = [str(one) for one in path] if isinstance(path, list | tuple) else str(path)
+        self.name = paths if isinstance(paths, str) else ", ".join(paths)
+        for one in [paths] if isinstance(paths, str) else paths:
+            if filesystem is None and "://" not in one and not Path(one).exists():
+                raise FileNotFoundError(f"there is no file or folder {one}, so there are no edges")
         try:
-            found = dataset.dataset(path, format="parquet", partitioning="hive", filesystem=filesystem)
+            found = _found(paths, filesystem)
             files = sorted(found.get_fragments(), key=lambda fragment: fragment.path)
             files = [file for file in files if file.path.endswith(_ENDINGS)] or files  # other things may lie there
         except (pa.ArrowInvalid, OSError) as error:
@@ -68,30 +69,48 @@ class ParquetSource:
             known = ", ".join(self.schema.names)
             raise LakeError(f"{self.name} has no column {missing[0]!r}; its columns are {known}")
         self.columns = tuple(columns)
+        _check_filters(self.filters, self.schema, filters)
         with ThreadPoolExecutor(_FOOTERS_AT_ONCE) as pool:
-            self.files = list(pool.map(self._footer, files))
+            footers = list(pool.map(self._footer, files))
+        self.files = [footer for footer, _ in footers]
+        for _, own in footers:
+            self._widen(own)
         self._parts: list[list[RowGroups]] = [[each] for each in self.files if each.groups]
 
-    def _footer(self, fragment: Any) -> RowGroups:
+    def _widen(self, own: Any) -> None:
+        """Make the types of the columns wide enough for those of another file, whatever the order of files."""
         import pyarrow as pa
+
+        for column in self.columns:
+            place = self.schema.get_field_index(column)
+            if column not in own.names or own.field(column).type == self.schema.field(place).type:
+                continue
+            both = [pa.schema([pa.field(column, schema.field(column).type)]) for schema in (self.schema, own)]
+            wide = pa.unify_schemas(both, promote_options="permissive").field(column)
+            self.schema = self.schema.set(place, wide)
+
+    def _footer(self, fragment: Any) -> tuple[RowGroups, Any]:
+        import pyarrow as pa
+        from pyarrow import dataset
 
         try:
             groups, own = fragment.row_groups, fragment.physical_schema
             size = self.filesystem.get_file_info(fragment.path).size
         except (pa.ArrowInvalid, OSError) as error:
             raise LakeError(f"{fragment.path} cannot be read, is it complete? {error}") from error
-        in_path = set(self.schema.names) - set(own.names)
+        in_path = dataset.get_partition_keys(fragment.partition_expression)
         for column in self.columns:
-            if column in in_path and column not in str(fragment.partition_expression):
+            if column not in own.names and column not in in_path:
                 raise LakeError(f"{fragment.path} has no column {column!r}, which other files of the lake have")
-            if column in own.names and _kind(own.field(column).type) != _kind(self.schema.field(column).type):
+            kinds = {_kind(schema.field(column).type) for schema in (own, self.schema) if column in schema.names}
+            if len(kinds - {"null"}) > 1:  # a column without any value has no type
                 raise LakeError(
                     f"{fragment.path}: column {column!r} has type {own.field(column).type}, but "
                     f"{self.schema.field(column).type} in other files of the lake"
                 )
         numbers = [(group.id, group.num_rows) for group in groups if group.num_rows]
         ids, sizes = zip(*numbers, strict=True) if numbers else ((), ())
-        return RowGroups(fragment.path, size, ids, sizes, fragment.partition_expression)
+        return RowGroups(fragment.path, size, ids, sizes, fragment.partition_expression), own
 
     @property
     def n_rows(self) -> int | None:
@@ -137,8 +156,8 @@ class ParquetSource:
         infos = self.filesystem.get_file_info([file.path for file in files])
         for file, info in zip(files, infos, strict=True):
             if info.size != file.size:
-                now = "is gone" if info.size is None else f"has {info.size} bytes, but had {file.size}"
-                raise LakeError(f"{file.path} {now} when the lake was scanned; scan it again")
+                now = "is gone" if info.size is None else f"has {info.size} bytes, and had {file.size} then"
+                raise LakeError(f"{file.path} has changed since the lake was scanned: it {now}; scan it again")
 
     def read(self, number: int, columns: Sequence[str]) -> Iterator[tuple[str, Any]]:
         """Yield the row groups of a partition as tables."""
@@ -192,6 +211,29 @@ class DaskSource:
         """A frame says itself what it computes."""
 
 
+def _found(paths: Any, filesystem: Any) -> Any:
+    """Return the files as a dataset of Arrow; in a folder with other files, those whose names are Parquet's."""
+    import pyarrow as pa
+    from pyarrow import dataset, fs
+
+    how = {"format": "parquet", "partitioning": "hive"}
+    try:
+        return dataset.dataset(paths, filesystem=filesystem, **how)
+    except pa.ArrowInvalid:
+        if not isinstance(paths, str):
+            raise
+        place, root = (filesystem, paths) if filesystem is not None else fs.FileSystem.from_uri(_address(paths))
+        inside = place.get_file_info(fs.FileSelector(root, recursive=True, allow_not_found=True))
+        names = [one.path for one in inside if one.is_file and one.path.endswith(_ENDINGS)]
+        if not names or len(names) == len([one for one in inside if one.is_file]):
+            raise
+        return dataset.dataset(names, filesystem=place, partition_base_dir=root, **how)
+
+
+def _address(path: str) -> str:
+    return path if "://" in path else Path(path).resolve().as_uri()
+
+
 def _kind(kind: Any) -> str:
     """Return what a type of Arrow holds: types of one kind can be read as one another."""
     from pyarrow import types
@@ -202,6 +244,18 @@ def _kind(kind: Any) -> str:
     if types.is_integer(kind):
         return "integers"
     return "numbers" if types.is_floating(kind) else str(kind)
+
+
+def _check_filters(expression: Any, schema: Any, given: Any) -> None:
+    """Refuse filters that do not fit the columns."""
+    import pyarrow as pa
+
+    if expression is None:
+        return
+    try:
+        schema.empty_table().filter(expression)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+        raise ValueError(f"filters is {given!r}, which does not fit the columns of the lake: {error}") from error
 
 
 def _expression(filters: Any) -> Any:
