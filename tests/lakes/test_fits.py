@@ -421,6 +421,8 @@ def test_parts_are_forgotten_before_the_whole_is_read(lake, monkeypatch):
         fitted = model(early_stopping=True, refit=True, random_state=0).fit(X)
         assert len(fitted.history_ if label == "y" else fitted.machines_) > 0
         assert most[0] <= X._store.n_bytes
+        assert len(fitted.predict(lake.X)) == 700
+        assert label == "y" or fitted.predict_proba(lake.X).shape == (700, 3)
         X.close()
 
 

@@ -67,7 +67,6 @@ def fit_lake_against_rest(
         for label in classes:
             machine = clone(model)
             _train(machine, *parts, Watch(**watch), label)
-            machine.classes_ = np.array([False, True])
             machines.append(machine)
     finally:
         _close(X, *parts)
@@ -75,6 +74,8 @@ def fit_lake_against_rest(
     if model.refit and parts[0] is not X and not interrupted:
         for machine, label in zip(machines, classes, strict=True):
             _train_on_all(machine, X, label)
+    for machine in machines:
+        machine.classes_ = np.array([False, True])
     set_machines(model, machines)
     model.classes_ = classes
     model._source = None
