@@ -1,5 +1,6 @@
 """What is made of a block of edges on the CPU: sums of features over its edges, in one reading of them."""
 
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -17,6 +18,7 @@ from vectrick.losses import LOSSES, Loss
 
 _CHUNK = 1 << 13  # edges whose predictions are made, used and forgotten at a time: no temporary array asks for pages
 _NONE = np.empty(0, np.float32)
+_ALONE = 2  # references to an array that one variable holds, with the one of the question
 _COMPILED = ("squared", "squared_hinge", "logistic")  # losses
 
 # What to make of predictions (one array for each core), labels and weights of some edges: values to sum features with,
@@ -52,16 +54,27 @@ class HostPasses:
     def left(self, W: Array, n_threads: int, most: int = 1) -> Array:
         """Return ``R W``, which all blocks of a pass share; the last ones, ``most`` of them, are kept."""
         with self._lock:
-            for place, (core, left) in enumerate(self._lefts):
-                if core is W or np.array_equal(core, W):
-                    self._lefts.append(self._lefts.pop(place))  # the first one is the one that was used least lately
-                    return left
-            # Not into memory of an earlier pass: on a worker another fit may still read it.
-            del self._lefts[: max(0, len(self._lefts) + 1 - most)]
-            out = np.empty((len(self.R), W.shape[1]), self.dtype)
+            kept = self._kept(W)
+            if kept is not None:
+                return kept
+            shape, out = (len(self.R), W.shape[1]), None
+            while len(self._lefts) >= most:
+                _, unused = self._lefts.pop(0)
+                # New pages take time, but on a worker another fit may still read those of its own pass.
+                if sys.getrefcount(unused) == _ALONE and unused.shape == shape:
+                    out = unused
+            out = np.empty(shape, self.dtype) if out is None else out
             dense_product(self.R, np.ascontiguousarray(W, self.dtype), out, n_threads)
             self._lefts.append((W, out))
             return out
+
+    def _kept(self, W: Array) -> Array | None:
+        """Return what was made of a core, if it is kept."""
+        for place, (core, left) in enumerate(self._lefts):
+            if core is W or np.array_equal(core, W):
+                self._lefts.append(self._lefts.pop(place))  # the first one is the one that was used least lately
+                return left
+        return None
 
     def quadratic(self, block: EdgeBlock, W: Array, with_label: bool, n_threads: int = 1) -> Array:
         """Return the core ``Σ h (p - y) φ ⊗ ψ`` over the edges; without labels ``Σ h p φ ⊗ ψ``."""
