@@ -19,8 +19,25 @@ _LONG = ("feature", "value")  # the columns of sparse features beside the ids
 _SHOWN = 5
 
 
+class Labeled:
+    """Data whose labels are values, or classes with names."""
+
+    classes: Any  # their names, or None
+    label: str  # the column
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether the labels are classes, two or more."""
+        return self.classes is not None
+
+    def refuse_several_classes(self, what: str) -> None:
+        """Refuse more than two classes for something that does not support them yet."""
+        if self.classes is not None and len(self.classes) > 2:
+            raise ValueError(f"{what} is for values or two classes, but column {self.label!r} has {len(self.classes)}")
+
+
 @dataclass(frozen=True)
-class Dataset:
+class Dataset(Labeled):
     """Labeled edges that were read from files.
 
     Attributes
@@ -60,16 +77,6 @@ class Dataset:
     def class_names(self) -> tuple[str, ...]:
         """The names of the classes; empty if the labels are values."""
         return self.classes or ()
-
-    @property
-    def has_classes(self) -> bool:
-        """Whether the labels are classes, two or more."""
-        return self.classes is not None
-
-    def refuse_several_classes(self, what: str) -> None:
-        """Refuse more than two classes for something that does not support them yet."""
-        if self.classes is not None and len(self.classes) > 2:
-            raise ValueError(f"{what} is for values or two classes, but column {self.label!r} has {len(self.classes)}")
 
 
 def read_dataset(

@@ -126,7 +126,7 @@ def plan_lake(model: Any, X: ScannedEdges) -> LakePlan:
     for threads in (n_threads, n_threads, 1):  # the first one also compiles
         core = rng.random((rows.shape[1], cols.shape[1])).astype(dtype)
         begin = time.perf_counter()
-        passes.quadratic(block, core, False, threads)
+        passes.quadratic(block, core, threads)
         times.append(time.perf_counter() - begin)
     quadratic = issubclass(model._loss_type, Squared | RankRLS)
     factor = 1.0 if quadratic else 2.0  # other losses predict, then sum

@@ -62,12 +62,10 @@ class DevicePasses:
         core: Array = to_host(w).reshape(self.C.shape[1], self.R.shape[1]).T
         return core
 
-    def quadratic(self, block: EdgeBlock, W: Array, with_label: bool, n_threads: int = 1) -> Array:
-        """Return the core ``Σ h (p - y) φ ⊗ ψ`` over the edges; without labels ``Σ h p φ ⊗ ψ``."""
+    def quadratic(self, block: EdgeBlock, W: Array, n_threads: int = 1) -> Array:
+        """Return the core ``Σ h p φ ⊗ ψ`` over the edges."""
         there = self._there(block)
         p = there.features @ self._vector(W)
-        if with_label:
-            p = p - there.label
         if there.weight is not None:
             p = p * there.weight
         return self._core(there.transposed @ self.backend.cast(p, self.dtype))

@@ -76,17 +76,17 @@ class HostPasses:
                 return left
         return None
 
-    def quadratic(self, block: EdgeBlock, W: Array, with_label: bool, n_threads: int = 1) -> Array:
-        """Return the core ``Σ h (p - y) φ ⊗ ψ`` over the edges; without labels ``Σ h p φ ⊗ ψ``."""
+    def quadratic(self, block: EdgeBlock, W: Array, n_threads: int = 1) -> Array:
+        """Return the core ``Σ h p φ ⊗ ψ`` over the edges."""
         from vectrick.backends.cpu.pass_kernels import quadratic
 
         low, high = block.rows
         L = self.left(W, n_threads)[low:high]
-        label, weight = (_NONE if array is None else array for array in (block.label, block.weight))
+        weight = _NONE if block.weight is None else block.weight
 
         def use(_: int, row0: int, col0: int, first: int, stop: int) -> None:
-            flags = with_label, block.weight is not None
-            quadratic(L, self.C, S, block.row, block.col, label, weight, *flags, low, row0, col0, first, stop)
+            how = weight, block.weight is not None, low
+            quadratic(L, self.C, S, block.row, block.col, *how, row0, col0, first, stop)
 
         with self._sums(block, 1) as (S,):
             _each_piece(block, use, n_threads)

@@ -70,7 +70,7 @@ class Normal:
 
     def run(self, passes: Any, block: EdgeBlock, n_threads: int) -> Partial:
         """Return the product of a block."""
-        return (passes.quadratic(block, self.core, False, n_threads),)
+        return (passes.quadratic(block, self.core, n_threads),)
 
 
 @dataclass(frozen=True)

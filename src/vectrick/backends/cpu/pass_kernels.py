@@ -13,8 +13,8 @@ _FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 
 
 @njit(nogil=True, cache=True, fastmath=_FASTMATH)
-def quadratic(L, C, S, row, col, label, weight, with_label, with_weight, low, row0, col0, first, stop):  # type: ignore[no-untyped-def]
-    """Add ``h (p - y) ψ`` to the sums of the row of each edge, with ``p = L · ψ``; without labels ``h p ψ``."""
+def quadratic(L, C, S, row, col, weight, with_weight, low, row0, col0, first, stop):  # type: ignore[no-untyped-def]
+    """Add ``h p ψ`` to the sums of the row of each edge, with ``p = L · ψ``."""
     rank = C.shape[1]
     here, sums = np.empty(rank, C.dtype), np.empty(rank, C.dtype)
     last = -1
@@ -31,8 +31,6 @@ def quadratic(L, C, S, row, col, label, weight, with_label, with_weight, low, ro
         p = C.dtype.type(0)
         for k in range(rank):
             p += here[k] * C[j, k]
-        if with_label:
-            p -= C.dtype.type(label[h])
         if with_weight:
             p *= C.dtype.type(weight[h])
         for k in range(rank):

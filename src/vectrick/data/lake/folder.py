@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from vectrick.data.folder import _choose, read_vertices
+from vectrick.data.folder import Labeled, _choose, read_vertices
 from vectrick.data.lake.ids import IdTypeError
 from vectrick.data.lake.scan import ScannedEdges, scan_edges
 from vectrick.data.lake.source import LakeError
@@ -17,7 +17,7 @@ _LOOKED_AT = 64  # row groups whose labels say whether there are classes
 
 
 @dataclass(frozen=True)
-class LakeDataset:
+class LakeDataset(Labeled):
     """A lake that was scanned, as commands see a data set: ``classes`` is what a look at the first labels says."""
 
     X: ScannedEdges
@@ -26,16 +26,6 @@ class LakeDataset:
     classes: tuple[str, ...] | None
     files: dict[str, Path] = field(default_factory=dict)
     medians: dict[str, dict[str, float]] = field(default_factory=dict)
-
-    @property
-    def has_classes(self) -> bool:
-        """Whether the labels are classes, two or more."""
-        return self.classes is not None
-
-    def refuse_several_classes(self, what: str) -> None:
-        """Refuse more than two classes for something that does not support them yet."""
-        if self.classes is not None and len(self.classes) > 2:
-            raise ValueError(f"{what} is for values or two classes, but column {self.label!r} has {len(self.classes)}")
 
 
 def edges_of_lake(folder: Path | None, edges: Path | None) -> str | None:
