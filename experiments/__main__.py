@@ -9,13 +9,24 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from pathlib import Path
 
-from experiments import automatic, convergence, libsvm_checker, libsvm_ki, pairwise, plots, tables, tuned, vec_trick
+from experiments import (
+    automatic,
+    convergence,
+    libsvm_checker,
+    libsvm_ki,
+    pairwise,
+    plots,
+    tables,
+    trust,
+    tuned,
+    vec_trick,
+)
 from experiments.experiment import Experiment, Results, Row, Scale, Task
 
 HERE = Path(__file__).parent
 EXPERIMENTS: dict[str, Experiment] = {
     module.EXPERIMENT.name: module.EXPERIMENT
-    for module in (tables, tuned, automatic, pairwise, convergence, libsvm_ki, vec_trick, libsvm_checker)
+    for module in (tables, tuned, automatic, pairwise, trust, convergence, libsvm_ki, vec_trick, libsvm_checker)
 }
 INTRODUCTION = """\
 # The paper, reproduced

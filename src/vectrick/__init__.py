@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     )
     from vectrick.metrics import concordance_index, interaction_concordance
     from vectrick.model_selection import (
+        Calibrated,
+        ConformalKron,
         KernelComparison,
         VertexKFold,
         alpha_path,
@@ -80,6 +82,8 @@ _NAMES = {
     "vectrick.extensions": ["register"],
     "vectrick.metrics": ["concordance_index", "interaction_concordance"],
     "vectrick.model_selection": [
+        "Calibrated",
+        "ConformalKron",
         "KernelComparison",
         "VertexKFold",
         "alpha_path",
@@ -117,6 +121,8 @@ _HOME = {name: module for module, names in _NAMES.items() for name in names}
 __all__ = [
     "ONES",
     "AutoKron",
+    "Calibrated",
+    "ConformalKron",
     "Constant",
     "Cosine",
     "DataWarning",

@@ -102,7 +102,7 @@ def test_sampled_variances_are_near_and_unbiased(kernel, constant, weighted, by_
     for seed in range(n_seeds):
         posterior = model.posterior(128, random_state=seed)
         assert posterior.method.startswith("from 128 samples")
-        posterior._posterior._samples  # noqa: B018 (else so few edges are solved for)
+        posterior._parts[0][1]._samples  # noqa: B018 (else so few edges are solved for)
         found = posterior.std(new) / np.sqrt(posterior.scale)
         assert np.sqrt(np.mean((found / np.sqrt(variance) - 1) ** 2)) < 0.05
         error = 2 * found * posterior.std_error(new) / np.sqrt(posterior.scale)

@@ -1,5 +1,6 @@
 """`AutoKron`: an estimator that chooses kernels, loss and alpha itself, on folds that are like the question."""
 
+import copy
 import time
 import warnings
 from numbers import Integral, Real
@@ -333,6 +334,11 @@ class AutoKron(MeanModel):
         edges, values, weight = joined_source(self, X, y, sample_weight)
         if self._machines or (hasattr(self, "classes_") and len(np.setdiff1d(values, self.classes_))):
             return self.fit(edges, values, weight)
+        self._train_members(edges, values, weight)
+        return self
+
+    def _train_members(self, edges: Edges, values: Any, weight: Any) -> None:
+        """Train the chosen models on other edges."""
         labels = read_labels(values, len(edges), self.loss)
         members = [clone(member) for member in self.members_]
         with warnings.catch_warnings():
@@ -340,4 +346,8 @@ class AutoKron(MeanModel):
             warnings.simplefilter("ignore", ConvergenceWarning)
             self.members_ = [member.fit(edges, labels.y, weight) for member in members]
         self._keep(self.constant_, SourceEdges.of(edges, values, weight))
-        return self
+
+    def _trained_again(self, edges: Edges, labels: Any, weight: Any) -> Any:
+        again = copy.copy(self)
+        again._train_members(edges, labels, weight)
+        return again

@@ -11,7 +11,6 @@ from sklearn.utils import check_random_state
 
 from vectrick._progress import Progress
 from vectrick._typing import Array
-from vectrick.automatic.mean import log_odds
 from vectrick.data import DataWarning, Edges
 from vectrick.data.lake.counts import Counts
 from vectrick.data.lake.parts import Part
@@ -21,6 +20,7 @@ from vectrick.estimators import engine_of, fit_lake_along
 from vectrick.kernels import KernelWarning
 from vectrick.kernels.text import format_kernel
 from vectrick.metrics.scores import SCORES
+from vectrick.model_selection.calibrated import log_odds
 
 _VERTICES = 2000  # of each side, that kernels are chosen on
 _STEPS = 4.0 ** np.arange(-2.0, 3.0)  # times the alpha that the sample asks for, which are tried on the lake

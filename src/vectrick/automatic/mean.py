@@ -4,13 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression
 
 from vectrick._typing import Array
 from vectrick.automatic.ground import Ground
 from vectrick.metrics.scores import SCORES
-
-_LEAST_SLOPE = 1e-3  # of probabilities where the folds say that predictions are of no use
+from vectrick.model_selection.calibrated import log_odds
 
 
 @dataclass(frozen=True)
@@ -77,19 +75,3 @@ def mean_of(
         weights, constant = slope * weights, slope * constant + odds
     decisions = np.split(weights @ members + constant, bounds)
     return Mean(weights, constant, scores, float(shares @ scores), spread, decisions)
-
-
-def log_odds(scores: Array, positive: Array, weight: Array | None = None) -> tuple[float, float]:
-    """Return a slope and a constant that turn scores into the logarithm of the odds of the positive class.
-
-    >>> import numpy as np
-    >>> slope, constant = log_odds(np.array([-1.0, 1.0] * 50), np.array([False, True] * 45 + [True, False] * 5))
-    >>> round(slope, 2), abs(round(constant, 2))
-    (2.2, 0.0)
-    """
-    model = LogisticRegression(C=1e6, max_iter=1000).fit(scores[:, None], positive, weight)
-    slope, constant = float(model.coef_[0, 0]), float(model.intercept_[0])
-    if slope < _LEAST_SLOPE:  # the order of predictions stays, the share of the classes is all that is known
-        share = float(np.average(positive, weights=weight))
-        return _LEAST_SLOPE, float(np.log(share / (1 - share)))
-    return slope, constant

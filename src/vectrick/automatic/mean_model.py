@@ -14,7 +14,16 @@ from vectrick.automatic.labels import CLASS_LOSSES, RANKS
 from vectrick.automatic.summary import summary
 from vectrick.backends.arrays import cast, like, to_host, unmasked
 from vectrick.data import EdgesLike
-from vectrick.estimators import FittedModel, KronEstimator, SourceEdges, as_edges, frame_header, read_frame
+from vectrick.estimators import (
+    N_SAMPLES,
+    FittedModel,
+    KronEstimator,
+    SourceEdges,
+    as_edges,
+    frame_header,
+    read_frame,
+    with_uncertainty,
+)
 from vectrick.metrics import concordance_index
 from vectrick.models.combined import CombinedPredictor
 from vectrick.models.files.checks import numbers, of_kind
@@ -46,6 +55,11 @@ class MeanModel(FittedModel):
         self.solution_, self.n_iter_, self.history_ = longest.solution_, longest.n_iter_, longest.history_
         self.form_, self.form_reason_ = members[0].form_, members[0].form_reason_
 
+    @property
+    def _parts(self) -> list[tuple[float, Any]]:
+        """The members with their weights."""
+        return list(zip(self.weights_.tolist(), self.members_, strict=True))
+
     def _keep_machines(self, machines: list[Any]) -> None:
         """Set what follows from the models of several classes."""
         self.machines_, first = machines, machines[0]
@@ -64,9 +78,15 @@ class MeanModel(FittedModel):
         """
         return self._decide(X)
 
-    def predict(self, X: EdgesLike) -> Array:
-        """Return the class of each edge, or the value."""
+    def predict(self, X: EdgesLike, return_std: bool = False, *, n_samples: int = N_SAMPLES) -> Any:
+        """Return the class of each edge, or the value.
+
+        With ``return_std``, the standard deviations of values are returned as well: the weighted sum of those of the
+        members, which is an upper bound. They are for means of ridge regressions.
+        """
         decisions = self._decide(X)
+        if return_std:
+            return with_uncertainty(self, X, decisions, True, False, n_samples)
         if self._machines:
             return np.asarray(self.classes_[to_host(decisions).argmax(axis=1)])
         if not hasattr(self, "classes_"):

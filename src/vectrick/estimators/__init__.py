@@ -6,7 +6,7 @@ from vectrick.estimators.callbacks import FitStep
 from vectrick.estimators.composite_files import frame_header, read_frame
 from vectrick.estimators.data_warnings import warn_of_data
 from vectrick.estimators.engines import engine_of
-from vectrick.estimators.files import load, register_estimator
+from vectrick.estimators.files import load, register_estimator, save_model
 from vectrick.estimators.fitted import FittedModel
 from vectrick.estimators.holding_out import vertices_only_in
 from vectrick.estimators.intercepts import has_intercept
@@ -21,6 +21,7 @@ from vectrick.estimators.several_classes import SeveralClassesError
 from vectrick.estimators.streamed import fit_lake_along
 from vectrick.estimators.svm import KronSVM
 from vectrick.estimators.training import SourceEdges
+from vectrick.estimators.uncertainty import N_SAMPLES, label_scale, with_uncertainty
 from vectrick.estimators.update import joined_source
 from vectrick.estimators.validate import as_classes, as_edges, as_real_labels, as_weights, labels_on
 from vectrick.models.files.container import ModelFileError
@@ -30,6 +31,7 @@ for _kind in (KronLogistic, KronRanker, KronRidge, KronSVM):
 
 __all__ = [
     "LATER",
+    "N_SAMPLES",
     "FitStep",
     "FittedModel",
     "KronEstimator",
@@ -53,12 +55,15 @@ __all__ = [
     "from_svc",
     "has_intercept",
     "joined_source",
+    "label_scale",
     "labels_on",
     "load",
     "read_frame",
     "register_estimator",
+    "save_model",
     "score_lake",
     "vertices_only_in",
     "warn_of_data",
     "with_iterations",
+    "with_uncertainty",
 ]

@@ -61,12 +61,15 @@ def save_model(model: Any, path: Path | str, about: dict[str, Any] | None = None
     """Write a fitted model to a file; see `FittedModel.save`."""
     if type(model) not in ESTIMATORS.values():
         raise TypeError(f"a model of type {type(model).__name__} has no file format: it is not a class of vectrick")
+    header, tensors = _whole(model)
+    write_container(path, "model", _readable({**header, "about": about or {}}, tensors), tensors)
+
+
+def _whole(model: Any) -> tuple[dict[str, Any], Tensors]:
+    """Return a model with everything that it is made of as a header and tensors."""
     if hasattr(model, "_file_parts"):
-        header, tensors = _composite(model)
-        write_container(path, "model", _readable({**header, "about": about or {}}, tensors), tensors)
-        return
+        return _composite(model)
     header, tensors = _described(model)
-    header["about"] = about or {}
     machines = getattr(model, "machines_", None)
     if machines is not None:
         header["machines"] = []
@@ -76,13 +79,13 @@ def save_model(model: Any, path: Path | str, about: dict[str, Any] | None = None
             # Tensors that all machines share, above all the tables, are stored once.
             tensors |= {f"machine.{number}.{name}": tensor for name, tensor in own.items()
                         if not is_same(tensor, tensors.get(name))}  # fmt: skip
-    write_container(path, "model", _readable(header, tensors), tensors)
+    return header, tensors
 
 
 def _composite(model: Any) -> tuple[dict[str, Any], Tensors]:
     """Return a model that is made of others as a header and tensors."""
     tensors: Tensors = {}
-    parts = [_composite(part) if hasattr(part, "_file_parts") else _described(part) for part in model._file_parts]
+    parts = [_whole(part) for part in model._file_parts]
     header: dict[str, Any] = {
         "estimator": type(model).__name__,
         "parameters": _parameters(model, tensors),
@@ -99,12 +102,15 @@ def _composite(model: Any) -> tuple[dict[str, Any], Tensors]:
 def _read_composite(header: dict[str, Any], tensors: Tensors, depth: int) -> Any:
     """Return a model that is made of others."""
     kind = ESTIMATORS[header["estimator"]]
+    parts = read_parts(header["parts"], tensors, made_again, depth)
     parameters = {name: _parameter(name, value, tensors) for name, value in header["parameters"].items()}
+    if hasattr(kind, "_file_parameters"):  # those that are models
+        parameters |= kind._file_parameters(parts)
     model = kind(**parameters)
     if "classes" in header:
         model.classes_ = _classes(header["classes"], None)
     _set_array_names(model, header["fitted"])
-    model._restore(of_kind(dict, header["state"]), read_parts(header["parts"], tensors, made_again, depth))
+    model._restore(of_kind(dict, header["state"]), parts)
     model._known_edges = read_known_edges(tensors, model._predictor)
     model._source = _read_source(model, tensors)
     model.about_ = of_kind(dict, header["about"])
@@ -230,6 +236,8 @@ def _parameters(model: Any, tensors: Tensors) -> dict[str, Any]:
     parameters: dict[str, Any] = {}
     for name, value in model.get_params(deep=False).items():
         several = isinstance(value, list | tuple)
+        if type(value) in ESTIMATORS.values():  # its parts are in the file
+            continue
         if name.endswith("_kernel") and several:
             parameters[name] = [_given_kernel(kernel, f"{name}.{i}", tensors) for i, kernel in enumerate(value)]
         elif name.endswith("_kernel"):

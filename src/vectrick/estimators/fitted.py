@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.special import expit
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from vectrick._typing import Array, ArrayLike, RandomState, Table
@@ -15,6 +16,7 @@ from vectrick.backends import HOST, Backend, common_backend, settle_backend
 from vectrick.backends.arrays import like, namespace, numpy_dtype, to_host
 from vectrick.data import Edges, EdgesLike, VertexTable
 from vectrick.data.lake.scan import ScannedEdges
+from vectrick.estimators.explanations import explain, predict_without
 from vectrick.estimators.files import save_model
 from vectrick.estimators.lake_predictions import predict_lake
 from vectrick.estimators.nested_parameters import NestedParameters
@@ -41,6 +43,11 @@ class FittedModel(NestedParameters):
         """The machines of more than two classes, or of several labels of each edge; else an empty list."""
         machines: list[Any] = self.__dict__.get("machines_", [])
         return machines
+
+    @property
+    def _parts(self) -> list[tuple[float, Any]]:
+        """The models that the predictions are a weighted sum of: by default this one alone."""
+        return [(1.0, self)]
 
     def _place_machines(self) -> list[Any]:
         """Return the machines, set to the backend and device of the whole model."""
@@ -175,6 +182,75 @@ class FittedModel(NestedParameters):
         """
         check_is_fitted(self)
         return novelty_of(self, X, parts)
+
+    def explain(self, X: EdgesLike, k: int = 10, *, by: str = "edge", influence: bool = False) -> Any:
+        """Return a frame that says why the prediction for one edge is what it is.
+
+        A prediction is a sum over the training edges. The frame has those with the largest contributions, then a row
+        each for the rest of them, the intercept, and what the solver left (nothing in dual form; in primal form the
+        coefficients of edges follow from the loss, at its minimum). Its column "contribution" adds up to the
+        prediction: the value, for a classifier the decision, whose sign is the class. The model must have kept the
+        edges that it was trained on.
+
+        Parameters
+        ----------
+        X : Edges or array
+            One edge.
+        k : int
+            How many contributions are listed.
+        by : str
+            "edge" for training edges, with their labels and the kernel values of both ends with those of the edge;
+            "start" or "end" for training vertices, each with the sum over its edges; "features" for pairs of a start
+            and an end feature, if the kernels are linear in them.
+        influence : bool
+            Of a ridge regression: whether to add a column "without", what the prediction would be if the model had
+            been trained without the edge.
+
+        Examples
+        --------
+        >>> import vectrick as vt
+        >>> X, y = vt.datasets.make_checkerboard(60, random_state=0)
+        >>> model = vt.KronRidge(vt.Gaussian(gamma=1.0), vt.Gaussian(gamma=1.0), alpha=0.1).fit(X, y)
+        >>> why = model.explain(X[:1], k=2)
+        >>> why["what"].tolist()
+        ['edge', 'edge', 'the rest', 'intercept', 'left by the solver']
+        >>> bool(abs(why["contribution"].sum() - model.predict(X[:1])[0]) < 1e-10)
+        True
+        """
+        check_is_fitted(self)
+        return explain(self, X, k, by, influence)
+
+    def predict_without(self, X: EdgesLike, *, edges: Any = None, start: Any = None, end: Any = None) -> Array:
+        """Return what the predictions would be if some training edges had not been there.
+
+        For ridge regression and few edges, this follows from the posterior covariances, exactly and without a fit;
+        otherwise the model is trained again on the edges that stay. A classifier returns decisions.
+
+        Parameters
+        ----------
+        X : Edges or array
+            The edges to predict.
+        edges : Edges or array, optional
+            Training edges to leave out.
+        start, end : id or list of ids, optional
+            Vertices to leave out with all their training edges; positions if the tables have no ids.
+
+        Examples
+        --------
+        >>> import vectrick as vt
+        >>> X, y = vt.datasets.make_checkerboard(60, random_state=0)
+        >>> model = vt.KronRidge(vt.Gaussian(gamma=1.0), vt.Gaussian(gamma=1.0), tol=1e-10).fit(X, y)
+        >>> again = vt.KronRidge(vt.Gaussian(gamma=1.0), vt.Gaussian(gamma=1.0), tol=1e-10).fit(X[1:], y[1:])
+        >>> bool(abs(model.predict_without(X[:1], edges=X[:1]) - again.predict(X[:1]))[0] < 1e-6)
+        True
+        """
+        check_is_fitted(self)
+        return predict_without(self, X, edges, start, end)
+
+    def _trained_again(self, edges: Edges, labels: Any, weight: Any) -> Any:
+        """Return a model like this one that is trained on other edges."""
+        again: Any = clone(self)
+        return again.fit(edges, labels, weight)
 
     def update(self, X: EdgesLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train on further edges X with labels y, too; the result equals a fit to all edges.

@@ -1,6 +1,7 @@
 """How sure a fitted model is: standard deviations and samples of ridge regression, and the novelty of edges."""
 
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from sklearn.utils import check_random_state
 from vectrick._typing import Array, RandomState
 from vectrick.backends import HOST
 from vectrick.backends.arrays import like, to_host
-from vectrick.data import Edges, Graph
+from vectrick.data import Edges, Graph, join_edges
 from vectrick.estimators.intercepts import has_intercept
 from vectrick.estimators.update import source_of
 from vectrick.estimators.validate import as_edges
@@ -26,6 +27,9 @@ MOST_COVARIANCES = 4000  # edges whose covariances are computed
 class FittedPosterior:
     """The posterior of a ridge regression: a Gaussian process whose mean are its predictions.
 
+    That of a weighted mean of ridge regressions, such as an `AutoKron`, has the weighted sum of their standard
+    deviations, which is an upper bound: equal to that of the mean if they err alike, and larger if they do not.
+
     The noise of a label is ``alpha`` relative to the kernel, as the fit assumes; the scale of both is estimated from
     the residuals of the training edges.
 
@@ -40,29 +44,60 @@ class FittedPosterior:
 
     def __init__(self, model: Any, n_samples: int, seed: int) -> None:
         check_has_variance(model)
-        trained, labels = trained_edges(model)
-        self._model, self._posterior = model, _checked(model, lambda: posterior(trained, n_samples, seed))
-        self.method: str = self._posterior.method
-        self.scale = _scale(model, trained, labels)
+        self._model, self._parts = model, []
+        for weight, part in model._parts:
+            trained, labels = trained_edges(part, model)
+            found = _checked(lambda trained=trained: posterior(trained, n_samples, seed))
+            self._parts.append((abs(weight), found, _scale(part, trained, labels)))
+        methods = list(dict.fromkeys(found.method for _, found, _ in self._parts))
+        self.method: str = "; ".join(methods)
+        if len(self._parts) > 1:
+            self.method = f"an upper bound for the mean of {len(self._parts)} models; {self.method}"
+        self.scale = float(np.mean([scale for _, _, scale in self._parts]))
 
     def std(self, X: Any) -> Array:
         """Return the standard deviation of the function at edges; that of a label also has noise."""
-        return np.sqrt(self.scale * self._posterior.variance(_on_host(self._model, X))[0])
+        return self._std(X, noise=False)[0]
+
+    def label_std(self, X: Any) -> Array:
+        """Return the standard deviation of a label of edges: that of the function, and noise."""
+        return self._std(X, noise=True)[0]
 
     def std_error(self, X: Any) -> Array:
         """Return the standard errors of the standard deviations; zero where these are exact."""
-        variance, error = self._posterior.variance(_on_host(self._model, X))
-        return 0.5 * np.sqrt(self.scale) * error / np.sqrt(np.maximum(variance, 1e-300))
+        return self._std(X, noise=False)[1]
+
+    def _std(self, X: Any, noise: bool) -> tuple[Array, Array]:
+        edges = on_host(self._model, X)
+        total, total_error = np.zeros(len(edges)), np.zeros(len(edges))
+        for weight, found, scale in self._parts:
+            variance, error = found.variance(edges)
+            variance = variance + noise * found.trained.alpha
+            total += weight * np.sqrt(scale * variance)
+            total_error += 0.5 * weight * np.sqrt(scale) * error / np.sqrt(np.maximum(variance, 1e-300))
+        return total, total_error
 
     def covariance(self, X: Any) -> Array:
         """Return the covariances of the function between edges."""
-        edges = _on_host(self._model, X)
+        if len(self._parts) > 1:
+            raise ValueError(
+                f"the model is a mean of {len(self._parts)} models, which has standard deviations, but no covariances: "
+                "use one of model.members_"
+            )
+        return self.scale * self._covariance(on_host(self._model, X))
+
+    def relative_covariance(self, *X: Any) -> Array:
+        """Return the covariances between edges of several kinds, divided by the scale."""
+        return self._covariance(reduce(join_edges, (on_host(self._model, some) for some in X)))
+
+    def _covariance(self, edges: Edges) -> Array:
         if len(edges) > MOST_COVARIANCES:
             raise ValueError(
                 f"X has {len(edges)} edges, but covariances are for at most {MOST_COVARIANCES}; standard deviations "
                 "are for any number"
             )
-        return self.scale * self._posterior.covariance(edges)
+        covariance: Array = self._parts[0][1].covariance(edges)
+        return covariance
 
     def __repr__(self) -> str:
         return f"<posterior of a ridge regression: {self.method}; scale {self.scale:.3g}>"
@@ -75,21 +110,31 @@ def check_has_variance(model: Any) -> None:
             f"the model has {len(model._machines)} labels for each edge, but a posterior is for one of them; fit a "
             "model to each"
         )
-    if model._loss_type is not Squared:
+    for _, part in model._parts:
+        if part._loss_type is not Squared:
+            raise ValueError(
+                f"{type(part).__name__} with loss {part._loss_type.name!r} has no posterior variance, which ridge "
+                "regression has: KronRidge. model.novelty(X) says how far edges are from the training data for every "
+                "loss"
+            )
+    if hasattr(model, "classes_"):
         raise ValueError(
-            f"{type(model).__name__} with loss {model._loss_type.name!r} has no posterior variance, which ridge "
-            "regression has: KronRidge. model.novelty(X) says how far edges are from the training data for every loss"
+            f"{type(model).__name__} was trained with classes, but a posterior is for values; predict_proba has "
+            "probabilities, and model.novelty(X) says how far edges are from the training data"
         )
 
 
-def trained_edges(model: Any) -> tuple[RidgeEdges, Array]:
-    """Return the edges that a model was trained on, for the posterior of ridge regression, and their labels."""
+def trained_edges(model: Any, owner: Any = None) -> tuple[RidgeEdges, Array]:
+    """Return the edges that a model was trained on, for the posterior of ridge regression, and their labels.
+
+    The edges are kept by its owner, the whole that it is a part of, by default the model itself.
+    """
     predictor = model._predictor.on(HOST)
     kernel = predictor.kernel
     if not kernel.is_product:
         raise ValueError(f"the kernel of edges is {kernel.words}, but a posterior is there for 'kronecker' only")
-    edges, source = source_of(model)
-    start, end = _numbers(kernel.start)[edges.start], _numbers(kernel.end)[edges.end]
+    edges, source = source_of(model if owner is None else owner)
+    start, end = numbers_of(kernel.start)[edges.start], numbers_of(kernel.end)[edges.end]
     weight = None if source.weight is None else np.asarray(to_host(source.weight), np.float64)
     # Held-out edges have vertices that do not train, and edges of weight zero do not count.
     kept = (start >= 0) & (end >= 0)
@@ -102,7 +147,7 @@ def trained_edges(model: Any) -> tuple[RidgeEdges, Array]:
     return RidgeEdges(kernel, graph, weight, float(model.alpha), constant, **how), labels
 
 
-def _numbers(side: VertexKernel) -> Array:
+def numbers_of(side: VertexKernel) -> Array:
     """Return the number of each vertex of the table among the training vertices, -1 for others."""
     number = np.full(len(side.known), -1)
     number[np.asarray(to_host(side.used))] = np.arange(len(side.used))
@@ -120,11 +165,13 @@ def _scale(model: Any, trained: RidgeEdges, labels: Array) -> float:
     return max(total, 0.0) / (trained.alpha * max(1, len(y) - trained.has_constant))
 
 
-def _on_host(model: Any, X: Any) -> Edges:
-    return model._predictor.aligned(as_edges(model, X, reset=False)).on(HOST)
+def on_host(model: Any, X: Any) -> Edges:
+    """Return edges on the host, with the columns of tables as the model has them."""
+    edges: Edges = model._predictor.aligned(as_edges(model, X, reset=False)).on(HOST)
+    return edges
 
 
-def _checked(model: Any, make: Any) -> Any:
+def _checked(make: Any) -> Any:
     try:
         return make()
     except NoDegreeModelError as error:
@@ -136,11 +183,18 @@ def posterior_of(model: Any, n_samples: int, random_state: RandomState) -> Fitte
     if isinstance(n_samples, bool) or not isinstance(n_samples, int | np.integer) or n_samples < 2:
         raise ValueError(f"n_samples is {n_samples!r}, but it must be an integer of at least 2")
     seed = int(check_random_state(0 if random_state is None else random_state).randint(2**31 - 1))
-    kept = model.__dict__.get("_posterior")
-    if kept is None or kept[0] is not model._predictor or kept[1] != (n_samples, seed):
-        kept = model._posterior = (model._predictor, (n_samples, seed), FittedPosterior(model, n_samples, seed))
-    found: FittedPosterior = kept[2]
+    found: FittedPosterior = kept_of(model, (n_samples, seed), lambda: FittedPosterior(model, n_samples, seed))
     return found
+
+
+def kept_of(model: Any, key: Any, make: Any) -> Any:
+    """Return what is kept of a fitted model, made at its first use; a new fit has its own."""
+    kept = model.__dict__.get("_posterior")
+    if kept is None or kept[0] is not model._predictor:
+        kept = model._posterior = (model._predictor, {})
+    if key not in kept[1]:
+        kept[1][key] = make()
+    return kept[1][key]
 
 
 def with_uncertainty(
@@ -177,14 +231,42 @@ def novelty_of(model: Any, X: Any, parts: bool) -> Any:
     """Return the share of the prior variance that the training edges leave, or a frame of it with its parts."""
     import pandas as pd
 
-    edges = _on_host(model, X)
-    # The prior variance is that of the kernel; an intercept has none that could be explained.
-    trained = replace(trained_edges(model)[0], has_constant=False)
-    found: FeaturePosterior = _checked(model, lambda: FeaturePosterior(trained, 0))
-    total = share_of(found.variance(edges)[0], found.prior(edges))
+    edges = on_host(model, X)
+    found = kept_of(model, "novelty", lambda: _degree_models(model))
+    total = sum(share * share_of(one.variance(edges)[0], one.prior(edges)) for share, one in found)
     if not parts:
         return total
-    graph = Graph.of(edges)
-    start = found.side_shares(edges.start_table, graph.used_start, "start")[graph.start]
-    end = found.side_shares(edges.end_table, graph.used_end, "end")[graph.end]
-    return pd.DataFrame({"novelty": total, "start": start, "end": end})
+    graph, columns = Graph.of(edges), {"novelty": total}
+    for side, table, used, places in (
+        ("start", edges.start_table, graph.used_start, graph.start),
+        ("end", edges.end_table, graph.used_end, graph.end),
+    ):
+        columns[side] = sum(share * one.side_shares(table, used, side) for share, one in found)[places]
+    return pd.DataFrame(columns)
+
+
+def _degree_models(model: Any) -> list[tuple[float, FeaturePosterior]]:
+    """Return the posteriors of the parts of a model by the degree model, and their shares.
+
+    The prior variance is that of the kernel; an intercept has none that could be explained.
+    """
+    parts = [(weight, part) for machine in model._machines or [model] for weight, part in machine._parts]
+    total = sum(abs(weight) for weight, _ in parts) or 1.0
+    found = []
+    for weight, part in parts:
+        trained = replace(trained_edges(part, model)[0], has_constant=False)
+        found.append((abs(weight) / total, _checked(lambda trained=trained: FeaturePosterior(trained, 0))))
+    return found
+
+
+def label_scale(model: Any, X: Any) -> Array | None:
+    """Return how large errors at edges should be, relative to each other: the standard deviation of their labels.
+
+    It is that of ridge regression with the kernels and alphas of the model, by the degree model, which takes no
+    solve. None if the model has no such variance: several labels or classes, other pairwise kernels, no edges kept.
+    """
+    try:
+        found: FittedPosterior = kept_of(model, "scale", lambda: FittedPosterior(model, 0, 0))
+    except ValueError:
+        return None
+    return found.label_std(X)

@@ -1,8 +1,11 @@
 """Honest evaluation: splits by vertices, scorers, paths over alpha, nested tuning, shortcuts, comparisons."""
 
+from vectrick.estimators import register_estimator
 from vectrick.model_selection.alpha_paths import AlphaPath, alpha_path
 from vectrick.model_selection.baselines import baselines
+from vectrick.model_selection.calibrated import Calibrated
 from vectrick.model_selection.comparison import compare
+from vectrick.model_selection.conformal import ConformalKron
 from vectrick.model_selection.kernel_comparison import KernelComparison, compare_kernels
 from vectrick.model_selection.leave_out import leave_out_predictions
 from vectrick.model_selection.nested import NestedScore, nested_score
@@ -11,8 +14,13 @@ from vectrick.model_selection.search import vertex_search
 from vectrick.model_selection.split import VertexSplit, vertex_split
 from vectrick.model_selection.splitters import VertexKFold
 
+for _kind in (Calibrated, ConformalKron):
+    register_estimator(_kind)
+
 __all__ = [
     "AlphaPath",
+    "Calibrated",
+    "ConformalKron",
     "KernelComparison",
     "NestedScore",
     "VertexKFold",

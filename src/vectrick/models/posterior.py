@@ -290,9 +290,9 @@ class FeaturePosterior(Posterior):
 
 
 def posterior(trained: RidgeEdges, n_samples: int, seed: int = 0) -> Posterior:
-    """Return the posterior of a ridge regression: exact where that is cheap, else from samples."""
+    """Return the posterior of a ridge regression: exact where that is cheap, else from samples, or without them."""
     graph = trained.graph
-    if len(graph.start) <= DENSE and not (trained.weight is None and graph.is_complete):
+    if n_samples and len(graph.start) <= DENSE and not (trained.weight is None and graph.is_complete):
         return DensePosterior(trained)
     return FeaturePosterior(trained, n_samples, seed)
 
@@ -367,6 +367,11 @@ def values_between(side: VertexKernel, table: VertexTable, used: Array) -> Array
     if not _is_matrix(side.kernel):
         return np.asarray(side.kernel(features, features), np.float64)
     places = side.places(table, used)
+    if (places < 0).any() and isinstance(side.kernel, Precomputed) and table.is_same(side.known):
+        values = np.asarray(table.features[np.ix_(used, used)], np.float64)
+        trained = np.flatnonzero(places >= 0)  # whose matrix may have been repaired
+        values[np.ix_(trained, trained)] = side.matrix[np.ix_(places[trained], places[trained])]
+        return values
     if (places < 0).any():
         raise ValueError(
             f"{side.name}_kernel is known by its matrix, which has no values between new vertices; covariances are for "

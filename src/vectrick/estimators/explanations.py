@@ -1,0 +1,315 @@
+"""Why a prediction is what it is: the training edges, vertices or features that it is a sum of."""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from vectrick._typing import Array
+from vectrick.backends import HOST
+from vectrick.backends.arrays import to_host
+from vectrick.data import Edges, Graph
+from vectrick.estimators.uncertainty import (
+    N_SAMPLES,
+    check_has_variance,
+    kept_of,
+    numbers_of,
+    on_host,
+    posterior_of,
+)
+from vectrick.estimators.update import source_of
+from vectrick.models.edge_kernel import EdgeKernel
+from vectrick.models.limits import checked_features
+from vectrick.models.pairwise import PairwisePredictor
+from vectrick.models.product import PrimalPredictor
+
+BY = ("edge", "start", "end", "features")
+_FEW = 64  # edges without which predictions of ridge regression follow from covariances, without a new fit
+
+
+def explain(model: Any, X: Any, k: int, by: str, influence: bool) -> Any:
+    """Return a frame of what the prediction for one edge is a sum of; see `FittedModel.explain`."""
+    if by not in BY:
+        raise ValueError(f"by is {by!r}, but it must be one of {', '.join(map(repr, BY))}")
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise ValueError(f"k is {k!r}, but it must be a positive integer")
+    if influence and by != "edge":
+        raise ValueError(
+            f"influence is True and by is {by!r}, but influence is told of edges, by='edge'; "
+            "model.predict_without(X, start=...) leaves out a vertex"
+        )
+    if model._machines:
+        raise ValueError(model._why_one_machine())
+    edges, coefficients = on_host(model, X), _coefficients(model)
+    if len(edges) != 1:
+        raise ValueError(f"X has {len(edges)} edges, but one edge is explained at a time: X[i:i+1]")
+    prediction = float(to_host(model._decide(edges))[0])
+    if by == "features":
+        frame, total = _by_features(model, edges, coefficients, k)
+    else:
+        frame, total = _by_edges(model, edges, coefficients, k, by)
+    if influence:
+        frame["without"] = _each_without(model, edges, frame, prediction)
+    frame = _with_rest(frame.drop(columns="row", errors="ignore"), total, float(model.intercept_), prediction)
+    frame.attrs["prediction"] = prediction
+    return frame
+
+
+def _with_rest(frame: Any, total: float, intercept: float, prediction: float) -> Any:
+    """Add what the listed contributions leave: the other ones, the intercept, and what the solver left."""
+    import pandas as pd
+
+    rest = {
+        "the rest": total - frame["contribution"].sum(),
+        "intercept": intercept,
+        "left by the solver": prediction - intercept - total,
+    }
+    more = pd.DataFrame({"what": list(rest), "contribution": list(rest.values())}).reindex(columns=frame.columns)
+    ids = {name: object for name in ("start", "end") if name in frame}  # which stay integers beside empty cells
+    counts = {"edges": "Int64"} if "edges" in frame else {}
+    both = [part.astype({**ids, **counts}) for part in (frame, more)]
+    return pd.concat([part.dropna(axis=1, how="all") for part in both], ignore_index=True)[list(frame.columns)]
+
+
+# What the prediction is a sum of
+
+
+def _coefficients(model: Any) -> list[Array]:
+    """Return the coefficients of the edges that a model was trained on, for each of its parts."""
+    found: list[Array] = kept_of(model, "dual", lambda: [_dual(part, model) for _, part in model._parts])
+    return found
+
+
+def _dual(part: Any, owner: Any) -> Array:
+    """Return the dual coefficients of all edges that were given to a fit.
+
+    A model in primal form has none, but at its minimum ``w = Σ aᵢ zᵢ`` with ``aᵢ = -L'(pᵢ) / alpha``; what its solver
+    left of that is told beside them.
+    """
+    edges, source = source_of(owner)
+    a = np.zeros(len(edges))
+    predictor = part._predictor.on(HOST)
+    if not isinstance(predictor, PrimalPredictor):
+        dual = np.asarray(to_host(part.dual_coef_), np.float64)
+        a[: len(dual)] = dual
+        return a
+    places = numbers_of(predictor.start)[edges.start], numbers_of(predictor.end)[edges.end]
+    weight = None if source.weight is None else np.asarray(to_host(source.weight), np.float64)
+    kept = (places[0] >= 0) & (places[1] >= 0)  # others were held out
+    kept &= True if weight is None else weight > 0
+    trained = edges[kept]
+    labels = _as_numbers(owner, np.asarray(to_host(source.labels)))[kept]
+    loss = part._make_loss(part._loss_type, labels, None if weight is None else weight[kept], trained)
+    a[kept] = -loss.gradient(predictor.predict(trained).astype(np.float64) + part.intercept_) / part.alpha
+    return a
+
+
+def _as_numbers(owner: Any, labels: Array) -> Array:
+    """Return labels as a loss takes them: those of two classes are -1 and +1."""
+    if hasattr(owner, "classes_"):
+        return 2.0 * (labels == np.asarray(owner.classes_)[1]) - 1.0
+    return labels.astype(np.float64)
+
+
+def _kernel_values(kernel: EdgeKernel, x: Edges, edges: Edges, a: Array) -> tuple[Array, Array | None, Array | None]:
+    """Return the kernel values between an edge and the training edges, and those of both ends for a product."""
+    places = numbers_of(kernel.start)[edges.start], numbers_of(kernel.end)[edges.end]
+    if kernel.is_product:
+        first, second = _ends(kernel, x)
+        of_start, of_end = first[places[0]], second[places[1]]
+        return of_start * of_end, of_start, of_end
+    taken = np.flatnonzero(a)
+    graph = Graph(places[0][taken], places[1][taken], kernel.start.used, kernel.end.used)
+    values = np.zeros(len(edges))
+    values[taken] = PairwisePredictor(kernel, graph, a[taken], 1).operator(x).T @ np.ones(1)
+    return values, None, None
+
+
+def _ends(kernel: EdgeKernel, x: Edges) -> tuple[Array, Array]:
+    """Return the kernel values of both vertices of an edge with the training vertices of their side."""
+    graph = Graph.of(x)
+    first = kernel.start.rows(checked_features(x.start_table, graph.used_start))[0]
+    return first, kernel.end.rows(checked_features(x.end_table, graph.used_end))[0]
+
+
+def _by_edges(model: Any, x: Edges, coefficients: list[Array], k: int, by: str) -> tuple[Any, float]:
+    """Return a frame of training edges, or of the training vertices of a side, and the sum of all contributions."""
+    import pandas as pd
+
+    edges, source = source_of(model)
+    total = np.zeros(len(edges))
+    weights = np.array([abs(weight) for weight, _ in model._parts])
+    shares = weights / max(weights.sum(), 1e-300)
+    ends: list[Any] = [0.0, 0.0]
+    for (weight, part), a, share in zip(model._parts, coefficients, shares, strict=True):
+        values, *of_ends = _kernel_values(part._predictor.on(HOST).kernel, x, edges, a)
+        total += weight * a * values
+        ends = [
+            None if old is None or new is None else old + share * new for old, new in zip(ends, of_ends, strict=True)
+        ]
+    labels, names = np.asarray(to_host(source.labels)), (_ids(edges, "start"), _ids(edges, "end"))
+    both = {"start": (edges.start, names[0], ends[0]), "end": (edges.end, names[1], ends[1])}
+    if by == "edge":
+        best = _largest(total, k)
+        columns = {"what": "edge", "row": best, "start": names[0][edges.start[best]], "end": names[1][edges.end[best]]}
+        columns["label"] = labels[best]
+        for side, (_, _, values) in both.items():
+            if values is not None:
+                columns[f"{side}_kernel"] = values[best]
+        return pd.DataFrame({**columns, "contribution": total[best]}), float(total.sum())
+    vertices, ids, values = both[by]
+    sums = np.bincount(vertices, total, len(ids))
+    counts = np.bincount(vertices, coefficients[0] != 0 if len(coefficients) == 1 else None, len(ids)).astype(np.int64)
+    best = _largest(sums, k)
+    best = best[counts[best] > 0]
+    columns = {"what": f"{by} vertex", by: ids[best], "edges": counts[best]}
+    if values is not None:
+        at = np.zeros(len(ids))
+        at[vertices] = values
+        columns["kernel"] = at[best]
+    return pd.DataFrame({**columns, "contribution": sums[best]}), float(total.sum())
+
+
+def _largest(values: Array, k: int) -> Array:
+    """Return the places of the k largest absolute values, the largest first."""
+    sizes = np.abs(values)
+    some = np.argpartition(-sizes, min(k, len(sizes)) - 1)[:k] if len(sizes) else np.zeros(0, np.int64)
+    return some[np.argsort(-sizes[some], kind="stable")]
+
+
+def _ids(edges: Edges, side: str) -> Array:
+    table = getattr(edges, f"{side}_table")
+    return np.arange(len(table)) if table.ids is None else np.asarray(table.ids)
+
+
+def _by_features(model: Any, x: Edges, coefficients: list[Array], k: int) -> tuple[Any, float]:
+    """Return a frame of pairs of features, for kernels that are linear in them."""
+    import pandas as pd
+
+    edges, _ = source_of(model)
+    shape = x.start_table.n_features, x.end_table.n_features
+    contributions = np.zeros(shape)
+    for (weight, part), a in zip(model._parts, coefficients, strict=True):
+        kernel = part._predictor.on(HOST).kernel
+        sides = [_features_of(kernel, side, x) for side in ("start", "end")]
+        (first, own_first), (second, own_second) = sides
+        places = numbers_of(kernel.start)[edges.start], numbers_of(kernel.end)[edges.end]
+        taken = np.flatnonzero(a)
+        core = csr_array((a[taken], (places[0][taken], places[1][taken])), (first.shape[0], second.shape[0]))
+        contributions += weight * own_first[:, None] * (first.T @ (core @ second)) * own_second
+    best = _largest(contributions.ravel(), k)
+    i, j = np.unravel_index(best, shape)
+    graph = Graph.of(x)
+    values = [_dense(checked_features(table, used))[0]
+              for table, used in ((x.start_table, graph.used_start), (x.end_table, graph.used_end))]  # fmt: skip
+    columns = {
+        "what": "features", "start": _columns(x.start_table)[i], "end": _columns(x.end_table)[j],
+        "start_value": values[0][i], "end_value": values[1][j], "contribution": contributions[i, j],
+    }  # fmt: skip
+    return pd.DataFrame(columns), float(contributions.sum())
+
+
+def _features_of(kernel: EdgeKernel, side: str, x: Edges) -> tuple[Array, Array]:
+    """Return the features of the training vertices of a side, and those of the vertex of an edge."""
+    own, graph = getattr(kernel, side), Graph.of(x)
+    table, used = getattr(x, f"{side}_table"), getattr(graph, f"used_{side}")
+    known = own.kernel.features(checked_features(own.known, own.used)) if kernel.is_product else None
+    if known is None or known.shape[1] != table.n_features:
+        words = own.kernel if kernel.is_product else kernel.words
+        raise ValueError(
+            f"by is 'features', which is for kernels that are linear in the columns of the tables, but the {side} "
+            f"kernel is {words}; use by='edge', 'start' or 'end'"
+        )
+    return _dense(known), _dense(own.kernel.features(checked_features(table, used)))[0]
+
+
+def _dense(values: Any) -> Array:
+    return np.asarray(values.toarray() if issparse(values) else values, np.float64)
+
+
+def _columns(table: Any) -> Array:
+    return np.arange(table.n_features) if table.columns is None else np.asarray(table.columns, object)
+
+
+# What it would be without some of it
+
+
+def _each_without(model: Any, x: Edges, frame: Any, prediction: float) -> Array:
+    """Return the predictions for an edge without each of some training edges, for ridge regression."""
+    covariance, alphas, residuals = _removal(model, x, frame["row"].to_numpy())
+    own = covariance.diagonal()[1:]
+    return prediction - covariance[0, 1:] / (alphas - own) * residuals
+
+
+def _removal(model: Any, x: Edges, rows: Array) -> tuple[Array, Array, Array]:
+    """Return covariances between edges x and training edges, the noise of the latter, and their residuals."""
+    check_has_variance(model)
+    if len(model._parts) > 1:
+        raise ValueError(
+            f"the model is a mean of {len(model._parts)} models: influence=True is for one, such as model.members_[0]; "
+            "model.predict_without(X, edges=...) trains all of them again"
+        )
+    edges, source = source_of(model)
+    some, labels = edges[rows], np.asarray(to_host(source.labels), np.float64)[rows]
+    posterior = posterior_of(model, N_SAMPLES, 0)
+    weight = np.ones(len(rows)) if source.weight is None else np.asarray(to_host(source.weight), np.float64)[rows]
+    covariance = posterior.relative_covariance(x, some)
+    return covariance, model.alpha / np.maximum(weight, 1e-300), labels - to_host(model._decide(some))
+
+
+def predict_without(model: Any, X: Any, edges: Any, start: Any, end: Any) -> Array:
+    """Return the predictions of a model without some training edges; see `FittedModel.predict_without`."""
+    if edges is None and start is None and end is None:
+        raise ValueError("nothing is left out: give edges, start or end")
+    if model._machines:
+        raise ValueError(model._why_one_machine())
+    x, (known, source) = on_host(model, X), source_of(model)
+    left_out = np.zeros(len(known), bool)
+    if edges is not None:
+        left_out |= _found(model, known, edges)
+    for side, given in (("start", start), ("end", end)):
+        if given is not None:
+            single = isinstance(given, str | int | np.integer)
+            rows = getattr(model, f"{side}_table_").positions(np.array([given]) if single else given, side)
+            left_out |= np.isin(getattr(known, side), np.asarray(to_host(rows)))
+    rows = np.flatnonzero(left_out)
+    if not len(rows):
+        raise ValueError("the model was not trained on any of what is to be left out")
+    if len(rows) == len(known):
+        raise ValueError("all training edges are left out, but at least one must stay")
+    if len(rows) <= _FEW and _follows(model):
+        covariance, alphas, residuals = _removal(model, x, rows)
+        n = len(x)
+        changed = np.linalg.solve(np.diag(alphas) - covariance[n:, n:], residuals)
+        predictions: Array = to_host(model._decide(x)) - covariance[:n, n:] @ changed
+        return predictions
+    rest = ~left_out
+    weight = None if source.weight is None else np.asarray(to_host(source.weight))[rest]
+    again = model._trained_again(known[rest], np.asarray(to_host(source.labels))[rest], weight)
+    return np.asarray(to_host(again._decide(x)))
+
+
+def _follows(model: Any) -> bool:
+    """Whether predictions without few edges follow from covariances: those of a converged ridge regression."""
+    try:
+        check_has_variance(model)
+    except ValueError:
+        return False
+    part = model._parts[0][1]
+    return len(model._parts) == 1 and part._predictor.kernel.is_product and part.solution_.converged
+
+
+def _found(model: Any, known: Edges, given: Any) -> Array:
+    """Return the mask of the training edges that are among given ones."""
+    edges = on_host(model, given)
+    places = []
+    for side in ("start", "end"):
+        table, vertices = getattr(edges, f"{side}_table"), getattr(edges, side)
+        own = getattr(model._predictor, side)
+        place = own.places(table, vertices) if not table.is_same(own.known) else None
+        places.append(vertices if place is None else np.where(place >= 0, own.used[place], -1))
+    width = len(model.end_table_) + 1
+    mask: Array = np.isin(
+        known.start.astype(np.int64) * width + known.end, places[0].astype(np.int64) * width + places[1]
+    )
+    return mask
