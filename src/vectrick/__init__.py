@@ -21,7 +21,16 @@ if TYPE_CHECKING:
     from vectrick.data import DataWarning, Edges
     from vectrick.data.lake.scan import ScannedEdges, scan_edges
     from vectrick.data.lake.source import LakeError
-    from vectrick.estimators import KronLogistic, KronRanker, KronRidge, KronSVM, ModelFileError, from_svc, score_lake
+    from vectrick.estimators import (
+        KronLogistic,
+        KronRanker,
+        KronRidge,
+        KronSVM,
+        ModelFileError,
+        from_svc,
+        score_lake,
+        suggest,
+    )
     from vectrick.extensions import register
     from vectrick.kernels import (
         Constant,
@@ -66,6 +75,7 @@ _NAMES = {
         "ModelFileError",
         "from_svc",
         "score_lake",
+        "suggest",
     ],
     "vectrick.kernels": [
         "Constant",
@@ -174,6 +184,7 @@ __all__ = [
     "scan_edges",
     "score_lake",
     "solvers",
+    "suggest",
     "vertex_search",
     "vertex_split",
 ]

@@ -19,6 +19,7 @@ from vectrick.estimators.refit import with_iterations
 from vectrick.estimators.ridge import KronRidge
 from vectrick.estimators.several_classes import SeveralClassesError
 from vectrick.estimators.streamed import fit_lake_along
+from vectrick.estimators.suggestions import suggest
 from vectrick.estimators.svm import KronSVM
 from vectrick.estimators.training import SourceEdges
 from vectrick.estimators.uncertainty import N_SAMPLES, label_scale, with_uncertainty
@@ -62,6 +63,7 @@ __all__ = [
     "register_estimator",
     "save_model",
     "score_lake",
+    "suggest",
     "vertices_only_in",
     "warn_of_data",
     "with_iterations",

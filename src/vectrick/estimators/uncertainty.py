@@ -154,6 +154,11 @@ def numbers_of(side: VertexKernel) -> Array:
     return number
 
 
+def scale_of(part: Any, owner: Any) -> float:
+    """Return the scale of a ridge regression that is a part of a model."""
+    return _scale(part, *trained_edges(part, owner))
+
+
 def _scale(model: Any, trained: RidgeEdges, labels: Array) -> float:
     """Return the most likely scale: ``Σ h (y - b) (y - f - b) / (α n)``."""
     graph, predictor = trained.graph, model._predictor.on(HOST)

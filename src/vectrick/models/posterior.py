@@ -88,6 +88,31 @@ class Posterior(ABC):
     def covariance(self, edges: Edges) -> Array:
         """Return the posterior covariances between not too many edges."""
 
+    @abstractmethod
+    def columns(self, edges: Edges) -> "Columns":
+        """Return what gives the covariances between edges and any one of them; on large graphs by the degree model."""
+
+
+class Columns(ABC):
+    """Covariances between edges and any one of them."""
+
+    def __init__(self, posterior: Posterior, edges: Edges) -> None:
+        self.graph = Graph.of(edges)
+        sides = (posterior.kernel.start, edges.start_table, self.graph.used_start), (
+            posterior.kernel.end, edges.end_table, self.graph.used_end,
+        )  # fmt: skip
+        self._prior = [KernelColumns(*side) for side in sides]
+
+    def prior(self, i: int) -> Array:
+        """Return the prior covariances with edge i."""
+        graph = self.graph
+        start, end = self._prior[0].column(graph.start[i]), self._prior[1].column(graph.end[i])
+        return start[graph.start] * end[graph.end]
+
+    @abstractmethod
+    def column(self, i: int) -> Array:
+        """Return the posterior covariances with edge i."""
+
 
 class DensePosterior(Posterior):
     """The posterior from the kernel matrix of the training edges; O(n³) once, O(n²) for an edge."""
@@ -130,6 +155,26 @@ class DensePosterior(Posterior):
             rest = 1.0 - cross @ self._ones
             covariance += rest[:, None] * rest / self._ones.sum()
         return covariance
+
+    def columns(self, edges: Edges) -> Columns:
+        """Return what gives the covariances between edges and any one of them."""
+        cross, _ = self._cross(edges)
+        halves = solve_triangular(self._factor[0], cross.T, lower=True)
+        if self.trained.has_constant:
+            rest = (1.0 - cross @ self._ones) / self._ones.sum() ** 0.5
+            return _DenseColumns(self, edges, halves, rest)
+        return _DenseColumns(self, edges, halves, None)
+
+
+class _DenseColumns(Columns):
+    def __init__(self, posterior: Posterior, edges: Edges, halves: Array, rest: Array | None) -> None:
+        super().__init__(posterior, edges)
+        self._halves, self._rest = halves, rest
+
+    def column(self, i: int) -> Array:
+        """Return the posterior covariances with edge i."""
+        column = self.prior(i) - self._halves.T @ self._halves[:, i]
+        return column if self._rest is None else column + self._rest * self._rest[i]
 
 
 class FeaturePosterior(Posterior):
@@ -273,6 +318,32 @@ class FeaturePosterior(Posterior):
         covariance: Array = self.trained.alpha * 0.5 * (inside + inside.T) + rest
         return covariance
 
+    def columns(self, edges: Edges) -> Columns:
+        """Return what gives the covariances by the degree model between edges and any one of them."""
+        return _DegreeColumns(self, edges)
+
+    def draws(self, edges: Edges, n: int, seed: int) -> Array:
+        """Return functions drawn from the posterior with mean zero: a column for each, with its values at edges."""
+        rng, space, trained = np.random.default_rng(seed), self.space, self.trained
+        h = np.ones(space.n_edges) if trained.weight is None else trained.weight
+        noise = np.sqrt(h)[:, None] * rng.standard_normal((space.n_edges, n))
+        if self.mean is not None:
+            noise -= h[:, None] * (noise.sum(0) / self.total)
+        # Its covariance is H, so that of the solution is the inverse of H.
+        c = np.stack([space.lift(np.ascontiguousarray(column)) for column in noise.T], axis=1)
+        c += trained.alpha**0.5 * rng.standard_normal(c.shape)
+        solved = self._solved(c, _ROUGH)
+        graph, start, end = self._both(edges)
+        values = kron(end, start, n_threads=trained.n_threads)[(graph.end, graph.start), :] @ solved
+        values -= self._at_mean(solved)
+        if self.mean is not None:
+            values += rng.standard_normal(n) / self.total**0.5
+        first, second = self._diagonals(edges, graph)
+        inside = (start**2).sum(1)[graph.start] * (end**2).sum(1)[graph.end]
+        rest = np.sqrt(np.maximum(first[graph.start] * second[graph.end] - inside, 0.0))
+        drawn: Array = trained.alpha**0.5 * values + rest[:, None] * rng.standard_normal((len(edges), n))
+        return drawn
+
     def side_shares(self, table: VertexTable, used: Array, name: str) -> Array:
         """Return the share of the prior variance that the degree model leaves to vertices of one side.
 
@@ -287,6 +358,47 @@ class FeaturePosterior(Posterior):
         prior = diagonal_of(self.sides[own].kernel, table, used) * diagonal_of(there, there.known, there.used).mean()
         left = self.trained.alpha * (features @ (inverse @ others.mean(0))) + np.maximum(prior - inside, 0.0)
         return share_of(left, prior)
+
+
+class _DegreeColumns(Columns):
+    """Covariances by the degree model: with edge s, ``α (z - m)ᵀ M⁻¹ (zₛ - m)`` and what the basis does not span."""
+
+    def __init__(self, posterior: FeaturePosterior, edges: Edges) -> None:
+        super().__init__(posterior, edges)
+        self._posterior = posterior
+        _, self._start, self._end = posterior._both(edges)
+        # What the basis does not span, there only where vertices are new
+        own = [side.diagonal - (features**2).sum(1)
+               for side, features in zip(self._prior, (self._start, self._end), strict=True)]  # fmt: skip
+        largest = max(float(side.diagonal.max(initial=0.0)) for side in self._prior)
+        self._has_rest = any(float(rest.max(initial=0.0)) > 1e-8 * largest for rest in own)
+
+    def column(self, i: int) -> Array:
+        """Return the covariances by the degree model with edge i."""
+        found, graph = self._posterior, self.graph
+        first, second = self._start[graph.start[i]], self._end[graph.end[i]]
+        z = np.outer(second, first).reshape(-1)
+        moved = found.inverse.times(z if found.mean is None else z - found.mean)
+        column = found.trained.alpha * (self._values(moved) + (0.0 if found.mean is None else 1.0 / found.total))
+        if self._has_rest:
+            start, end = (self._start @ first)[graph.start], (self._end @ second)[graph.end]
+            column = column + self.prior(i) - start * end
+        return column
+
+    def _values(self, w: Array) -> Array:
+        """Return ``(z - m)ᵀ w`` for all edges."""
+        graph, found = self.graph, self._posterior
+        left = self._start @ w.reshape(self._end.shape[1], self._start.shape[1]).T
+        n_pairs = left.shape[0] * self._end.shape[0]
+        if n_pairs <= 4 * len(graph.start):
+            values = (left @ self._end.T)[graph.start, graph.end]
+        else:
+            values = np.empty(len(graph.start))
+            block = max(1, _AT_ONCE // max(1, left.shape[1]))
+            for low in range(0, len(values), block):
+                part = slice(low, low + block)
+                np.einsum("ij,ij->i", left[graph.start[part]], self._end[graph.end[part]], out=values[part])
+        return values if found.mean is None else values - float(found.mean @ w)
 
 
 def posterior(trained: RidgeEdges, n_samples: int, seed: int = 0) -> Posterior:
@@ -359,6 +471,24 @@ def _own_values(side: VertexKernel, table: VertexTable, used: Array) -> Array:
         # The matrix of the training vertices may have been repaired.
         return np.where(trained >= 0, side.matrix.diagonal()[trained], values)
     return np.asarray(side.matrix.diagonal())[side.places(table, used)]
+
+
+class KernelColumns:
+    """Kernel values between vertices and any one of them, each column computed once."""
+
+    def __init__(self, side: VertexKernel, table: VertexTable, used: Array) -> None:
+        self.diagonal = diagonal_of(side, table, used)
+        self._features, self._kernel = checked_features(table, used), side.kernel
+        self._matrix = values_between(side, table, used) if _is_matrix(side.kernel) else None
+        self._columns: dict[int, Array] = {}
+
+    def column(self, i: int) -> Array:
+        """Return the kernel values with vertex i."""
+        if self._matrix is not None:
+            return np.asarray(self._matrix[:, i])
+        if i not in self._columns:
+            self._columns[i] = np.asarray(self._kernel(self._features, self._features[i : i + 1]), np.float64)[:, 0]
+        return self._columns[i]
 
 
 def values_between(side: VertexKernel, table: VertexTable, used: Array) -> Array:

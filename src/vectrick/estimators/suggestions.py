@@ -1,0 +1,364 @@
+"""Which edges to label next: a batch that is chosen together, from a list of edges or from a grid."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.stats import norm
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from vectrick._progress import Progress
+from vectrick._typing import Array, RandomState
+from vectrick.backends import HOST
+from vectrick.backends.arrays import to_host
+from vectrick.data import Edges, VertexTable, join_edges
+from vectrick.estimators.uncertainty import check_has_variance, on_host, scale_of, trained_edges
+from vectrick.estimators.update import source_of
+from vectrick.models.posterior import Columns, DensePosterior, FeaturePosterior, Posterior
+from vectrick.solvers.degree_model import NoDegreeModelError
+
+BY = ("variance", "improvement", "thompson", "diverse")
+_CANDIDATES = 1 << 20  # pairs of a grid that are looked at more than once
+_ACTIVE = 1 << 14  # candidates whose covariances are followed from the beginning
+_BLOCK = 1 << 18  # pairs of a grid at a time
+_DENSE = 2e10  # multiplications that exact variances of a pool may take
+_DRAWS = 32  # functions at most
+
+
+def suggest(
+    model: Any,
+    X_pool: Any = None,
+    n: int = 96,
+    by: str = "variance",
+    *,
+    per_start: int | None = None,
+    per_end: int | None = None,
+    random_state: RandomState = None,
+) -> Any:
+    """Return the edges whose labels would tell most, as a batch that is chosen together.
+
+    The best edges one by one would be much alike. Here each edge is chosen as if those before it were measured
+    already: by the posterior covariances of ridge regression with the kernels and the alpha of the model, which need
+    no labels. They are exact for small training sets, and by the degree model of the graph otherwise.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model that has kept the edges that it was trained on. With "improvement" and "thompson" a ridge
+        regression, or a mean of them; its covariances are then those of the member with the largest weight.
+    X_pool : Edges, pair of tables, or None
+        The edges to choose from. A pair of tables, ``(starts, ends)``, means the pairs of their vertices, and None the
+        pairs of all vertices that the model knows, in both cases without the edges that it was trained on. The grid is
+        never formed.
+    n : int
+        How many edges to choose.
+    by : str
+        - "variance": where the model is least sure, to learn the whole function;
+        - "diverse": the same relative to the prior variance of an edge, so that no kernel value decides: edges unlike
+          those that are known and unlike each other;
+        - "improvement": where the largest labels may be (expected improvement over the best prediction so far);
+        - "thompson": the largest values of functions drawn from the posterior, which tries several explanations.
+    per_start, per_end : int, optional
+        How many of the edges may have the same start or end vertex, such as the rows and columns of a plate.
+    random_state : int, optional
+        The seed of "thompson".
+
+    Returns
+    -------
+    pandas.DataFrame
+        "rank", "start", "end", the prediction "score" of the model, "std" (the posterior standard deviation before any
+        of the edges is measured; NaN for classes) and "gain", what the edge was chosen by, given those before it. For a
+        list of edges, "row" is the position in it.
+
+    Examples
+    --------
+    >>> import vectrick as vt
+    >>> X, y = vt.datasets.make_checkerboard(60, random_state=0)
+    >>> model = vt.KronRidge(vt.Gaussian(gamma=1.0), vt.Gaussian(gamma=1.0)).fit(X[:500], y[:500])
+    >>> plate = vt.suggest(model, X[500:], n=8, per_start=2)
+    >>> plate[["rank", "start", "end"]].shape, bool(plate["start"].value_counts().max() <= 2)
+    ((8, 3), True)
+    """
+    _check(model, n, by, per_start, per_end)
+    if by in ("improvement", "thompson"):
+        check_has_variance(model)
+    _, part = max(model._parts, key=lambda both: abs(both[0]))
+    trained = trained_edges(part, model)[0]
+    pool = _Pool(model, X_pool, trained.kernel)
+    if pool.n_edges < n:
+        what = "is empty" if not pool.n_edges else f"has {pool.n_edges} edges to choose from"
+        raise ValueError(f"X_pool {what}, but n is {n}")
+    seed = int(check_random_state(0 if random_state is None else random_state).randint(2**31 - 1))
+    if by == "diverse":
+        trained = replace(trained, has_constant=False)
+    n_train = len(trained.graph.start)
+    exact = by != "thompson" and n_train**2 * pool.n_edges <= _DENSE and n_train <= 4000
+    try:
+        found: Posterior = DensePosterior(trained) if exact else FeaturePosterior(trained, 0)
+    except NoDegreeModelError as error:
+        raise ValueError(f"the model has no posterior: {error}") from error
+    scale = 1.0 if hasattr(model, "classes_") else scale_of(part, model)
+    best = _best_so_far(model) if by == "improvement" else 0.0
+    rule = _Rule(by, scale, best)
+    edges, rows, first, mean = pool.candidates(found, rule)
+    limits = _Limits(edges, per_start, per_end)
+    if by == "thompson":
+        assert isinstance(found, FeaturePosterior)
+        chosen, gains = _drawn(found, edges, mean, scale, n, limits, seed)
+    else:
+        chosen, gains = _greedy(found, edges, rule, mean, first, n, limits, Progress("suggest", n, 0).step)
+    if len(chosen) < n:
+        raise ValueError(
+            f"only {len(chosen)} of n = {n} edges can be chosen with per_start={per_start} and per_end={per_end}"
+        )
+    spread = np.sqrt(scale * np.maximum(first[chosen], 0.0)) if not hasattr(model, "classes_") else np.nan
+    return _frame(edges[chosen], rows[chosen] if rows is not None else None, mean[chosen], spread, gains)
+
+
+def _check(model: Any, n: int, by: str, per_start: int | None, per_end: int | None) -> None:
+    """Refuse what cannot be meant, before any work is done."""
+    check_is_fitted(model)
+    if by not in BY:
+        raise ValueError(f"by is {by!r}, but it must be one of {', '.join(map(repr, BY))}")
+    for name, value in (("n", n), ("per_start", per_start), ("per_end", per_end)):
+        if value is None and name != "n":
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+            raise ValueError(f"{name} is {value!r}, but it must be a positive integer")
+    if model._machines:
+        raise ValueError(model._why_one_machine())
+
+
+def _best_so_far(model: Any) -> float:
+    """Return the largest prediction for a training edge, which an improvement has to pass."""
+    return float(to_host(model._decide(source_of(model)[0])).max())
+
+
+class _Rule:
+    """What an edge is chosen by, given its prior and posterior variance and its prediction."""
+
+    def __init__(self, by: str, scale: float, best: float) -> None:
+        self.by, self.scale, self.best = by, scale, best
+
+    def gain(self, variance: Array, prior: Array, mean: Array) -> Array:
+        """Return what edges are worth; it does not grow if their variances fall."""
+        if self.by == "diverse":
+            return np.divide(variance, prior, out=np.zeros(len(prior)), where=prior > 0)
+        if self.by == "variance":
+            return self.scale * variance
+        std = np.sqrt(self.scale * np.maximum(variance, 0.0))
+        over = mean - self.best
+        z = np.divide(over, std, out=np.zeros(len(std)), where=std > 0)
+        improved: Array = np.where(std > 0, over * norm.cdf(z) + std * norm.pdf(z), np.maximum(over, 0.0))
+        return improved
+
+
+class _Pool:
+    """The edges to choose from, in pieces."""
+
+    def __init__(self, model: Any, given: Any, kernel: Any) -> None:
+        self.model, self.edges = model, None
+        if given is not None and not isinstance(given, tuple):
+            self.edges = on_host(model, given)
+            self.n_edges = len(self.edges)
+            return
+        if given is None:
+            self.start, self.end = model.start_table_.on(HOST), model.end_table_.on(HOST)
+        else:
+            if len(given) != 2:
+                raise ValueError(f"X_pool is a tuple of {len(given)}, but it must be two tables, (starts, ends)")
+            own = model._predictor
+            self.start, self.end = own.start.table(given[0]).on(HOST), own.end.table(given[1]).on(HOST)
+        self.known = self._known(kernel)
+        self.n_edges = len(self.start) * len(self.end) - len(self.known)
+
+    def _known(self, kernel: Any) -> Array:
+        """Return the numbers of the pairs that the model was trained on."""
+        edges, _ = source_of(self.model)
+        places = []
+        for side, table, known, vertices in (
+            (kernel.start, self.start, edges.start_table, edges.start),
+            (kernel.end, self.end, edges.end_table, edges.end),
+        ):
+            if table.is_same(known):
+                places.append(vertices.astype(np.int64))
+                continue
+            at = np.full(len(known), -1)
+            own = side.places(table, np.arange(len(table)))
+            at[np.asarray(to_host(side.used))[own[own >= 0]]] = np.flatnonzero(own >= 0)
+            places.append(at[vertices])
+        inside = (places[0] >= 0) & (places[1] >= 0)
+        pairs: Array = np.unique(places[0][inside] * len(self.end) + places[1][inside])
+        if self.model._predictor.kernel.one_set and self.start.is_same(self.end):  # an edge has no direction
+            pairs = np.unique(np.concatenate([pairs, (pairs % len(self.end)) * len(self.end) + pairs // len(self.end)]))
+        return pairs
+
+    def _pieces(self) -> Iterator[tuple[Edges, Array | None]]:
+        """Yield edges, with their numbers where they are those of a list."""
+        if self.edges is not None:
+            yield self.edges, np.arange(len(self.edges))
+            return
+        width = len(self.end)
+        height = max(1, _BLOCK // max(1, width))
+        for low in range(0, len(self.start), height):
+            rows = np.arange(low, min(low + height, len(self.start)))
+            pairs = (rows[:, None] * width + np.arange(width)).ravel()
+            pairs = pairs[~np.isin(pairs, self.known)]
+            edges = Edges._of((pairs // width).astype(np.int32), (pairs % width).astype(np.int32), self.start, self.end)
+            yield edges, None
+
+    def candidates(self, found: Posterior, rule: _Rule) -> tuple[Edges, Array | None, Array, Array]:
+        """Return edges with their rows, variances and predictions; of a large grid the most promising ones."""
+        kept: list[tuple[Any, ...]] = []
+        for edges, rows in self._pieces():
+            if len(edges):
+                variance, prior = found.variance(edges)[0], found.prior(edges)
+                mean = np.asarray(to_host(self.model._decide(edges)), np.float64)
+                kept.append((edges, rows, variance, mean, rule.gain(variance, prior, mean)))
+            if sum(len(part[0]) for part in kept) > 2 * _CANDIDATES:
+                kept = [_only(kept)]
+        edges, rows, variance, mean, _ = _only(kept)
+        return edges, rows, variance, mean
+
+
+def _only(kept: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """Return the parts as one, with the most promising edges if there are too many."""
+    edges = kept[0][0]
+    for part in kept[1:]:
+        edges = join_edges(edges, part[0])
+    rows = None if kept[0][1] is None else np.concatenate([part[1] for part in kept])
+    variance, mean, gain = (np.concatenate([part[i] for part in kept]) for i in (2, 3, 4))
+    if len(edges) > _CANDIDATES and rows is None:
+        best = np.sort(np.argpartition(-gain, _CANDIDATES)[:_CANDIDATES])
+        edges, variance, mean, gain = edges[best], variance[best], mean[best], gain[best]
+    return edges, rows, variance, mean, gain
+
+
+class _Limits:
+    """How many more edges each vertex may have."""
+
+    def __init__(self, edges: Edges, per_start: int | None, per_end: int | None) -> None:
+        self._sides = [
+            (vertices, np.full(len(table), limit))
+            for vertices, table, limit in (
+                (edges.start, edges.start_table, per_start),
+                (edges.end, edges.end_table, per_end),
+            )
+            if limit is not None
+        ]
+
+    def take(self, i: int) -> list[Array]:
+        """Count an edge; return masks of the edges that are no longer allowed."""
+        over = []
+        for vertices, left in self._sides:
+            left[vertices[i]] -= 1
+            if left[vertices[i]] == 0:
+                over.append(vertices == vertices[i])
+        return over
+
+
+def _greedy(
+    found: Posterior, edges: Edges, rule: _Rule, mean: Array, variance: Array, n: int, limits: _Limits,
+    step: Callable[[], None],
+) -> tuple[Array, Array]:  # fmt: skip
+    """Return the edges of a batch and their gains, each chosen given those before it.
+
+    Gains only fall when other edges are chosen. So the covariances of the most promising edges are followed, and others
+    are added when they could be next; the result is that of following all of them.
+    """
+    prior, allowed = found.prior(edges), np.ones(len(edges), bool)
+    first = rule.gain(variance, prior, mean)
+    order = np.argsort(-first, kind="stable")
+    active = _Active(found, edges, variance)
+    active.add(order[: max(_ACTIVE, 16 * n)])
+    chosen: list[int] = []
+    gains: list[float] = []
+    while len(chosen) < n:
+        places = active.places
+        now = np.where(allowed[places], rule.gain(active.variance, prior[places], mean[places]), -np.inf)
+        at = int(np.argmax(now))
+        waiting = order[len(places) :]
+        waiting = waiting[allowed[waiting]]
+        if len(waiting) and now[at] < first[waiting[0]]:
+            active.add(order[len(places) : 3 * len(places)])
+            continue
+        if not np.isfinite(now[at]):
+            break
+        chosen.append(int(places[at]))
+        gains.append(float(now[at]))
+        active.take(at)
+        allowed[chosen[-1]] = False
+        for over in limits.take(chosen[-1]):
+            allowed &= ~over
+        step()
+    return np.array(chosen, np.int64), np.array(gains)
+
+
+class _Active:
+    """Edges whose variances given the chosen ones are known."""
+
+    def __init__(self, found: Posterior, edges: Edges, variance: Array) -> None:
+        self._found, self._edges, self._first = found, edges, variance
+        self.places = np.zeros(0, np.int64)
+        self._chosen: list[int] = []
+
+    def add(self, places: Array) -> None:
+        """Take in more edges; what the chosen ones say of them is computed anew."""
+        again, self._chosen = self._chosen, []
+        self.places = np.concatenate([self.places, places])
+        self.variance = self._first[self.places].copy()
+        self._columns: Columns = self._found.columns(self._edges[self.places])
+        self._factors = np.zeros((len(self.places), max(64, 2 * len(again))))
+        for at in again:
+            self.take(at)
+
+    def take(self, at: int) -> None:
+        """Condition on the label of an edge, which has noise of variance alpha."""
+        n = len(self._chosen)
+        if n == self._factors.shape[1]:
+            self._factors = np.hstack([self._factors, np.zeros_like(self._factors)])
+        column = self._columns.column(at) - self._factors[:, :n] @ self._factors[at, :n]
+        own = max(float(self.variance[at]), 0.0) + self._found.trained.alpha
+        column /= own**0.5
+        self.variance = np.maximum(self.variance - column * column, 0.0)
+        self._factors[:, n] = column
+        self._chosen.append(at)
+
+
+def _drawn(
+    found: FeaturePosterior, edges: Edges, mean: Array, scale: float, n: int, limits: _Limits, seed: int
+) -> tuple[Array, Array]:
+    """Return the best edges of functions drawn from the posterior, one function after the other."""
+    n_draws = min(n, _DRAWS)
+    values = mean[:, None] + scale**0.5 * found.draws(edges, n_draws, seed)
+    allowed = np.ones(len(edges), bool)
+    chosen: list[int] = []
+    gains: list[float] = []
+    while len(chosen) < n:
+        column = np.where(allowed, values[:, len(chosen) % n_draws], -np.inf)
+        at = int(np.argmax(column))
+        if not allowed[at]:
+            break
+        chosen.append(at)
+        gains.append(float(column[at]))
+        allowed[at] = False
+        for over in limits.take(at):
+            allowed &= ~over
+    return np.array(chosen, np.int64), np.array(gains)
+
+
+def _frame(edges: Edges, rows: Array | None, mean: Array, spread: Any, gains: Array) -> Any:
+    import pandas as pd
+
+    columns: dict[str, Any] = {"rank": np.arange(1, len(edges) + 1)}
+    if rows is not None:
+        columns["row"] = rows
+    for side in ("start", "end"):
+        columns[side] = _names(getattr(edges, f"{side}_table"))[getattr(edges, side)]
+    return pd.DataFrame({**columns, "score": mean, "std": spread, "gain": gains})
+
+
+def _names(table: VertexTable) -> Array:
+    return np.arange(len(table)) if table.ids is None else np.asarray(table.ids)
