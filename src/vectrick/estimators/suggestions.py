@@ -1,6 +1,6 @@
 """Which edges to label next: a batch that is chosen together, from a list of edges or from a grid."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +23,8 @@ BY = ("variance", "improvement", "thompson", "diverse")
 _CANDIDATES = 1 << 20  # pairs of a grid that are looked at more than once
 _ACTIVE = 1 << 14  # candidates whose covariances are followed from the beginning
 _BLOCK = 1 << 18  # pairs of a grid at a time
+_AIMS, _TRIED = 512, 1 << 13  # edges that stand for the pool, and those of a large pool that may be chosen
+_AT_ONCE = 64  # columns of covariances
 _DENSE = 2e10  # multiplications that exact variances of a pool may take
 _DRAWS = 32  # functions at most
 
@@ -55,15 +57,14 @@ def suggest(
     n : int
         How many edges to choose.
     by : str
-        - "variance": where the model is least sure, to learn the whole function;
-        - "diverse": the same relative to the prior variance of an edge, so that no kernel value decides: edges unlike
-          those that are known and unlike each other;
+        - "variance": the labels that take most of the posterior variance of the whole pool, to learn all of it;
+        - "diverse": where most of the prior variance is left: edges unlike those that are known, and unlike each other;
         - "improvement": where the largest labels may be (expected improvement over the best prediction so far);
         - "thompson": the largest values of functions drawn from the posterior, which tries several explanations.
     per_start, per_end : int, optional
         How many of the edges may have the same start or end vertex, such as the rows and columns of a plate.
     random_state : int, optional
-        The seed of "thompson".
+        The seed of "thompson", and of the edges that stand for a large pool with "variance".
 
     Returns
     -------
@@ -104,11 +105,13 @@ def suggest(
     rule = _Rule(by, scale, best)
     edges, rows, first, mean = pool.candidates(found, rule)
     limits = _Limits(edges, per_start, per_end)
-    if by == "thompson":
+    if by == "variance":
+        chosen, gains = _reducing(found, edges, first, scale, n, limits, np.random.default_rng(seed))
+    elif by == "thompson":
         assert isinstance(found, FeaturePosterior)
         chosen, gains = _drawn(found, edges, mean, scale, n, limits, seed)
     else:
-        chosen, gains = _greedy(found, edges, rule, mean, first, n, limits, Progress("suggest", n, 0).step)
+        chosen, gains = _greedy(found, edges, rule, mean, first, n, limits)
     if len(chosen) < n:
         raise ValueError(
             f"only {len(chosen)} of n = {n} edges can be chosen with per_start={per_start} and per_end={per_end}"
@@ -146,7 +149,7 @@ class _Rule:
         """Return what edges are worth; it does not grow if their variances fall."""
         if self.by == "diverse":
             return np.divide(variance, prior, out=np.zeros(len(prior)), where=prior > 0)
-        if self.by == "variance":
+        if self.by != "improvement":
             return self.scale * variance
         std = np.sqrt(self.scale * np.maximum(variance, 0.0))
         over = mean - self.best
@@ -260,15 +263,15 @@ class _Limits:
 
 
 def _greedy(
-    found: Posterior, edges: Edges, rule: _Rule, mean: Array, variance: Array, n: int, limits: _Limits,
-    step: Callable[[], None],
-) -> tuple[Array, Array]:  # fmt: skip
+    found: Posterior, edges: Edges, rule: _Rule, mean: Array, variance: Array, n: int, limits: _Limits
+) -> tuple[Array, Array]:
     """Return the edges of a batch and their gains, each chosen given those before it.
 
     Gains only fall when other edges are chosen. So the covariances of the most promising edges are followed, and others
     are added when they could be next; the result is that of following all of them.
     """
     prior, allowed = found.prior(edges), np.ones(len(edges), bool)
+    progress = Progress("suggest", n, 0)
     first = rule.gain(variance, prior, mean)
     order = np.argsort(-first, kind="stable")
     active = _Active(found, edges, variance)
@@ -292,7 +295,7 @@ def _greedy(
         allowed[chosen[-1]] = False
         for over in limits.take(chosen[-1]):
             allowed &= ~over
-        step()
+        progress.step()
     return np.array(chosen, np.int64), np.array(gains)
 
 
@@ -309,22 +312,60 @@ class _Active:
         again, self._chosen = self._chosen, []
         self.places = np.concatenate([self.places, places])
         self.variance = self._first[self.places].copy()
-        self._columns: Columns = self._found.columns(self._edges[self.places])
+        self.columns: Columns = self._found.columns(self._edges[self.places])
         self._factors = np.zeros((len(self.places), max(64, 2 * len(again))))
         for at in again:
             self.take(at)
 
-    def take(self, at: int) -> None:
-        """Condition on the label of an edge, which has noise of variance alpha."""
+    def take(self, at: int) -> Array:
+        """Condition on the label of an edge, which has noise of variance alpha; return the roots of what it takes."""
         n = len(self._chosen)
         if n == self._factors.shape[1]:
             self._factors = np.hstack([self._factors, np.zeros_like(self._factors)])
-        column = self._columns.column(at) - self._factors[:, :n] @ self._factors[at, :n]
+        column = self.columns.block(np.array([at]))[:, 0] - self._factors[:, :n] @ self._factors[at, :n]
         own = max(float(self.variance[at]), 0.0) + self._found.trained.alpha
         column /= own**0.5
         self.variance = np.maximum(self.variance - column * column, 0.0)
         self._factors[:, n] = column
         self._chosen.append(at)
+        return column
+
+
+def _reducing(
+    found: Posterior, edges: Edges, variance: Array, scale: float, n: int, limits: _Limits, rng: np.random.Generator
+) -> tuple[Array, Array]:
+    """Return the edges whose labels take most of the variance of all edges, each given those before it.
+
+    Some edges stand for all in the mean of variances, and in a large pool some may be chosen (Cohn 1996).
+    """
+    order = rng.permutation(len(edges))
+    tried = np.sort(order[: max(_TRIED, 8 * n)])
+    aims = rng.permutation(len(edges))[:_AIMS]
+    followed = _Active(found, edges, variance)
+    followed.add(np.concatenate([tried, aims]))
+    progress = Progress("suggest", -(-len(aims) // _AT_ONCE) + n, 0)
+    cross = np.empty((len(aims), len(tried)))
+    for low in range(0, len(aims), _AT_ONCE):
+        some = np.arange(low, min(low + _AT_ONCE, len(aims)))
+        cross[some] = followed.columns.block(len(tried) + some)[: len(tried)].T
+        progress.step()
+    allowed, squares = np.ones(len(tried), bool), (cross**2).sum(0)
+    chosen: list[int] = []
+    gains: list[float] = []
+    while len(chosen) < n and allowed.any():
+        own = followed.variance[: len(tried)] + found.trained.alpha
+        at = int(np.argmax(np.where(allowed, squares / own, -np.inf)))
+        chosen.append(int(tried[at]))
+        gains.append(scale * float(squares[at] / own[at]) / len(aims))
+        change = followed.take(at)
+        of_tried, of_aims = change[: len(tried)], change[len(tried) :]
+        squares += of_tried * (of_tried * float(of_aims @ of_aims) - 2.0 * (of_aims @ cross))
+        cross -= of_aims[:, None] * of_tried
+        allowed[at] = False
+        for over in limits.take(chosen[-1]):
+            allowed &= ~over[tried]
+        progress.step()
+    return np.array(chosen, np.int64), np.array(gains)
 
 
 def _drawn(

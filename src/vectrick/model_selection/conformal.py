@@ -24,19 +24,22 @@ from vectrick.model_selection.folded import FoldedModel, Held, calibration_folds
 from vectrick.model_selection.folds import Fold
 from vectrick.models.files.checks import of_kind
 
+_METHODS = ("full", "cv+")
+
 
 class ConformalKron(FoldedModel):
     """Intervals for values, or sets of classes, that hold for edges of new vertices.
 
     The model is trained on all edges, and on folds that hold out vertices (or edges) as the question does. The errors
     on what each fold held out, relative to the standard deviation that its model has there, say how wide the intervals
-    of new edges must be ("CV+", Barber and others, 2021: the bounds come from the predictions of the folds' models).
+    of new edges must be: around the prediction of the model that was trained on all edges (``method="full"``), or by
+    the predictions of all models of the folds ("cv+", Barber and others, 2021), which are wider.
 
-    What is guaranteed: if the edges were exchangeable, intervals would contain at least a share
-    ``1 - 2 (1 - coverage)`` of the labels, whatever the model; in practice it is near ``coverage``. What is only
-    measured: edges that share a vertex are not exchangeable, so for graphs this is no theorem. docs/trust.md has the
-    coverage on three data sets in four settings. Averages hold over edges, not for each vertex; sets of classes have
-    their coverage within each class.
+    What is guaranteed: with "cv+", if the edges were exchangeable, intervals would contain at least a share
+    ``1 - 2 (1 - coverage)`` of the labels, whatever the model. What is only measured: that the share is near
+    ``coverage``, and that this holds for "full" and for graphs, since edges that share a vertex are not exchangeable.
+    docs/trust.md has the coverage on three data sets in four settings. It holds on average over edges, not for each
+    vertex; sets of classes have their coverage within each class.
 
     Parameters
     ----------
@@ -47,6 +50,8 @@ class ConformalKron(FoldedModel):
         What is new about the edges to come: "both", "start", "end" or "neither" of their vertices.
     coverage : float
         The share of the labels that should be in their intervals.
+    method : str
+        "full" or "cv+"; see above. With "full" the models of the folds are not kept.
     scaled : bool
         Whether intervals are wider where the model is less sure; else all are about equally wide.
     n_folds : int
@@ -83,6 +88,7 @@ class ConformalKron(FoldedModel):
         *,
         new: str = "both",
         coverage: float = 0.9,
+        method: str = "full",
         scaled: bool = True,
         n_folds: int = 5,
         random_state: RandomState = None,
@@ -90,6 +96,7 @@ class ConformalKron(FoldedModel):
         self.model = model
         self.new = new
         self.coverage = coverage
+        self.method = method
         self.scaled = scaled
         self.n_folds = n_folds
         self.random_state = random_state
@@ -98,6 +105,8 @@ class ConformalKron(FoldedModel):
         """Train the model on all edges and on the folds; weights count in training, not in the calibration."""
         self._check()
         check_coverage(self.coverage)
+        if self.method not in _METHODS:
+            raise ValueError(f"method is {self.method!r}, but it must be one of {', '.join(map(repr, _METHODS))}")
         edges, labels = self._given(X, y)
         folds = calibration_folds(edges, labels, self.new, self.n_folds, self.random_state)
         self._check_enough(labels, folds, is_classifier(self.model))
@@ -124,14 +133,17 @@ class ConformalKron(FoldedModel):
         wanted = bool(self.scaled) and classes is None
         scales = [label_scale(part.model, edges[part.test]) if wanted else None for part in held]
         self.is_scaled_ = all(scale is not None for scale in scales)
+        tests = [part.test for part in held]
+        decisions = [decisions_of(part.model, edges[part.test]) for part in held]
         self.models_ = [part.model for part in held]
+        if self.method == "full":
+            self.models_, tests, decisions = [self.model_], [np.concatenate(tests)], [np.concatenate(decisions)]
+            scales = [np.concatenate(scales) if self.is_scaled_ else None]
         self.errors_ = [
-            errors_of(
-                y[part.test], decisions_of(part.model, edges[part.test]), scale if self.is_scaled_ else None, classes
-            )
-            for part, scale in zip(held, scales, strict=True)
+            errors_of(y[rows], some, scale if self.is_scaled_ else None, classes)
+            for rows, some, scale in zip(tests, decisions, scales, strict=True)
         ]
-        self.n_calibration_ = sum(len(part.test) for part in held)
+        self.n_calibration_ = sum(len(rows) for rows in tests)
 
     def predict_interval(self, X: EdgesLike, coverage: float | None = None) -> tuple[Array, Array]:
         """Return the lower and the upper bounds of intervals for the labels of edges.
@@ -192,7 +204,7 @@ class ConformalKron(FoldedModel):
 
     @property
     def _file_parts(self) -> list[Any]:
-        return [self.model_, *self.models_]
+        return [self.model_, *(self.models_ if self.method == "cv+" else [])]
 
     def _file_state(self) -> dict[str, Any]:
         """Return what is known beside the models."""
@@ -201,7 +213,7 @@ class ConformalKron(FoldedModel):
 
     def _restore(self, state: dict[str, Any], parts: list[Any]) -> None:
         """Set the fitted attributes from a file."""
-        self.model_, self.models_ = parts[0], parts[1:]
+        self.model_, self.models_ = parts[0], parts[1:] or parts
         self.errors_ = [[Errors.read(each) for each in of_kind(list, some)] for some in of_kind(list, state["errors"])]
         n_kinds = len(getattr(self, "classes_", [0]))
         if len(self.errors_) != len(self.models_) or any(len(some) != n_kinds for some in self.errors_):

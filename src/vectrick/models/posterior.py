@@ -34,6 +34,7 @@ from vectrick.solvers.space import Primal
 
 DENSE = 2000  # training edges up to which their kernel matrix is decomposed
 _AT_ONCE = 1 << 24  # doubles of a block of edges beside samples, or beside training edges
+_NOTHING = 1e-3  # of a direction of which the training edges say this share
 _COLUMNS_AT_ONCE = 16  # of a block of right-hand sides
 _ROUGH, _FINE = 1e-4, 1e-11  # how exactly to solve for samples, whose error is larger anyway, and for single edges
 
@@ -103,15 +104,15 @@ class Columns(ABC):
         )  # fmt: skip
         self._prior = [KernelColumns(*side) for side in sides]
 
-    def prior(self, i: int) -> Array:
-        """Return the prior covariances with edge i."""
+    def prior(self, rows: Array) -> Array:
+        """Return the prior covariances with the edges of some rows, a column for each."""
         graph = self.graph
-        start, end = self._prior[0].column(graph.start[i]), self._prior[1].column(graph.end[i])
+        start, end = self._prior[0].block(graph.start[rows]), self._prior[1].block(graph.end[rows])
         return start[graph.start] * end[graph.end]
 
     @abstractmethod
-    def column(self, i: int) -> Array:
-        """Return the posterior covariances with edge i."""
+    def block(self, rows: Array) -> Array:
+        """Return the posterior covariances with the edges of some rows, a column for each."""
 
 
 class DensePosterior(Posterior):
@@ -171,10 +172,10 @@ class _DenseColumns(Columns):
         super().__init__(posterior, edges)
         self._halves, self._rest = halves, rest
 
-    def column(self, i: int) -> Array:
-        """Return the posterior covariances with edge i."""
-        column = self.prior(i) - self._halves.T @ self._halves[:, i]
-        return column if self._rest is None else column + self._rest * self._rest[i]
+    def block(self, rows: Array) -> Array:
+        """Return the posterior covariances with the edges of some rows, a column for each."""
+        block = self.prior(rows) - self._halves.T @ self._halves[:, rows]
+        return block if self._rest is None else block + self._rest[:, None] * self._rest[rows]
 
 
 class FeaturePosterior(Posterior):
@@ -361,44 +362,45 @@ class FeaturePosterior(Posterior):
 
 
 class _DegreeColumns(Columns):
-    """Covariances by the degree model: with edge s, ``α (z - m)ᵀ M⁻¹ (zₛ - m)`` and what the basis does not span."""
+    """Covariances by the degree model: the prior ones less ``(z - m)ᵀ S (zₛ - m)`` with ``S = I - α M⁻¹``.
+
+    Few directions have a part in S: those that the training edges say something of.
+    """
 
     def __init__(self, posterior: FeaturePosterior, edges: Edges) -> None:
         super().__init__(posterior, edges)
-        self._posterior = posterior
-        _, self._start, self._end = posterior._both(edges)
-        # What the basis does not span, there only where vertices are new
-        own = [side.diagonal - (features**2).sum(1)
-               for side, features in zip(self._prior, (self._start, self._end), strict=True)]  # fmt: skip
-        largest = max(float(side.diagonal.max(initial=0.0)) for side in self._prior)
-        self._has_rest = any(float(rest.max(initial=0.0)) > 1e-8 * largest for rest in own)
+        graph, start, end = posterior._both(edges)
+        found, alpha, shape = posterior, posterior.trained.alpha, (end.shape[1], start.shape[1])
+        known = 1.0 - alpha * found.diagonal.reshape(shape)
+        kept = known.max(1) > _NOTHING, known.max(0) > _NOTHING
+        self._known = known[np.ix_(*kept)]
+        self._start, self._end = start[:, kept[1]], end[:, kept[0]]
+        self._mean: Any = 0.0
+        self._beside: list[tuple[Array, float]] = []  # rank-one parts that an intercept adds
+        self._of_mean, self._constant = np.zeros(len(edges)), 0.0
+        if found.mean is None:
+            return
+        self._mean = found.mean.reshape(shape)[np.ix_(*kept)]
+        operator = kron(end, start, n_threads=found.trained.n_threads, once=True)[(graph.end, graph.start), :]
+        self._of_mean = operator @ found.mean
+        self._constant = float(found.mean @ found.mean) + alpha / found.total
+        if found.inverse.mean is not None:
+            moved = operator @ found.inverse.mean - float(found.mean @ found.inverse.mean)
+            self._beside.append((moved, alpha * found.inverse.scale))
 
-    def column(self, i: int) -> Array:
-        """Return the covariances by the degree model with edge i."""
-        found, graph = self._posterior, self.graph
-        first, second = self._start[graph.start[i]], self._end[graph.end[i]]
-        z = np.outer(second, first).reshape(-1)
-        moved = found.inverse.times(z if found.mean is None else z - found.mean)
-        column = found.trained.alpha * (self._values(moved) + (0.0 if found.mean is None else 1.0 / found.total))
-        if self._has_rest:
-            start, end = (self._start @ first)[graph.start], (self._end @ second)[graph.end]
-            column = column + self.prior(i) - start * end
-        return column
-
-    def _values(self, w: Array) -> Array:
-        """Return ``(z - m)ᵀ w`` for all edges."""
-        graph, found = self.graph, self._posterior
-        left = self._start @ w.reshape(self._end.shape[1], self._start.shape[1]).T
-        n_pairs = left.shape[0] * self._end.shape[0]
-        if n_pairs <= 4 * len(graph.start):
-            values = (left @ self._end.T)[graph.start, graph.end]
-        else:
-            values = np.empty(len(graph.start))
-            block = max(1, _AT_ONCE // max(1, left.shape[1]))
-            for low in range(0, len(values), block):
-                part = slice(low, low + block)
-                np.einsum("ij,ij->i", left[graph.start[part]], self._end[graph.end[part]], out=values[part])
-        return values if found.mean is None else values - float(found.mean @ w)
+    def block(self, rows: Array) -> Array:
+        """Return the covariances by the degree model with the edges of some rows, a column for each."""
+        graph = self.graph
+        first, second = self._start[graph.start[rows]], self._end[graph.end[rows]]
+        w = self._known * (second[:, :, None] * first[:, None, :] - self._mean)
+        block = self.prior(rows) - self._of_mean[:, None] - self._of_mean[rows] + self._constant
+        for place, one in enumerate(w):
+            left = self._start @ one.T
+            values = np.einsum("ij,ij->i", left[graph.start], self._end[graph.end])
+            block[:, place] -= values - float(np.sum(self._mean * one))
+        for values, size in self._beside:
+            block += size * values[:, None] * values[rows]
+        return block
 
 
 def posterior(trained: RidgeEdges, n_samples: int, seed: int = 0) -> Posterior:
@@ -474,21 +476,18 @@ def _own_values(side: VertexKernel, table: VertexTable, used: Array) -> Array:
 
 
 class KernelColumns:
-    """Kernel values between vertices and any one of them, each column computed once."""
+    """Kernel values between vertices and any of them."""
 
     def __init__(self, side: VertexKernel, table: VertexTable, used: Array) -> None:
-        self.diagonal = diagonal_of(side, table, used)
         self._features, self._kernel = checked_features(table, used), side.kernel
         self._matrix = values_between(side, table, used) if _is_matrix(side.kernel) else None
-        self._columns: dict[int, Array] = {}
 
-    def column(self, i: int) -> Array:
-        """Return the kernel values with vertex i."""
+    def block(self, vertices: Array) -> Array:
+        """Return the kernel values with some vertices, a column for each."""
         if self._matrix is not None:
-            return np.asarray(self._matrix[:, i])
-        if i not in self._columns:
-            self._columns[i] = np.asarray(self._kernel(self._features, self._features[i : i + 1]), np.float64)[:, 0]
-        return self._columns[i]
+            return np.asarray(self._matrix[:, vertices])
+        distinct, places = np.unique(vertices, return_inverse=True)
+        return np.asarray(self._kernel(self._features, self._features[distinct]), np.float64)[:, places]
 
 
 def values_between(side: VertexKernel, table: VertexTable, used: Array) -> Array:
