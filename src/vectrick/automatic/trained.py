@@ -15,7 +15,7 @@ from vectrick.model_selection.pairs import Pairs
 from vectrick.model_selection.scorers import get_scorer
 from vectrick.model_selection.trained import Trained
 
-_FOLDS = 3  # of each setting, on which baselines are trained
+_FOLDS = 3  # of each setting, on which baselines are trained, and intervals calibrated
 
 
 def train_automatic(estimator: AutoKron, data: Dataset) -> Trained:
@@ -34,6 +34,7 @@ def train_automatic(estimator: AutoKron, data: Dataset) -> Trained:
         scores={new: float(np.mean([fold.score for fold in some])) for new, some in parts.items()},
         predictions={new: np.concatenate([fold.decisions for fold in some]) for new, some in parts.items()},
         seconds={**getattr(model, "seconds_", {}), "training": time.perf_counter() - begin},
+        folds=[(fold.new, fold.train, fold.test, fold.decisions) for fold in _some(folds)],
         is_refitted=True,
         is_interrupted=model._was_interrupted,
     )
@@ -69,8 +70,12 @@ def beside_baselines_inside(
 
 
 def compared_folds(trained: Trained) -> list[Any]:
-    """Return the inner folds that baselines are trained on: some of each setting, evenly spread over all."""
-    every: list[Any] = getattr(trained.model, "_held_out", [])
+    """Return the inner folds that baselines are trained on: some of each setting."""
+    return _some(getattr(trained.model, "_held_out", []))
+
+
+def _some(every: list[Any]) -> list[Any]:
+    """Return some folds of each setting, evenly spread over all."""
     settings = dict.fromkeys(fold.new for fold in every)
     parts = [[fold for fold in every if fold.new == new] for new in settings]
     return [part[at] for part in parts for at in np.unique(np.linspace(0, len(part) - 1, _FOLDS).astype(int))]

@@ -12,7 +12,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from vectrick._version import __version__
-from vectrick.cli import demo, doctor, evaluate, fit, info, predict, rank, tune
+from vectrick.cli import demo, doctor, evaluate, explain, fit, info, predict, rank, suggest, tune
 from vectrick.cli.command import EXIT_CODES, add_command
 from vectrick.cli.output import silence
 
@@ -27,7 +27,7 @@ app = typer.Typer(
     help=_HELP, epilog=_EPILOG, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )  # fmt: skip
-for module in (demo, fit, predict, rank, evaluate, tune, info, doctor):
+for module in (demo, fit, predict, rank, explain, suggest, evaluate, tune, info, doctor):
     add_command(app, module)
 
 

@@ -220,4 +220,5 @@ def _about(trained: Any) -> dict[str, Any]:
         "medians": trained.data.medians,
         "scoring": trained.scoring,
         "scores": trained.scores,
+        "calibration": trained.calibration(),
     }

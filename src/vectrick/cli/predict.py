@@ -27,6 +27,18 @@ def run(
         str, typer.Option("--label-column", help="A column of the edges to keep beside the prediction, if it is there.")
     ] = "label",
     grid: Annotated[bool, typer.Option("--grid", help="Predict every pair of a start and an end vertex.")] = False,
+    interval: Annotated[
+        float | None,
+        typer.Option(
+            "--interval",
+            help="Add lower and upper bounds that contain this share of labels, such as 0.9, or for classes the set of "
+            "those that an edge may have; and the novelty.",
+            show_default="none",
+        ),
+    ] = None,
+    novelty: Annotated[
+        bool, typer.Option("--novelty", help="Add how new an edge is to the model, from 0 to 1.")
+    ] = False,
     missing: Annotated[
         str, typer.Option("--missing", help="Edges of a lake with unknown vertices: error, or drop, which counts them.")
     ] = "error",
@@ -36,11 +48,13 @@ def run(
 
     The larger the score, the more likely the edge is positive, or the larger its value. Logistic models add a
     probability. Lists of edges get the predicted class as "prediction", and keep the true "label" if they have one.
+    --interval adds intervals by the errors on edges that vectrick fit held out, whose vertices were as new.
     Vertices that the model knows need no features. With --grid, the vertices are those of the given files, else those
     that the model knows. Predictions for a folder of Parquet files are such a folder. Results are written as they are
     made, so they may be larger than memory.
     """
     from vectrick._files import check_targets
+    from vectrick.cli.certainty import Certainty
     from vectrick.cli.writing import check_table_output
     from vectrick.data.lake.folder import edges_of_lake
 
@@ -48,6 +62,8 @@ def run(
         raise ValueError("give a file of edges, or --grid for every pair, but not both")
     lake = None if edges is None else edges_of_lake(edges, None) or edges_of_lake(None, edges)
     if lake is not None:
+        if interval is not None or novelty:
+            raise ValueError("--interval and --novelty are for files of edges and for --grid, but the edges are a lake")
         _predict_lake(out, vertices, model, lake, output, label_column, missing, force)
         return
     if missing != "error":
@@ -55,12 +71,14 @@ def run(
     check_targets({"--output": output}, [model, edges, vertices.start_features, vertices.end_features, out.config])
     check_table_output(output, force)
     fitted = vertices.load(model)
+    sure = Certainty(out, fitted, interval, novelty or interval is not None)
     start, end = vertices.tables(fitted, only_new=grid)
     if edges is None:
-        n_pairs = _predict_grid(out, fitted, start, end, output)
+        n_pairs = _predict_grid(out, fitted, start, end, output, sure)
     else:
         columns = vertices.start_column, vertices.end_column
-        n_pairs = _predict_edges(out, fitted, start, end, edges, output, columns, label_column)
+        n_pairs = _predict_edges(out, fitted, start, end, edges, output, columns, label_column, sure)
+    sure.tell()
     out.wrote(f"{n_pairs} predictions", output)
     out.result = {"output": str(output), "edges": n_pairs, "seconds": out.seconds}
 
@@ -94,11 +112,12 @@ def _predict_lake(
     out.result = {"output": str(output), "edges": n_edges, "dropped": n_dropped, "seconds": out.seconds}
 
 
-def _predict_grid(out: Output, model: Any, start: Any, end: Any, output: Path) -> int:
+def _predict_grid(out: Output, model: Any, start: Any, end: Any, output: Path, sure: Any) -> int:
     import numpy as np
 
     from vectrick.cli.vertices import as_written, ids_of
     from vectrick.cli.writing import named, table_writer
+    from vectrick.data import Edges
 
     ids, total = (as_written(ids_of(start)), as_written(ids_of(end))), len(start) * len(end)
     done = 0
@@ -107,15 +126,18 @@ def _predict_grid(out: Output, model: Any, start: Any, end: Any, output: Path) -
             height, width = block.shape
             first = np.repeat(np.arange(rows.start, rows.stop, dtype=np.int32), width)
             second = np.tile(np.arange(cols.start, cols.stop, dtype=np.int32), height)
-            write({"start": named(ids[0], first), "end": named(ids[1], second), **_columns(model, block.ravel())})
+            more = sure.columns(Edges._of(first, second, start, end), block.ravel())
+            columns = {**_columns(model, block.ravel()), **more}
+            write({"start": named(ids[0], first), "end": named(ids[1], second), **columns})
             done += block.size
             bar.step(done)
     return done
 
 
 def _predict_edges(
-    out: Output, model: Any, start: Any, end: Any, edges: Path, output: Path, columns: tuple[str, str], label: str
-) -> int:
+    out: Output, model: Any, start: Any, end: Any, edges: Path, output: Path, columns: tuple[str, str], label: str,
+    sure: Any,
+) -> int:  # fmt: skip
     from vectrick.cli.vertices import as_written, class_names, ids_of
     from vectrick.cli.writing import named, table_writer
     from vectrick.data import Edges
@@ -137,6 +159,7 @@ def _predict_edges(
             table = {"start": named(shown[0], rows[0]), "end": named(shown[1], rows[1]), **_columns(model, scores)}
             if names is not None:
                 table["prediction"] = _labels(names, scores)
+            table |= sure.columns(X, scores)
             if len(wanted) > 2:
                 table["label"] = batch.column(label)
             write(table)

@@ -39,7 +39,8 @@ def run(
     --start-features (or of --end-features). Their partners are all vertices that the model knows, and those of a file.
     """
     from vectrick._files import check_targets
-    from vectrick.cli.writing import check_table_output
+    from vectrick.cli.certainty import warn_of_prior
+    from vectrick.cli.writing import check_table_output, write_columns
 
     files = vertices.start_features is not None, vertices.end_features is not None
     if (start and end) or not (start or end or any(files)):
@@ -58,7 +59,7 @@ def run(
     tables = vertices.tables(fitted)
     side, other = (0, 1) if start or (not end and files[0]) else (1, 0)
     asked = start or end or vertices.tables(fitted, only_new=True)[side].ids.astype(str).tolist()
-    rows = _positions(tables[side], asked, ("start", "end")[side])
+    rows = positions(tables[side], asked, ("start", "end")[side])
     known = None if edges is None else _known(edges, (vertices.start_column, vertices.end_column), label_column)
     lines = []
     with out.progress("ranking", len(rows)) as bar:
@@ -67,6 +68,7 @@ def run(
             for row, scores in zip(block, _scores(fitted, tables, side, block), strict=True):
                 lines += _best(fitted, tables, side, row, scores, top, known, new, lowest)
             bar.step(low + len(block))
+    warn_of_prior(out, fitted, _edges_of(lines, tables, side))
     lines = _as_written(lines, tables, side)
     columns = ["rank", ("start", "end")[side], ("start", "end")[other], "score"]
     columns += ["probability"] * hasattr(fitted, "predict_proba") + ["label"] * (known is not None)
@@ -75,11 +77,12 @@ def run(
     if not lines:
         out.say(f"nothing is left: {edges} knows every pair of these vertices")
     if output is not None and lines:
-        _write(output, columns, lines)
+        write_columns(output, dict(zip(columns, zip(*lines, strict=True), strict=True)))
         out.wrote("ranking", output)
 
 
-def _positions(table: Any, asked: list[str], side: str) -> list[int]:
+def positions(table: Any, asked: list[str], side: str) -> list[int]:
+    """Return the rows of vertices that were asked for by their ids."""
     place = {str(vertex): row for row, vertex in enumerate(table.ids.tolist())}
     for vertex in asked:
         if vertex not in place:
@@ -157,10 +160,13 @@ def _best(
     return lines
 
 
-def _write(path: Path, columns: list[str], lines: list[list[Any]]) -> None:
-    import pyarrow as pa
+def _edges_of(lines: list[list[Any]], tables: Any, side: int) -> Any:
+    """Return the edges that are shown."""
+    import numpy as np
 
-    from vectrick.cli.writing import table_writer
+    from vectrick.data import Edges
 
-    with table_writer(path) as write:
-        write({name: pa.array(list(values)) for name, values in zip(columns, zip(*lines, strict=True), strict=True)})
+    place = [{str(vertex): row for row, vertex in enumerate(table.ids.tolist())} for table in tables]
+    own, other = [place[side][line[1]] for line in lines], [place[1 - side][line[2]] for line in lines]
+    start, end = (own, other) if side == 0 else (other, own)
+    return Edges._of(np.array(start, np.int32), np.array(end, np.int32), *tables)

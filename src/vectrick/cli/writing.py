@@ -52,6 +52,14 @@ def table_writer(path: Path) -> Iterator[Any]:
         writer.close()
 
 
+def write_columns(path: Path, columns: dict[str, Any]) -> None:
+    """Write a whole table, given as a sequence of values for each column; None is an empty cell."""
+    import pyarrow as pa
+
+    with table_writer(path) as write:
+        write({name: pa.array(list(values)) for name, values in columns.items()})
+
+
 def _abandon(writer: Any) -> None:
     """Close what will be removed; where the disk is full, closing fails once more."""
     try:
@@ -59,6 +67,15 @@ def _abandon(writer: Any) -> None:
             writer.close()
     except OSError:
         pass
+
+
+def plain(value: Any) -> Any:
+    """Return a cell of a frame as Python has it, None if it is empty."""
+    import pandas as pd
+
+    if pd.isna(value):
+        return None
+    return value.item() if hasattr(value, "item") else value
 
 
 def named(ids: Any, rows: Any) -> Any:

@@ -21,6 +21,7 @@ from vectrick.estimators.update import source_of
 from vectrick.models.edge_kernel import EdgeKernel
 from vectrick.models.limits import checked_features
 from vectrick.models.pairwise import PairwisePredictor
+from vectrick.models.posterior import diagonal_of
 from vectrick.models.product import PrimalPredictor
 
 BY = ("edge", "start", "end", "features")
@@ -125,6 +126,19 @@ def _kernel_values(kernel: EdgeKernel, x: Edges, edges: Edges, a: Array) -> tupl
     return values, None, None
 
 
+def _relative(kernel: EdgeKernel, x: Edges, edges: Edges, values: list[Any]) -> list[Array]:
+    """Return kernel values of both ends relative to those of vertices with themselves, at most one."""
+    graph, relative = Graph.of(x), []
+    sides = (
+        (kernel.start, x.start_table, graph.used_start, edges.start),
+        (kernel.end, x.end_table, graph.used_end, edges.end),
+    )
+    for (side, table, used, vertices), some in zip(sides, values, strict=True):
+        own, known = float(diagonal_of(side, table, used)[0]), side.matrix.diagonal()[numbers_of(side)[vertices]]
+        relative.append(some / np.sqrt(np.maximum(own * known, 1e-300)))
+    return relative
+
+
 def _ends(kernel: EdgeKernel, x: Edges) -> tuple[Array, Array]:
     """Return the kernel values of both vertices of an edge with the training vertices of their side."""
     graph = Graph.of(x)
@@ -142,8 +156,11 @@ def _by_edges(model: Any, x: Edges, coefficients: list[Array], k: int, by: str) 
     shares = weights / max(weights.sum(), 1e-300)
     ends: list[Any] = [0.0, 0.0]
     for (weight, part), a, share in zip(model._parts, coefficients, shares, strict=True):
-        values, *of_ends = _kernel_values(part._predictor.on(HOST).kernel, x, edges, a)
+        kernel = part._predictor.on(HOST).kernel
+        values, *of_ends = _kernel_values(kernel, x, edges, a)
         total += weight * a * values
+        if len(shares) > 1 and of_ends[0] is not None:  # kernels of different models have different sizes
+            of_ends = _relative(kernel, x, edges, of_ends)
         ends = [
             None if old is None or new is None else old + share * new for old, new in zip(ends, of_ends, strict=True)
         ]

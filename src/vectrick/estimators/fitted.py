@@ -199,7 +199,8 @@ class FittedModel(NestedParameters):
         k : int
             How many contributions are listed.
         by : str
-            "edge" for training edges, with their labels and the kernel values of both ends with those of the edge;
+            "edge" for training edges, with their labels and the kernel values of both ends with those of the edge (of a
+            mean of models the mean values, each relative to those of vertices with themselves);
             "start" or "end" for training vertices, each with the sum over its edges; "features" for pairs of a start
             and an end feature, if the kernels are linear in them.
         influence : bool

@@ -23,7 +23,7 @@ BY = ("variance", "improvement", "thompson", "diverse")
 _CANDIDATES = 1 << 20  # pairs of a grid that are looked at more than once
 _ACTIVE = 1 << 14  # candidates whose covariances are followed from the beginning
 _BLOCK = 1 << 18  # pairs of a grid at a time
-_AIMS, _TRIED = 512, 1 << 13  # edges that stand for the pool, and those of a large pool that may be chosen
+_AIMS, _TRIED = 256, 1 << 13  # edges that stand for the pool, and those of a large pool that may be chosen
 _AT_ONCE = 64  # columns of covariances
 _DENSE = 2e10  # multiplications that exact variances of a pool may take
 _DRAWS = 32  # functions at most
@@ -90,7 +90,8 @@ def suggest(
     pool = _Pool(model, X_pool, trained.kernel)
     if pool.n_edges < n:
         what = "is empty" if not pool.n_edges else f"has {pool.n_edges} edges to choose from"
-        raise ValueError(f"X_pool {what}, but n is {n}")
+        known = "" if pool.edges is not None else "; the edges that the model was trained on are left out"
+        raise ValueError(f"X_pool {what}, but n is {n}{known}")
     seed = int(check_random_state(0 if random_state is None else random_state).randint(2**31 - 1))
     if by == "diverse":
         trained = replace(trained, has_constant=False)

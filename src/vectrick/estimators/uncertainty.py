@@ -15,6 +15,7 @@ from vectrick.estimators.intercepts import has_intercept
 from vectrick.estimators.update import source_of
 from vectrick.estimators.validate import as_edges
 from vectrick.losses import Squared
+from vectrick.models.edge_kernel import EdgeKernel
 from vectrick.models.kernel_spec import KernelSpec
 from vectrick.models.posterior import FeaturePosterior, RidgeEdges, posterior, share_of
 from vectrick.models.vertex_kernel import VertexKernel
@@ -42,13 +43,15 @@ class FittedPosterior:
         a label ``σ² alpha``.
     """
 
-    def __init__(self, model: Any, n_samples: int, seed: int) -> None:
+    def __init__(self, model: Any, n_samples: int, seed: int, rows: Array | None = None) -> None:
         check_has_variance(model)
         self._model, self._parts = model, []
         for weight, part in model._parts:
             trained, labels = trained_edges(part, model)
+            scale = _scale(part, trained, labels)
+            trained = trained if rows is None else _on_rows(model, trained, rows)
             found = _checked(lambda trained=trained: posterior(trained, n_samples, seed))
-            self._parts.append((abs(weight), found, _scale(part, trained, labels)))
+            self._parts.append((abs(weight), found, scale))
         methods = list(dict.fromkeys(found.method for _, found, _ in self._parts))
         self.method: str = "; ".join(methods)
         if len(self._parts) > 1:
@@ -145,6 +148,19 @@ def trained_edges(model: Any, owner: Any = None) -> tuple[RidgeEdges, Array]:
     weight = None if weight is None else weight[kept]
     labels = np.asarray(to_host(source.labels))[kept]
     return RidgeEdges(kernel, graph, weight, float(model.alpha), constant, **how), labels
+
+
+def _on_rows(owner: Any, trained: RidgeEdges, rows: Array) -> RidgeEdges:
+    """Return the same ridge regression on some of the edges that were given to its fit."""
+    edges, source = source_of(owner)
+    weight = None if source.weight is None else np.asarray(to_host(source.weight), np.float64)
+    rows = rows if weight is None else rows[weight[rows] > 0]
+    edges, kernel = edges[rows], trained.kernel
+    graph = Graph.of(edges)
+    start = VertexKernel(kernel.start.kernel, "start", edges.start_table, graph.used_start, HOST)
+    end = VertexKernel(kernel.end.kernel, "end", edges.end_table, graph.used_end, HOST)
+    weight = None if weight is None else weight[rows]
+    return replace(trained, kernel=EdgeKernel.product(start, end), graph=graph, weight=weight)
 
 
 def numbers_of(side: VertexKernel) -> Array:
@@ -264,13 +280,16 @@ def _degree_models(model: Any) -> list[tuple[float, FeaturePosterior]]:
     return found
 
 
-def label_scale(model: Any, X: Any) -> Array | None:
+def label_scale(model: Any, X: Any, rows: Array | None = None) -> Array | None:
     """Return how large errors at edges should be, relative to each other: the standard deviation of their labels.
 
     It is that of ridge regression with the kernels and alphas of the model, by the degree model, which takes no
-    solve. None if the model has no such variance: several labels or classes, other pairwise kernels, no edges kept.
+    solve; if it had been trained on some ``rows`` of its edges, by default on all. None if the model has no such
+    variance: several labels or classes, other pairwise kernels, no edges kept.
     """
     try:
+        if rows is not None:
+            return FittedPosterior(model, 0, 0, rows).label_std(X)
         found: FittedPosterior = kept_of(model, "scale", lambda: FittedPosterior(model, 0, 0))
     except ValueError:
         return None

@@ -160,24 +160,26 @@ class Calibration:
     ----------
     errors : dict
         For each setting the errors of values, or those of each class.
-    is_scaled : bool
-        Whether they are relative to the standard deviations that the model has for labels.
+    scaled : dict
+        For each setting the errors of values relative to the standard deviations that the model has for labels; empty
+        if it has none. They are taken for edges of the same setting, the others for edges of an easier one, where
+        standard deviations are smaller, but need not be smaller by as much as errors.
     """
 
     errors: dict[str, list[Errors]]
-    is_scaled: bool
+    scaled: dict[str, Errors]
 
     def header(self) -> dict[str, Any]:
         """Return the calibration as JSON."""
         told = {new: [each.header() for each in some] for new, some in self.errors.items()}
-        return {"errors": told, "is_scaled": self.is_scaled}
+        return {"errors": told, "scaled": {new: errors.header() for new, errors in self.scaled.items()}}
 
     @classmethod
     def read(cls, header: Any) -> "Calibration":
         """Return a calibration from JSON."""
-        told = of_kind(dict, of_kind(dict, header)["errors"])
+        told, scaled = of_kind(dict, of_kind(dict, header)["errors"]), of_kind(dict, header["scaled"])
         errors = {new: [Errors.read(each) for each in of_kind(list, told[new])] for new in NEW if new in told}
-        return cls(errors, of_kind(bool, header["is_scaled"]))
+        return cls(errors, {new: Errors.read(scaled[new]) for new in NEW if new in scaled})
 
     def setting_for(self, new: str, coverage: float) -> str | None:
         """Return the setting whose errors are taken for edges of a setting: its own, else a harder one, else None."""
@@ -189,19 +191,22 @@ class Calibration:
 
     def intervals(self, model: Any, X: Edges, decisions: Array, coverage: float) -> tuple[Array, Array, Array]:
         """Return the bounds of intervals for edges, and the settings whose errors they are from, "" for none."""
-        scale = (label_scale(model, X) if self.is_scaled else None) if len(X) else None
-        scale = np.ones(len(X)) if scale is None else scale
         low, high = np.full(len(X), -np.inf), np.full(len(X), np.inf)
-        taken = self._settings(model, X, coverage)
-        for setting in np.unique(taken[taken != ""]).tolist():
-            rows = taken == setting
-            centre = Centre(decisions[rows], scale[rows], self.errors[setting][0])
+        taken, news = self._settings(model, X, coverage)
+        scale = label_scale(model, X) if self.scaled and len(X) else None
+        for new, setting in {*zip(news.tolist(), taken.tolist(), strict=True)}:
+            if not setting:
+                continue
+            rows, errors, own = (news == new) & (taken == setting), self.errors[setting][0], None
+            if new == setting and scale is not None and setting in self.scaled:
+                errors, own = self.scaled[setting], scale[rows]
+            centre = Centre(decisions[rows], np.ones(int(rows.sum())) if own is None else own, errors)
             low[rows], high[rows] = interval([centre], coverage)
         return low, high, taken
 
     def sets(self, model: Any, X: Edges, decisions: Array, coverage: float) -> tuple[Array, Array]:
         """Return the sets of classes of edges, and the settings whose errors they are from, "" for none."""
-        taken = self._settings(model, X, coverage)
+        taken, _ = self._settings(model, X, coverage)
         n_classes = 2 if decisions.ndim == 1 else decisions.shape[1]
         members = np.ones((len(X), n_classes), bool)
         for setting in np.unique(taken[taken != ""]).tolist():
@@ -209,9 +214,10 @@ class Calibration:
             members[rows] = sets([(decisions[rows], self.errors[setting])], coverage)
         return members, taken
 
-    def _settings(self, model: Any, X: Edges, coverage: float) -> Array:
+    def _settings(self, model: Any, X: Edges, coverage: float) -> tuple[Array, Array]:
+        """Return the settings whose errors are taken for edges, and those of the edges."""
         news = news_of(model, X)
         taken = np.full(len(X), "", dtype="U8")
         for new in np.unique(news).tolist():
             taken[news == new] = self.setting_for(new, coverage) or ""
-        return taken
+        return taken, news

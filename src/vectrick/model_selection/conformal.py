@@ -138,7 +138,7 @@ class ConformalKron(FoldedModel):
         self.models_ = [part.model for part in held]
         if self.method == "full":
             self.models_, tests, decisions = [self.model_], [np.concatenate(tests)], [np.concatenate(decisions)]
-            scales = [np.concatenate(scales) if self.is_scaled_ else None]
+            scales = [np.concatenate([scale for scale in scales if scale is not None]) if self.is_scaled_ else None]
         self.errors_ = [
             errors_of(y[rows], some, scale if self.is_scaled_ else None, classes)
             for rows, some, scale in zip(tests, decisions, scales, strict=True)

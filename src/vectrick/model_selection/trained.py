@@ -11,7 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from vectrick._typing import Array
 from vectrick.data.folder import Dataset
-from vectrick.estimators import FitStep, KronEstimator, vertices_only_in, with_iterations
+from vectrick.estimators import FitStep, KronEstimator, label_scale, vertices_only_in, with_iterations
+from vectrick.model_selection.calibration import Calibration, errors_of
 from vectrick.model_selection.fit_checkpoint import FitCheckpoint
 from vectrick.model_selection.holdout import Holdout
 from vectrick.model_selection.pairs import Pairs
@@ -30,6 +31,9 @@ class Trained:
     predictions: dict[str, Array] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     history: dict[str, list[Any]] = field(default_factory=dict)
+    folds: list[tuple[str, Array, Array, Array]] = field(
+        default_factory=list
+    )  # of a search: setting, rows, predictions
     is_refitted: bool = False  # on all edges, after the scores
     is_interrupted: bool = False  # so that something is missing
 
@@ -66,6 +70,25 @@ class Trained:
             classes = getattr(self.model, "classes_", None)
             self.scores[new] = scorer.score(self.y[rows], self.predictions[new], Pairs.of(edges), classes)
         self.seconds["predicting"] = time.perf_counter() - begin
+
+    def calibration(self) -> dict[str, Any] | None:
+        """Return the errors on held-out edges as a file keeps them; None if there are none."""
+        classes = getattr(self.model, "classes_", None)
+        folds = self.folds or [(new, self.holdout.train, rows, self.predictions[new])
+                               for new, rows in self.holdout.tests.items() if new in self.predictions]  # fmt: skip
+        parts: dict[str, list[Any]] = {}
+        for new, train, test, decisions in folds:
+            scale = None
+            if classes is None:
+                scale = label_scale(self.model, self.data.X[test], train if self.is_refitted else None)
+            parts.setdefault(new, []).append((self.y[test], decisions, scale))
+        errors, scaled = {}, {}
+        for new, some in parts.items():
+            y, decisions = (np.concatenate([part[i] for part in some]) for i in (0, 1))
+            errors[new] = errors_of(y, decisions, None, classes)
+            if all(scale is not None for _, _, scale in some):
+                scaled[new] = errors_of(y, decisions, np.concatenate([scale for _, _, scale in some]), classes)[0]
+        return Calibration(errors, scaled).header() if errors else None
 
     def refit(self) -> None:
         """Replace the model by one that is trained on all edges, for as many iterations."""
