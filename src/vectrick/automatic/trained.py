@@ -13,7 +13,7 @@ from vectrick.model_selection.folds import Fold
 from vectrick.model_selection.holdout import Holdout
 from vectrick.model_selection.pairs import Pairs
 from vectrick.model_selection.scorers import get_scorer
-from vectrick.model_selection.trained import Trained
+from vectrick.model_selection.trained import HeldFold, Trained
 
 _FOLDS = 3  # of each setting, on which baselines are trained, and intervals calibrated
 
@@ -34,7 +34,7 @@ def train_automatic(estimator: AutoKron, data: Dataset) -> Trained:
         scores={new: float(np.mean([fold.score for fold in some])) for new, some in parts.items()},
         predictions={new: np.concatenate([fold.decisions for fold in some]) for new, some in parts.items()},
         seconds={**getattr(model, "seconds_", {}), "training": time.perf_counter() - begin},
-        folds=[(fold.new, fold.train, fold.test, fold.decisions) for fold in _some(folds)],
+        folds=[HeldFold(fold.new, fold.train, fold.test, fold.decisions) for fold in _some(folds)],
         is_refitted=True,
         is_interrupted=model._was_interrupted,
     )

@@ -8,7 +8,7 @@ from vectrick.cli.output import Output
 if TYPE_CHECKING:
     from vectrick.model_selection.calibration import Calibration
 
-_PRIOR = 0.9  # novelty above which a prediction is little more than the intercept
+_PRIOR = 0.98  # novelty above which a prediction is little more than the intercept
 _LOOKED_AT = 10_000  # edges of a command, of which warnings are
 _QUICK = 3000  # vertices of a side up to which a warning costs little
 

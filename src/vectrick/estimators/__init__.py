@@ -22,7 +22,7 @@ from vectrick.estimators.streamed import fit_lake_along
 from vectrick.estimators.suggestions import suggest
 from vectrick.estimators.svm import KronSVM
 from vectrick.estimators.training import SourceEdges
-from vectrick.estimators.uncertainty import N_SAMPLES, label_scale, with_uncertainty
+from vectrick.estimators.uncertainty import N_SAMPLES, label_scale, novelty_of, with_uncertainty
 from vectrick.estimators.update import joined_source
 from vectrick.estimators.validate import as_classes, as_edges, as_real_labels, as_weights, labels_on
 from vectrick.models.files.container import ModelFileError
@@ -59,6 +59,7 @@ __all__ = [
     "label_scale",
     "labels_on",
     "load",
+    "novelty_of",
     "read_frame",
     "register_estimator",
     "save_model",

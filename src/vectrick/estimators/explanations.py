@@ -1,5 +1,6 @@
 """Why a prediction is what it is: the training edges, vertices or features that it is a sum of."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -126,7 +127,7 @@ def _kernel_values(kernel: EdgeKernel, x: Edges, edges: Edges, a: Array) -> tupl
     return values, None, None
 
 
-def _relative(kernel: EdgeKernel, x: Edges, edges: Edges, values: list[Any]) -> list[Array]:
+def _relative(kernel: EdgeKernel, x: Edges, edges: Edges, values: Sequence[Any]) -> list[Array]:
     """Return kernel values of both ends relative to those of vertices with themselves, at most one."""
     graph, relative = Graph.of(x), []
     sides = (
@@ -154,10 +155,11 @@ def _by_edges(model: Any, x: Edges, coefficients: list[Array], k: int, by: str) 
     total = np.zeros(len(edges))
     weights = np.array([abs(weight) for weight, _ in model._parts])
     shares = weights / max(weights.sum(), 1e-300)
-    ends: list[Any] = [0.0, 0.0]
+    ends: Sequence[Any] = (0.0, 0.0)
     for (weight, part), a, share in zip(model._parts, coefficients, shares, strict=True):
         kernel = part._predictor.on(HOST).kernel
-        values, *of_ends = _kernel_values(kernel, x, edges, a)
+        values, *both_ends = _kernel_values(kernel, x, edges, a)
+        of_ends: Sequence[Any] = both_ends
         total += weight * a * values
         if len(shares) > 1 and of_ends[0] is not None:  # kernels of different models have different sizes
             of_ends = _relative(kernel, x, edges, of_ends)

@@ -22,6 +22,7 @@ from vectrick.models.vertex_kernel import VertexKernel
 from vectrick.solvers.degree_model import NoDegreeModelError
 
 N_SAMPLES = 64
+_MOST_PARTS = 2  # of a mean, whose standard deviations scale errors
 MOST_COVARIANCES = 4000  # edges whose covariances are computed
 
 
@@ -43,10 +44,12 @@ class FittedPosterior:
         a label ``σ² alpha``.
     """
 
-    def __init__(self, model: Any, n_samples: int, seed: int, rows: Array | None = None) -> None:
+    def __init__(
+        self, model: Any, n_samples: int, seed: int, rows: Array | None = None, most: int | None = None
+    ) -> None:
         check_has_variance(model)
         self._model, self._parts = model, []
-        for weight, part in model._parts:
+        for weight, part in sorted(model._parts, key=lambda both: -abs(both[0]))[:most]:
             trained, labels = trained_edges(part, model)
             scale = _scale(part, trained, labels)
             trained = trained if rows is None else _on_rows(model, trained, rows)
@@ -248,12 +251,18 @@ def samples_of(model: Any, X: Any, mean: Array, n: int, random_state: RandomStat
     return mean + like(drawn, mean)
 
 
-def novelty_of(model: Any, X: Any, parts: bool) -> Any:
-    """Return the share of the prior variance that the training edges leave, or a frame of it with its parts."""
+def novelty_of(model: Any, X: Any, parts: bool, rows: Array | None = None) -> Any:
+    """Return the share of the prior variance that the training edges leave, or a frame of it with its parts.
+
+    With ``rows``, it is that of a model with the same kernels and alphas that is trained on some of its edges.
+    """
     import pandas as pd
 
     edges = on_host(model, X)
-    found = kept_of(model, "novelty", lambda: _degree_models(model))
+    if rows is None:
+        found = kept_of(model, "novelty", lambda: _degree_models(model, None))
+    else:
+        found = _degree_models(model, rows)
     total = sum(share * share_of(one.variance(edges)[0], one.prior(edges)) for share, one in found)
     if not parts:
         return total
@@ -266,7 +275,7 @@ def novelty_of(model: Any, X: Any, parts: bool) -> Any:
     return pd.DataFrame(columns)
 
 
-def _degree_models(model: Any) -> list[tuple[float, FeaturePosterior]]:
+def _degree_models(model: Any, rows: Array | None) -> list[tuple[float, FeaturePosterior]]:
     """Return the posteriors of the parts of a model by the degree model, and their shares.
 
     The prior variance is that of the kernel; an intercept has none that could be explained.
@@ -276,6 +285,7 @@ def _degree_models(model: Any) -> list[tuple[float, FeaturePosterior]]:
     found = []
     for weight, part in parts:
         trained = replace(trained_edges(part, model)[0], has_constant=False)
+        trained = trained if rows is None else _on_rows(model, trained, rows)
         found.append((abs(weight) / total, _checked(lambda trained=trained: FeaturePosterior(trained, 0))))
     return found
 
@@ -283,14 +293,14 @@ def _degree_models(model: Any) -> list[tuple[float, FeaturePosterior]]:
 def label_scale(model: Any, X: Any, rows: Array | None = None) -> Array | None:
     """Return how large errors at edges should be, relative to each other: the standard deviation of their labels.
 
-    It is that of ridge regression with the kernels and alphas of the model, by the degree model, which takes no
-    solve; if it had been trained on some ``rows`` of its edges, by default on all. None if the model has no such
-    variance: several labels or classes, other pairwise kernels, no edges kept.
+    It is that of ridge regression with the kernels and alphas of the model (of a mean, those of its members of largest
+    weight), by the degree model, which takes no solve; if it had been trained on some ``rows`` of its edges, by default
+    on all. None if there is no such variance: several labels or classes, other pairwise kernels, no edges kept.
     """
     try:
         if rows is not None:
-            return FittedPosterior(model, 0, 0, rows).label_std(X)
-        found: FittedPosterior = kept_of(model, "scale", lambda: FittedPosterior(model, 0, 0))
+            return FittedPosterior(model, 0, 0, rows, _MOST_PARTS).label_std(X)
+        found: FittedPosterior = kept_of(model, "scale", lambda: FittedPosterior(model, 0, 0, None, _MOST_PARTS))
     except ValueError:
         return None
     return found.label_std(X)

@@ -4,7 +4,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -19,6 +19,15 @@ from vectrick.model_selection.pairs import Pairs
 from vectrick.model_selection.scorers import get_scorer, predictions
 
 
+class HeldFold(NamedTuple):
+    """Edges that a fit held out: what is new about them, the training and the test edges, and the predictions."""
+
+    new: str
+    train: Array
+    test: Array
+    decisions: Array
+
+
 @dataclass
 class Trained:
     """A fitted model beside the data, the held-out edges, their predictions, and how long it took."""
@@ -31,10 +40,9 @@ class Trained:
     predictions: dict[str, Array] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     history: dict[str, list[Any]] = field(default_factory=dict)
-    folds: list[tuple[str, Array, Array, Array]] = field(
-        default_factory=list
-    )  # of a search: setting, rows, predictions
+    folds: list[HeldFold] = field(default_factory=list)  # of a search
     is_refitted: bool = False  # on all edges, after the scores
+    _scales: tuple[Any, dict[Any, Any]] | None = None  # of the folds, by the model
     is_interrupted: bool = False  # so that something is missing
 
     @property
@@ -71,17 +79,37 @@ class Trained:
             self.scores[new] = scorer.score(self.y[rows], self.predictions[new], Pairs.of(edges), classes)
         self.seconds["predicting"] = time.perf_counter() - begin
 
+    @property
+    def held_folds(self) -> list[HeldFold]:
+        """What was held out: the folds of a search, or the edges of each setting."""
+        if self.folds:
+            return self.folds
+        tests = self.holdout.tests.items()
+        return [
+            HeldFold(new, self.holdout.train, rows, self.predictions[new])
+            for new, rows in tests
+            if new in self.predictions
+        ]
+
+    def held_scale(self, fold: HeldFold) -> Array | None:
+        """Return how large the errors at the edges of a fold should be, by its training edges; see `label_scale`."""
+        if hasattr(self.model, "classes_"):
+            return None
+        if self._scales is None or self._scales[0] is not self.model:
+            self._scales = self.model, {}
+        known, key = self._scales[1], (fold.new, fold.test.tobytes())
+        if key not in known:
+            rows = fold.train if self.is_refitted else None
+            known[key] = label_scale(self.model, self.data.X[fold.test], rows)
+        scale: Array | None = known[key]
+        return scale
+
     def calibration(self) -> dict[str, Any] | None:
         """Return the errors on held-out edges as a file keeps them; None if there are none."""
         classes = getattr(self.model, "classes_", None)
-        folds = self.folds or [(new, self.holdout.train, rows, self.predictions[new])
-                               for new, rows in self.holdout.tests.items() if new in self.predictions]  # fmt: skip
         parts: dict[str, list[Any]] = {}
-        for new, train, test, decisions in folds:
-            scale = None
-            if classes is None:
-                scale = label_scale(self.model, self.data.X[test], train if self.is_refitted else None)
-            parts.setdefault(new, []).append((self.y[test], decisions, scale))
+        for fold in self.held_folds:
+            parts.setdefault(fold.new, []).append((self.y[fold.test], fold.decisions, self.held_scale(fold)))
         errors, scaled = {}, {}
         for new, some in parts.items():
             y, decisions = (np.concatenate([part[i] for part in some]) for i in (0, 1))

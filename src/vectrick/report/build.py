@@ -20,6 +20,7 @@ from vectrick.model_selection.nested import NestedScore
 from vectrick.model_selection.search import VertexSearch
 from vectrick.model_selection.trained import Trained
 from vectrick.report import figures
+from vectrick.report.certainty import trust_section
 from vectrick.report.page import Report, Seconds, Section
 from vectrick.report.predicted import best_section, matrix_section, sides_of
 from vectrick.report.search import search_section
@@ -71,6 +72,7 @@ def fit_report(
         _comparison_section(report, evaluation, trained)
     if tuning is not None:
         _tuning_section(report, *tuning)
+    trust_section(report, trained, _words(trained))
     matrix_section(report, trained)
     best_section(report, trained)
     _cost_section(report, trained)
@@ -300,17 +302,16 @@ def _quality_section(report: Report, trained: Trained, scoring: str) -> None:
             "measured",
             "Each dot is a held-out edge; dots of a perfect model lie on the dotted line. Click a name to show more.",
         )
-    if hasattr(trained.model, "predict_proba") and "both" in trained.predictions:
+    if hasattr(trained.model, "predict_proba") and trained.data.is_binary:
         from scipy.special import expit
 
-        y = trained.y[trained.holdout.tests["both"]]
         report.figures["calibration"] = figures.calibration(
-            np.where(y == np.unique(y)[1], 1, 0), expit(trained.predictions["both"])
+            {name: (np.where(y == np.unique(y)[1], 1, 0), expit(score)) for name, (y, score) in parts.items()}
         )
         section.figure(
             "calibration",
-            "Calibration, both vertices new: if the line is on the dotted one, three in ten of the edges with "
-            "probability 0.3 are positive. Larger dots stand for more edges.",
+            "Reliability of probabilities: if a line is on the dotted one, three in ten of the edges with probability "
+            "0.3 are positive. Larger dots stand for more edges.",
         )
 
 

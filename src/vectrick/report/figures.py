@@ -140,22 +140,46 @@ def comparison(rows: Any, names: dict[str, str], scoring: str) -> Figure:
     }
 
 
-def calibration(y: Array, chance: Array, n_bins: int = 10) -> Figure:
-    """Return the shares of positive edges against the predicted probabilities, for bins with enough edges."""
-    bins = np.minimum((chance * n_bins).astype(int), n_bins - 1)
-    filled = [bin for bin in range(n_bins) if (bins == bin).sum() >= min(_FEW, len(y) // n_bins)]
-    said = [float(chance[bins == bin].mean()) for bin in filled]
-    shares = [float((y[bins == bin] == y.max()).mean()) for bin in filled]
-    counts = [int((bins == bin).sum()) for bin in filled]
+def calibration(parts: dict[str, tuple[Array, Array]], n_bins: int = 10) -> Figure:
+    """Return the shares of positive edges against predicted probabilities by setting, for bins with enough edges."""
     data: list[Any] = [
         {"x": [0, 1], "y": [0, 1], "mode": "lines", "name": "perfect", "line": {"color": "--grey", "dash": "dot"}},
-        {"x": numbers(said), "y": numbers(shares), "mode": "lines+markers", "name": "held-out edges",
-         "text": [f"{count} edges" for count in counts], "line": {"color": "--one"},
-         "marker": {"size": numbers(4 + 14 * np.sqrt(np.array(counts) / max(counts)), 3)}},
-    ]  # fmt: skip
+    ]
+    for (name, (y, chance)), colour in zip(parts.items(), COLOURS, strict=False):
+        bins = np.minimum((chance * n_bins).astype(int), n_bins - 1)
+        filled = [bin for bin in range(n_bins) if (bins == bin).sum() >= max(1, min(_FEW, len(y) // n_bins))]
+        counts = np.array([int((bins == bin).sum()) for bin in filled])
+        data.append({
+            "x": numbers([float(chance[bins == bin].mean()) for bin in filled]),
+            "y": numbers([float((y[bins == bin] == y.max()).mean()) for bin in filled]),
+            "mode": "lines+markers", "name": name, "text": [f"{count} edges" for count in counts],
+            "line": {"color": colour}, "marker": {"size": numbers(4 + 14 * np.sqrt(counts / counts.max()), 3)},
+        })  # fmt: skip
     square = {"range": [-0.02, 1.02]}
     return {"data": data, "layout": {"xaxis": titled("predicted probability", **square),
                                      "yaxis": titled("share of positive edges", **square)}}  # fmt: skip
+
+
+def coverage(nominal: list[float], lines: dict[str, list[float]]) -> Figure:
+    """Return the measured against the promised coverage of intervals by setting."""
+    ends = [min(nominal), 1.0]
+    data: list[Any] = [
+        {"x": ends, "y": ends, "mode": "lines", "name": "as promised", "line": {"color": "--grey", "dash": "dot"}}
+    ]
+    for (name, shares), colour in zip(lines.items(), COLOURS, strict=False):
+        data.append({"x": nominal, "y": numbers(shares), "mode": "lines+markers", "name": name,
+                     "line": {"color": colour}})  # fmt: skip
+    return {"data": data, "layout": {"xaxis": titled("promised coverage"), "yaxis": titled("measured coverage")}}
+
+
+def by_novelty(lines: dict[str, tuple[list[float], list[float]]], score: str) -> Figure:
+    """Return the score of held-out edges against their novelty by setting."""
+    data = [
+        {"x": numbers(x), "y": numbers(y), "mode": "lines+markers", "name": name, "line": {"color": colour}}
+        for (name, (x, y)), colour in zip(lines.items(), COLOURS, strict=False)
+    ]
+    return {"data": data, "layout": {"xaxis": titled("novelty, mean of a tenth of the edges"), "yaxis": titled(score),
+                                     "showlegend": True}}  # fmt: skip
 
 
 def _stretched(colours: Any, middle: float) -> list[list[Any]]:

@@ -89,6 +89,7 @@ class Report:
         self.sections: list[Section] = []
         self.figures: dict[str, Any] = {}
         self.tables: dict[str, list[list[Any]]] = {}  # all rows of searchable tables, of which the page shows some
+        self.explanations: dict[str, list[list[list[Any]]]] = {}  # of their first rows: what a number is a sum of
 
     def section(self, title: str) -> Section:
         """Add a section."""
@@ -115,6 +116,7 @@ class Report:
             "library": _packed(get_plotlyjs()),
             "figures": _packed(json.dumps(self.figures, separators=(",", ":"))),
             "tables": _packed(json.dumps(self.tables, separators=(",", ":"))),
+            "explanations": _packed(json.dumps(self.explanations, separators=(",", ":"))),
             "body": body,
         }  # fmt: skip
         page = (assets / "page.html").read_text(encoding="utf-8")

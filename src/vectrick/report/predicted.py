@@ -6,6 +6,7 @@ from vectrick._typing import Array
 from vectrick.data import Edges, VertexTable
 from vectrick.model_selection.trained import Trained
 from vectrick.report import figures
+from vectrick.report.certainty import certainty_columns, click_hint, explanations
 from vectrick.report.matrix import Shown, best_new, shown_part
 from vectrick.report.page import Report
 
@@ -91,12 +92,18 @@ def best_section(report: Report, trained: Trained) -> None:
     degrees = (2 * degrees)[:2] if X.is_one_set else degrees
     kind = "positive edges" if trained.data.is_binary else "edges"
     two = ("one", "other") if X.is_one_set else ("start", "end")
-    columns = [*two, "score", *(f"{kind} of {name}" for name in two)]
+    edges = Edges._of(starts.astype(np.int32), ends.astype(np.int32), X.start_table, X.end_table)
+    sure, why = certainty_columns(trained, edges, scores), explanations(trained, edges)
+    columns = [*two, "score", *sure, *(f"{kind} of {name}" for name in two)]
     names = [table.ids if table.ids is not None else np.arange(len(table)) for table in (X.start_table, X.end_table)]
     rows = [
-        [str(names[0][i]), str(names[1][j]), float(f"{score:.6g}"), int(degrees[0][i]), int(degrees[1][j])]
-        for i, j, score in zip(starts, ends, scores, strict=True)
-    ]
-    section.text(intro + " Click on a header to sort.")
+        [str(names[0][i]), str(names[1][j]), float(f"{score:.6g}"), *(float(f"{value:.4g}") for value in more),
+         int(degrees[0][i]), int(degrees[1][j])]
+        for i, j, score, *more in zip(starts, ends, scores, *sure.values(), strict=True)
+    ]  # fmt: skip
+    if "lower" in sure:
+        intro += " Between lower and upper are nine in ten labels of such edges."
+    section.text(intro + " Click on a header to sort." + click_hint(len(why)))
     section.table(columns, rows[:_STATIC], searchable="best")
     report.tables["best"] = rows
+    report.explanations["best"] = why

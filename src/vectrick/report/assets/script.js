@@ -81,16 +81,47 @@ function toggleTools(button, figures) {
 const shownRows = 200;
 
 // A table with data of its own shows some of its rows; any other has all of them in the page.
-function rowsOf(table, tables) {
-  const given = tables[table.id];
-  if (given) return given.map((cells) => ({ cells, text: cells.slice(0, 2).join(" ").toLowerCase() }));
+function rowsOf(table, tables, explanations) {
+  const given = tables[table.id], why = explanations[table.id] || [];
+  if (given) return given.map((cells, j) => ({ cells, why: why[j], text: cells.slice(0, 2).join(" ").toLowerCase() }));
   return Array.from(table.tBodies[0].rows, (row) => ({
     row, text: "", cells: Array.from(row.cells, (cell) => ("value" in cell.dataset ? Number(cell.dataset.value) : cell.textContent)),
   }));
 }
 
-function madeRow(cells, numeric) {
+// What the number of a row is a sum of, below the row: it comes and goes with a click, or with the enter key.
+function explainable(row, why) {
+  row.classList.add("explained");
+  row.tabIndex = 0;
+  row.setAttribute("aria-expanded", "false");
+  const toggle = () => {
+    const open = row.getAttribute("aria-expanded") === "true";
+    row.setAttribute("aria-expanded", !open);
+    if (open) return row.nextElementSibling.remove();
+    const below = document.createElement("tr"), cell = below.insertCell(), list = document.createElement("table");
+    below.className = "why";
+    cell.colSpan = row.cells.length;
+    const total = why.reduce((sum, [, value]) => sum + value, 0), largest = Math.max(...why.map(([, value]) => Math.abs(value)));
+    for (const [name, value] of [...why, ["together", total]]) {
+      const line = list.insertRow(), bar = document.createElement("span");
+      line.insertCell().textContent = name;
+      const number = line.insertCell();
+      number.className = "number";
+      number.textContent = value.toPrecision(4);
+      bar.className = value < 0 ? "bar negative" : "bar";
+      bar.style.width = `${Math.min(100, (100 * Math.abs(value)) / (largest || 1))}px`;
+      line.insertCell().append(bar);
+    }
+    cell.append(list);
+    row.after(below);
+  };
+  row.addEventListener("click", toggle);
+  row.addEventListener("keydown", (event) => { if (event.key === "Enter") toggle(); });
+}
+
+function madeRow(cells, numeric, why) {
   const row = document.createElement("tr");
+  if (why) explainable(row, why);
   cells.forEach((value, j) => {
     const cell = row.insertCell();
     if (numeric[j]) cell.className = "number";
@@ -104,8 +135,8 @@ function compared(a, b) {
 }
 
 // Sorting by a click on a header, and searching where there is a field for it.
-function enliven(table, tables) {
-  const all = rowsOf(table, tables), headers = Array.from(table.tHead.rows[0].cells);
+function enliven(table, tables, explanations) {
+  const all = rowsOf(table, tables, explanations), headers = Array.from(table.tHead.rows[0].cells);
   const numeric = headers.map((header) => header.classList.contains("number"));
   const input = document.querySelector(`input[data-table="${table.id}"]`);
   let order = all;
@@ -113,7 +144,7 @@ function enliven(table, tables) {
     const words = input ? input.value.toLowerCase().split(/\s+/).filter(Boolean) : [];
     const left = order.filter(({ text }) => words.every((word) => text.includes(word)));
     const some = tables[table.id] ? left.slice(0, shownRows) : left;
-    table.tBodies[0].replaceChildren(...some.map(({ row, cells }) => row || madeRow(cells, numeric)));
+    table.tBodies[0].replaceChildren(...some.map(({ row, cells, why }) => row || madeRow(cells, numeric, why)));
     if (!input) return;
     const cut = some.length < left.length ? `, the first ${some.length} are shown` : "";
     input.parentElement.querySelector(".count").textContent = `${left.length} of ${all.length}${cut}`;
@@ -135,9 +166,9 @@ function enliven(table, tables) {
 }
 
 (async () => {
-  const [library, text, rows] = await Promise.all([unpack("library"), unpack("figures"), unpack("tables")]);
-  const tables = JSON.parse(rows);
-  document.querySelectorAll("table:has(thead)").forEach((table) => enliven(table, tables));
+  const [library, text, rows, why] = await Promise.all(["library", "figures", "tables", "explanations"].map(unpack));
+  const tables = JSON.parse(rows), explanations = JSON.parse(why);
+  document.querySelectorAll("table:has(thead)").forEach((table) => enliven(table, tables, explanations));
   const script = document.createElement("script");
   script.textContent = library;
   document.head.append(script);
