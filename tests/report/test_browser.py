@@ -70,11 +70,11 @@ class Opened:
 
 
 PAGES = {
-    "demo": ["alphas", "calibration", "comparison", "matrix", "recall", "roc", "tried"],
-    "ki": ["alphas", "calibration", "comparison", "matrix", "recall", "roc", "tried"],
-    "values": ["comparison", "history", "matrix", "measured", "settings"],
-    "evil": ["alphas", "calibration", "matrix", "recall", "roc", "tried"],
-    "tuned": ["comparison", "history", "matrix", "measured", "settings"],
+    "demo": ["alphas", "calibration", "comparison", "matrix", "novelty", "recall", "roc", "tried"],
+    "ki": ["alphas", "calibration", "comparison", "matrix", "novelty", "recall", "roc", "tried"],
+    "values": ["comparison", "coverage", "history", "matrix", "measured", "novelty", "settings"],
+    "evil": ["alphas", "calibration", "matrix", "novelty", "recall", "roc", "tried"],
+    "tuned": ["comparison", "coverage", "history", "matrix", "measured", "novelty", "settings"],
 }
 
 
@@ -121,6 +121,29 @@ def test_the_table_of_new_edges_can_be_searched(browser, reports):
         opened.page.fill("input[type=search]", "no such vertex")
         assert rows.count() == 0
         assert count.text_content() == f"0 of {total}"
+
+
+@pytest.mark.parametrize("name", ["ki", "values", "evil"])
+def test_a_click_explains_a_new_edge(browser, reports, name):
+    with Opened(browser, reports / f"{name}.html") as opened:
+        page = opened.page
+        row = page.locator("#best tr.explained").first
+        score = float(row.locator("td").nth(2).text_content())
+        row.click()
+        assert row.get_attribute("aria-expanded") == "true"
+        cells = page.locator("#best tr.why tr:last-child td").all_text_contents()
+        assert cells[0] == "together"
+        assert abs(float(cells[1]) - score) <= 2e-3 * abs(score)
+        row.press("Enter")
+        assert page.locator("#best tr.why").count() == 0
+        headers = page.locator("#best th").all_text_contents()
+        assert "novelty" in headers
+        assert ("lower" in headers) == (name == "values")
+        page.locator("#best th button").nth(headers.index("novelty")).click()
+        novelty = [float(text) for text in column(page, "#best", headers.index("novelty") + 1)]
+        assert novelty == sorted(novelty, reverse=True)
+        assert opened.complaints == []
+        assert not page.evaluate("window.hacked")
 
 
 def column(page, table, number):

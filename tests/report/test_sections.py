@@ -85,7 +85,7 @@ def test_curves_keep_their_ends_and_shape():
 def test_calibration_of_a_calibrated_model_is_the_diagonal():
     rng = np.random.default_rng(0)
     chance = rng.random(200_000)
-    line = figures.calibration((rng.random(200_000) < chance).astype(int), chance)["data"][1]
+    line = figures.calibration({"both": ((rng.random(200_000) < chance).astype(int), chance)})["data"][1]
     np.testing.assert_allclose(line["x"], line["y"], atol=0.01)
     assert len(line["x"]) == 10
 
