@@ -16,6 +16,7 @@ from experiments import (
     libsvm_ki,
     pairwise,
     plots,
+    suggest,
     tables,
     trust,
     tuned,
@@ -26,7 +27,18 @@ from experiments.experiment import Experiment, Results, Row, Scale, Task
 HERE = Path(__file__).parent
 EXPERIMENTS: dict[str, Experiment] = {
     module.EXPERIMENT.name: module.EXPERIMENT
-    for module in (tables, tuned, automatic, pairwise, trust, convergence, libsvm_ki, vec_trick, libsvm_checker)
+    for module in (
+        tables,
+        tuned,
+        automatic,
+        pairwise,
+        trust,
+        suggest,
+        convergence,
+        libsvm_ki,
+        vec_trick,
+        libsvm_checker,
+    )
 }
 INTRODUCTION = """\
 # The paper, reproduced

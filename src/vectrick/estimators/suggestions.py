@@ -35,6 +35,7 @@ def suggest(
     n: int = 96,
     by: str = "variance",
     *,
+    X_aim: Any = None,
     per_start: int | None = None,
     per_end: int | None = None,
     random_state: RandomState = None,
@@ -57,10 +58,13 @@ def suggest(
     n : int
         How many edges to choose.
     by : str
-        - "variance": the labels that take most of the posterior variance of the whole pool, to learn all of it;
+        - "variance": the labels that take most of the posterior variance of the whole pool, or of ``X_aim``;
         - "diverse": where most of the prior variance is left: edges unlike those that are known, and unlike each other;
         - "improvement": where the largest labels may be (expected improvement over the best prediction so far);
         - "thompson": the largest values of functions drawn from the posterior, which tries several explanations.
+    X_aim : Edges, optional
+        With "variance", the edges whose predictions should become sure, such as those of new vertices that are to be
+        predicted; by default the pool itself. Their labels need not be known.
     per_start, per_end : int, optional
         How many of the edges may have the same start or end vertex, such as the rows and columns of a plate.
     random_state : int, optional
@@ -83,10 +87,15 @@ def suggest(
     ((8, 3), True)
     """
     _check(model, n, by, per_start, per_end)
+    if X_aim is not None and by != "variance":
+        raise ValueError(f"X_aim is given, but by is {by!r}: aims are for by='variance'")
     if by in ("improvement", "thompson"):
         check_has_variance(model)
     _, part = max(model._parts, key=lambda both: abs(both[0]))
     trained = trained_edges(part, model)[0]
+    aims = None if X_aim is None else on_host(model, X_aim)
+    if aims is not None and not len(aims):
+        raise ValueError("X_aim is empty, but it must have the edges whose predictions should become sure")
     pool = _Pool(model, X_pool, trained.kernel)
     if pool.n_edges < n:
         what = "is empty" if not pool.n_edges else f"has {pool.n_edges} edges to choose from"
@@ -107,7 +116,7 @@ def suggest(
     edges, rows, first, mean = pool.candidates(found, rule)
     limits = _Limits(edges, per_start, per_end)
     if by == "variance":
-        chosen, gains = _reducing(found, edges, first, scale, n, limits, np.random.default_rng(seed))
+        chosen, gains = _reducing(found, edges, aims, scale, n, limits, np.random.default_rng(seed))
     elif by == "thompson":
         assert isinstance(found, FeaturePosterior)
         chosen, gains = _drawn(found, edges, mean, scale, n, limits, seed)
@@ -333,17 +342,18 @@ class _Active:
 
 
 def _reducing(
-    found: Posterior, edges: Edges, variance: Array, scale: float, n: int, limits: _Limits, rng: np.random.Generator
+    found: Posterior, edges: Edges, aims: Edges | None, scale: float, n: int, limits: _Limits, rng: np.random.Generator
 ) -> tuple[Array, Array]:
-    """Return the edges whose labels take most of the variance of all edges, each given those before it.
+    """Return the edges whose labels take most of the variance of all edges, or of aims, each given those before it.
 
     Some edges stand for all in the mean of variances, and in a large pool some may be chosen (Cohn 1996).
     """
-    order = rng.permutation(len(edges))
-    tried = np.sort(order[: max(_TRIED, 8 * n)])
-    aims = rng.permutation(len(edges))[:_AIMS]
-    followed = _Active(found, edges, variance)
-    followed.add(np.concatenate([tried, aims]))
+    tried = np.sort(rng.permutation(len(edges))[: max(_TRIED, 8 * n)])
+    aims = edges if aims is None else aims
+    aims = aims[rng.permutation(len(aims))[:_AIMS]]
+    both = join_edges(edges[tried], aims)
+    followed = _Active(found, both, found.variance(both)[0])
+    followed.add(np.arange(len(both)))
     progress = Progress("suggest", -(-len(aims) // _AT_ONCE) + n, 0)
     cross = np.empty((len(aims), len(tried)))
     for low in range(0, len(aims), _AT_ONCE):
