@@ -73,8 +73,10 @@ def finished(experiment: Experiment, tasks: list[Task], n_jobs: int) -> Iterator
         return
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECTRICK_NUM_THREADS"):
         os.environ[name] = "1"
+    from experiments.__main__ import timed as run_timed  # by the name that other processes can import
+
     with ProcessPoolExecutor(n_jobs, get_context("spawn")) as pool:
-        for future in as_completed([pool.submit(timed, experiment.name, task) for task in tasks]):
+        for future in as_completed([pool.submit(run_timed, experiment.name, task) for task in tasks]):
             yield future.result()
 
 

@@ -118,9 +118,9 @@ class Suggest(Experiment):
                 rows.append([data, choice, f"{some.mean():.0f}", f"{some.min():.0f} to {some.max():.0f}", ratio])
         header = ["", "choice", "labels, mean", "of seeds", "fewer than random"]
         return f"""\
-Rounds of {ROUND} labels by `vt.suggest`, from {ROUND} random ones, until a ridge regression has 95 % of the AUC that it has
-with all labels of the pool (at most {MOST} rounds); five seeds. *KIBA, both new*: test edges between vertices that the
-pool does not have; "aimed" knows which they are (`X_aim`), not their labels. *A part*: test edges between known
+Rounds of {ROUND} labels by `vt.suggest`, from {ROUND} random ones, until a ridge regression has 95 % of the AUC that it
+has with all labels of the pool (at most {MOST} rounds); five seeds. *KIBA, both new*: test edges between vertices that
+the pool does not have; "aimed" knows which they are (`X_aim`), not their labels. *A part*: test edges between known
 vertices, of a hundred drugs of KIBA, and of Checker on 12 × 12 cells. Where a random choice already is spread like the
 test edges, as in the part of KIBA, there is little to gain.
 

@@ -49,6 +49,48 @@ def test_a_batch_reduces_the_variance_of_the_pool_most(constant):
     np.testing.assert_allclose(found["score"], model.predict(pool[expected]), rtol=1e-6)
 
 
+def test_a_batch_reduces_the_variance_of_its_aims_most():
+    model, pool = fitted()
+    rng = np.random.default_rng(3)
+    aims = vt.Edges.grid(rng.random((4, 2)) * 3, rng.random((5, 2)) * 3)  # of new vertices
+    n, scale = len(pool), model.posterior().scale
+    V = scale * model.posterior().relative_covariance(pool, aims)
+    expected = []
+    for _ in range(6):
+        gain = (V[n:, :n] ** 2).sum(0) / (V.diagonal()[:n] + scale * model.alpha)
+        gain[expected] = -np.inf
+        i = int(np.argmax(gain))
+        expected.append(i)
+        V -= np.outer(V[:, i], V[:, i]) / (V[i, i] + scale * model.alpha)
+    assert vt.suggest(model, pool, 6, X_aim=aims)["row"].tolist() == expected
+    with pytest.raises(ValueError, match="X_aim is given, but by is 'diverse'"):
+        vt.suggest(model, pool, 6, by="diverse", X_aim=aims)
+    with pytest.raises(ValueError, match="X_aim is empty"):
+        vt.suggest(model, pool, 6, X_aim=aims[:0])
+
+
+@pytest.mark.parametrize("constant", [False, True])
+def test_kernels_that_are_known_by_their_matrix(constant):
+    rng = np.random.default_rng(0)
+    features = [rng.random((12, 2)) * 3, rng.random((11, 2)) * 3]
+    pairs = rng.permutation(132)
+    start, end = pairs // 11, pairs % 11
+    known = (start < 8) & (end < 7)  # the other vertices are in the tables, but in no training edge
+    y = rng.standard_normal(132)
+    matrices = [KERNEL(part, part) for part in features]
+    of_matrix, of_features = vt.Precomputed(), KERNEL
+    if constant:
+        of_matrix, of_features = of_matrix + vt.Constant(), of_features + vt.Constant()
+    found = []
+    for tables, kernel in ((matrices, of_matrix), (features, of_features)):
+        X = vt.Edges(start, end, *tables)
+        model = vt.KronRidge(kernel, kernel, alpha=0.4, tol=1e-10, fit_intercept=True).fit(X[known], y[known])
+        rest = X[~known]
+        found.append([vt.suggest(model, rest, 8, by=by)["row"].tolist() for by in ("variance", "diverse")])
+        found[-1] += [model.novelty(rest).round(6).tolist(), model.posterior().std(rest).round(6).tolist()]
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize("active", [1, 20, 1000])
 def test_other_rules_follow_the_most_promising_edges_only(active, monkeypatch):
     monkeypatch.setattr(suggestions, "_ACTIVE", active)
@@ -80,7 +122,7 @@ def test_the_degree_model_gives_the_same_batch_on_complete_graphs(constant, monk
     pool = vt.Edges.grid(starts, ends)  # of new vertices, which the basis does not span
     exact = vt.suggest(model, pool, 10)
     monkeypatch.setattr(suggestions, "_DENSE", 0)
-    monkeypatch.setattr("vectrick.models.posterior._NOTHING", 0.0)
+    monkeypatch.setattr("vectrick.models.covariances._NOTHING", 0.0)
     assert vt.suggest(model, pool, 10)["row"].tolist() == exact["row"].tolist()
     of_grid = vt.suggest(model, (starts, ends), 10)
     pairs = sorted(zip(of_grid["start"], of_grid["end"], strict=True))

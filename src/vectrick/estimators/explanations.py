@@ -21,8 +21,8 @@ from vectrick.estimators.uncertainty import (
 from vectrick.estimators.update import source_of
 from vectrick.models.edge_kernel import EdgeKernel
 from vectrick.models.limits import checked_features
+from vectrick.models.own_kernel import diagonal_of
 from vectrick.models.pairwise import PairwisePredictor
-from vectrick.models.posterior import diagonal_of
 from vectrick.models.product import PrimalPredictor
 
 BY = ("edge", "start", "end", "features")

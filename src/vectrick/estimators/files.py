@@ -15,14 +15,13 @@ from vectrick.backends.arrays import to_host
 from vectrick.estimators.composite_files import is_same, put_parts, read_parts
 from vectrick.estimators.parameters import LATER, check_parameters
 from vectrick.estimators.several_classes import set_machines
-from vectrick.estimators.training import SourceEdges
+from vectrick.estimators.source_files import read_source, write_known
 from vectrick.kernels import KERNELS, as_kernel
 from vectrick.kernels.pairwise import PAIRWISE
 from vectrick.losses import LOSSES
 from vectrick.models.files.checks import (
     LOADING_ERRORS,
     Tensors,
-    check_range,
     finite,
     numbers,
     of_kind,
@@ -45,7 +44,6 @@ from vectrick.models.predictor import Predictor
 from vectrick.models.product import PrimalPredictor
 from vectrick.solvers import SOLVERS, Solution, Solver
 
-_KEPT_EDGES = 1_000_000  # training edges that go to the file, for recommendations to leave out
 _PRECONDITIONED = ("preconditioner", "preconditioner_reason")
 _FITTED = {"intercept_": float, "n_iter_": int, "form_": str, "form_reason_": str}
 
@@ -95,7 +93,7 @@ def _composite(model: Any) -> tuple[dict[str, Any], Tensors]:
     }
     if hasattr(model, "classes_"):
         header["classes"] = _classes_header(model.classes_)
-    _write_known(model, tensors)
+    write_known(model, tensors)
     return header, tensors
 
 
@@ -112,7 +110,7 @@ def _read_composite(header: dict[str, Any], tensors: Tensors, depth: int) -> Any
     _set_array_names(model, header["fitted"])
     model._restore(of_kind(dict, header["state"]), parts)
     model._known_edges = read_known_edges(tensors, model._predictor)
-    model._source = _read_source(model, tensors)
+    model._source = read_source(model, tensors)
     model.about_ = of_kind(dict, header["about"])
     return model
 
@@ -137,7 +135,7 @@ def _described(model: Any) -> tuple[dict[str, Any], Tensors]:
     if hasattr(model, "classes_"):
         header["classes"] = _classes_header(model.classes_)
     header["fitted"] |= _array_names(model)
-    _write_known(model, tensors)
+    write_known(model, tensors)
     for source in (fitted, model):
         if hasattr(source, "validation_vertices_"):
             header["validation_vertices"] = source.validation_vertices_
@@ -179,47 +177,6 @@ def _set_array_names(model: Any, fitted: dict[str, Any]) -> None:
         model.n_features_in_ = of_kind(int, fitted["n_features_in_"])
     if "feature_names_in_" in fitted:
         model.feature_names_in_ = np.array([of_kind(str, word) for word in fitted["feature_names_in_"]], object)
-
-
-def _write_known(model: Any, tensors: Tensors) -> None:
-    """Add the edges that a model was trained on, where it keeps them."""
-    known = model._known_edges
-    if known is not None and len(known[0]) <= _KEPT_EDGES:
-        tensors["known"] = np.stack([np.asarray(to_host(vertices), np.int32) for vertices in known])
-    if model._source is not None:
-        _write_source(model, tensors)
-
-
-def _write_source(model: Any, tensors: Tensors) -> None:
-    """Add the edges, labels and weights that a model was trained on; classes are written as their numbers."""
-    source = model._source.on_host()
-    tensors["source.edges"] = np.stack([source.start, source.end]).astype(np.int32)
-    if hasattr(model, "classes_"):
-        tensors["source.labels"] = np.searchsorted(np.asarray(model.classes_), source.labels).astype(np.int32)
-    else:
-        tensors["source.labels"] = source.labels.astype(np.float64)
-    if source.weight is not None:
-        tensors["source.weight"] = source.weight.astype(np.float64)
-
-
-def _read_source(model: Any, tensors: Tensors) -> SourceEdges | None:
-    """Return the edges, labels and weights of a model, None if its file does not have them."""
-    if "source.edges" not in tensors:
-        return None
-    edges = read_known_edges(tensors, model._predictor, "source.edges")
-    assert edges is not None
-    n_edges = len(edges[0])
-    if hasattr(model, "classes_"):
-        numbers_of = tensor_of(tensors, "source.labels", "i", (n_edges,))
-        check_range(numbers_of, len(model.classes_), "the labels")
-        labels = np.asarray(model.classes_)[numbers_of]
-    else:
-        shape = (n_edges, len(model.machines_)) if hasattr(model, "machines_") else (n_edges,)
-        labels = finite(tensor_of(tensors, "source.labels", "f", shape))
-    weight = None
-    if "source.weight" in tensors:
-        weight = finite(tensor_of(tensors, "source.weight", "f", (n_edges,)))
-    return SourceEdges(*edges, labels, weight)
 
 
 def _classes_header(classes: Array) -> dict[str, Any]:
@@ -340,7 +297,7 @@ def made_again(header: dict[str, Any], tensors: Tensors, depth: int = 0) -> Any:
     _set_fitted(model, header)
     predictor = read_function(header, tensors, model.form_, spec, model.n_threads)
     model._predictor, model._known_edges = predictor, read_known_edges(tensors, predictor)
-    model._source = _read_source(model, tensors)
+    model._source = read_source(model, tensors)
     if isinstance(predictor, PrimalPredictor):
         model.coef_ = predictor.core
         if "support" in tensors:
@@ -407,7 +364,7 @@ def _several(header: dict[str, Any], tensors: Tensors) -> Any:
     set_machines(model, machines)
     if classes is not None:
         model.classes_ = classes
-    model._source = _read_source(model, whole)
+    model._source = read_source(model, whole)
     model.about_ = of_kind(dict, header["about"])
     return model
 

@@ -16,7 +16,8 @@ from vectrick.backends.arrays import to_host
 from vectrick.data import Edges, VertexTable, join_edges
 from vectrick.estimators.uncertainty import check_has_variance, on_host, scale_of, trained_edges
 from vectrick.estimators.update import source_of
-from vectrick.models.posterior import Columns, DensePosterior, FeaturePosterior, Posterior
+from vectrick.models.covariances import Columns
+from vectrick.models.posterior import DensePosterior, FeaturePosterior, Posterior
 from vectrick.solvers.degree_model import NoDegreeModelError
 
 BY = ("variance", "improvement", "thompson", "diverse")

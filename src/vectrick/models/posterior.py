@@ -21,12 +21,12 @@ from scipy.sparse import issparse
 
 from vectrick._typing import Array
 from vectrick.data import Edges, Graph, VertexTable
-from vectrick.kernels import Kernel, Precomputed
 from vectrick.losses import Loss, Squared, WithIntercept
+from vectrick.models.covariances import Columns, DegreeColumns, DenseColumns
 from vectrick.models.edge_kernel import EdgeKernel
 from vectrick.models.limits import check_memory, checked_features
+from vectrick.models.own_kernel import diagonal_of, values_between
 from vectrick.models.preconditioning import Preconditioning, Side, thin_maps
-from vectrick.models.vertex_kernel import VertexKernel
 from vectrick.operators import kron
 from vectrick.solvers.columns import solve_columns
 from vectrick.solvers.degree_model import Basis
@@ -34,7 +34,6 @@ from vectrick.solvers.space import Primal
 
 DENSE = 2000  # training edges up to which their kernel matrix is decomposed
 _AT_ONCE = 1 << 24  # doubles of a block of edges beside samples, or beside training edges
-_NOTHING = 1e-3  # of a direction of which the training edges say this share
 _COLUMNS_AT_ONCE = 16  # of a block of right-hand sides
 _ROUGH, _FINE = 1e-4, 1e-11  # how exactly to solve for samples, whose error is larger anyway, and for single edges
 
@@ -90,29 +89,8 @@ class Posterior(ABC):
         """Return the posterior covariances between not too many edges."""
 
     @abstractmethod
-    def columns(self, edges: Edges) -> "Columns":
+    def columns(self, edges: Edges) -> Columns:
         """Return what gives the covariances between edges and any one of them; on large graphs by the degree model."""
-
-
-class Columns(ABC):
-    """Covariances between edges and any one of them."""
-
-    def __init__(self, posterior: Posterior, edges: Edges) -> None:
-        self.graph = Graph.of(edges)
-        sides = (posterior.kernel.start, edges.start_table, self.graph.used_start), (
-            posterior.kernel.end, edges.end_table, self.graph.used_end,
-        )  # fmt: skip
-        self._prior = [KernelColumns(*side) for side in sides]
-
-    def prior(self, rows: Array) -> Array:
-        """Return the prior covariances with the edges of some rows, a column for each."""
-        graph = self.graph
-        start, end = self._prior[0].block(graph.start[rows]), self._prior[1].block(graph.end[rows])
-        return start[graph.start] * end[graph.end]
-
-    @abstractmethod
-    def block(self, rows: Array) -> Array:
-        """Return the posterior covariances with the edges of some rows, a column for each."""
 
 
 class DensePosterior(Posterior):
@@ -163,19 +141,8 @@ class DensePosterior(Posterior):
         halves = solve_triangular(self._factor[0], cross.T, lower=True)
         if self.trained.has_constant:
             rest = (1.0 - cross @ self._ones) / self._ones.sum() ** 0.5
-            return _DenseColumns(self, edges, halves, rest)
-        return _DenseColumns(self, edges, halves, None)
-
-
-class _DenseColumns(Columns):
-    def __init__(self, posterior: Posterior, edges: Edges, halves: Array, rest: Array | None) -> None:
-        super().__init__(posterior, edges)
-        self._halves, self._rest = halves, rest
-
-    def block(self, rows: Array) -> Array:
-        """Return the posterior covariances with the edges of some rows, a column for each."""
-        block = self.prior(rows) - self._halves.T @ self._halves[:, rows]
-        return block if self._rest is None else block + self._rest[:, None] * self._rest[rows]
+            return DenseColumns(self.kernel, edges, halves, rest)
+        return DenseColumns(self.kernel, edges, halves, None)
 
 
 class FeaturePosterior(Posterior):
@@ -253,7 +220,8 @@ class FeaturePosterior(Posterior):
         turned: Array = (plain * side.scale**0.5) @ basis.turn
         return turned
 
-    def _both(self, edges: Edges) -> tuple[Graph, Array, Array]:
+    def features_of(self, edges: Edges) -> tuple[Graph, Array, Array]:
+        """Return edges as a graph, and the features of its start and end vertices."""
         graph = Graph.of(edges)
         tables = (edges.start_table, graph.used_start), (edges.end_table, graph.used_end)
         start, end = (
@@ -264,7 +232,7 @@ class FeaturePosterior(Posterior):
 
     def variance(self, edges: Edges) -> tuple[Array, Array]:
         """Return the posterior variances of edges, and their standard errors."""
-        graph, start, end = self._both(edges)
+        graph, start, end = self.features_of(edges)
         error = np.zeros(len(edges))
         if 0 < len(edges) <= self.n_samples // 2 and "_samples" not in self.__dict__:
             return np.maximum(self._covariance(edges, graph, start, end).diagonal(), 0.0), error
@@ -307,7 +275,7 @@ class FeaturePosterior(Posterior):
 
     def covariance(self, edges: Edges) -> Array:
         """Return the posterior covariances between edges, by a solve for each."""
-        return self._covariance(edges, *self._both(edges))
+        return self._covariance(edges, *self.features_of(edges))
 
     def _covariance(self, edges: Edges, graph: Graph, start: Array, end: Array) -> Array:
         check_memory("the features of edges", len(edges), self.space.size)
@@ -321,7 +289,7 @@ class FeaturePosterior(Posterior):
 
     def columns(self, edges: Edges) -> Columns:
         """Return what gives the covariances by the degree model between edges and any one of them."""
-        return _DegreeColumns(self, edges)
+        return DegreeColumns(self, edges)
 
     def draws(self, edges: Edges, n: int, seed: int) -> Array:
         """Return functions drawn from the posterior with mean zero: a column for each, with its values at edges."""
@@ -334,7 +302,7 @@ class FeaturePosterior(Posterior):
         c = np.stack([space.lift(np.ascontiguousarray(column)) for column in noise.T], axis=1)
         c += trained.alpha**0.5 * rng.standard_normal(c.shape)
         solved = self._solved(c, _ROUGH)
-        graph, start, end = self._both(edges)
+        graph, start, end = self.features_of(edges)
         values = kron(end, start, n_threads=trained.n_threads)[(graph.end, graph.start), :] @ solved
         values -= self._at_mean(solved)
         if self.mean is not None:
@@ -359,48 +327,6 @@ class FeaturePosterior(Posterior):
         prior = diagonal_of(self.sides[own].kernel, table, used) * diagonal_of(there, there.known, there.used).mean()
         left = self.trained.alpha * (features @ (inverse @ others.mean(0))) + np.maximum(prior - inside, 0.0)
         return share_of(left, prior)
-
-
-class _DegreeColumns(Columns):
-    """Covariances by the degree model: the prior ones less ``(z - m)ᵀ S (zₛ - m)`` with ``S = I - α M⁻¹``.
-
-    Few directions have a part in S: those that the training edges say something of.
-    """
-
-    def __init__(self, posterior: FeaturePosterior, edges: Edges) -> None:
-        super().__init__(posterior, edges)
-        graph, start, end = posterior._both(edges)
-        found, alpha, shape = posterior, posterior.trained.alpha, (end.shape[1], start.shape[1])
-        known = 1.0 - alpha * found.diagonal.reshape(shape)
-        kept = known.max(1) > _NOTHING, known.max(0) > _NOTHING
-        self._known = known[np.ix_(*kept)]
-        self._start, self._end = start[:, kept[1]], end[:, kept[0]]
-        self._mean: Any = 0.0
-        self._beside: list[tuple[Array, float]] = []  # rank-one parts that an intercept adds
-        self._of_mean, self._constant = np.zeros(len(edges)), 0.0
-        if found.mean is None:
-            return
-        self._mean = found.mean.reshape(shape)[np.ix_(*kept)]
-        operator = kron(end, start, n_threads=found.trained.n_threads, once=True)[(graph.end, graph.start), :]
-        self._of_mean = operator @ found.mean
-        self._constant = float(found.mean @ found.mean) + alpha / found.total
-        if found.inverse.mean is not None:
-            moved = operator @ found.inverse.mean - float(found.mean @ found.inverse.mean)
-            self._beside.append((moved, alpha * found.inverse.scale))
-
-    def block(self, rows: Array) -> Array:
-        """Return the covariances by the degree model with the edges of some rows, a column for each."""
-        graph = self.graph
-        first, second = self._start[graph.start[rows]], self._end[graph.end[rows]]
-        w = self._known * (second[:, :, None] * first[:, None, :] - self._mean)
-        block = self.prior(rows) - self._of_mean[:, None] - self._of_mean[rows] + self._constant
-        for place, one in enumerate(w):
-            left = self._start @ one.T
-            values = np.einsum("ij,ij->i", left[graph.start], self._end[graph.end])
-            block[:, place] -= values - float(np.sum(self._mean * one))
-        for values, size in self._beside:
-            block += size * values[:, None] * values[rows]
-        return block
 
 
 def posterior(trained: RidgeEdges, n_samples: int, seed: int = 0) -> Posterior:
@@ -447,68 +373,3 @@ def with_control_variate(values: Array, control: Array, known: Array) -> tuple[A
 def share_of(variance: Array, prior: Array) -> Array:
     """Return a share of the prior variance, between zero and one; zero where there is no prior variance."""
     return np.clip(np.divide(variance, prior, out=np.zeros(len(prior)), where=prior > 0), 0.0, 1.0)
-
-
-def diagonal_of(side: VertexKernel, table: VertexTable, used: Array) -> Array:
-    """Return the kernel values of vertices with themselves.
-
-    Those of new vertices of a kernel that is known by its matrix are not known: the mean of the training vertices
-    stands for them.
-    """
-    features = checked_features(table, used)
-    if not _is_matrix(side.kernel):
-        return np.asarray(side.kernel.diagonal(features), np.float64)
-    if table.is_same(side.known):
-        return _own_values(side, table, used)
-    places, known = side.places(table, used), side.matrix.diagonal()
-    return np.where(places >= 0, known[places], known.mean())
-
-
-def _own_values(side: VertexKernel, table: VertexTable, used: Array) -> Array:
-    if isinstance(side.kernel, Precomputed):
-        values = np.asarray(table.features[used, used], np.float64).reshape(-1)
-        number = np.full(len(table), -1)
-        number[side.used] = np.arange(len(side.used))
-        trained = number[used]
-        # The matrix of the training vertices may have been repaired.
-        return np.where(trained >= 0, side.matrix.diagonal()[trained], values)
-    return np.asarray(side.matrix.diagonal())[side.places(table, used)]
-
-
-class KernelColumns:
-    """Kernel values between vertices and any of them."""
-
-    def __init__(self, side: VertexKernel, table: VertexTable, used: Array) -> None:
-        self._features, self._kernel = checked_features(table, used), side.kernel
-        self._matrix = values_between(side, table, used) if _is_matrix(side.kernel) else None
-
-    def block(self, vertices: Array) -> Array:
-        """Return the kernel values with some vertices, a column for each."""
-        if self._matrix is not None:
-            return np.asarray(self._matrix[:, vertices])
-        distinct, places = np.unique(vertices, return_inverse=True)
-        return np.asarray(self._kernel(self._features, self._features[distinct]), np.float64)[:, places]
-
-
-def values_between(side: VertexKernel, table: VertexTable, used: Array) -> Array:
-    """Return the kernel values between vertices."""
-    features = checked_features(table, used)
-    if not _is_matrix(side.kernel):
-        return np.asarray(side.kernel(features, features), np.float64)
-    places = side.places(table, used)
-    if (places < 0).any() and isinstance(side.kernel, Precomputed) and table.is_same(side.known):
-        values = np.asarray(table.features[np.ix_(used, used)], np.float64)
-        trained = np.flatnonzero(places >= 0)  # whose matrix may have been repaired
-        values[np.ix_(trained, trained)] = side.matrix[np.ix_(places[trained], places[trained])]
-        return values
-    if (places < 0).any():
-        raise ValueError(
-            f"{side.name}_kernel is known by its matrix, which has no values between new vertices; covariances are for "
-            "training vertices"
-        )
-    return np.asarray(side.matrix[np.ix_(places, places)])
-
-
-def _is_matrix(kernel: Kernel) -> bool:
-    """Whether a kernel, or a part of it, is known by its matrix."""
-    return any(isinstance(part, Precomputed) for part in (kernel, *kernel.get_params(deep=True).values()))
