@@ -304,7 +304,7 @@ def predict_without(model: Any, X: Any, edges: Any, start: Any, end: Any) -> Arr
         return predictions
     rest = ~left_out
     weight = None if source.weight is None else np.asarray(to_host(source.weight))[rest]
-    again = model._trained_again(known[rest], np.asarray(to_host(source.labels))[rest], weight)
+    again = model._trained_again(known[rest].on(HOST), np.asarray(to_host(source.labels))[rest], weight)
     return np.asarray(to_host(again._decide(x)))
 
 

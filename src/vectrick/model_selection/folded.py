@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from vectrick._progress import Progress
 from vectrick._typing import Array
+from vectrick.backends import HOST
 from vectrick.backends.arrays import to_host, unmasked
 from vectrick.data import Edges
 from vectrick.estimators import FittedModel, as_edges, as_weights, save_model
@@ -61,7 +62,7 @@ class FoldedModel(BaseEstimator):
 
     def _given(self, X: Any, y: Any) -> tuple[Edges, Array]:
         """Return the edges and their labels."""
-        edges = as_edges(self, X, reset=True)
+        edges = as_edges(self, X, reset=True).on(HOST)  # which folds are made of; models move them where they compute
         labels = np.asarray(unmasked(to_host(y), "y"))
         labels = labels.reshape(-1) if labels.ndim == 2 and labels.shape[1] == 1 else labels
         if labels.shape != (len(edges),):
@@ -98,7 +99,7 @@ class FoldedModel(BaseEstimator):
 
     def _edges(self, X: Any) -> Edges:
         """Return edges as the models take them."""
-        return as_edges(self, X, reset=False)
+        return as_edges(self, X, reset=False).on(HOST)
 
     def save(self, path: Path | str, *, about: dict[str, Any] | None = None) -> None:
         """Write it to one file that `vectrick.load` reads; see `FittedModel.save`."""
