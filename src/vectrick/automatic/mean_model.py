@@ -125,13 +125,13 @@ class MeanModel(FittedModel):
         check_is_fitted(self)
         for name, machine in zip(self.classes_.tolist() if self._machines else [], self._place_machines(), strict=True):
             if name == label or str(name) == str(label):
-                return machine
+                return self._with_source(machine, name)
         known = ", ".join(map(repr, self.classes_.tolist())) if self._machines else "none, since there are two classes"
         raise ValueError(f"label is {label!r}, but the machines of this model are {known}")
 
     def _why_one_machine(self) -> str:
         return (
-            f"the model has {len(self.classes_)} classes, but grids and rankings are for one class: use "
+            f"the model has {len(self.classes_)} classes, but grids, rankings and explanations are for one class: use "
             f"model.machine({self.classes_.tolist()[0]!r}), or --class on the command line"
         )
 

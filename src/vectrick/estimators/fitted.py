@@ -1,6 +1,8 @@
 """The methods of a fitted model: predict edges and grids, find the best pairs, update, and save to a file."""
 
+import copy
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from numbers import Integral
 from pathlib import Path
@@ -53,11 +55,22 @@ class FittedModel(NestedParameters):
         """Return the machines, set to the backend and device of the whole model."""
         return [machine.set_params(backend=self.backend, device=self.device) for machine in self._machines]
 
+    def _with_source(self, machine: Any, label: Any) -> Any:
+        """Return the machine of one class against the rest, with the edges that the whole model keeps."""
+        source = self._source
+        if source is None:
+            return machine
+        alone = copy.copy(machine)
+        one, other = np.asarray(machine.classes_).tolist()[::-1]
+        labels = np.where(np.asarray(to_host(source.labels)) == label, one, other)
+        alone._source = replace(source, labels=labels)
+        return alone
+
     def _why_one_machine(self) -> str:
         """Say why a method is for one machine of several."""
         return (
             f"the model has {len(self._machines)} labels for each edge, but rankings are for one of them: use "
-            "model.machines_[0], or another one"
+            "model.machines_[0], or another one; explanations need a model that was fitted to one label"
         )
 
     def _decide(self, X: Any) -> Array:

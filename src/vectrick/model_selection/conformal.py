@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from vectrick._typing import Array, ArrayLike, RandomState
 from vectrick._warnings import warn
 from vectrick.data import DataWarning, Edges, EdgesLike
-from vectrick.estimators import label_scale
+from vectrick.estimators import KronRanker, label_scale
 from vectrick.model_selection.calibration import (
     Centre,
     Errors,
@@ -107,6 +107,11 @@ class ConformalKron(FoldedModel):
         check_coverage(self.coverage)
         if self.method not in _METHODS:
             raise ValueError(f"method is {self.method!r}, but it must be one of {', '.join(map(repr, _METHODS))}")
+        if isinstance(self.model, KronRanker):
+            raise ValueError(
+                "model is a KronRanker, whose scores order edges but are no values of labels; intervals are for "
+                "vt.KronRidge, and sets for classifiers"
+            )
         edges, labels = self._given(X, y)
         folds = calibration_folds(edges, labels, self.new, self.n_folds, self.random_state)
         self._check_enough(labels, folds, is_classifier(self.model))
