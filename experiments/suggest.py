@@ -19,9 +19,9 @@ Array = NDArray[Any]
 
 ROUND = 96
 SHARE = 0.95  # of the AUC with all labels, which ends the rounds
-MOST = 60  # rounds
+MOST = 120  # rounds
 CHOICES = {
-    "KIBA, both new": ("random", "variance, aimed", "variance"),
+    "KIBA, both new": ("random", "variance, aimed"),
     "KIBA, a part": ("random", "variance", "diverse"),
     "Checker, a part": ("random", "variance", "diverse"),
 }

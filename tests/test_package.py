@@ -4,11 +4,13 @@ import ast
 import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
 
 import vectrick as vt
+from tests.data import folder_of
 from tests.extensions import registries_restored
 
 ROOT = Path(__file__).parent.parent
@@ -56,9 +58,25 @@ def test_the_examples_of_the_readme_run(capsys):
         exec(block, {})
 
 
+def examples(with_data):
+    """Return the examples of the pages, those that read the real data, or the others."""
+    pages = [page.read_text() for page in sorted((ROOT / "docs").glob("*.md"))]
+    blocks = [block for page in pages for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL)]
+    return [block for block in blocks if ("VECTRICK_DATA" in block) == with_data]
+
+
+def test_the_examples_with_real_data_run(capsys, monkeypatch):
+    monkeypatch.setenv("VECTRICK_DATA", str(folder_of("gdsc").parent))
+    (story,) = examples(with_data=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", vt.KernelWarning)
+        exec(story, {"__name__": "page"})
+    scores = re.findall(r"R² (\d\.\d+)", capsys.readouterr().out)
+    assert float(scores[1]) > float(scores[0]) + 0.1  # it rises with what was measured
+
+
 def test_the_examples_of_the_pages_run(capsys):
-    for page in sorted((ROOT / "docs").glob("*.md")):
-        for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL):
-            with registries_restored():
-                exec(block, {"__name__": "page"})
+    for block in examples(with_data=False):
+        with registries_restored():
+            exec(block, {"__name__": "page"})
     assert "movie" not in capsys.readouterr().out  # a frame of ids, without the names of the columns that they had
