@@ -113,11 +113,12 @@ def suggest(
         raise ValueError(f"the model has no posterior: {error}") from error
     scale = 1.0 if hasattr(model, "classes_") else scale_of(part, model)
     best = _best_so_far(model) if by == "improvement" else 0.0
-    rule = _Rule(by, scale, best)
+    rng = np.random.default_rng(seed)
+    rule = _Rule(by, scale, best, rng)
     edges, rows, first, mean = pool.candidates(found, rule)
     limits = _Limits(edges, per_start, per_end)
     if by == "variance":
-        chosen, gains = _reducing(found, edges, aims, scale, n, limits, np.random.default_rng(seed))
+        chosen, gains = _reducing(found, edges, aims, scale, n, limits, rng)
     elif by == "thompson":
         assert isinstance(found, FeaturePosterior)
         chosen, gains = _drawn(found, edges, mean, scale, n, limits, seed)
@@ -151,18 +152,21 @@ def _best_so_far(model: Any) -> float:
 
 
 class _Rule:
-    """What an edge is chosen by, given its prior and posterior variance and its prediction."""
+    """What edges are worth, or may be worth, given their prior and posterior variances and their predictions."""
 
-    def __init__(self, by: str, scale: float, best: float) -> None:
-        self.by, self.scale, self.best = by, scale, best
+    def __init__(self, by: str, scale: float, best: float, rng: np.random.Generator) -> None:
+        self.by, self.scale, self.best, self.rng = by, scale, best, rng
 
     def gain(self, variance: Array, prior: Array, mean: Array) -> Array:
-        """Return what edges are worth; it does not grow if their variances fall."""
+        """Return what edges are worth; by "diverse" and "improvement" it does not grow if their variances fall."""
         if self.by == "diverse":
             return np.divide(variance, prior, out=np.zeros(len(prior)), where=prior > 0)
-        if self.by != "improvement":
-            return self.scale * variance
+        if self.by == "variance":  # of a large pool any edges may be the ones that tell most of the others
+            return self.rng.random(len(variance))
         std = np.sqrt(self.scale * np.maximum(variance, 0.0))
+        if self.by == "thompson":
+            drawn: Array = mean + 3.0 * std
+            return drawn
         over = mean - self.best
         z = np.divide(over, std, out=np.zeros(len(std)), where=std > 0)
         improved: Array = np.where(std > 0, over * norm.cdf(z) + std * norm.pdf(z), np.maximum(over, 0.0))
