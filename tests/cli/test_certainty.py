@@ -18,6 +18,8 @@ def place(tmp_path_factory):
     inside("fit", "values", "-o", "all.vt", "--new", "all", cwd=folder)
     inside("fit", "values", "--manual", "--start-kernel", "gaussian", "--end-kernel", "gaussian", "--loss", "ridge",
            "-o", "single.vt", cwd=folder)  # fmt: skip
+    inside("fit", "values", "--manual", "--start-kernel", "gaussian", "--end-kernel", "gaussian", "--loss", "ridge",
+           "--no-early-stopping", "-o", "converged.vt", cwd=folder)  # fmt: skip
     rng = np.random.default_rng(5)
     table = pd.DataFrame(
         {"id": [f"n{i}" for i in range(25)], "f": rng.standard_normal(25), "g": rng.standard_normal(25)}
@@ -106,7 +108,9 @@ def test_explain_adds_up(place):
         total = sum(line["contribution"] for line in told["contributions"])
         assert total == pytest.approx(told["prediction"], abs=1e-9)
     asked = ["--start", "n3", "--end", "t2", "--start-features", "new.csv", "-n", "4", "-o", "why.csv", "-f"]
-    shown = inside("explain", "single.vt", *asked, "--influence", cwd=place).stdout
+    done = inside("explain", "single.vt", *asked, "--influence", cwd=place, code=2)
+    assert "the fit ended before it" in done.stderr
+    shown = inside("explain", "converged.vt", *asked, "--influence", cwd=place).stdout
     assert "the prediction for n3 and t2 is" in shown
     frame = pd.read_csv(place / "why.csv")
     assert frame["what"].tolist() == ["edge"] * 4 + ["the rest", "intercept", "left by the solver"]
@@ -115,6 +119,36 @@ def test_explain_adds_up(place):
     assert "--start is 'nobody', but neither the model nor --start-features has it" in done.stderr
     inside("explain", "values.vt", "--start", "d1", "--end", "t2", "--by", "drug", cwd=place, code=2)
     inside("explain", "values.vt", "--start", "d1", "--end", "t2", "-n", "0", cwd=place, code=2)
+
+
+def test_words_of_classes_are_shown(place):
+    data = write_data(place / "words", m=30, q=20)
+    table = pd.read_csv(data / "edges.csv")
+    table.assign(label=np.where(table["label"] > 0, "yes", "no")).to_csv(data / "edges.csv", index=False)
+    inside("fit", "words", "-o", "words.vt", cwd=place)
+    told = as_json("explain", "words.vt", "--start", "d1", "--end", "t2", cwd=place, run=inside)
+    assert {line["label"] for line in told["contributions"]} <= {"yes", "no", None}
+
+
+def test_intervals_of_other_pairwise_kernels_and_of_one_class(place):
+    manual = ["--manual", "--loss", "ridge", "--pairwise", "linear", "-o", "linear.vt"]
+    inside("fit", "values", *manual, cwd=place)
+    done = inside("predict", "linear.vt", "values/edges.csv", "--interval", "0.9", "-o", "l.csv", cwd=place)
+    assert "there is no column of novelty" in done.stderr
+    assert np.isfinite(pd.read_csv(place / "l.csv")["lower"]).all()
+    done = inside("predict", "linear.vt", "values/edges.csv", "--novelty", "-o", "m.csv", cwd=place, code=2)
+    assert "--novelty: the kernel of edges is linear" in done.stderr
+    data = write_data(place / "three", m=30, q=20, classes=False)
+    table = pd.read_csv(data / "edges.csv")
+    table["label"] = np.array(["lo", "mid", "hi"])[np.digitize(table["label"], table["label"].quantile([0.3, 0.7]))]
+    table.to_csv(data / "edges.csv", index=False)
+    inside("fit", "three", "--manual", "--loss", "svm", "-o", "three.vt", cwd=place)
+    one = ["three.vt", "--class", "hi"]
+    done = inside("predict", *one, "three/edges.csv", "--interval", "0.9", "-o", "t.csv", cwd=place, code=2)
+    assert "--interval needs errors on held-out edges" in done.stderr
+    told = as_json("explain", *one, "--start", "d1", "--end", "t2", cwd=place, run=inside)
+    assert sum(line["contribution"] for line in told["contributions"]) == pytest.approx(told["prediction"])
+    assert len(as_json("suggest", *one, "-n", "3", cwd=place, run=inside)["edges"]) == 3
 
 
 def test_suggest_writes_a_plate(place):

@@ -146,6 +146,45 @@ def test_explanations_survive_a_file(tmp_path):
         pd.testing.assert_frame_equal(vt.load(tmp_path / "model.vt").explain(X[:1]), model.explain(X[:1]))
 
 
+@pytest.mark.parametrize("kind", [vt.KronRidge, vt.KronSVM, vt.KronLogistic])
+def test_explanations_do_not_depend_on_the_form_for_kernels_of_low_rank(kind):
+    X, y = problem(m=30, q=25, n=600)
+    one, other = (kind("linear", "linear", form=form, tol=1e-12).fit(X, y) for form in ("dual", "primal"))
+    first, second = (model.explain(X[:1], 4) for model in (one, other))
+    np.testing.assert_allclose(first["contribution"], second["contribution"], rtol=1e-3, atol=1e-6)
+    updated = kind("linear", "linear", tol=1e-12).fit(X[:500], y[:500]).update(X[500:], y[500:])
+    np.testing.assert_allclose(updated.explain(X[:1], 4)["contribution"][:4], first["contribution"][:4], rtol=1e-3)
+
+
+def test_edges_that_were_held_out_have_no_influence():
+    X, y = problem()
+    model = vt.KronRidge(KERNEL, KERNEL, alpha=0.3, early_stopping=True, random_state=0, tol=1e-12).fit(X, y)
+    held = model.validation_vertices_["start"][0]
+    with pytest.raises(ValueError, match="was not trained on any of what is to be left out"):
+        model.predict_without(X[:3], start=held)
+    with pytest.raises(ValueError, match=r"influence is True, which is for the minimum of the risk, but the fit ended"):
+        model.explain(X[:1], influence=True)
+
+
+def test_edges_without_direction():
+    rng = np.random.default_rng(0)
+    pairs = np.array([(i, j) for i in range(12) for j in range(i)])[rng.permutation(66)[:50]]
+    X, y = vt.Edges(pairs[:, 0], pairs[:, 1], rng.random((12, 3))), rng.standard_normal(50)
+    make = {"pairwise": "symmetric", "alpha": 0.3, "tol": 1e-12}
+    model = vt.KronRidge(KERNEL, **make).fit(X, y)
+    vertex = int(pairs[0, 1])
+    rest = (pairs != vertex).all(axis=1)
+    again = vt.KronRidge(KERNEL, **make).fit(X[rest], y[rest])
+    for side in ("start", "end"):
+        np.testing.assert_allclose(model.predict_without(X[:4], **{side: vertex}), again.predict(X[:4]), atol=1e-7)
+    turned = vt.Edges(pairs[:1, 1], pairs[:1, 0], X.start_table.features)
+    one = vt.KronRidge(KERNEL, **make).fit(X[1:], y[1:])
+    np.testing.assert_allclose(model.predict_without(X[:4], edges=turned), one.predict(X[:4]), atol=1e-7)
+    why = [model.explain(X[:1], 12, by=side) for side in ("start", "end")]
+    np.testing.assert_allclose(*[frame["contribution"].sum() for frame in why])
+    assert why[0]["start"].tolist() == why[1]["end"].tolist()
+
+
 def test_what_cannot_be_explained_is_refused():
     X, y = problem()
     model = vt.KronRidge(KERNEL, KERNEL).fit(X, y)

@@ -157,6 +157,16 @@ def test_vertices_have_at_most_so_many_edges(by):
     pd.testing.assert_frame_equal(found, same)
 
 
+def test_limits_are_kept_in_mind_where_not_all_edges_are_tried(monkeypatch):
+    monkeypatch.setattr(suggestions, "_TRIED", 10)
+    model, pool = fitted()
+    rows = np.concatenate([np.repeat(np.flatnonzero(pool.start == pool.start[0]), 30), np.arange(len(pool))])
+    found = vt.suggest(model, pool[rows], 8, per_start=1)  # most edges of this pool have one start vertex
+    assert found["start"].nunique() == 8
+    with pytest.raises(TypeError, match="model is 'x', but it must be a fitted estimator"):
+        vt.suggest("x", pool, 3)
+
+
 def test_thompson_draws_are_those_of_the_posterior():
     model, pool = fitted()
     from vectrick.estimators.uncertainty import on_host, trained_edges

@@ -7,7 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import brier_score_loss
+from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import vectrick as vt
 from vectrick.model_selection import calibration
@@ -238,6 +240,41 @@ def test_what_cannot_be_calibrated_is_refused_before_work(monkeypatch):
         vt.Calibrated(RIDGE).fit(X, y)
     with pytest.raises(ValueError, match="method is 'platt', but it must be one of 'sigmoid', 'isotonic'"):
         vt.Calibrated(SVM, method="platt").fit(X, y > 0)
+
+
+def test_a_class_of_one_vertex_is_named():
+    X, y = values(m=20, q=15)
+    labels = np.where(X.start == 3, 2, (y > np.median(y)).astype(int))
+    for model in (vt.ConformalKron(SVM, new="start", coverage=0.5), vt.Calibrated(SVM, new="start")):
+        with pytest.raises(ValueError, match="has no training edge of class 2: its edges are those of few vertices"):
+            model.fit(X, labels)
+
+
+def test_labels_that_are_all_alike():
+    X, _ = values(m=20, q=15)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "y is constant")
+        conformal = vt.ConformalKron(RIDGE, new="neither", random_state=0).fit(X, np.ones(len(X)))
+    lower, upper = conformal.predict_interval(X)
+    assert (lower <= 1.0 + 1e-6).all()
+    assert (upper >= 1.0 - 1e-6).all()
+
+
+def test_scikit_learn_scores_and_searches():
+    X, y = values(m=20, q=15)
+    model = vt.ConformalKron(RIDGE, new="neither", random_state=0, n_folds=2)
+    cv = vt.VertexKFold(2, 1, "neither", random_state=0)
+    assert cross_val_score(model, X, y, cv=cv).shape == (2,)
+    search = GridSearchCV(model, {"model__alpha": [0.1, 1.0]}, cv=cv).fit(X, y)
+    assert search.best_params_["model__alpha"] in (0.1, 1.0)
+    with pytest.raises(NotFittedError):
+        vt.Calibrated(SVM).predict(X)
+    with pytest.raises(ValueError, match="n_folds is 100, but X has only 20 start vertices to divide"):
+        vt.ConformalKron(RIDGE, n_folds=100).fit(X, y)
+    with pytest.raises(ValueError, match=r"y\[3\] is nan, but labels must be finite"):
+        vt.ConformalKron(RIDGE).fit(X, np.where(np.arange(len(y)) == 3, np.nan, y))
+    with pytest.raises(ValueError, match="continuous"):
+        vt.Calibrated(SVM).fit(X, y)
 
 
 def test_questions_of_the_other_kind_are_refused():

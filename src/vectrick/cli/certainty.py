@@ -55,7 +55,7 @@ class Certainty:
         if self.coverage is not None:
             check_coverage(self.coverage, "--interval")
             self._calibration = calibration_of(self.model)
-        self._looked = 0
+        self._looked, self._has_novelty = 0, True
         self._harder: dict[str, int] = {}
 
     def columns(self, X: Any, scores: Any) -> dict[str, Any]:
@@ -74,8 +74,14 @@ class Certainty:
                     self.model, X, scores, self.coverage
                 )
             self._count(X, taken)
-        if self.novelty:
-            columns["novelty"] = self.model.novelty(X)
+        if self.novelty or (self.coverage is not None and self._has_novelty):
+            try:
+                columns["novelty"] = self.model.novelty(X)
+            except ValueError as error:
+                if self.novelty:
+                    raise ValueError(f"--novelty: {error}") from None
+                self._has_novelty = False
+                self.out.note(f"there is no column of novelty: {error}")
         elif self._looked < _LOOKED_AT:
             self._looked += len(X)
             warn_of_prior(self.out, self.model, X)

@@ -42,6 +42,7 @@ def run(
 
     from vectrick._files import check_targets
     from vectrick.cli.rank import positions
+    from vectrick.cli.vertices import class_names
     from vectrick.cli.writing import check_table_output, plain, write_columns
     from vectrick.data import Edges
 
@@ -54,8 +55,11 @@ def run(
     tables = vertices.tables(fitted)
     rows = [np.array(positions(table, [name], side), np.int32)
             for table, name, side in zip(tables, (start, end), ("start", "end"), strict=True)]  # fmt: skip
+    names = class_names(fitted)
     frame = fitted.explain(Edges._of(rows[0], rows[1], tables[0], tables[1]), top, by=by, influence=influence)
     prediction = float(frame.attrs["prediction"])
+    if names is not None and "label" in frame:
+        frame["label"] = frame["label"].map(dict(zip(fitted.classes_.tolist(), names, strict=True)))
     out.result |= {"start": start, "end": end, "prediction": prediction, "contributions": _records(frame)}
     out.say(f"the prediction for {start} and {end} is {prediction:.4g}, the sum of:")
     out.table(list(frame.columns), [[plain(value) for value in row] for row in frame.itertuples(index=False)])

@@ -127,7 +127,8 @@ class VertexOptions(ColumnOptions):
         if not hasattr(model, "machines_"):
             raise ValueError(f"--class is {self.of_class!r}, but {path} is no model of several classes")
         machine = model.machine(self.of_class)
-        machine.about_ = {**model.about_, "classes": ["other", self.of_class]}
+        # Errors on held-out edges are those of all classes together.
+        machine.about_ = {**model.about_, "classes": ["other", self.of_class], "calibration": None}
         return machine
 
     def tables(self, model: Any, only_new: bool = False) -> tuple[Any, Any]:

@@ -71,7 +71,7 @@ def run(
     check_targets({"--output": output}, [model, edges, vertices.start_features, vertices.end_features, out.config])
     check_table_output(output, force)
     fitted = vertices.load(model)
-    sure = Certainty(out, fitted, interval, novelty or interval is not None)
+    sure = Certainty(out, fitted, interval, novelty)
     start, end = vertices.tables(fitted, only_new=grid)
     if edges is None:
         n_pairs = _predict_grid(out, fitted, start, end, output, sure)

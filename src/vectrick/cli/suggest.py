@@ -55,6 +55,8 @@ def run(
     check_targets({"--output": output}, [model, edges, vertices.start_features, vertices.end_features, out.config])
     if output is not None:
         check_table_output(output, force)
+    if seed < 0:
+        raise ValueError(f"--seed is {seed}, but it must not be negative")
     if number < 1:
         raise ValueError(f"--number is {number}, but it must be at least 1")
     fitted = vertices.load(model)

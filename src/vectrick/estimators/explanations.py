@@ -85,25 +85,33 @@ def _coefficients(model: Any) -> list[Array]:
 def _dual(part: Any, owner: Any) -> Array:
     """Return the dual coefficients of all edges that were given to a fit.
 
-    A model in primal form has none, but at its minimum ``w = Σ aᵢ zᵢ`` with ``aᵢ = -L'(pᵢ) / alpha``; what its solver
-    left of that is told beside them.
+    At the minimum they are ``aᵢ = -L'(pᵢ) / alpha``. Others make the same function if the kernel matrix is singular,
+    and a solver may find any of them. So its own are taken only if it stopped before the minimum, or if the loss has
+    no gradient.
     """
     edges, source = source_of(owner)
     a = np.zeros(len(edges))
     predictor = part._predictor.on(HOST)
-    if not isinstance(predictor, PrimalPredictor):
+    is_minimum = part.solution_.converged and part._loss_type.is_smooth
+    if not isinstance(predictor, PrimalPredictor) and not is_minimum:
         dual = np.asarray(to_host(part.dual_coef_), np.float64)
         a[: len(dual)] = dual
         return a
-    places = numbers_of(predictor.start)[edges.start], numbers_of(predictor.end)[edges.end]
+    kept = _trained(part, owner)
     weight = None if source.weight is None else np.asarray(to_host(source.weight), np.float64)
-    kept = (places[0] >= 0) & (places[1] >= 0)  # others were held out
-    kept &= True if weight is None else weight > 0
     trained = edges[kept]
     labels = _as_numbers(owner, np.asarray(to_host(source.labels)))[kept]
     loss = part._make_loss(part._loss_type, labels, None if weight is None else weight[kept], trained)
     a[kept] = -loss.gradient(predictor.predict(trained).astype(np.float64) + part.intercept_) / part.alpha
     return a
+
+
+def _trained(part: Any, owner: Any) -> Array:
+    """Return the mask of the edges that a model was trained on: others were held out, or have no weight."""
+    edges, source = source_of(owner)
+    kernel = part._predictor.kernel
+    mask: Array = (numbers_of(kernel.start)[edges.start] >= 0) & (numbers_of(kernel.end)[edges.end] >= 0)
+    return mask if source.weight is None else mask & (np.asarray(to_host(source.weight)) > 0)
 
 
 def _as_numbers(owner: Any, labels: Array) -> Array:
@@ -177,8 +185,12 @@ def _by_edges(model: Any, x: Edges, coefficients: list[Array], k: int, by: str) 
                 columns[f"{side}_kernel"] = values[best]
         return pd.DataFrame({**columns, "contribution": total[best]}), float(total.sum())
     vertices, ids, values = both[by]
-    sums = np.bincount(vertices, total, len(ids))
+    sums: Array = np.bincount(vertices, total, len(ids))
     counts = np.bincount(vertices, coefficients[0] != 0 if len(coefficients) == 1 else None, len(ids)).astype(np.int64)
+    if model._predictor.kernel.symmetry:  # an edge has no first vertex, so each has half of it
+        other = edges.end if by == "start" else edges.start
+        sums = 0.5 * (sums + np.bincount(other, total, len(ids)))
+        counts += np.bincount(other, coefficients[0] != 0, len(ids)).astype(np.int64)
     best = _largest(sums, k)
     best = best[counts[best] > 0]
     columns = {"what": f"{by} vertex", by: ids[best], "edges": counts[best]}
@@ -255,25 +267,41 @@ def _columns(table: Any) -> Array:
 
 def _each_without(model: Any, x: Edges, frame: Any, prediction: float) -> Array:
     """Return the predictions for an edge without each of some training edges, for ridge regression."""
-    covariance, alphas, residuals = _removal(model, x, frame["row"].to_numpy())
-    own = covariance.diagonal()[1:]
-    return prediction - covariance[0, 1:] / (alphas - own) * residuals
+    check_has_variance(model)
+    if len(model._parts) > 1:
+        raise ValueError(
+            f"the model is a mean of {len(model._parts)} models, but influence=True is for one; "
+            "model.predict_without(X, edges=...) trains all of them again"
+        )
+    if not model.solution_.converged:
+        raise ValueError(
+            "influence is True, which is for the minimum of the risk, but the fit ended before it "
+            f"({model.solution_.reason}); model.predict_without(X, edges=...) trains again"
+        )
+    rows = frame["row"].to_numpy()
+    trained = _trained(model, model)[rows]
+    covariance, alphas, residuals = _removal(model, x, rows[trained])
+    without = np.full(len(rows), prediction)
+    without[trained] -= covariance[0, 1:] / (alphas - covariance.diagonal()[1:]) * residuals
+    return without
 
 
 def _removal(model: Any, x: Edges, rows: Array) -> tuple[Array, Array, Array]:
     """Return covariances between edges x and training edges, the noise of the latter, and their residuals."""
-    check_has_variance(model)
-    if len(model._parts) > 1:
-        raise ValueError(
-            f"the model is a mean of {len(model._parts)} models: influence=True is for one, such as model.members_[0]; "
-            "model.predict_without(X, edges=...) trains all of them again"
-        )
     edges, source = source_of(model)
     some, labels = edges[rows], np.asarray(to_host(source.labels), np.float64)[rows]
     posterior = posterior_of(model, N_SAMPLES, 0)
     weight = np.ones(len(rows)) if source.weight is None else np.asarray(to_host(source.weight), np.float64)[rows]
     covariance = posterior.relative_covariance(x, some)
     return covariance, model.alpha / np.maximum(weight, 1e-300), labels - to_host(model._decide(some))
+
+
+def _removal_if_known(model: Any, x: Edges, rows: Array) -> tuple[Array, Array, Array] | None:
+    """Return what `_removal` does; None if new vertices have no kernel values with each other, or are too many."""
+    try:
+        return _removal(model, x, rows)
+    except ValueError:
+        return None
 
 
 def predict_without(model: Any, X: Any, edges: Any, start: Any, end: Any) -> Array:
@@ -290,14 +318,18 @@ def predict_without(model: Any, X: Any, edges: Any, start: Any, end: Any) -> Arr
         if given is not None:
             single = isinstance(given, str | int | np.integer)
             rows = getattr(model, f"{side}_table_").positions(np.array([given]) if single else given, side)
-            left_out |= np.isin(getattr(known, side), np.asarray(to_host(rows)))
-    rows = np.flatnonzero(left_out)
+            both = ("start", "end") if model._predictor.kernel.symmetry else (side,)  # where edges have no direction
+            for own in both:
+                left_out |= np.isin(getattr(known, own), np.asarray(to_host(rows)))
+    trained = _trained(model._parts[0][1], model)
+    rows = np.flatnonzero(left_out & trained)
     if not len(rows):
         raise ValueError("the model was not trained on any of what is to be left out")
-    if len(rows) == len(known):
+    if len(rows) == trained.sum():
         raise ValueError("all training edges are left out, but at least one must stay")
-    if len(rows) <= _FEW and _follows(model):
-        covariance, alphas, residuals = _removal(model, x, rows)
+    found = _removal_if_known(model, x, rows) if len(rows) <= _FEW and _follows(model) else None
+    if found is not None:
+        covariance, alphas, residuals = found
         n = len(x)
         changed = np.linalg.solve(np.diag(alphas) - covariance[n:, n:], residuals)
         predictions: Array = to_host(model._decide(x)) - covariance[:n, n:] @ changed
@@ -328,7 +360,8 @@ def _found(model: Any, known: Edges, given: Any) -> Array:
         place = own.places(table, vertices) if not table.is_same(own.known) else None
         places.append(vertices if place is None else np.where(place >= 0, own.used[place], -1))
     width = len(model.end_table_) + 1
-    mask: Array = np.isin(
-        known.start.astype(np.int64) * width + known.end, places[0].astype(np.int64) * width + places[1]
-    )
+    wanted = places[0].astype(np.int64) * width + places[1]
+    mask: Array = np.isin(known.start.astype(np.int64) * width + known.end, wanted)
+    if model._predictor.kernel.symmetry:
+        mask |= np.isin(known.end.astype(np.int64) * width + known.start, wanted)
     return mask

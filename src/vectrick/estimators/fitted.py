@@ -144,9 +144,9 @@ class FittedModel(NestedParameters):
     def posterior(self, n_samples: int = N_SAMPLES, random_state: RandomState = None) -> FittedPosterior:
         """Return the posterior of a ridge regression, a Gaussian process: `std`, `std_error` and `covariance` of edges.
 
-        Variances are exact for complete graphs, for up to 2000 training edges, and for few edges; otherwise they are
-        estimated without bias from samples, with the degree model of the graph as control variate. The model must have
-        kept the edges that it was trained on.
+        Variances are exact for complete graphs, for up to 2000 training edges, and for few edges if no samples have
+        been drawn before; otherwise they are estimated without bias from samples, with the degree model of the graph as
+        control variate. The model must have kept the edges that it was trained on.
 
         Parameters
         ----------
@@ -200,8 +200,8 @@ class FittedModel(NestedParameters):
         """Return a frame that says why the prediction for one edge is what it is.
 
         A prediction is a sum over the training edges. The frame has those with the largest contributions, then a row
-        each for the rest of them, the intercept, and what the solver left (nothing in dual form; in primal form the
-        coefficients of edges follow from the loss, at its minimum). Its column "contribution" adds up to the
+        each for the rest of them, the intercept, and what the solver left of the minimum, where the coefficients of
+        edges follow from the loss. Its column "contribution" adds up to the
         prediction: the value, for a classifier the decision, whose sign is the class. The model must have kept the
         edges that it was trained on.
 

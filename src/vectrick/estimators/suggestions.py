@@ -14,6 +14,7 @@ from vectrick._typing import Array, RandomState
 from vectrick.backends import HOST
 from vectrick.backends.arrays import to_host
 from vectrick.data import Edges, VertexTable, join_edges
+from vectrick.estimators.fitted import FittedModel
 from vectrick.estimators.uncertainty import check_has_variance, on_host, scale_of, trained_edges
 from vectrick.estimators.update import source_of
 from vectrick.models.covariances import Columns
@@ -134,6 +135,11 @@ def suggest(
 
 def _check(model: Any, n: int, by: str, per_start: int | None, per_end: int | None) -> None:
     """Refuse what cannot be meant, before any work is done."""
+    if not isinstance(model, FittedModel):
+        raise TypeError(
+            f"model is {model!r}, but it must be a fitted estimator of vectrick, such as vt.KronRidge(); a "
+            "vt.ConformalKron or vt.Calibrated has one as model_"
+        )
     check_is_fitted(model)
     if by not in BY:
         raise ValueError(f"by is {by!r}, but it must be one of {', '.join(map(repr, BY))}")
@@ -267,6 +273,16 @@ class _Limits:
             if limit is not None
         ]
 
+    def spread(self, order: Array) -> Array:
+        """Return edges in an order that has as many of each vertex as are allowed before more of any."""
+        late = np.zeros(len(order), np.int64)
+        for vertices, left in self._sides:
+            own = vertices[order]
+            sorted_by = np.argsort(own, kind="stable")
+            first = np.searchsorted(own[sorted_by], own[sorted_by])
+            late[sorted_by] = np.maximum(late[sorted_by], (np.arange(len(own)) - first) // left[own[sorted_by]])
+        return order[np.argsort(late, kind="stable")]
+
     def take(self, i: int) -> list[Array]:
         """Count an edge; return masks of the edges that are no longer allowed."""
         over = []
@@ -353,7 +369,8 @@ def _reducing(
 
     Some edges stand for all in the mean of variances, and in a large pool some may be chosen (Cohn 1996).
     """
-    tried = np.sort(rng.permutation(len(edges))[: max(_TRIED, 8 * n)])
+    order = limits.spread(rng.permutation(len(edges)))
+    tried = np.sort(order[: max(_TRIED, 8 * n)])
     aims = edges if aims is None else aims
     aims = aims[rng.permutation(len(aims))[:_AIMS]]
     both = join_edges(edges[tried], aims)

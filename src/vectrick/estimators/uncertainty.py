@@ -87,8 +87,7 @@ class FittedPosterior:
         """Return the covariances of the function between edges."""
         if len(self._parts) > 1:
             raise ValueError(
-                f"the model is a mean of {len(self._parts)} models, which has standard deviations, but no covariances: "
-                "use one of model.members_"
+                f"the model is a mean of {len(self._parts)} models, which has standard deviations, but no covariances"
             )
         return self.scale * self._covariance(on_host(self._model, X))
 
@@ -299,8 +298,14 @@ def label_scale(model: Any, X: Any, rows: Array | None = None) -> Array | None:
     """
     try:
         if rows is not None:
-            return FittedPosterior(model, 0, 0, rows, _MOST_PARTS).label_std(X)
+            return _positive(FittedPosterior(model, 0, 0, rows, _MOST_PARTS).label_std(X))
         found: FittedPosterior = kept_of(model, "scale", lambda: FittedPosterior(model, 0, 0, None, _MOST_PARTS))
     except ValueError:
         return None
-    return found.label_std(X)
+    return _positive(found.label_std(X))
+
+
+def _positive(scale: Array) -> Array:
+    """Return sizes of errors to divide by; labels that are all alike have none, and then all are equal."""
+    largest = float(scale.max(initial=0.0))
+    return np.maximum(scale, 1e-9 * largest) if largest > 0 else np.ones(len(scale))

@@ -131,7 +131,8 @@ class Calibrated(FoldedModel):
 
     def predict(self, X: EdgesLike) -> Array:
         """Return the most likely class of each edge."""
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        chances = self.predict_proba(X)
+        return np.asarray(self.classes_[chances.argmax(axis=1)])
 
     def score(self, X: EdgesLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the share of edges whose class is predicted correctly."""

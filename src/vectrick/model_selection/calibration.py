@@ -208,6 +208,8 @@ class Calibration:
         """Return the sets of classes of edges, and the settings whose errors they are from, "" for none."""
         taken, _ = self._settings(model, X, coverage)
         n_classes = 2 if decisions.ndim == 1 else decisions.shape[1]
+        if any(len(errors) != n_classes for errors in self.errors.values()):
+            raise ValueError(f"the model has {n_classes} classes, but its calibration is that of another model")
         members = np.ones((len(X), n_classes), bool)
         for setting in np.unique(taken[taken != ""]).tolist():
             rows = taken == setting

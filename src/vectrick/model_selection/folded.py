@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from vectrick._progress import Progress
@@ -67,7 +68,22 @@ class FoldedModel(BaseEstimator):
         labels = labels.reshape(-1) if labels.ndim == 2 and labels.shape[1] == 1 else labels
         if labels.shape != (len(edges),):
             raise ValueError(f"y has shape {labels.shape}, but X has {len(edges)} edges, which need one label each")
+        if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+            at = int(np.flatnonzero(~np.isfinite(labels))[0])
+            raise ValueError(f"y[{at}] is {labels[at]}, but labels must be finite")
+        if is_classifier(self.model):
+            check_classification_targets(labels)
         return edges, labels
+
+    def _check_classes(self, y: Array, folds: list[Fold]) -> None:
+        """Refuse folds whose training edges lack a class."""
+        for fold in folds:
+            missing = np.setdiff1d(y, y[fold.train])
+            if len(missing):
+                raise ValueError(
+                    f"{fold.name} has no training edge of class {missing.tolist()[0]!r}: its edges are those of few "
+                    f"vertices; use another setting than new={self.new!r}, or another n_folds or random_state"
+                )
 
     def _train(self, edges: Edges, y: Array, sample_weight: Any, folds: list[Fold]) -> list[Held]:
         """Train the model on all edges, and on the training edges of each fold."""
@@ -80,7 +96,11 @@ class FoldedModel(BaseEstimator):
             progress.step()
             return model
 
+        if is_classifier(self.model):
+            self._check_classes(y, folds)
         held = [Held(trained(fold.train), fold.test) for fold in folds]
+        if held and hasattr(held[0].model, "classes_"):  # which a search knows only now
+            self._check_classes(y, folds)
         self.model_ = trained(np.arange(len(edges)))
         if hasattr(self.model_, "classes_"):
             self.classes_ = self.model_.classes_
@@ -91,6 +111,11 @@ class FoldedModel(BaseEstimator):
         check_is_fitted(self, "model_")
         predictions: Array = self.model_.predict(self._edges(X))
         return predictions
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the score of the model that was trained on all edges."""
+        check_is_fitted(self, "model_")
+        return float(self.model_.score(self._edges(X), y, sample_weight))
 
     def novelty(self, X: Any, *, parts: bool = False) -> Any:
         """Return how new edges are to the model that was trained on all edges; see `FittedModel.novelty`."""
@@ -142,6 +167,8 @@ def calibration_folds(X: Edges, y: Array, new: str, n_folds: int, random_state: 
                 f"new is {new!r}, but X has only {n_vertices} {side} vertices to hold out, and at least "
                 f"{LEAST_VERTICES} are needed; use another setting, or more data"
             )
+        if new in ("both", side) and n_folds > n_vertices:
+            raise ValueError(f"n_folds is {n_folds}, but X has only {n_vertices} {side} vertices to divide")
     if new == "neither":
         named.n_start = min(n_folds, len(pairs))
     named._check(pairs)

@@ -104,7 +104,13 @@ class DensePosterior(Posterior):
         K, G = kernel.start.matrix, kernel.end.matrix
         A = K[np.ix_(graph.start, graph.start)] * G[np.ix_(graph.end, graph.end)]
         A[np.diag_indices(n)] += trained.alpha if trained.weight is None else trained.alpha / trained.weight
-        self._factor = cho_factor(A, lower=True, overwrite_a=True)
+        try:
+            self._factor = cho_factor(A, lower=True, overwrite_a=True)
+        except np.linalg.LinAlgError as error:
+            raise ValueError(
+                f"alpha is {trained.alpha:g}, so small that the kernel matrix of the edges cannot be decomposed; a "
+                f"posterior needs a larger one ({error})"
+            ) from None
         self._ones = cho_solve(self._factor, np.ones(n))
 
     def _cross(self, edges: Edges) -> tuple[Array, Graph]:

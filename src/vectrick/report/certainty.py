@@ -95,7 +95,7 @@ def _set_part(section: Section, trained: Trained, words: dict[str, str]) -> None
         parts = _parts(trained, folds)
         truth, members = [], []
         for number, (y, decisions, _) in enumerate(parts):
-            others = [part for other, part in enumerate(parts) if other != number]
+            others = [part for other, part in enumerate(parts) if other != number] or parts
             labels, scores = (np.concatenate([part[i] for part in others]) for i in (0, 1))
             errors = errors_of(labels, scores, None, classes)
             truth.append(y)
@@ -159,18 +159,24 @@ def certainty_columns(trained: Trained, X: Edges, scores: Array) -> dict[str, Ar
 
 def explanations(trained: Trained, X: Edges) -> list[list[list[Any]]]:
     """Return what the predictions of the first edges are sums of, as rows of text and numbers."""
-    found = []
+    found: list[list[list[Any]]] = []
+    names: dict[Any, str] = {}
+    if trained.data.is_binary and hasattr(trained.model, "classes_"):
+        names = dict(zip(trained.model.classes_.tolist(), map(str, trained.data.class_names), strict=True))
     try:
         for number in range(min(len(X), _EXPLAINED)):
             frame = trained.model.explain(X[number : number + 1], _CONTRIBUTIONS)
-            found.append([
-                [f"{row.start} – {row.end}, label {row.label:g}" if row.what == "edge" else str(row.what),
-                 float(f"{row.contribution:.6g}")]
-                for row in frame.itertuples()
-            ])  # fmt: skip
+            found.append([[_told(row, names), float(f"{row.contribution:.6g}")] for row in frame.itertuples()])
     except ValueError:
         return []
     return found
+
+
+def _told(row: Any, names: dict[Any, str]) -> str:
+    """Return what a contribution comes from, in words."""
+    if row.what != "edge":
+        return str(row.what)
+    return f"{row.start} – {row.end}, label {names.get(row.label) or format(row.label, 'g')}"
 
 
 def click_hint(explained: int) -> str:
