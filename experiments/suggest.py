@@ -22,6 +22,7 @@ SHARE = 0.95  # of the AUC with all labels, which ends the rounds
 MOST = 120  # rounds
 CHOICES = {
     "KIBA, both new": ("random", "variance, aimed"),
+    "Checker, both new": ("random", "variance, aimed"),
     "KIBA, a part": ("random", "variance", "diverse"),
     "Checker, a part": ("random", "variance", "diverse"),
 }
@@ -32,14 +33,14 @@ COLOURS = {"random": "0.5", "variance, aimed": "#0b6e4f", "variance": "#2a9d8f",
 def problem(data: str, seed: int, quick: bool) -> tuple[vt.Edges, Array, vt.Edges, Array, Any]:
     """Return a pool with its labels, test edges with their classes, and a model.
 
-    Of KIBA it is a fold with both vertices new, or all edges of a hundred drugs with test edges of known vertices; of
+    It is a fold with both vertices new, or one with known vertices: of KIBA all edges, or those of a hundred drugs; of
     Checker the edges between vertices on a board of twelve times twelve cells, with a tenth of the labels flipped.
     """
-    if data == "Checker, a part":
+    if data.startswith("Checker"):
         X, y = vt.datasets.make_checkerboard(1000, density=1.0, noise=0.1, random_state=seed)
         sides = [table.features[:, 0] < 12 for table in (X.start_table, X.end_table)]
         kept = sides[0][X.start] & sides[1][X.end]
-        X, y, new = X[kept], y[kept], "neither"
+        X, y, new = X[kept], y[kept], "neither" if data == "Checker, a part" else "both"
         model, threshold = vt.KronRidge(vt.Gaussian(gamma=2.0), vt.Gaussian(gamma=2.0), alpha=0.5), 0.0
     else:
         X, y = graph("KIBA", quick)
@@ -119,9 +120,9 @@ class Suggest(Experiment):
         header = ["", "choice", "labels, mean", "of seeds", "fewer than random"]
         return f"""\
 Rounds of {ROUND} labels by `vt.suggest`, from {ROUND} random ones, until a ridge regression has 95 % of the AUC that it
-has with all labels of the pool (at most {MOST} rounds); five seeds. *KIBA, both new*: test edges between vertices that
-the pool does not have; "aimed" knows which they are (`X_aim`), not their labels. *A part*: test edges between known
-vertices, of a hundred drugs of KIBA, and of Checker on 12 × 12 cells. Where a random choice already is spread like the
+has with all labels of the pool (at most {MOST} rounds); five seeds. *Both new*: test edges between vertices that the
+pool does not have; "aimed" knows which they are (`X_aim`), not their labels. *A part*: test edges between known
+vertices, of a hundred drugs of KIBA. Checker is a board of 12 × 12 cells. Where a random choice already is spread like the
 test edges, as in the part of KIBA, there is little to gain.
 
 {plots.markdown(header, rows)}
