@@ -122,8 +122,8 @@ class Suggest(Experiment):
 Rounds of {ROUND} labels by `vt.suggest`, from {ROUND} random ones, until a ridge regression has 95 % of the AUC that it
 has with all labels of the pool (at most {MOST} rounds); five seeds. *Both new*: test edges between vertices that the
 pool does not have; "aimed" knows which they are (`X_aim`), not their labels. *A part*: test edges between known
-vertices, of a hundred drugs of KIBA. Checker is a board of 12 × 12 cells. Where a random choice already is spread like the
-test edges, as in the part of KIBA, there is little to gain.
+vertices, of a hundred drugs of KIBA. Checker is a board of 12 × 12 cells. Where a random choice already is spread like
+the test edges, as in the part of KIBA, there is little to gain.
 
 {plots.markdown(header, rows)}
 """
