@@ -170,6 +170,18 @@ def test_suggest_writes_a_plate(place):
     assert len(pd.read_csv(place / "plate.csv").merge(some, on=["start", "end"])) == 6
 
 
+def test_suggest_aims_at_edges_of_new_vertices(place):
+    pairs = pd.DataFrame({"start": ["n1", "n2"], "end": ["t1", "t2"]})
+    pairs.to_csv(place / "aim.csv", index=False)
+    asked = ["-n", "6", "--aim", "aim.csv", "--start-features", "new.csv", "-o", "plate.csv", "-f"]
+    inside("suggest", "values.vt", *asked, cwd=place)
+    plate = pd.read_csv(place / "plate.csv")
+    assert len(plate) == 6
+    assert set(plate["start"].str[0]) == {"d"}
+    done = inside("suggest", "values.vt", *asked, "--by", "diverse", cwd=place, code=2)
+    assert "X_aim is given, but by is 'diverse'" in done.stderr
+
+
 def test_what_cannot_be_suggested(place):
     for wrong, words in (
         (["-n", "0"], "--number is 0"),
