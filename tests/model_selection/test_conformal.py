@@ -277,6 +277,15 @@ def test_scikit_learn_scores_and_searches():
         vt.Calibrated(SVM).fit(X, y)
 
 
+def test_a_fit_that_fails_leaves_the_earlier_one():
+    X, y = values(m=20, q=15)
+    conformal = vt.ConformalKron(SVM, new="neither", random_state=0).fit(X, y > np.median(y))
+    before = conformal.predict_set(X)
+    with pytest.raises(ValueError, match="one class"):
+        conformal.fit(X, np.ones(len(y)))
+    np.testing.assert_array_equal(conformal.predict_set(X), before)
+
+
 def test_questions_of_the_other_kind_are_refused():
     X, y = values(m=20, q=15)
     with pytest.raises(ValueError, match="the labels are values, which have no classes; use predict_interval"):

@@ -1,6 +1,6 @@
 """Probabilities that hold for edges of new vertices: decisions of held-out edges, and what came of them."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy.special import expit
@@ -76,9 +76,7 @@ class Calibrated(FoldedModel):
         self.n_folds = n_folds
         self.random_state = random_state
 
-    def fit(self, X: EdgesLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Train the model on all edges and on the folds; weights count in training, not in the calibration."""
-        self._check()
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         if self.method not in _METHODS:
             raise ValueError(f"method is {self.method!r}, but it must be one of {', '.join(map(repr, _METHODS))}")
         if is_regressor(self.model):
@@ -103,7 +101,6 @@ class Calibrated(FoldedModel):
         positive = self.classes_[1:] if decisions.ndim == 1 else self.classes_
         self.calibrators_ = [self._learned(column, truth == label)
                              for column, label in zip(columns.T, positive, strict=True)]  # fmt: skip
-        return self
 
     def _why_classes(self) -> str:
         return (

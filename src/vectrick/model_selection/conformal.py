@@ -1,12 +1,12 @@
 """Intervals and sets of labels for new edges, calibrated on folds that are like the question."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from vectrick._typing import Array, ArrayLike, RandomState
+from vectrick._typing import Array, RandomState
 from vectrick._warnings import warn
 from vectrick.data import DataWarning, Edges, EdgesLike
 from vectrick.estimators import KronRanker, label_scale
@@ -101,9 +101,7 @@ class ConformalKron(FoldedModel):
         self.n_folds = n_folds
         self.random_state = random_state
 
-    def fit(self, X: EdgesLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Train the model on all edges and on the folds; weights count in training, not in the calibration."""
-        self._check()
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         check_coverage(self.coverage)
         if self.method not in _METHODS:
             raise ValueError(f"method is {self.method!r}, but it must be one of {', '.join(map(repr, _METHODS))}")
@@ -119,7 +117,6 @@ class ConformalKron(FoldedModel):
         held = self._train(edges, labels, sample_weight, folds)
         self._check_enough(labels, folds, hasattr(self, "classes_"))  # which a search knows only now
         self._calibrate(edges, labels, held)
-        return self
 
     def _check_enough(self, y: Array, folds: list[Fold], is_classifier: bool) -> None:
         """Refuse too few held-out edges, of each class if labels are classes."""

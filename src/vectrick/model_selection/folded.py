@@ -1,9 +1,10 @@
 """What `Calibrated` and `ConformalKron` share: a model, and the same model trained without parts of the data."""
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
@@ -12,10 +13,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from vectrick._progress import Progress
-from vectrick._typing import Array
+from vectrick._typing import Array, ArrayLike
 from vectrick.backends import HOST
 from vectrick.backends.arrays import to_host, unmasked
-from vectrick.data import Edges
+from vectrick.data import Edges, EdgesLike
 from vectrick.estimators import FittedModel, as_edges, as_weights, save_model
 from vectrick.model_selection.folds import Fold, check_new, rarer_class
 from vectrick.model_selection.pairs import Pairs
@@ -52,6 +53,21 @@ class FoldedModel(BaseEstimator):
     @property
     def _predictor(self) -> Any:
         return self.model_._predictor
+
+    def fit(self, X: EdgesLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Train the model on all edges and on the folds; weights count in training, not in the calibration."""
+        before = dict(self.__dict__)
+        try:
+            self._check()
+            self._fit(X, y, sample_weight)
+        except BaseException:  # whatever the error, what was fitted before stays intact
+            self.__dict__ = before
+            raise
+        return self
+
+    @abstractmethod
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Check, train and calibrate."""
 
     def _check(self) -> None:
         """Refuse parameters that cannot be meant."""
