@@ -65,6 +65,7 @@ def examples(with_data):
     return [block for block in blocks if ("VECTRICK_DATA" in block) == with_data]
 
 
+@pytest.mark.slow
 def test_the_examples_with_real_data_run(capsys, monkeypatch):
     monkeypatch.setenv("VECTRICK_DATA", str(folder_of("gdsc").parent))
     (story,) = examples(with_data=True)

@@ -173,10 +173,10 @@ def test_thompson_draws_are_those_of_the_posterior():
     from vectrick.models.posterior import FeaturePosterior
 
     trained = trained_edges(model)[0]
-    drawn = FeaturePosterior(trained, 0).draws(on_host(model, pool[:40]), 3000, 0)
-    covariance = model.predict(pool[:40], return_cov=True)[1] / model.posterior().scale
+    drawn = FeaturePosterior(trained, 0).draws(on_host(model, pool[:20]), 1000, 0)
+    covariance = model.predict(pool[:20], return_cov=True)[1] / model.posterior().scale
     spread = np.sqrt(np.outer(covariance.diagonal(), covariance.diagonal()))
-    assert np.abs(np.cov(drawn) - covariance).max() < 0.1 * spread.max()
+    assert np.abs(np.cov(drawn) - covariance).max() < 0.15 * spread.max()
     first = vt.suggest(model, pool, 15, by="thompson", random_state=0)
     other = vt.suggest(model, pool, 15, by="thompson", random_state=1)
     assert first["row"].tolist() != other["row"].tolist()

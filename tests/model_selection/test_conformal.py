@@ -44,7 +44,7 @@ def outer(X, y, new, seed=0):
     return X[fold.train], y[fold.train], X[fold.test], y[fold.test]
 
 
-@pytest.mark.parametrize("method", ["full", "cv+"])
+@pytest.mark.parametrize("method", ["full", pytest.param("cv+", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("new", SETTINGS)
 def test_intervals_contain_as_many_labels_as_they_promise(new, method):
     shares, narrower = [], []
@@ -107,7 +107,7 @@ def test_sets_contain_the_classes(new):
     assert members.sum(axis=1).mean() < 1.6  # it knows something
 
 
-@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+@pytest.mark.parametrize("method", ["sigmoid", pytest.param("isotonic", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("new", SETTINGS)
 def test_probabilities_of_new_edges_are_calibrated(new, method):
     train, y_train, test, y_test = outer(*classes(m=100, q=80), new)

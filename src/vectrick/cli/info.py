@@ -198,9 +198,21 @@ def _model_info(out: Output, path: Path) -> None:
     classes = class_names(model)
     if classes is not None:
         facts |= {"positive_label": classes[1]} if len(classes) == 2 else {"classes": classes}
-    out.result |= {**facts, "about": model.about_}
-    told = {name: value for name, value in model.about_.items() if name not in facts and value not in ({}, None)}
+    about = {**model.about_, "calibration": _calibration(model)}
+    out.result |= {**facts, "about": about}
+    told = {name: value for name, value in about.items() if name not in facts and value not in ({}, None)}
     out.facts({name: _text(value) for name, value in (facts | told).items()})
+
+
+def _calibration(model: Any) -> dict[str, int] | None:
+    """Return how many held-out edges of each setting intervals are calibrated on, not their errors."""
+    from vectrick.cli.certainty import calibration_of
+
+    try:
+        errors = calibration_of(model).errors
+    except ValueError:
+        return None
+    return {new: sum(each.n for each in some) for new, some in errors.items()}
 
 
 def _model_facts(model: Any) -> dict[str, Any]:
