@@ -101,7 +101,8 @@ class Suggest(Experiment):
                             label=choice if number == 0 else None)  # fmt: skip
             ax.axhline(SHARE, color="0.5", linewidth=0.8, linestyle=":")
             ax.set(title=data, xlabel="labels", ylabel="AUC over that with all labels")
-            ax.legend()
+            if ax.get_lines()[:-1]:
+                ax.legend()
         figure.tight_layout()
         return figure
 
