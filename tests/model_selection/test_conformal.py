@@ -151,7 +151,10 @@ def test_folds_hold_out_each_vertex_once():
     [
         vt.ConformalKron(RIDGE, random_state=0),
         vt.ConformalKron(RIDGE, method="cv+", new="start", random_state=0),
-        vt.ConformalKron(vt.AutoKron(random_state=0, budget=2), new="neither", n_folds=2, random_state=0),
+        pytest.param(
+            vt.ConformalKron(vt.AutoKron(random_state=0, budget=2), new="neither", n_folds=2, random_state=0),
+            marks=pytest.mark.slow,
+        ),
     ],
     ids=["full", "cv+", "auto"],
 )
@@ -165,7 +168,7 @@ def test_intervals_survive_files_and_pickles(model, tmp_path):
         assert same.get_params(deep=False).keys() == model.get_params(deep=False).keys()
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_classes", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_sets_and_probabilities_survive_files(n_classes, tmp_path):
     X, y = values(m=12, q=10, density=1.0)
     labels = np.array(["a", "b", "c"])[np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))]
