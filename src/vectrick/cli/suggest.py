@@ -18,7 +18,7 @@ def run(
     out: Output,
     vertices: VertexOptions,
     model: Annotated[Path, typer.Argument(help="The model's file.")],
-    number: Annotated[int, typer.Option("--number", "-n", help="How many edges to choose.")] = 96,
+    number: Annotated[int, typer.Option("--number", "-n", help="How many edges to choose.")] = 384,
     by: Annotated[
         str,
         typer.Option(

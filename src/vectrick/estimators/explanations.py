@@ -10,6 +10,7 @@ from vectrick._typing import Array
 from vectrick.backends import HOST
 from vectrick.backends.arrays import to_host
 from vectrick.data import Edges, Graph
+from vectrick.estimators.recommend import names_of
 from vectrick.estimators.uncertainty import (
     N_SAMPLES,
     check_has_variance,
@@ -174,7 +175,7 @@ def _by_edges(model: Any, x: Edges, coefficients: list[Array], k: int, by: str) 
         ends = [
             None if old is None or new is None else old + share * new for old, new in zip(ends, of_ends, strict=True)
         ]
-    labels, names = np.asarray(to_host(source.labels)), (_ids(edges, "start"), _ids(edges, "end"))
+    labels, names = np.asarray(to_host(source.labels)), (names_of(edges.start_table), names_of(edges.end_table))
     both = {"start": (edges.start, names[0], ends[0]), "end": (edges.end, names[1], ends[1])}
     if by == "edge":
         best = _largest(total, k)
@@ -206,11 +207,6 @@ def _largest(values: Array, k: int) -> Array:
     sizes = np.abs(values)
     some = np.argpartition(-sizes, min(k, len(sizes)) - 1)[:k] if len(sizes) else np.zeros(0, np.int64)
     return some[np.argsort(-sizes[some], kind="stable")]
-
-
-def _ids(edges: Edges, side: str) -> Array:
-    table = getattr(edges, f"{side}_table")
-    return np.arange(len(table)) if table.ids is None else np.asarray(table.ids)
 
 
 def _by_features(model: Any, x: Edges, coefficients: list[Array], k: int) -> tuple[Any, float]:

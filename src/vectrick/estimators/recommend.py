@@ -26,8 +26,8 @@ def recommend(model: Any, start: Any, k: int, exclude_known: bool, known: Any, e
     which, scores = (part[asked] for part in _best(model, starts, ends, min(int(k), len(ends)), pairs))
     rows, ranks = np.nonzero(which >= 0)
     frame = {
-        "start": _names(starts)[asked[rows]],
-        "end": _names(ends)[which[rows, ranks]],
+        "start": names_of(starts)[asked[rows]],
+        "end": names_of(ends)[which[rows, ranks]],
         "rank": ranks + 1,
         "score": scores[rows, ranks],
     }
@@ -65,7 +65,8 @@ def _is_frame(value: Any) -> bool:
     return isinstance(nw.from_native(value, eager_only=True, pass_through=True), nw.DataFrame)
 
 
-def _names(table: VertexTable) -> Array:
+def names_of(table: VertexTable) -> Array:
+    """Return the ids of the vertices of a table, or their positions if it has none."""
     return np.arange(len(table)) if table.ids is None else np.asarray(table.ids)
 
 
@@ -87,17 +88,17 @@ def _known_pairs(model: Any, starts: VertexTable, ends: VertexTable, known: Any)
         ids = _id_columns(known)
         _check_known(ids, (starts, start_table), (ends, end_table))
         return _pairs_of_ids(model, *ids, starts, ends)
-    return _pairs_of_ids(model, _names(start_table)[first], _names(end_table)[second], starts, ends)
+    return _pairs_of_ids(model, names_of(start_table)[first], names_of(end_table)[second], starts, ends)
 
 
 def _check_known(ids: tuple[Array, Array], *sides: tuple[VertexTable, VertexTable]) -> None:
     """Refuse known edges whose ids match no vertex: ids of another type, or columns in another order."""
     for name, column, tables in zip(("start", "end"), ids, sides, strict=True):
-        vertices = {vertex for table in tables for vertex in _names(table).tolist()}
+        vertices = {vertex for table in tables for vertex in names_of(table).tolist()}
         if len(column) and not vertices & set(np.asarray(column).tolist()):
             raise ValueError(
                 f"known has {column[:1].tolist()[0]!r} and others as ids of {name} vertices, but none of them is one "
-                f"(an id there: {_names(tables[1])[:1].tolist()[0]!r}); call its columns start and end, or put them "
+                f"(an id there: {names_of(tables[1])[:1].tolist()[0]!r}); call its columns start and end, or put them "
                 "first"
             )
 
@@ -124,7 +125,7 @@ def _pairs_of_ids(model: Any, first: Array, second: Array, starts: VertexTable, 
     if one_set and model._predictor.kernel.symmetry:
         pairs.append((second, first))
     if one_set:
-        pairs.append((_names(starts), _names(starts)))
+        pairs.append((names_of(starts), names_of(starts)))
     rows = np.concatenate([_rows_of(starts, vertices, own[0]) for vertices, _ in pairs])
     cols = np.concatenate([_rows_of(ends, other, own[1]) for _, other in pairs])
     both = (rows >= 0) & (cols >= 0)
@@ -135,7 +136,7 @@ def _rows_of(table: VertexTable, ids: Array, is_own: bool) -> Array:
     """Return the rows of ids, -1 if there is none; in a new table without given ids, no vertex is known."""
     if not table.has_names and not is_own:
         return np.full(len(ids), -1)
-    row_of = {vertex: row for row, vertex in enumerate(_names(table).tolist())}
+    row_of = {vertex: row for row, vertex in enumerate(names_of(table).tolist())}
     return np.array([row_of.get(vertex, -1) for vertex in np.asarray(ids).tolist()], np.int64)
 
 

@@ -13,8 +13,9 @@ from vectrick._progress import Progress
 from vectrick._typing import Array, RandomState
 from vectrick.backends import HOST
 from vectrick.backends.arrays import to_host
-from vectrick.data import Edges, VertexTable, join_edges
+from vectrick.data import Edges, join_edges
 from vectrick.estimators.fitted import FittedModel
+from vectrick.estimators.recommend import names_of
 from vectrick.estimators.uncertainty import check_has_variance, on_host, scale_of, trained_edges
 from vectrick.estimators.update import source_of
 from vectrick.models.covariances import Columns
@@ -34,7 +35,7 @@ _DRAWS = 32  # functions at most
 def suggest(
     model: Any,
     X_pool: Any = None,
-    n: int = 96,
+    n: int = 384,
     by: str = "variance",
     *,
     X_aim: Any = None,
@@ -430,9 +431,5 @@ def _frame(edges: Edges, rows: Array | None, mean: Array, spread: Any, gains: Ar
     if rows is not None:
         columns["row"] = rows
     for side in ("start", "end"):
-        columns[side] = _names(getattr(edges, f"{side}_table"))[getattr(edges, side)]
+        columns[side] = names_of(getattr(edges, f"{side}_table"))[getattr(edges, side)]
     return pd.DataFrame({**columns, "score": mean, "std": spread, "gain": gains})
-
-
-def _names(table: VertexTable) -> Array:
-    return np.arange(len(table)) if table.ids is None else np.asarray(table.ids)
