@@ -8,6 +8,7 @@ from scipy.sparse import issparse
 
 from vectrick._typing import Array
 from vectrick.data import VertexTable
+from vectrick.data.strings import kind_of_strings
 
 _ASYMMETRY, _LARGE_DIAGONAL = 0.05, 0.95  # of a matrix that is taken for a kernel
 _LARGEST = 20_000  # vertices up to which a square table is looked at as a matrix
@@ -22,7 +23,8 @@ class SideFacts:
     name : str
         "start" or "end".
     kind : str
-        "kernel" if the table is a matrix of similarities between its own vertices, else "features".
+        "kernel" if the table is a matrix of similarities between its own vertices, "smiles" or "sequence" if the
+        vertices are strings, else "features".
     n_vertices, n_features : int
         The numbers of vertices that have edges, and of columns.
     is_sparse, is_binary, is_negative : bool
@@ -40,12 +42,19 @@ class SideFacts:
     is_negative: bool
     is_constant: bool
 
+    @property
+    def is_text(self) -> bool:
+        """Whether vertices are strings."""
+        return self.kind in ("smiles", "sequence")
+
     @classmethod
     def of(cls, name: str, table: VertexTable, used: Array) -> "SideFacts":
         """Look at the vertices of a side that have edges."""
         features: Any = table.features[used]
         values = features.data if issparse(features) else features
         kind = "kernel" if _is_kernel_matrix(table) else "features"
+        if table.text is not None:
+            kind = kind_of_strings(table.take(used).strings, table.text)
         is_constant = len(used) < 2 or (abs(features - features[[0] * len(used)]).max() == 0)
         return cls(
             name, kind, len(used), table.n_features, issparse(features), bool(np.isin(values, (0, 1)).all()),
@@ -55,6 +64,9 @@ class SideFacts:
     def __str__(self) -> str:
         if self.kind == "kernel":
             return f"{self.n_vertices} {self.name} vertices with a kernel matrix"
+        if self.is_text:
+            what = "molecules" if self.kind == "smiles" else "sequences"
+            return f"{self.n_vertices} {self.name} vertices that are {what}"
         words = ["sparse"] * self.is_sparse + ["binary"] * self.is_binary
         return f"{self.n_vertices} {self.name} vertices with {' '.join([str(self.n_features), *words])} features"
 

@@ -28,6 +28,9 @@ _FEW_FOLDS, _MUCH_WORK = 3, 2e9  # folds that are solved where all of them would
 _ERRORS = 2.0  # standard errors under the best score within which a candidate may be as good
 _LEAST_DIFFERENCE = 0.005  # of scores, where a few folds happen to agree
 _USUAL_FOLDS = 9  # 3 × 3
+_POOR_GUIDE = 0.05  # more that a solution scores than its first pass, where the first pass may choose wrongly
+_CLIMBS = 3  # times that solutions beside the best one are tried there
+_DOWN = 0.25  # the alphas of these solutions, times that of the best one; at its end of the ladder also less
 _MANY_EDGES = 20_000  # test edges over which the first scores are those of three folds of nine
 
 
@@ -134,7 +137,7 @@ class Search:
         self.losses, self.n_solved, self.more_pairwise = tuple(losses), n_solved, tuple(more_pairwise)
         self.verbose, self.begin, self.budget = verbose, time.perf_counter(), budget
         self.results: list[Result] = []
-        self._kept: dict[Candidate, list[list[Array]]] = {}  # predictions of solutions, for each alpha and fold
+        self._kept: dict[int, list[list[Array]]] = {}  # predictions of solved results, for each alpha and fold
         self.failed: dict[str, str] = {}  # kernels that could not be computed, and why
         self.ended = "all candidates were tried"
 
@@ -173,6 +176,7 @@ class Search:
     def _coarse(self) -> None:
         """Score all pairs of kernels for a few alphas, on some of the folds if they are many or large."""
         starts, ends = (self._usable(number, choices.first()) for number, choices in enumerate(self.choices))
+        self._first = starts, ends
         folds, n_folds = None, len(self.ground.folds)
         if n_folds > _USUAL_FOLDS:  # of several divisions
             folds = list(range(0, n_folds, -(-n_folds // _USUAL_FOLDS)))
@@ -258,14 +262,60 @@ class Search:
                 some = best[: _FEW_OTHERS if is_heavy else _OTHERS]
                 ladder = ladder[1:2] if is_heavy else ladder
             solve(some, ladder * usual_curvature(loss, full.y), loss=loss)
+            if loss == "ridge" and self.alpha is None:
+                self._climb(folds)
         for pairwise in self.more_pairwise:  # of which constants are a part
             plain = [r for r in best if not (r.candidate.start_constant or r.candidate.end_constant)]
             solve((plain or best)[:_WITH_OTHERS], _LONG_LADDER, pairwise=pairwise)
 
+    def _climb(self, folds: list[int]) -> None:
+        """Go on from the best solution to those beside it, where the first pass over the edges was a poor guide.
+
+        That is so where both vertices of an edge are known: a solution then has much smaller an alpha than the first
+        pass, and narrower kernels.
+        """
+        for _ in range(_CLIMBS):
+            lead = self.best()[0]
+            first = [r.score for r in self.results if r.candidate == lead.candidate and not r.is_solved]
+            if first and lead.score - max(first) < _POOR_GUIDE:
+                return
+            solved = {
+                (result.candidate, alpha) for result in self.results if result.is_solved for alpha in result.alphas
+            }
+            near = [(candidate, lead.alpha) for candidate in self._beside(lead.candidate)]
+            near.append((lead.candidate, lead.alpha * _DOWN))
+            near = [pair for pair in near if pair not in solved]
+            if not near:
+                return
+            alphas = np.array([alpha for _, alpha in near])[:, None]
+            self._score("solutions beside the best", [pair[0] for pair in near], alphas, folds, self.full, solve=True)
+            if self.best()[0].score - lead.score < _LEAST_DIFFERENCE / 5:
+                return
+
+    def _beside(self, candidate: Candidate) -> list[Candidate]:
+        """Return a candidate with another kernel on either side: the next ones of its family, the best of others."""
+        found = []
+        for number, which in enumerate(("start", "end")):
+            if self.choices[number].given != "auto" or candidate.is_one_set:
+                continue
+            own = getattr(candidate, which)
+            family = [choice for choice in self._first[number] if choice.family == own.family]
+            at = family.index(own) if own in family else len(family)
+            near = family[max(0, at - 1) : at] + family[at + 1 : at + 2]
+            others: dict[str, tuple[float, VertexChoice]] = {}
+            for result in self.results:
+                choice = getattr(result.candidate, which)
+                better = choice.family not in others or result.score > others[choice.family][0]
+                if choice.family not in (own.family, "constant") and not result.is_solved and better:
+                    others[choice.family] = result.score, choice
+            near += [choice for _, choice in others.values()]
+            found += [replace(candidate, start=a) if number == 0 else replace(candidate, end=a) for a in near]
+        return found
+
     def predictions(self, results: Sequence[Result]) -> list[list[Array]]:
         """Return the predictions of solutions for the test edges of the folds of results, each at its best alpha."""
         if results[0].is_solved:
-            return [self._kept[result.candidate][result.best] for result in results]
+            return [self._kept[id(result)][result.best] for result in results]
         candidates, alphas = [result.candidate for result in results], [result.alpha for result in results]
         return self.full.predictions(candidates, alphas, results[0].folds)
 
@@ -331,21 +381,15 @@ class Search:
             scores = ground.scores(candidates, rows, numbers, done, solve, kept)
         seconds = (time.perf_counter() - begin) / len(candidates)
         weights = ground.weights[numbers]
-        finished = [not np.isnan(of_one).any() for of_one in scores]
         rows = np.broadcast_to(rows, (len(candidates), scores.shape[1]))
-        self.results += [
-            Result(candidate, rows[at], scores[at], weights, seconds, stage, tuple(numbers), solve)
-            for at, candidate in enumerate(candidates)
-            if finished[at]
-        ]
-        if kept is not None:
-            for at, candidate in enumerate(candidates):
-                if finished[at]:
-                    places = itertools.product(range(scores.shape[1]), range(len(numbers)))
-                    parts = [kept[at, place, column] for place, column in places]
-                    self._kept[candidate] = [
-                        parts[low : low + len(numbers)] for low in range(0, len(parts), len(numbers))
-                    ]
+        for at, candidate in enumerate(candidates):
+            if np.isnan(scores[at]).any():
+                continue
+            found = Result(candidate, rows[at], scores[at], weights, seconds, stage, tuple(numbers), solve)
+            self.results.append(found)
+            if kept is not None:
+                places, columns = range(scores.shape[1]), range(len(numbers))
+                self._kept[id(found)] = [[kept[at, place, column] for column in columns] for place in places]
         self.tick()
 
 

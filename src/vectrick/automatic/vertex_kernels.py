@@ -9,6 +9,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from vectrick._typing import Array
 from vectrick.automatic.facts import SideFacts
+from vectrick.automatic.strings import Strings
 from vectrick.kernels import Constant, Cosine, Gaussian, Kernel, Linear, Precomputed, Standardized, Tanimoto, as_kernel
 
 WIDTHS = (0.3, 1.0, 3.0, 10.0, 100.0)  # γ times the median squared distance; the last one nearly tells vertices apart
@@ -56,6 +57,7 @@ class SideChoices:
         self.facts, self.given = facts, given
         self._distances: dict[bool, tuple[float, float]] = {}
         self._features = features
+        self._strings = Strings(facts.kind, features) if facts.is_text else None
 
     def first(self) -> list[VertexChoice]:
         """Return the kernels to begin with."""
@@ -65,6 +67,9 @@ class SideChoices:
         if self.facts.is_constant:
             return [self.constant()]
         choices = []
+        if self._strings is not None:
+            choices = [VertexChoice(name, kernel, family) for name, kernel, family in self._strings.kernels()]
+            return choices + [self.gaussian(width) for width in WIDTHS[:-1]]
         if self.facts.kind == "kernel":
             choices.append(VertexChoice("precomputed", Precomputed(), "precomputed"))
         elif not self.facts.is_negative and (self.facts.is_binary or self.facts.is_sparse):
@@ -93,6 +98,8 @@ class SideChoices:
     def gaussian(self, width: float) -> VertexChoice:
         """Return the Gaussian kernel of a width, on standardised features if they are neither binary nor a kernel."""
         kernel: Kernel = Gaussian(gamma=width / self._of_distances()[0])
+        if self._strings is not None:
+            kernel = self._strings.of_features(kernel)
         if self._is_scaled:
             kernel = Standardized(kernel)
         return VertexChoice(f"gaussian {width:g}", kernel, "gaussian", width)
@@ -125,7 +132,7 @@ class SideChoices:
             rows = np.unique(np.linspace(0, n - 1, min(n, _SAMPLE)).astype(int))
             if self._is_scaled:
                 features = Standardized(Linear()).resolve(features, np.arange(n))._scaled(features)
-            some = features[rows]
+            some = features[rows] if self._strings is None else self._strings.features(rows)
             squares = euclidean_distances(some if issparse(some) else np.asarray(some), squared=True)
             squares[squares <= 1e-12 * squares.max()] = np.inf  # copies, and each of itself
             nearest, others = squares.min(axis=1), squares[np.isfinite(squares)]

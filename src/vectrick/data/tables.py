@@ -13,6 +13,7 @@ from scipy.sparse import csr_array, issparse
 from vectrick._typing import Array
 from vectrick.backends import HOST, Backend, backend_of
 from vectrick.backends.arrays import cast, given_array, numpy_dtype, placed, to_host, unmasked
+from vectrick.data.strings import characters, given_strings, strings_of
 
 _SHOWN = 5  # ids named in an error
 _NUMERAL = re.compile(r"-?\d{1,15}(\.0*)?")
@@ -23,8 +24,9 @@ class VertexTable:
 
     Parameters
     ----------
-    features : array, tensor, SciPy sparse matrix, pandas or polars frame
-        One row for each vertex.
+    features : array, tensor, SciPy sparse matrix, pandas or polars frame, or strings
+        One row for each vertex. Strings are a list or a column of them, or a frame that has one column of strings
+        beside its ids; they are kept as a table of characters (`vectrick.data.strings`).
     name : str
         What to call the table in errors.
     ids : array, optional
@@ -40,6 +42,8 @@ class VertexTable:
     array([2, 0], dtype=int32)
     """
 
+    text: str | None = None  # the name of the column, if vertices are strings; it may be empty
+
     def __init__(self, features: Any, name: str = "features", ids: Any = None, id_column: str | None = None) -> None:
         self.name, self.id_column = name, id_column
         self.columns: list[Any] | None = None  # their names, where the table has names
@@ -48,12 +52,20 @@ class VertexTable:
         if hasattr(features, "collect") and not hasattr(features, "to_numpy"):
             raise TypeError(f"{name} is a {type(features).__name__}, which is not computed yet; give {name}.collect()")
         self.is_named = ids is not None  # whether somebody gave the ids; pandas only counts rows
+        native, own_ids = features, None
         frame = nw.from_native(features, eager_only=True, pass_through=True)
         if isinstance(frame, nw.DataFrame):
-            native = features
             features, own_ids, self.columns = _split_frame(frame, features, name, id_column)
             self.is_named = self.is_named or "id" in frame.columns or id_column is not None or not counts_rows(native)
-            ids = own_ids if ids is None else ids
+        strings = given_strings(features, name)
+        if strings is not None:
+            features, index, title = strings
+            if isinstance(frame, nw.DataFrame):
+                title, self.columns = str((self.columns or [""])[0]), None
+            elif index is not None:
+                own_ids, self.is_named = index, self.is_named or not counts_rows(native)
+            self.text, features = title, characters(features, name)
+        ids = own_ids if ids is None else ids
         self.features: Any = _as_matrix(features, name)
         self.ids = None if ids is None else _as_ids(ids, len(self), name)
 
@@ -64,6 +76,11 @@ class VertexTable:
     def n_features(self) -> int:
         """The number of columns."""
         return int(self.features.shape[1])
+
+    @property
+    def strings(self) -> list[str]:
+        """The strings of vertices that are strings."""
+        return strings_of(self.features)
 
     @property
     def has_names(self) -> bool:
@@ -168,15 +185,16 @@ class VertexTable:
 
     def __repr__(self) -> str:
         ids = "" if self.ids is None else ", with ids"
-        return f"<{self.name}: {len(self)} vertices, {self.n_features} features{ids}>"
+        what = f"{self.n_features} features" if self.text is None else "strings"
+        return f"<{self.name}: {len(self)} vertices, {what}{ids}>"
 
     def label(self, row: int) -> str:
         """Return the vertex in words, for errors."""
         return f"vertex {row}" if self.ids is None else f"vertex {self.ids[row : row + 1].tolist()[0]!r}"
 
 
-def _split_frame(frame: Any, native: Any, name: str, id_column: str | None) -> tuple[Array, Array | None, list[Any]]:
-    """Return the feature columns, the ids and the names of the feature columns of a frame."""
+def _split_frame(frame: Any, native: Any, name: str, id_column: str | None) -> tuple[Any, Array | None, list[Any]]:
+    """Return the feature columns, or the strings, the ids, and the names of the feature columns of a frame."""
     columns = list(frame.columns)
     if id_column is not None and id_column not in columns:
         raise ValueError(f"{name} has no column {id_column!r}; its columns are {', '.join(map(str, columns[:20]))}")
@@ -188,6 +206,8 @@ def _split_frame(frame: Any, native: Any, name: str, id_column: str | None) -> t
     kept = [other for other in columns if other != column]
     kinds = frame.schema
     words = [other for other in kept if not (kinds[other].is_numeric() or kinds[other] == nw.Boolean)]
+    if len(kept) == 1 and words and _are_strings(frame, words[0]):
+        return frame.get_column(words[0]).to_list(), ids, kept
     if words:
         shown = ", ".join(map(repr, words[:_SHOWN])) + (", …" if len(words) > _SHOWN else "")
         side = name.partition("_")[0]
@@ -195,12 +215,21 @@ def _split_frame(frame: Any, native: Any, name: str, id_column: str | None) -> t
         raise TypeError(
             f"{name} has columns that are not numbers: {shown}. If one of them holds the ids, call it 'id' or name it "
             f"({ids_by} of Edges.from_frame); encode categories as columns of 0 and 1, as "
-            f"pandas.get_dummies(table, columns=[{words[0]!r}]) does; leave out the rest"
+            f"pandas.get_dummies(table, columns=[{words[0]!r}]) does; leave out the rest. A table of strings, for "
+            "kernels such as vt.Morgan, has one column beside its ids"
         )
     values = (frame if column is None else frame.drop(column)).to_numpy()
     if values.dtype == object:  # pandas' own missing values
         values = np.array([[np.nan if _is_missing(entry) else float(entry) for entry in row] for row in values])
     return values.astype(np.float32 if values.dtype == np.float32 else np.float64, copy=False), ids, kept
+
+
+def _are_strings(frame: Any, column: str) -> bool:
+    """Whether a column of a frame has strings, perhaps with gaps; categories and times are none."""
+    values = frame.get_column(column)
+    return values.dtype == nw.String or (
+        values.dtype == nw.Object and any(isinstance(v, str) for v in values.to_list())
+    )
 
 
 def _distinct(values: Array, argument: str) -> tuple[Array, Array]:

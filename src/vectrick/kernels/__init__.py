@@ -6,17 +6,23 @@ from vectrick._warnings import warn
 from vectrick.kernels.base import KERNELS, Kernel, KernelWarning, Product, Sum
 from vectrick.kernels.constant import Constant
 from vectrick.kernels.cosine import Cosine
+from vectrick.kernels.encoded import TextKernel
 from vectrick.kernels.factor import CholeskyMap, FeatureMap, feature_map, pivoted_cholesky
 from vectrick.kernels.function import Function
 from vectrick.kernels.gaussian import Gaussian
 from vectrick.kernels.linear import Linear
+from vectrick.kernels.minmax import MinMax
+from vectrick.kernels.morgan import Morgan
 from vectrick.kernels.polynomial import Polynomial
 from vectrick.kernels.precomputed import Precomputed
+from vectrick.kernels.smith_waterman import SmithWaterman
+from vectrick.kernels.spectrum import Spectrum
 from vectrick.kernels.standardized import Standardized
 from vectrick.kernels.tanimoto import Tanimoto
 
 for _kind in (
-    Linear, Gaussian, Polynomial, Cosine, Tanimoto, Constant, Precomputed, Standardized, Sum, Product,
+    Linear, Gaussian, Polynomial, Cosine, Tanimoto, MinMax, Constant, Precomputed, Standardized, Sum, Product, Morgan,
+    Spectrum, SmithWaterman,
 ):  # fmt: skip
     KERNELS.register(_kind)
 
@@ -63,12 +69,17 @@ __all__ = [
     "Kernel",
     "KernelWarning",
     "Linear",
+    "MinMax",
+    "Morgan",
     "Polynomial",
     "Precomputed",
     "Product",
+    "SmithWaterman",
+    "Spectrum",
     "Standardized",
     "Sum",
     "Tanimoto",
+    "TextKernel",
     "as_kernel",
     "feature_map",
     "pivoted_cholesky",

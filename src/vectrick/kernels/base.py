@@ -14,6 +14,7 @@ from vectrick._registry import Registry
 from vectrick._typing import Array, Features
 from vectrick.backends import backend_of
 from vectrick.backends.arrays import namespace, placed, to_host, unmasked
+from vectrick.data.strings import as_characters
 
 
 class KernelWarning(UserWarning):
@@ -33,9 +34,12 @@ class Kernel(BaseEstimator):
     aliases: tuple[str, ...] = ()
     learned: tuple[str, ...] = ()  # parameters that a fit determines; text does not give them
     is_psd = True  # positive semi-definite for all data; otherwise the matrix is checked
+    reads = "numbers"  # what vertices it is for: "numbers", "text" or "any"
 
     def __call__(self, X: Features, Y: Features = None) -> Array:
         """Return the matrix of kernel values between the rows of X and of Y; by default Y is X."""
+        if self.reads == "text":
+            X, Y = as_characters(X, "X"), None if Y is None else as_characters(Y, "Y")
         X, Y = unmasked(X, "X"), unmasked(X if Y is None else Y, "Y")
         return self._matrix(*_same_kind(X, Y))
 
@@ -82,9 +86,16 @@ class _Pair(Kernel):
         """Whether both kernels are positive semi-definite."""
         return self.first.is_psd and self.second.is_psd
 
+    @property
+    def reads(self) -> str:  # type: ignore[override]
+        """What vertices both kernels are for; "both" of them if they are for different ones, which no table has."""
+        kinds = {kernel.reads for kernel in (self.first, self.second)} - {"any"}
+        return "both" if len(kinds) > 1 else kinds.pop() if kinds else "any"
+
     def resolve(self, X: Features, positions: Array) -> "Kernel":
         """Return the combination with both kernels resolved."""
-        return type(self)(self.first.resolve(X, positions), self.second.resolve(X, positions))
+        first = self.first.resolve(X, positions)
+        return type(self)(first, first if self.second is self.first else self.second.resolve(X, positions))
 
 
 class Sum(_Pair):
@@ -129,7 +140,8 @@ class Product(_Pair):
     name = "product"
 
     def _matrix(self, X: Features, Y: Features) -> Array:
-        return self.first(X, Y) * self.second(X, Y)
+        first = self.first(X, Y)
+        return first * (first if are_equal(self.first, self.second) else self.second(X, Y))
 
     def diagonal(self, X: Features) -> Array:
         """Return the kernel values of the rows of X with themselves."""
@@ -137,7 +149,23 @@ class Product(_Pair):
 
     def columns(self, X: Features, train: Any, which: Any) -> Array:
         """Return the kernel values between the rows of X and some training vertices."""
-        return self.first.columns(X, train, which) * self.second.columns(X, train, which)
+        first = self.first.columns(X, train, which)
+        return first * (first if are_equal(self.first, self.second) else self.second.columns(X, train, which))
+
+
+def are_equal(first: Kernel, second: Kernel) -> bool:
+    """Whether two kernels are the same object, or have the same parameters, of which none is an array."""
+    if first is second:
+        return True
+    if type(first) is not type(second):
+        return False
+    mine, other = first.get_params(deep=False), second.get_params(deep=False)
+    return all(
+        are_equal(value, other[name])
+        if isinstance(value, Kernel)
+        else isinstance(value, str | int | float | None) and value == other[name]
+        for name, value in mine.items()
+    )
 
 
 def _same_kind(X: Any, Y: Any) -> tuple[Any, Any]:

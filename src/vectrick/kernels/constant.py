@@ -27,6 +27,7 @@ class Constant(Kernel):
     """
 
     name = "constant"
+    reads = "any"
 
     def __init__(self, value: float = 1.0) -> None:
         self.value = value

@@ -1,5 +1,7 @@
 """The Tanimoto kernel of fingerprints."""
 
+from typing import Any
+
 from vectrick._typing import Array, Features
 from vectrick.backends.arrays import namespace
 from vectrick.kernels.base import Kernel, dense_products, ones, squared_norms
@@ -19,9 +21,7 @@ class Tanimoto(Kernel):
 
     def resolve(self, X: Features, positions: Array) -> "Tanimoto":
         """Return the kernel, or refuse negative features."""
-        smallest = X.min() if X.shape[0] and X.shape[1] else 0.0
-        if smallest < 0:
-            raise ValueError(f"the Tanimoto kernel takes features that are not negative, but there is {smallest}")
+        refuse_negative(X, "Tanimoto")
         return self
 
     def _matrix(self, X: Features, Y: Features) -> Array:
@@ -33,3 +33,10 @@ class Tanimoto(Kernel):
     def diagonal(self, X: Features) -> Array:
         """Return ones."""
         return ones(X)
+
+
+def refuse_negative(X: Any, name: str) -> None:
+    """Refuse negative features, for a kernel of this name."""
+    smallest = X.min() if X.shape[0] and X.shape[1] else 0.0
+    if smallest < 0:
+        raise ValueError(f"the {name} kernel takes features that are not negative, but there is {smallest}")

@@ -55,7 +55,11 @@ def format_kernel(kernel: Any) -> str:
     if not KERNELS.knows(type(kernel)):
         return repr(kernel)
     values = {name: getattr(kernel, name) for name in words()[kernel.name]}
-    shown = [f"{name}={_shown(value)}" if name != "kernel" else _shown(value) for name, value in values.items()]
+    if values.get("kernel", "") is None:
+        del values["kernel"]  # the usual one of a kernel of strings
+    shown = [f"{name}={_shown(value)}" for name, value in values.items()]
+    if next(iter(values), "") == "kernel":
+        shown[0] = _shown(values["kernel"])
     return f"{kernel.name}({', '.join(shown)})" if shown else str(kernel.name)
 
 
@@ -95,14 +99,14 @@ def _is_kernel(node: ast.expr, parameter: str) -> bool:
     return parameter == "kernel" or isinstance(node, ast.BinOp) or (isinstance(word, ast.Name) and word.id in words())
 
 
-def _constant(node: ast.expr, name: str, text: str, argument: str) -> int | float | str:
+def _constant(node: ast.expr, name: str, text: str, argument: str) -> int | float | str | bool:
     sign, inner = (-1, node.operand) if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else (1, node)
     if isinstance(inner, ast.Constant) and type(inner.value) in (int, float):
         if not abs(inner.value) < _LARGEST:  # type: ignore[arg-type]
             raise ValueError(_refusal(text, argument, f"{name} is beyond {_LARGEST:.0e}"))
         return sign * inner.value  # type: ignore[operator, return-value]
-    if isinstance(node, ast.Constant) and type(node.value) is str:
-        return node.value
+    if isinstance(node, ast.Constant) and type(node.value) in (str, bool):
+        return node.value  # type: ignore[return-value]
     raise ValueError(_refusal(text, argument, f"{name} is {ast.unparse(node)!r}, but it must be a number or a word"))
 
 

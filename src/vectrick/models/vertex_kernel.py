@@ -25,6 +25,7 @@ from vectrick.kernels import (
     feature_map,
     pivoted_cholesky,
 )
+from vectrick.kernels.text import format_kernel
 from vectrick.models.limits import check_finite, check_memory, checked_features
 
 _ROUNDING = 1e-8  # relative size of negative eigenvalues and of asymmetry that may come from rounding
@@ -57,6 +58,7 @@ class VertexKernel:
                 f"{name}_kernel is precomputed, so {table.name} must be square, but it is {len(table)} × "
                 f"{table.n_features}"
             )
+        _check_kind(kernel, name, table)
         if table.n_features == 0:
             raise ValueError(f"{table.name} has 0 feature(s), but a minimum of 1 is required")
         if isinstance(kernel, Precomputed):
@@ -87,6 +89,7 @@ class VertexKernel:
     def _describe(self, table: VertexTable, used: Array) -> None:
         self.known, self.used = table, used  # the table, with vertices that do not train
         self.n_columns, self.columns, self.id_column = table.n_features, table.columns, table.id_column
+        self.text = table.text
 
     @property
     def projection(self) -> Array | None:
@@ -157,7 +160,10 @@ class VertexKernel:
         return there
 
     def check(self, table: VertexTable) -> None:
-        """Refuse a table with another number of columns than in training."""
+        """Refuse a table with another number of columns than in training, or numbers in place of strings."""
+        if (table.text is None) != (self.text is None):
+            given, known = ("strings", "numbers") if self.text is None else ("numbers", "strings")
+            raise ValueError(f"{self.name}_features has {given}, but the model was trained with {known}")
         if table.n_features != self.n_columns:
             raise ValueError(
                 f"{self.name}_features has {table.n_features} columns, but the model was trained with {self.n_columns}"
@@ -336,6 +342,23 @@ def _is_definite(K: Array, shift: float) -> bool:
     """Whether a matrix is positive definite once a number is added to its diagonal."""
     shifted = K + shift * namespace(K).eye(len(K), dtype=K.dtype, device=K.device)
     return backend_of(K).is_definite(shifted)
+
+
+def _check_kind(kernel: Kernel, name: str, table: VertexTable) -> None:
+    """Refuse a kernel of numbers for vertices that are strings, and the other way round."""
+    kind = "numbers" if table.text is None else "text"
+    if kernel.reads in ("any", kind):
+        return
+    if table.text is None:
+        raise ValueError(
+            f"{name}_kernel is {format_kernel(kernel)}, which is for strings, but {table.name} has numbers"
+        )
+    column = f", those of the column {table.text!r}" if table.text else ""
+    raise ValueError(
+        f"{name}_kernel is {format_kernel(kernel)}, but the vertices of {table.name} are strings{column}; kernels of "
+        "strings are vt.Morgan() for molecules, vt.Spectrum() and vt.SmithWaterman() for sequences. Categories become "
+        "columns of 0 and 1 by pandas.get_dummies"
+    )
 
 
 def _check_order(table: VertexTable) -> None:

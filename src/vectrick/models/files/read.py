@@ -15,7 +15,8 @@ from vectrick.backends import HOST
 from vectrick.backends.memory import format_bytes
 from vectrick.backends.product_path import Allocation
 from vectrick.data import Graph, VertexTable
-from vectrick.kernels import CholeskyMap, FeatureMap, Kernel, Precomputed, Standardized
+from vectrick.data.strings import strings_of
+from vectrick.kernels import CholeskyMap, FeatureMap, Kernel, Precomputed, SmithWaterman, Standardized
 from vectrick.kernels.factor import ExactMap
 from vectrick.kernels.pairwise import PairwiseKernel, TwoStep
 from vectrick.models.edge_kernel import EdgeKernel
@@ -114,7 +115,7 @@ def _table(header: dict[str, Any], name: str, tensors: Tensors) -> VertexTable:
         features = _sparse(header["shape"], name, tensors)
     table = VertexTable.__new__(VertexTable)
     table.name, table.features, table.medians = of_kind(str, header["name"]), features, {}
-    table.origin = None
+    table.origin = table.text = None
     table.id_column = None if header["id_column"] is None else of_kind(str, header["id_column"])
     table.columns = None if header["columns"] is None else [plain(word) for word in header["columns"]]
     if table.columns is not None and len(table.columns) != table.n_features:
@@ -123,6 +124,9 @@ def _table(header: dict[str, Any], name: str, tensors: Tensors) -> VertexTable:
     # Files of earlier versions do not say whether somebody gave the ids.
     counted = table.ids is not None and np.array_equal(table.ids, np.arange(len(table)))
     table.is_named = of_kind(bool, header.get("named", table.ids is not None and not counted))
+    if "text" in header:
+        table.text = of_kind(str, header["text"])
+        strings_of(table.features)  # which refuses what is no text
     return table
 
 
@@ -149,15 +153,17 @@ def _ids(kind: Any, name: str, length: int, tensors: Tensors) -> Array | None:
         return numbers if kind == "int" else numbers.astype(np.int64, copy=False).view(np.uint64)
     if kind != "str":
         raise ValueError(f"the {name} table has ids of kind {kind!r}")
-    ends, content = (
-        tensor_of(tensors, f"{name}.ids.ends", "i", (length,)),
-        tensor_of(tensors, f"{name}.ids", "u", (None,)),
-    )
+    return np.array(_words(f"{name}.ids", length, tensors), object)
+
+
+def _words(name: str, length: int | None, tensors: Tensors) -> list[str]:
+    """Return words from bytes and where each ends."""
+    ends, content = tensor_of(tensors, f"{name}.ends", "i", (length,)), tensor_of(tensors, name, "u", (None,))
     bounds = [0, *ends.tolist()]
     if bounds[-1] != len(content) or (np.diff(bounds) < 0).any():
-        raise ValueError(f"the {name} table has damaged ids")
+        raise ValueError(f"{name} has damaged words")
     text = content.tobytes()
-    return np.array([text[low:high].decode() for low, high in itertools.pairwise(bounds)], object)
+    return [text[low:high].decode() for low, high in itertools.pairwise(bounds)]
 
 
 def _vertex_kernel(header: dict[str, Any], name: str, table: VertexTable, tensors: Tensors) -> VertexKernel:
@@ -181,10 +187,14 @@ def _check_kernel(kernel: Kernel, name: str, table: VertexTable, used: Array) ->
             if not isinstance(columns, np.ndarray) or columns.shape != used.shape:
                 raise ValueError(f"the columns of the {name} kernel do not match its vertices")
             check_range(columns, table.n_features, "used")
+        if isinstance(part, SmithWaterman) and part.kernel is not None and part.known is None:
+            raise ValueError(f"the {name} kernel lacks its training sequences")
         if isinstance(part, Standardized):
             learned = [value for value in (part.mean, part.scale) if value is not None]
             if part.scale is None or any(np.shape(value) != (table.n_features,) for value in learned):
                 raise ValueError(f"the length of the scale of the {name} features is not their number")
+    if kernel.reads not in ("any", "numbers" if table.text is None else "text"):
+        raise ValueError(f"the {name} kernel is not for such vertices")
     first = table.features[used[:1]].astype(np.float64)
     if not np.isfinite(kernel(first, first)).all():
         raise ValueError(f"the {name} kernel has values that are not finite")
@@ -206,6 +216,8 @@ def read_kernel(header: dict[str, Any], tensors: Tensors) -> Kernel:
             values[name] = plain(value)
         elif "tensor" in value:
             values[name] = tensor_of(tensors, value["tensor"], "if", (None,))
+        elif "words" in value:
+            values[name] = tuple(_words(of_kind(str, value["words"]), None, tensors))
         else:
             values[name] = read_kernel(value, tensors)
     return kernel_called(header["type"])(**values)

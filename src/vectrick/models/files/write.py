@@ -71,6 +71,9 @@ def kernel_header(kernel: Kernel, name: str, tensors: Tensors) -> dict[str, Any]
     for parameter, value in kernel.get_params(deep=False).items():
         if isinstance(value, Kernel):
             header[parameter] = kernel_header(value, f"{name}.{parameter}", tensors)
+        elif isinstance(value, list | tuple) and value and all(isinstance(word, str) for word in value):
+            _put_words(list(value), f"{name}.{parameter}", tensors)
+            header[parameter] = {"words": f"{name}.{parameter}"}
         elif isinstance(value, np.ndarray | list | tuple):
             array = np.asarray(value)
             if array.dtype.kind not in "biuf":
@@ -101,6 +104,8 @@ def _vertex_kernel_header(side: VertexKernel, name: str, tensors: Tensors, with_
             )
     header |= {"name": table.name, "columns": table.columns, "id_column": table.id_column, "ids": None}
     header["named"] = table.is_named
+    if table.text is not None:
+        header["text"] = table.text
     # The table as it was in training, even if the user's array has changed since.
     features: Any = side.vertices
     if len(side.used) < len(table):
@@ -132,10 +137,15 @@ def _put_ids(ids: Array, name: str, tensors: Tensors) -> str:
     if not all(isinstance(word, str) for word in words):
         kinds = sorted({type(word).__name__ for word in words if not isinstance(word, str)})
         raise TypeError(f"{name} has ids of type {kinds[0]}, but a model file holds integers or text")
-    coded = [word.encode() for word in words]
-    tensors[f"{name}.ids"] = np.frombuffer(b"".join(coded), np.uint8)
-    tensors[f"{name}.ids.ends"] = np.cumsum([len(word) for word in coded], dtype=np.int64)
+    _put_words(words, f"{name}.ids", tensors)
     return "str"
+
+
+def _put_words(words: list[str], name: str, tensors: Tensors) -> None:
+    """Put words into the tensors, as bytes and where each ends."""
+    coded = [word.encode() for word in words]
+    tensors[name] = np.frombuffer(b"".join(coded), np.uint8)
+    tensors[f"{name}.ends"] = np.cumsum([len(word) for word in coded], dtype=np.int64)
 
 
 def _map_header(feature_map: FeatureMap, name: str, tensors: Tensors) -> dict[str, Any]:

@@ -1,0 +1,55 @@
+"""Protein sequences: what is one, and FASTA files."""
+
+import gzip
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+FASTA = (".fasta", ".fa", ".faa", ".fasta.gz", ".fa.gz", ".faa.gz")
+_OTHER = re.compile(r"[^A-Z]")
+
+
+def plain_sequence(text: str) -> str:
+    """Return a sequence in capital letters, without spaces and without the sign of its end.
+
+    >>> plain_sequence("mkt ayi*")
+    'MKTAYI'
+    """
+    return "".join(text.split()).upper().removesuffix("*")
+
+
+def wrong_sequence(text: str) -> str | None:
+    """Say what is wrong with a sequence, None if nothing is: letters are those of amino acids or of bases.
+
+    >>> wrong_sequence("MKT-AYI"), wrong_sequence("MKT")
+    ("has the letter '-' at 4, but letters are A to Z", None)
+    """
+    sequence = plain_sequence(text)
+    if not sequence:
+        return "is empty"
+    other = _OTHER.search(sequence)
+    return None if other is None else f"has the letter {other[0]!r} at {other.start() + 1}, but letters are A to Z"
+
+
+def read_fasta(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield the ids and the sequences of a FASTA file; the id is the first word after ">"."""
+    name, parts = None, list[str]()
+    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            text = line.strip()
+            if text.startswith(">"):
+                if name is not None:
+                    yield name, "".join(parts)
+                words = text[1:].split()
+                if not words:
+                    raise ValueError(f"{path}: line {number} has no id after '>'")
+                name, parts = words[0], []
+            elif text and not text.startswith(";"):
+                if name is None:
+                    raise ValueError(
+                        f"{path}: line {number} is {text[:30]!r}, but a FASTA file begins with '>' and an id"
+                    )
+                parts.append(text)
+    if name is None:
+        raise ValueError(f"{path} has no sequences: no line begins with '>'")
+    yield name, "".join(parts)

@@ -1,0 +1,121 @@
+"""Vertices that are strings, as a sparse table of characters: all that works with sparse tables works with them.
+
+Row i holds the code of its j-th character in column j. Such a table is taken apart, joined, compared, pickled and
+written to model files like any other; only the kernels of strings know what it means.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from vectrick._typing import Array
+
+LONGEST = 65_521  # characters of a string; the width of every table of characters, and of hardly any other
+_LAST, _SURROGATES = 0x10FFFF, (0xD800, 0xDFFF)  # of Unicode
+_LETTERS = re.compile(r"[A-Z*]+")
+_SHORT = 30  # letters of which few proteins consist, but many a molecule
+
+
+def characters(strings: Sequence[str], name: str = "strings") -> csr_array:
+    """Return the table of characters of strings; ``name`` is what errors call them.
+
+    >>> table = characters(["CCO", "N"])
+    >>> table.shape, strings_of(table[[1, 0]])
+    ((2, 65521), ['N', 'CCO'])
+    """
+    lengths = np.fromiter(map(len, strings), np.int64, len(strings))
+    if len(lengths) and lengths.max() > LONGEST:
+        at = int(lengths.argmax())
+        raise ValueError(f"{name}[{at}] has {lengths[at]} characters, but a string has at most {LONGEST}")
+    try:
+        codes = np.frombuffer("".join(strings).encode("utf-32-le"), np.uint32).astype(np.float64)
+    except UnicodeEncodeError:
+        raise ValueError(f"{name} has half a character (a lone surrogate), which is no text") from None
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    if len(codes) and not codes.all():
+        at = int(np.searchsorted(ends, np.flatnonzero(codes == 0)[0], "right")) - 1
+        raise ValueError(f"{name}[{at}] has the character 0, which is no text")
+    columns = np.arange(len(codes)) - np.repeat(ends[:-1], lengths)
+    return csr_array((codes, columns.astype(np.int32), ends.astype(np.int32)), (len(strings), LONGEST))
+
+
+def strings_of(table: Any) -> list[str]:
+    """Return the strings of a table of characters; a table that has no meaning as text is refused."""
+    if not holds_characters(table):
+        raise TypeError(f"a kernel of strings was given a table of shape {table.shape}, but it takes strings")
+    codes, ends = table.data, table.indptr.astype(np.int64)
+    lengths = np.diff(ends)
+    whole = (codes >= 1) & (codes <= _LAST) & (codes == np.floor(codes))
+    whole &= (codes < _SURROGATES[0]) | (codes > _SURROGATES[1])
+    in_order = np.array_equal(table.indices, np.arange(ends[0], ends[-1]) - np.repeat(ends[:-1], lengths))
+    if not (whole.all() and in_order):
+        raise ValueError("a table of characters is damaged: it has characters that there are not, or gaps")
+    text = codes.astype("<u4").tobytes().decode("utf-32-le")
+    return [text[low:high] for low, high in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
+
+
+def holds_characters(features: Any) -> bool:
+    """Whether a table of features is one of characters."""
+    return bool(issparse(features) and features.shape[1] == LONGEST)
+
+
+def as_characters(X: Any, name: str) -> Any:
+    """Return strings as a table of characters, which they may be already."""
+    if holds_characters(X):
+        return X
+    given = given_strings(X, name)
+    if given is None:
+        raise TypeError(f"{name} is of type {type(X).__name__}, but a kernel of strings takes strings")
+    return characters(given[0], name)
+
+
+def given_strings(features: Any, name: str) -> tuple[list[str], Array | None, str] | None:
+    """Return strings that were given as a list, an array or a column, with the index and the name of a column.
+
+    None means that there are no strings. Missing ones are refused.
+    """
+    if isinstance(features, str):
+        raise TypeError(f"{name} is the string {features[:40]!r}, but it must have one for each vertex: give a list")
+    column = nw.from_native(features, series_only=True, pass_through=True)
+    index, title = None, ""
+    if isinstance(column, nw.Series):
+        values = column.to_list()
+        title = "" if column.name is None else str(column.name)
+        index = getattr(getattr(features, "index", None), "to_numpy", lambda: None)()
+    elif isinstance(features, list | tuple):
+        values = list(features)
+    elif isinstance(features, np.ndarray) and features.ndim == 1 and features.dtype.kind in "OUT":
+        values = features.tolist()
+    else:
+        return None
+    if not any(isinstance(value, str) for value in values):
+        return None
+    return checked_strings(values, name), index, title
+
+
+def checked_strings(values: Sequence[Any], name: str) -> list[str]:
+    """Return strings, or say which of them is missing or none."""
+    for at, value in enumerate(values):
+        if not isinstance(value, str) or not value.strip():
+            shown = "empty" if isinstance(value, str) or value is None or value != value else repr(value)
+            raise ValueError(f"{name}[{at}] is {shown}, but each vertex must have a string")
+    return [str(value) for value in values]
+
+
+def kind_of_strings(strings: Sequence[str], column: str = "") -> str:
+    """Return what strings are, "smiles" or "sequence", by the name of their column or else by how they look.
+
+    >>> kind_of_strings(["CCO"], "canonical_smiles"), kind_of_strings(["MKTAYIAKQR" * 5])
+    ('smiles', 'sequence')
+    """
+    word = column.lower()
+    if "smi" in word or "mol" in word:
+        return "smiles"
+    if "seq" in word or "fasta" in word or "protein" in word:
+        return "sequence"
+    looks = all(map(_LETTERS.fullmatch, strings)) and sum(map(len, strings)) >= _SHORT * len(strings)
+    return "sequence" if looks else "smiles"

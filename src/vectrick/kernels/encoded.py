@@ -1,0 +1,101 @@
+"""Kernels of strings: features of each string, and a kernel of these features."""
+
+import threading
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from vectrick._typing import Array, Features
+from vectrick.data.strings import as_characters, strings_of
+from vectrick.kernels.base import Kernel
+
+_KEPT = 200_000  # strings whose features are remembered, of each kind of features
+
+
+class TextKernel(Kernel):
+    """A kernel of strings. A subclass defines `encode`, which makes features of them, and has a parameter ``kernel``.
+
+    It is called with strings, or with the tables of characters in which vertices that are strings are kept.
+    """
+
+    reads = "text"
+    kernel: Any
+
+    @abstractmethod
+    def encode(self, strings: Sequence[str]) -> Any:
+        """Return features of strings, a row for each."""
+
+    @property
+    @abstractmethod
+    def inner(self) -> Kernel:
+        """The kernel of the features."""
+
+    def encoded(self, X: Any) -> Any:
+        """Return the features of a table of characters."""
+        return self.encode(strings_of(X))
+
+    def resolve(self, X: Features, positions: Array) -> "TextKernel":
+        """Return the kernel with the kernel of its features resolved."""
+        return type(self)(**{**self.get_params(deep=False), "kernel": self.inner.resolve(self.encoded(X), positions)})
+
+    @property
+    def is_psd(self) -> bool:  # type: ignore[override]
+        """Whether the kernel of the features is positive semi-definite."""
+        return self.inner.is_psd
+
+    def _matrix(self, X: Features, Y: Features) -> Array:
+        first = self.encoded(X)
+        return self.inner(first, first if Y is X else self.encoded(Y))
+
+    def diagonal(self, X: Features) -> Array:
+        """Return the kernel values of the strings of X with themselves."""
+        return self.inner.diagonal(self.encoded(as_characters(X, "X")))
+
+    def features(self, X: Features) -> Features | None:
+        """Return the features of the kernel of features, if it has finitely many."""
+        return self.inner.features(self.encoded(as_characters(X, "X")))
+
+
+def chosen_kernel(kernel: Any, usual: Kernel) -> Kernel:
+    """Return the kernel of the features that was asked for, or the usual one."""
+    if kernel is None:
+        return usual
+    if not isinstance(kernel, Kernel) or kernel.reads == "text":
+        raise ValueError(f"kernel is {kernel!r}, but it must be a kernel of numbers such as vt.Gaussian(), or None")
+    return kernel
+
+
+class Rows:
+    """Sparse rows of strings that were computed before, by what made them: folds ask for the same strings again.
+
+    They are shared by all kernels of a process, and safe to share among threads.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[Any, dict[str, tuple[Array, Array]]] = {}
+        self._lock = threading.Lock()
+
+    def of(self, key: Any, strings: Sequence[str], n_columns: int, compute: Any) -> csr_array:
+        """Return a row for each string; ``compute`` yields columns and values for each of a list of new strings."""
+        with self._lock:
+            known = self._known.setdefault(key, {})
+            found = {string: known[string] for string in strings if string in known}
+        new = [string for string in dict.fromkeys(strings) if string not in found]
+        made = dict(zip(new, compute(new), strict=True)) if new else {}
+        with self._lock:
+            if len(known) + len(made) > _KEPT:
+                known.clear()
+            if len(made) <= _KEPT:
+                known.update(made)
+        found |= made
+        rows = [found[string] for string in strings]
+        ends = np.concatenate([[0], np.cumsum([len(columns) for columns, _ in rows])]).astype(np.int64)
+        columns = np.concatenate([columns for columns, _ in rows]) if rows else np.empty(0, np.int32)
+        values = np.concatenate([values for _, values in rows]) if rows else np.empty(0)
+        return csr_array((values.astype(np.float64), columns, ends), (len(rows), n_columns))
+
+
+ROWS = Rows()
