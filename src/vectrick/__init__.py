@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from vectrick import backends, datasets, kernels, losses, solvers
     from vectrick.automatic import AutoKron, SearchWarning, load
     from vectrick.data import DataWarning, Edges
+    from vectrick.data.censored import censored
     from vectrick.data.lake.scan import ScannedEdges, scan_edges
     from vectrick.data.lake.source import LakeError
     from vectrick.estimators import (
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
 _NAMES = {
     "vectrick.automatic": ["AutoKron", "SearchWarning", "load"],  # which loads an AutoKron as well
     "vectrick.data": ["DataWarning", "Edges"],
+    "vectrick.data.censored": ["censored"],
     "vectrick.data.lake.scan": ["ScannedEdges", "scan_edges"],
     "vectrick.data.lake.source": ["LakeError"],
     "vectrick.estimators": [
@@ -178,6 +180,7 @@ __all__ = [
     "alpha_path",
     "backends",
     "baselines",
+    "censored",
     "compare",
     "compare_kernels",
     "concordance_index",

@@ -183,7 +183,8 @@ class AutoKron(MeanModel):
             their labels with them: kernels are then chosen on the edges between some of its vertices, and alphas on
             held-out vertices of the whole lake.
         y : array
-            A label for each edge.
+            A label for each edge. Some may be bounds (`vt.censored`): the search takes these for values, and the models
+            that it chose are trained with the bounds.
         sample_weight : array, optional
             A weight for each edge, for training; the search leaves out edges of weight zero and treats others alike.
 
@@ -213,6 +214,10 @@ class AutoKron(MeanModel):
             self.__dict__ = before
             raise
         return self
+
+    @property
+    def _takes_bounds(self) -> bool:
+        return self.loss in ("auto", "ridge")
 
     def _check_parameters(self) -> None:
         """Refuse parameters that cannot be meant, before any work is done."""
@@ -256,6 +261,8 @@ class AutoKron(MeanModel):
         self.scoring_ = found.scoring
         self.folds_ = found.folding.words(len(chosen[0].folds)) if found.folding else "no folds"
         self.told_ = found.told
+        if labels.bounds is not None:
+            self.told_ = [*found.told, "the search took bounds for values; the models are trained with the bounds"]
         self.search_ = search_frame(found, chosen)
         self._was_interrupted = found.run is not None and found.run.ended == INTERRUPTED
         self._held_out, self._paths = found.held_out(chosen, mean), alpha_paths(found, chosen)
@@ -282,7 +289,7 @@ class AutoKron(MeanModel):
             candidate = result.candidate
             start_kernel, end_kernel, alpha = found.model_of(result)
             member = estimator_of(
-                candidate.loss,
+                candidate.loss if labels.bounds is None else "censored",
                 start_kernel=start_kernel,
                 end_kernel=end_kernel,
                 alpha=alpha,
@@ -297,7 +304,7 @@ class AutoKron(MeanModel):
                 warnings.simplefilter("ignore", KernelWarning)  # of matrices that are repaired, as is said above
                 warnings.simplefilter("ignore", DataWarning)  # a search has its own
                 warnings.simplefilter("ignore", ConvergenceWarning)  # which solution_ tells
-                member.fit(edges, labels.y, weight)
+                member.fit(edges, labels.target, weight)
             members.append(member)
             progress.step(", ".join(candidate.words.values()))
         return members
@@ -344,7 +351,7 @@ class AutoKron(MeanModel):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", KernelWarning)
             warnings.simplefilter("ignore", ConvergenceWarning)
-            self.members_ = [member.fit(edges, labels.y, weight) for member in members]
+            self.members_ = [member.fit(edges, labels.target, weight) for member in members]
         self._keep(self.constant_, SourceEdges.of(edges, values, weight))
 
     def _trained_again(self, edges: Edges, labels: Any, weight: Any) -> Any:

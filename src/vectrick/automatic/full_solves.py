@@ -25,7 +25,7 @@ def estimator_of(loss: str, **parameters: Any) -> Any:
         return KronLogistic(**parameters)
     if loss in RANKS:
         return KronRanker(groups=RANKS[loss], **{**parameters, "fit_intercept": False})
-    return KronRidge(**parameters)
+    return KronRidge(loss="censored" if loss == "censored" else "squared", **parameters)
 
 
 def solver_of(loss: str) -> str:

@@ -10,6 +10,7 @@ from vectrick._typing import Array
 from vectrick.backends import HOST
 from vectrick.backends.arrays import distinct, to_host
 from vectrick.data import Edges
+from vectrick.data.censored import censored, split_bounds
 from vectrick.estimators import SeveralClassesError, as_classes, as_real_labels, labels_on
 
 CLASS_LOSSES = ("logistic", "svm", "hinge")
@@ -31,12 +32,20 @@ class Labels:
         "start" or "end" if only edges of one such vertex are compared.
     is_rank : bool
         Whether only the order of predictions counts.
+    bounds : array, optional
+        Which labels are bounds (`vt.censored`): a search takes them for values, and trains members with the bounds.
     """
 
     y: Array
     classes: Array | None
     within: str | None = None
     is_rank: bool = False
+    bounds: Array | None = None
+
+    @property
+    def target(self) -> Array:
+        """The labels that members are trained with: numbers, some of which may be bounds."""
+        return self.y if self.bounds is None else censored(self.y, self.bounds)
 
     @property
     def has_two(self) -> bool:
@@ -66,7 +75,12 @@ def read_labels(y: Any, n_edges: int, loss: str) -> Labels:
     >>> read_labels(["no", "yes", "no"], 3, "auto").y, read_labels([1.0, 2.0, 2.5], 3, "auto").classes
     (array([-1.,  1., -1.]), None)
     """
-    given = labels_on(None if y is None else to_host(y), HOST)
+    y, bounds = split_bounds(None if y is None else to_host(y))
+    given = labels_on(y, HOST)
+    if bounds is not None:
+        if loss not in ("auto", "ridge"):
+            raise ValueError(f"y has bounds (vt.censored), which are for the loss 'ridge', but loss is {loss!r}")
+        return Labels(np.asarray(as_real_labels(given, n_edges), np.float64), None, bounds=bounds)
     if loss in CLASS_LOSSES or (loss == "auto" and _are_classes(as_classes(given, n_edges))):
         labels = as_classes(given, n_edges)
         classes = np.asarray(distinct(labels))

@@ -14,6 +14,7 @@ from vectrick.automatic.labels import CLASS_LOSSES, RANKS
 from vectrick.automatic.summary import summary
 from vectrick.backends.arrays import cast, like, to_host, unmasked
 from vectrick.data import EdgesLike
+from vectrick.data.censored import within_bounds
 from vectrick.estimators import (
     N_SAMPLES,
     FittedModel,
@@ -118,7 +119,7 @@ class MeanModel(FittedModel):
             edges = as_edges(self, X, reset=False)
             groups = None if RANKS[self.loss] is None else to_host(getattr(edges, str(RANKS[self.loss])))
             return concordance_index(labels, predicted, groups)
-        return float(r2_score(labels, predicted, sample_weight=weight))
+        return float(r2_score(*within_bounds(labels, predicted), sample_weight=weight))
 
     def machine(self, label: Any) -> Any:
         """Return the model of one of several classes against the rest, for grids and rankings of this class."""

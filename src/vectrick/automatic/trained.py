@@ -21,7 +21,7 @@ _FOLDS = 3  # of each setting, on which baselines are trained, and intervals cal
 def train_automatic(estimator: AutoKron, data: Dataset) -> Trained:
     """Search and train on all edges; the predictions are those for the edges that each inner fold held out."""
     begin = time.perf_counter()
-    model = estimator.fit(data.X, data.y)
+    model = estimator.fit(data.X, data.target)
     folds = getattr(model, "_held_out", [])
     settings = list(dict.fromkeys(fold.new for fold in folds))
     parts = {new: [fold for fold in folds if fold.new == new] for new in settings}

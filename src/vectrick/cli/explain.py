@@ -48,7 +48,7 @@ def run(
 
     if top < 1:
         raise ValueError(f"--top is {top}, but it must be at least 1")
-    check_targets({"--output": output}, [model, vertices.start_features, vertices.end_features, out.config])
+    check_targets({"--output": output}, [model, *vertices.inputs, out.config])
     if output is not None:
         check_table_output(output, force)
     fitted = vertices.load(model)

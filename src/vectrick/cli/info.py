@@ -112,8 +112,10 @@ def describe(data: Any, ranks: bool = True) -> dict[str, Any]:
             "lowest": int(degrees.min()), "median": round(float(np.median(degrees))), "highest": int(degrees.max())
         }  # fmt: skip
         table, kind = (X.end_table, data.kinds["end"]) if side == "end_" else (X.start_table, data.kinds["start"])
-        facts[f"{side}table"] = f"{kind}, {len(table)} × {table.n_features}"
-        if ranks:
+        facts[f"{side}table"] = (
+            f"{kind}, {len(table)} × {table.n_features}" if table.text is None else f"{kind}, {len(table)}"
+        )
+        if ranks and table.text is None:
             facts[f"{side}rank"] = _rank(table, kind)
     facts["plan"] = plan_of(X)
     return facts
@@ -155,7 +157,7 @@ def dataset_warnings(data: Any, standardized: bool = False) -> list[str]:
             warnings.append(f"{int(both.sum())} edges are there in both directions; see --pairwise for what that means")
     tables = [("start", X.start_table)] if X.is_one_set else [("start", X.start_table), ("end", X.end_table)]
     for side, table in tables:
-        found = copies(table)
+        found = None if data.kinds[side] == "smiles" else copies(table)  # of molecules their file tells more
         if found:
             warnings.append(f"{found}: in a fold where one of them trains, the other is not new (leakage)")
         scale = None if standardized or data.kinds[side] == "kernel" else uneven_scales(table)

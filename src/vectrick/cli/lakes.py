@@ -46,7 +46,9 @@ class ScanOptions:
         edges = edges_of_lake(data.data, data.edges)
         if edges is None:
             return None
-        own = ("data", "edges", "positive", "skip_unlabeled")
+        own = ("data", "edges", "positive", "skip_unlabeled", "log", "relation_column")
+        if data.log is not None or data.relation_column is not None:
+            raise ValueError("--log and --relation-column are for edges in memory, but the data are a lake")
         given: dict[str, Any] = {name: value for name, value in vars(data).items() if name not in own}
         if data.positive is not None:
             raise ValueError("--positive is given, but of the two labels of a lake the larger one is positive")

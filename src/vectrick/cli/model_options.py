@@ -11,12 +11,17 @@ if TYPE_CHECKING:
 
 AUTO = "auto"
 DEFAULT_KERNEL = "gaussian + constant(0.3)"
+_OF_STRINGS = {"smiles": "morgan + constant(0.3)", "sequences": "spectrum + constant(0.3)"}
 _SEARCHED = ("auto", "kronecker", "symmetric", "antisymmetric")  # pairwise kernels that a search knows
 # Options that a search has no use for: they describe how one model is trained.
 _SINGLE = ("intercept", "no_early_stopping", "validation_fraction", "patience", "max_iter", "inner_iter", "tol", "form",
            "solver", "preconditioner", "precision")  # fmt: skip
 # What the registries say, which would take a second to load for a help text; a test compares them.
-_KERNELS = "linear, gaussian(gamma), polynomial(degree, gamma, coef0), cosine, tanimoto, constant(value), precomputed"
+_KERNELS = (
+    "linear, gaussian(gamma), polynomial(degree, gamma, coef0), cosine, tanimoto, minmax, constant(value), "
+    "precomputed; of molecules morgan(radius, n_bits, counts); of sequences spectrum(k), smith_waterman(matrix, open, "
+    "extend)"
+)
 _SOLVERS = "cg, minres, qmr, direct, eigen, one-pass, newton, newton-qmr, newton-direct, lbfgs, box"
 
 _model, _training = panel("Model"), panel("Training")
@@ -76,8 +81,8 @@ class KernelOptions:
         from vectrick.kernels.pairwise import PAIRWISE
 
         names = self.pairwise_names()
-        start = DEFAULT_KERNEL if self.start_kernel == AUTO else self.start_kernel
-        end = start if data.X.is_one_set else DEFAULT_KERNEL
+        start = _OF_STRINGS.get(data.kinds["start"], DEFAULT_KERNEL) if self.start_kernel == AUTO else self.start_kernel
+        end = start if data.X.is_one_set else _OF_STRINGS.get(data.kinds["end"], DEFAULT_KERNEL)
         texts = {"start": start, "end": end if self.end_kernel == AUTO else self.end_kernel}
         if any(name in PAIRWISE and PAIRWISE[name].one_set for name in names) and not data.X.is_one_set:
             raise ValueError(
@@ -130,6 +135,8 @@ class KernelOptions:
             return kernel
         if "precomputed" in text:
             raise ValueError(f"--{side}-kernel is {text!r}, but 'precomputed' can only stand alone")
+        if self.standardize and table.text is not None:
+            return kernel  # strings have no scale
         return Standardized(kernel) if self.standardize and table.n_features else kernel
 
 
@@ -224,6 +231,9 @@ class ModelOptions(KernelOptions):
             Loss.rank_end: (vt.KronRanker, {"groups": "end"}),
         }
         kind, special = kinds[loss]
+        self._check_bounds(data, loss)
+        if data.bounds is not None:
+            special = {"loss": "censored"}
         start, end = self.kernels(data)
         same = ("validation_fraction", "max_iter", "inner_iter", "tol", "form", "solver",
                 "preconditioner", "dtype", "backend", "device", "precision")  # fmt: skip
@@ -274,6 +284,7 @@ class ModelOptions(KernelOptions):
             )
         if self.loss not in (Loss.auto, Loss.svm, Loss.hinge, Loss.logistic):
             data.refuse_several_classes(f"--loss {self.loss.value}")
+        self._check_bounds(data, self.loss)
         estimator = vt.AutoKron(
             new, self.loss.value, budget=self.budget, start_kernel=start, end_kernel=end, pairwise=self.pairwise,
             thorough=thorough, alpha=self.alpha, scoring=self.scoring.value, backend=self.backend, device=self.device,
@@ -281,6 +292,13 @@ class ModelOptions(KernelOptions):
         )  # fmt: skip
         estimator._check_parameters()
         return estimator
+
+    def _check_bounds(self, data: "Dataset", loss: Loss) -> None:
+        """Refuse a loss that knows no bounds for labels that are some."""
+        if getattr(data, "bounds", None) is not None and loss not in (Loss.auto, Loss.ridge):
+            raise ValueError(
+                f"--loss is {loss.value!r}, but some labels of column {data.label!r} are bounds, which ridge knows"
+            )
 
     def settled_loss(self, data: "Dataset") -> Loss:
         """Return the loss, where it is chosen by the labels."""

@@ -20,6 +20,7 @@ def panel(title: str) -> Any:
 
 
 _data, _training = panel("Data"), panel("Training")
+_NEW = ("features", "smiles", "sequences")  # what can describe new vertices
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,34 @@ class DataOptions(ColumnOptions):
         ),
     ] = None
     end_matrix: Annotated[Path | None, _data("--end-matrix", help="The same for the end vertices.")] = None
+    start_smiles: Annotated[
+        Path | None,
+        _data(
+            "--start-smiles", help="A file with molecules as the start vertices: a table of ids and SMILES, or .smi."
+        ),
+    ] = None
+    end_smiles: Annotated[Path | None, _data("--end-smiles", help="The same for the end vertices.")] = None
+    start_sequences: Annotated[
+        Path | None,
+        _data("--start-sequences", help="A file with sequences as the start vertices: a table, or FASTA."),
+    ] = None
+    end_sequences: Annotated[Path | None, _data("--end-sequences", help="The same for the end vertices.")] = None
+    skip_invalid: Annotated[
+        bool,
+        _data("--skip-invalid", help="Leave out molecules and sequences that are invalid, with their edges, and count "
+              "them."),
+    ] = False  # fmt: skip
     label_column: Annotated[str, _data("--label-column", help="The column of labels in the edges.")] = "label"
+    log: Annotated[
+        str | None,
+        _data("--log", metavar="UNIT", help="Labels are concentrations in this unit (M, mM, uM, nM, pM), such as Kd or "
+              "IC50: take -log10 of mol/l, that is 9 - log10 of nM."),
+    ] = None  # fmt: skip
+    relation_column: Annotated[
+        str | None,
+        _data("--relation-column", help="The column that says which labels are bounds: <, > or =. Labels such as "
+              "'> 10000' say so themselves."),
+    ] = None  # fmt: skip
     positive: Annotated[
         str | None, _data("--positive", help="Which of two labels is the positive one.", show_default="the larger one")
     ] = None
@@ -73,6 +101,7 @@ class DataOptions(ColumnOptions):
     def inputs(self) -> list[Path | None]:
         """The files that are read, which no command may write to."""
         named = [self.edges, self.start_features, self.end_features, self.start_matrix, self.end_matrix]
+        named += [self.start_smiles, self.end_smiles, self.start_sequences, self.end_sequences]
         if self.data is None or not self.data.is_dir():
             return [*named, self.data]
         return [*named, *self.data.glob("edges*"), *self.data.glob("start_*"), *self.data.glob("end_*")]
@@ -108,6 +137,21 @@ class VertexOptions(ColumnOptions):
         _data("--start-features", help="New start vertices: their features, or kernel values with the known ones."),
     ] = None
     end_features: Annotated[Path | None, _data("--end-features", help="New end vertices, in the same way.")] = None
+    start_smiles: Annotated[
+        str | None,
+        _data(
+            "--start-smiles", help="New start vertices that are molecules: a file with SMILES, or one SMILES string."
+        ),
+    ] = None
+    end_smiles: Annotated[str | None, _data("--end-smiles", help="The same for end vertices.")] = None
+    start_sequences: Annotated[
+        str | None,
+        _data("--start-sequences", help="New start vertices that are sequences: a table, FASTA, or one sequence."),
+    ] = None
+    end_sequences: Annotated[str | None, _data("--end-sequences", help="The same for end vertices.")] = None
+    skip_invalid: Annotated[
+        bool, _data("--skip-invalid", help="Leave out molecules and sequences that are invalid, and count them.")
+    ] = False
     of_class: Annotated[
         str | None, _data("--class", help="For a model of several classes, the class to score against the rest.")
     ] = None
@@ -116,6 +160,33 @@ class VertexOptions(ColumnOptions):
 
     def __post_init__(self) -> None:
         check_backend(self.backend, self.device)
+        for side in ("start", "end"):
+            given = [f"--{side}-{kind}" for kind in _NEW if getattr(self, f"{side}_{kind}") is not None]
+            if len(given) > 1:
+                raise ValueError(f"{given[0]} and {given[1]} are both given, but the {side} vertices have one table")
+
+    def new(self, side: str) -> tuple[str, Any] | None:
+        """Return the kind of what describes new vertices of a side, and what was given; None if there are none."""
+        given = [(kind, getattr(self, f"{side}_{kind}")) for kind in _NEW]
+        return next(((kind, value) for kind, value in given if value is not None), None)
+
+    @property
+    def has_new(self) -> tuple[bool, bool]:
+        """Whether there are new start vertices, and new end vertices."""
+        return self.new("start") is not None, self.new("end") is not None
+
+    @property
+    def inputs(self) -> list[Path | None]:
+        """The files that are read, which no command may write to."""
+        from vectrick.data.string_files import named_or_given
+
+        files: list[Path | None] = []
+        for side in ("start", "end"):
+            given = self.new(side)
+            if given is not None:
+                kind, value = given
+                files.append(value if kind == "features" else named_or_given(value, kind))
+        return files
 
     def load(self, path: Path) -> Any:
         """Load a model, or the model of one of its classes, and set the backend and the device of its predictions."""
@@ -135,10 +206,11 @@ class VertexOptions(ColumnOptions):
         """Return the tables of both sides; ``only_new`` leaves out those known to the model where there is a file."""
         from vectrick.cli.vertices import vertex_table
 
-        start = vertex_table(model, "start", self.start_features, (self.start_id_column, self.start_column), only_new)
-        if model.start_table_ is model.end_table_ and self.end_features is None:
+        more = only_new, self.skip_invalid
+        start = vertex_table(model, "start", self.new("start"), (self.start_id_column, self.start_column), *more)
+        if model.start_table_ is model.end_table_ and not self.has_new[1]:
             return start, start  # one table serves both ends
-        return start, vertex_table(model, "end", self.end_features, (self.end_id_column, self.end_column), only_new)
+        return start, vertex_table(model, "end", self.new("end"), (self.end_id_column, self.end_column), *more)
 
 
 @dataclass(frozen=True)

@@ -49,17 +49,20 @@ def run(
     The larger the score, the more likely the edge is positive, or the larger its value. Logistic models add a
     probability. Lists of edges get the predicted class as "prediction", and keep the true "label" if they have one.
     --interval adds intervals by the errors on edges that vectrick fit held out, whose vertices were as new.
-    Vertices that the model knows need no features. With --grid, the vertices are those of the given files, else those
-    that the model knows. Predictions for a folder of Parquet files are such a folder. Results are written as they are
-    made, so they may be larger than memory.
+    Vertices that the model knows need no features. With --grid, or with new vertices and no edges, every pair is
+    predicted: the vertices of a side are those of the given file, else those that the model knows. Predictions for a
+    folder of Parquet files are such a folder. Results are written as they are made, so they may be larger than memory.
     """
     from vectrick._files import check_targets
     from vectrick.cli.certainty import Certainty
     from vectrick.cli.writing import check_table_output
     from vectrick.data.lake.folder import edges_of_lake
 
-    if grid == (edges is not None):
+    if grid and edges is not None:
         raise ValueError("give a file of edges, or --grid for every pair, but not both")
+    if edges is None and not grid and not any(vertices.has_new):
+        raise ValueError("give a file of edges, new vertices to pair with all others, or --grid for every pair")
+    grid = edges is None
     lake = None if edges is None else edges_of_lake(edges, None) or edges_of_lake(None, edges)
     if lake is not None:
         if interval is not None or novelty:
@@ -68,7 +71,7 @@ def run(
         return
     if missing != "error":
         raise ValueError(f"--missing is {missing!r}, but it is for folders of Parquet files")
-    check_targets({"--output": output}, [model, edges, vertices.start_features, vertices.end_features, out.config])
+    check_targets({"--output": output}, [model, edges, *vertices.inputs, out.config])
     check_table_output(output, force)
     fitted = vertices.load(model)
     sure = Certainty(out, fitted, interval, novelty)
@@ -93,7 +96,7 @@ def _predict_lake(
     from vectrick._files import check_targets
     from vectrick.data.lake.folder import scan_lake
 
-    check_targets({"--output": output}, [path, Path(edges), vertices.start_features, vertices.end_features, out.config])
+    check_targets({"--output": output}, [path, Path(edges), *vertices.inputs, out.config])
     if output.suffix in (".parquet", ".csv"):
         raise ValueError(f"--output is {output}, a file, but the predictions of a lake are a folder; name a folder")
     fitted = vertices.load(path)

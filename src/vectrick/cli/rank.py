@@ -37,22 +37,23 @@ def run(
 
     The vertices are known to the model, or new and from a file. Without --start and --end, they are all vertices of
     --start-features (or of --end-features). Their partners are all vertices that the model knows, and those of a file.
+    For a model of molecules or sequences, --start-smiles and the like take a file, or one string.
     """
     from vectrick._files import check_targets
     from vectrick.cli.certainty import warn_of_prior
     from vectrick.cli.writing import check_table_output, write_columns
 
-    files = vertices.start_features is not None, vertices.end_features is not None
+    files = vertices.has_new
     if (start and end) or not (start or end or any(files)):
         raise ValueError(
-            "give --start ID for the best end vertices, or --end ID for the best start vertices; or a file with "
-            "--start-features or --end-features to rank for all its rows"
+            "give --start ID for the best end vertices, or --end ID for the best start vertices; or new vertices with "
+            "--start-features, --start-smiles, --end-sequences, … to rank for all of them"
         )
     if top < 1:
         raise ValueError(f"--top is {top}, but it must be at least 1")
     if new and edges is None:
         raise ValueError("--new leaves out known edges, but there is no --edges that says which are known")
-    check_targets({"--output": output}, [model, edges, vertices.start_features, vertices.end_features, out.config])
+    check_targets({"--output": output}, [model, edges, *vertices.inputs, out.config])
     if output is not None:
         check_table_output(output, force)
     fitted = vertices.load(model)

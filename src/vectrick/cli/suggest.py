@@ -62,7 +62,7 @@ def run(
     from vectrick._files import check_targets
     from vectrick.cli.writing import check_table_output, plain, write_columns
 
-    check_targets({"--output": output}, [model, edges, aim, vertices.start_features, vertices.end_features, out.config])
+    check_targets({"--output": output}, [model, edges, aim, *vertices.inputs, out.config])
     if output is not None:
         check_table_output(output, force)
     if seed < 0:

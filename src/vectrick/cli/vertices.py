@@ -1,6 +1,5 @@
 """The vertices that a command names: those of the model's own tables, or of a file with new ones."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,22 +9,24 @@ from vectrick.data import VertexTable
 
 
 def vertex_table(
-    model: Any, side: str, path: Path | None, columns: tuple[str | None, str], only_new: bool
+    model: Any,
+    side: str,
+    given: tuple[str, Any] | None,
+    columns: tuple[str | None, str],
+    only_new: bool,
+    skip_invalid: bool = False,
 ) -> VertexTable:
-    """Return the vertices of a side: those of a file and, unless ``only_new``, those that the model knows as well.
+    """Return the vertices of a side: those given and, unless ``only_new``, those that the model knows as well.
 
+    ``given`` is what describes new vertices ("features", "smiles" or "sequences") with a file, or with one string.
     ``columns`` are the given name of the id column (or None) and the usual name.
     """
-    from vectrick.data.folder import read_vertices
-
     known: VertexTable = getattr(model, f"{side}_table_")
-    if path is None:
+    if given is None:
         if known.ids is None:
             raise ValueError(f"the model knows its {side} vertices by position only; name them with --{side}-features")
         return known
-    new = read_vertices(path, side, "features", *columns, expected=known.columns, medians=_medians(model, side))
-    if issparse(known.features) and not issparse(new.features):
-        new.features = csr_array(new.features)
+    new = _new_vertices(model, side, *given, columns, skip_invalid)
     if only_new or known.ids is None:
         return new
     old = ~np.isin(np.asarray(known.ids).astype(str), np.asarray(new.ids).astype(str))
@@ -35,8 +36,36 @@ def vertex_table(
     else:
         features = np.vstack([new.features, features])
     both = VertexTable(features, new.name, np.concatenate([new.ids, np.asarray(known.ids)[old].astype(str)]))
-    both.columns = new.columns
+    both.columns, both.text = new.columns, new.text
     return both
+
+
+def _new_vertices(
+    model: Any, side: str, kind: str, given: Any, columns: tuple[str | None, str], skip_invalid: bool
+) -> VertexTable:
+    """Return the vertices of a file, or of one string, as the model takes them."""
+    from vectrick.data.folder import read_vertices
+    from vectrick.data.string_files import KINDS, given_string, named_or_given, read_strings
+    from vectrick.data.strings import kind_of_strings
+
+    known: VertexTable = getattr(model, f"{side}_table_")
+    if known.text is None and kind in KINDS:
+        raise ValueError(f"--{side}-{kind} is given, but the {side} vertices of the model have numbers, not strings")
+    if known.text is not None:
+        asked = {"smiles": "smiles", "sequence": "sequences"}[kind_of_strings(known.take([0]).strings, known.text)]
+        if kind != asked:
+            raise ValueError(
+                f"--{side}-{kind} is given, but the {side} vertices of the model are {KINDS[asked].noun}: give "
+                f"--{side}-{asked}"
+            )
+        path = named_or_given(given, kind)
+        if path is None:
+            return given_string(given, side, kind)
+        return read_strings(path, side, kind, *columns, skip_invalid, tell=False).table
+    new = read_vertices(given, side, "features", *columns, expected=known.columns, medians=_medians(model, side))
+    if issparse(known.features) and not issparse(new.features):
+        new.features = csr_array(new.features)
+    return new
 
 
 def _medians(model: Any, side: str) -> dict[str, float]:

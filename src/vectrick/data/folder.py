@@ -9,12 +9,16 @@ from scipy.sparse import csr_array
 
 from vectrick._typing import Array
 from vectrick._warnings import warn
+from vectrick.data.affinities import check_unit, read_affinities
+from vectrick.data.censored import censored
 from vectrick.data.columns import TableWarning, read_columns
 from vectrick.data.edges import Edges
 from vectrick.data.files import ENDINGS, TableFile
 from vectrick.data.labels import read_labels
+from vectrick.data.string_files import KINDS, read_strings
 from vectrick.data.tables import VertexTable
 
+TABLES = ("features", "kernel", *KINDS)  # what can describe the vertices of a side
 _LONG = ("feature", "value")  # the columns of sparse features beside the ids
 _SHOWN = 5
 
@@ -48,13 +52,15 @@ class Dataset(Labeled):
         The names of the classes, if there are classes. Of two classes, the positive one is last. If there are more
         than two, the labels are these names.
     kinds : dict
-        "features" or "kernel" for "start" and "end".
+        "features", "kernel", "smiles" or "sequences" for "start" and "end".
     files : dict
         The files by their role.
     label : str
         The name of the label's column.
     dropped : list of str
         What was left out, and why, if that was allowed.
+    bounds : array, optional
+        Which labels are bounds, as `vt.censored` takes them.
     medians : dict
         The medians that filled gaps in the columns of the "start" and "end" tables.
     """
@@ -67,6 +73,12 @@ class Dataset(Labeled):
     classes: tuple[str, ...] | None = None
     dropped: list[str] = field(default_factory=list)
     medians: dict[str, dict[str, float]] = field(default_factory=dict)
+    bounds: Array | None = None
+
+    @property
+    def target(self) -> Array:
+        """The labels that models are trained with: ``y``, with bounds if there are any."""
+        return self.y if self.bounds is None else censored(self.y, self.bounds)
 
     @property
     def is_binary(self) -> bool:
@@ -87,15 +99,22 @@ def read_dataset(
     end_features: Path | str | None = None,
     start_matrix: Path | str | None = None,
     end_matrix: Path | str | None = None,
+    start_smiles: Path | str | None = None,
+    end_smiles: Path | str | None = None,
+    start_sequences: Path | str | None = None,
+    end_sequences: Path | str | None = None,
     start_column: str = "start",
     end_column: str = "end",
     label_column: str = "label",
     start_id_column: str | None = None,
     end_id_column: str | None = None,
     positive: str | None = None,
+    log: str | None = None,
+    relation_column: str | None = None,
     drop_unknown: bool = False,
     skip_unlabeled: bool = False,
     impute: str | None = None,
+    skip_invalid: bool = False,
 ) -> Dataset:
     """Read a dataset folder, or files that are named one by one.
 
@@ -103,7 +122,8 @@ def read_dataset(
     these if both ends come from one vertex set), each as CSV or TSV (also gzipped) or Parquet. A table has ids in its
     column "id" (or in the column with the name of the edges' column). The other columns hold numbers, or words, which
     become columns of 0 and 1. A table with the columns id, feature and value is sparse. A kernel matrix also has the
-    ids in its header, in the same order.
+    ids in its header, in the same order. In place of features, ``start_smiles`` or ``end_smiles`` has molecules as
+    SMILES strings (a table with ids, or .smi), ``start_sequences`` or ``end_sequences`` sequences (a table, or FASTA).
 
     Parameters
     ----------
@@ -111,6 +131,8 @@ def read_dataset(
         The folder; files that are named replace those in it.
     edges, start_features, end_features, start_matrix, end_matrix : path, optional
         Files.
+    start_smiles, end_smiles, start_sequences, end_sequences : path, optional
+        Files of molecules or sequences.
     start_column, end_column, label_column : str
         Names of the columns of the edges.
     start_id_column, end_id_column : str, optional
@@ -118,27 +140,54 @@ def read_dataset(
     positive : str, optional
         Which of two classes is the positive one; by default the larger number, a word such as "yes" or "active", or
         the later one in the alphabet.
+    log : str, optional
+        The unit of labels that are concentrations, "M", "mM", "uM", "nM" or "pM": their negative logarithm in mol/l is
+        the label then, 9 - log10 of nM.
+    relation_column : str, optional
+        A column of the edges that says which labels are bounds: "<", ">" or "=". Labels such as "> 10000" say so
+        themselves.
     drop_unknown : bool
         Whether to leave out edges whose ids have no features, in place of an error.
     skip_unlabeled : bool
         Whether to leave out edges without a label, in place of an error.
     impute : "median", optional
         What to fill gaps in tables with, in place of an error.
+    skip_invalid : bool
+        Whether to leave out molecules and sequences that are invalid, with their edges, in place of an error.
     """
-    tables_given = {"start": (start_features, start_matrix), "end": (end_features, end_matrix)}
+    tables_given = {
+        "start": dict(zip(TABLES, (start_features, start_matrix, start_smiles, start_sequences), strict=True)),
+        "end": dict(zip(TABLES, (end_features, end_matrix, end_smiles, end_sequences), strict=True)),
+    }
+    check_unit(log)
     files, kinds = _locate(None if folder is None else Path(folder), edges, tables_given)
     source = TableFile(files["edges"])
     columns = [source.need(start_column, "--start-column"), source.need(end_column, "--end-column")]
     columns.append(source.need(label_column, "--label-column"))
-    tables = {
-        side: read_vertices(files[side], side, kinds[side], given, usual, impute=impute)
-        for side, given, usual in (("start", start_id_column, start_column), ("end", end_id_column, end_column))
-        if side in files
-    }
-    tables.setdefault("end", tables["start"])
+    if relation_column is not None:
+        columns.append(source.need(relation_column, "--relation-column"))
+    skipped: dict[str, list[str]] = {}
+    tables: dict[str, VertexTable] = {}
+    for side, given, usual in (("start", start_id_column, start_column), ("end", end_id_column, end_column)):
+        if side in files and kinds[side] in KINDS:
+            strings = read_strings(files[side], side, kinds[side], given, usual, skip_invalid)
+            tables[side], skipped[side] = strings.table, strings.skipped
+        elif side in files:
+            tables[side] = read_vertices(files[side], side, kinds[side], given, usual, impute=impute)
+    if "end" not in tables:
+        tables["end"], skipped["end"] = tables["start"], skipped.get("start", [])
     rows = _with_labels(source, source.read(columns, ids=columns[:2]), label_column, skip_unlabeled)
-    y, classes = read_labels(source, rows.column(label_column), label_column, positive)
     dropped: list[str] = []
+    for side, column in (("start", start_column), ("end", end_column)):
+        rows = _without(source, rows, column, skipped.get(side, []), dropped)
+    measured = read_affinities(source, rows, label_column, log, relation_column)
+    bounds = None
+    if measured is None:
+        y, classes = read_labels(source, rows.column(label_column), label_column, positive)
+    elif positive is not None:
+        raise ValueError(f"--positive is {positive!r}, but column {label_column!r} has measurements, not two classes")
+    else:
+        (y, bounds), classes = measured, None
     names = {side: path.name for side, path in files.items()}
     names.setdefault("end", f"{names['start']} (which both ends share, since there is no table of end vertices)")
     start, end = (
@@ -146,12 +195,13 @@ def read_dataset(
                          dropped if drop_unknown else None)
         for side, column in (("start", start_column), ("end", end_column))
     )  # fmt: skip
-    if dropped:
-        known = (start >= 0) & (end >= 0)
+    known = (start >= 0) & (end >= 0)
+    if not known.all():
         start, end, y = start[known], end[known], y[known]
+        bounds = None if bounds is None else bounds[known]
     X = Edges._of(start, end, tables["start"], tables["end"])
     medians = {side: table.medians for side, table in tables.items() if table.medians}
-    return Dataset(X, y, kinds, files, label_column, classes, dropped, medians)
+    return Dataset(X, y, kinds, files, label_column, classes, dropped, medians, bounds)
 
 
 def read_vertices(
@@ -208,9 +258,9 @@ def read_pairs(path: Path | str, start_column: str = "start", end_column: str = 
 
 
 def _locate(
-    root: Path | None, edges: Path | str | None, given: dict[str, tuple[Any, Any]]
+    root: Path | None, edges: Path | str | None, given: dict[str, dict[str, Any]]
 ) -> tuple[dict[str, Path], dict[str, str]]:
-    """Return the files of a data set by their role, and for each side whether it has features or a kernel."""
+    """Return the files of a data set by their role, and what each side has: features, a kernel or strings."""
     if root is not None and root.is_file():
         raise NotADirectoryError(
             f"{root} is a file, but DATA is a folder; name files with --edges, --start-features or --start-matrix, …"
@@ -221,41 +271,60 @@ def _locate(
     if edge_file is None:
         raise FileNotFoundError(f"{root or 'the data set'} has no edges: a file edges{ENDINGS[0]}, {_endings('edges')}")
     files, kinds = {"edges": edge_file}, {}
-    for side, (features, matrix) in given.items():
-        chosen = _choose(root, side, features, matrix)
+    for side, paths in given.items():
+        chosen = choose_table(root, side, paths)
         if chosen is not None:
             kinds[side], files[side] = chosen
     if "start" not in files:
         raise FileNotFoundError(
-            f"{root or 'the data set'} says nothing about its start vertices: give start_features or start_kernel"
+            f"{root or 'the data set'} says nothing about its start vertices: give start_features, start_kernel, "
+            "start_smiles or start_sequences"
         )
     kinds.setdefault("end", kinds["start"])
     return files, kinds
 
 
-def _find(root: Path | None, stem: str) -> Path | None:
+def _find(root: Path | None, stem: str, endings: tuple[str, ...] = ENDINGS) -> Path | None:
     """Return the file of that name in a folder, whatever its ending."""
     if root is None:
         return None
-    matches = [root / f"{stem}{ending}" for ending in ENDINGS if (root / f"{stem}{ending}").exists()]
+    matches = [root / f"{stem}{ending}" for ending in endings if (root / f"{stem}{ending}").exists()]
     if len(matches) > 1:
         both = f"{matches[0].name} and {matches[1].name}"
         raise ValueError(f"{root} has both {both}; remove one, or name the file to use")
     return matches[0] if matches else None
 
 
-def _choose(root: Path | None, side: str, features: Any, matrix: Any) -> tuple[str, Path] | None:
+def choose_table(root: Path | None, side: str, paths: dict[str, Any]) -> tuple[str, Path] | None:
     """Return the kind and the path of the file that describes the vertices of a side."""
-    named = [(kind, Path(path)) for kind, path in (("features", features), ("kernel", matrix)) if path is not None]
+    named = [(kind, Path(path)) for kind, path in paths.items() if path is not None]
     if not named:
-        matches = [(kind, _find(root, f"{side}_{kind}")) for kind in ("features", "kernel")]
+        endings = {kind: (*ENDINGS, *KINDS[kind].endings) if kind in KINDS else ENDINGS for kind in TABLES}
+        matches = [(kind, _find(root, f"{side}_{kind}", endings[kind])) for kind in TABLES]
         named = [(kind, path) for kind, path in matches if path is not None]
     if len(named) > 1:
         raise ValueError(
             f"there are both {named[0][1].name} and {named[1][1].name}, but the {side} vertices have one table; name "
-            f"it with --{side}-features or --{side}-matrix"
+            f"it with --{side}-features, --{side}-matrix, --{side}-smiles or --{side}-sequences"
         )
     return named[0] if named else None
+
+
+def _without(source: TableFile, rows: Any, column: str, ids: list[str], dropped: list[str]) -> Any:
+    """Return the rows without those of vertices that were left out, and say how many there were."""
+    if not ids:
+        return rows
+    import pyarrow as pa
+    from pyarrow import compute
+
+    out = compute.is_in(compute.cast(rows.column(column), pa.string()), value_set=pa.array(ids, pa.string()))
+    count = int(compute.sum(out).as_py() or 0)
+    if count == rows.num_rows:
+        raise ValueError(f"{source.path}: every edge has an invalid vertex in column {column!r}")
+    if count:
+        dropped.append(f"{count} of {rows.num_rows} edges have an invalid vertex in column {column!r}")
+        warn(f"{dropped[-1]}, and were left out", TableWarning)
+    return rows.filter(compute.invert(out))
 
 
 def _endings(stem: str) -> str:

@@ -23,7 +23,7 @@ from vectrick.estimators.refit import train_on_all
 from vectrick.estimators.soundness import check_finite_model, check_not_zero, check_range
 from vectrick.estimators.streamed import fit_lake
 from vectrick.estimators.training import Given, SourceEdges, Training
-from vectrick.estimators.validate import as_edges, as_weights, labels_on
+from vectrick.estimators.validate import as_edges, as_weights, labels_on, with_bounds
 from vectrick.estimators.weights import learned_weights
 from vectrick.kernels import Linear
 from vectrick.losses import Loss, Pointwise, WithIntercept
@@ -139,8 +139,10 @@ class KronEstimator(OnLakes):
     def _auto_scoring(self, y: Array) -> str:
         """Return the score that "auto" stands for."""
 
-    def _make_loss(self, kind: type[Loss], y: Array, weight: Array | None, edges: Edges) -> Loss:
-        return kind(y, weight)
+    def _make_loss(
+        self, kind: type[Loss], y: Array, weight: Array | None, edges: Edges, bounds: Array | None = None
+    ) -> Loss:
+        return kind(y, weight) if bounds is None else kind(y, weight, bounds=bounds)  # type: ignore[call-arg]
 
     def _with_intercept(self, training: Training) -> Loss:
         """Return the loss with the intercept minimised out, unless the solver finds the intercept itself."""
@@ -243,7 +245,8 @@ class KronEstimator(OnLakes):
         spec.check(edges, form=self.form, fit_intercept=constant)
         home, backend = edges.backend, settle_backend(self.backend, self.device, edges.backend)
         edges = edges.on(backend)
-        labels = placed(self._encode(labels_on(y, backend), len(edges)), backend)
+        values, bounds = with_bounds(y, loss_type, backend)
+        labels = placed(self._encode(labels_on(values, backend), len(edges)), backend)
         weight = as_weights(sample_weight, len(edges), backend)
         if spec.symmetry < 0:
             signs = labels if self._labels_have_signs else None
@@ -253,7 +256,7 @@ class KronEstimator(OnLakes):
             warn_of_constant(given, labels, spec, loss_type)
         what = spec, loss_type, solver, constant, backend, home
         source = SourceEdges.of(given, y, sample_weight) if self.keep_edges else None
-        return Given(*what, edges, labels, weight, Kept(len(edges)), source)
+        return Given(*what, edges, labels, weight, Kept(len(edges)), source, bounds)
 
     def _hold_out_some(self, given: Given, validation: tuple[Any, Any] | None) -> Given:
         """Return the training edges and the validation edges, which are given, held out, or absent."""
@@ -261,7 +264,7 @@ class KronEstimator(OnLakes):
         self.__dict__.pop("validation_vertices_", None)
         if validation is not None:
             held = as_edges(self, validation[0], reset=False)
-            labels = self._encode_validation(labels_on(validation[1], HOST), len(held))
+            labels = self._encode_validation(labels_on(with_bounds(validation[1])[0], HOST), len(held))
             given = replace(given, held=held.on(given.backend), held_labels=placed(labels, given.backend))
         elif self.early_stopping:
             rows, test = hold_out_some(self, given.edges, given.labels, rows)
@@ -277,7 +280,7 @@ class KronEstimator(OnLakes):
         check_range(given.labels, dtype)
         weight = None if given.weight is None else cast(given.weight, dtype)
         given = replace(given, labels=cast(given.labels, dtype))  # those of another dtype would stay in memory
-        loss = self._make_loss(given.loss_type, given.labels, weight, edges)
+        loss = self._make_loss(given.loss_type, given.labels, weight, edges, given.bounds)
         graph = Graph.of(edges, given.spec.one_set)
         kernel = EdgeKernel.settled(given.spec, edges, graph, given.backend)
         if given.spec.weights is None:

@@ -10,6 +10,7 @@ from vectrick._typing import Array
 from vectrick.backends import HOST
 from vectrick.backends.arrays import to_host
 from vectrick.data import Edges, Graph
+from vectrick.data.censored import split_bounds
 from vectrick.estimators.recommend import names_of
 from vectrick.estimators.uncertainty import (
     N_SAMPLES,
@@ -101,8 +102,9 @@ def _dual(part: Any, owner: Any) -> Array:
     kept = _trained(part, owner)
     weight = None if source.weight is None else np.asarray(to_host(source.weight), np.float64)
     trained = edges[kept]
-    labels = _as_numbers(owner, np.asarray(to_host(source.labels)))[kept]
-    loss = part._make_loss(part._loss_type, labels, None if weight is None else weight[kept], trained)
+    values, bounds = split_bounds(np.asarray(to_host(source.labels))[kept])
+    labels = _as_numbers(owner, values)
+    loss = part._make_loss(part._loss_type, labels, None if weight is None else weight[kept], trained, bounds)
     a[kept] = -loss.gradient(predictor.predict(trained).astype(np.float64) + part.intercept_) / part.alpha
     return a
 
@@ -175,7 +177,8 @@ def _by_edges(model: Any, x: Edges, coefficients: list[Array], k: int, by: str) 
         ends = [
             None if old is None or new is None else old + share * new for old, new in zip(ends, of_ends, strict=True)
         ]
-    labels, names = np.asarray(to_host(source.labels)), (names_of(edges.start_table), names_of(edges.end_table))
+    labels = split_bounds(np.asarray(to_host(source.labels)))[0]
+    names = (names_of(edges.start_table), names_of(edges.end_table))
     both = {"start": (edges.start, names[0], ends[0]), "end": (edges.end, names[1], ends[1])}
     if by == "edge":
         best = _largest(total, k)

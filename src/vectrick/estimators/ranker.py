@@ -96,7 +96,9 @@ class KronRanker(KronRegressor):
     def _check_intercept(self, kind: type[Loss]) -> None:
         """Take any: a constant does not change the order of predictions."""
 
-    def _make_loss(self, kind: type[Loss], y: Array, weight: Array | None, edges: Edges) -> Loss:
+    def _make_loss(
+        self, kind: type[Loss], y: Array, weight: Array | None, edges: Edges, bounds: Array | None = None
+    ) -> Loss:
         return RankRLS(y, weight, self._groups_of(edges))
 
     def _groups_of(self, edges: Edges) -> Any:

@@ -10,6 +10,7 @@ from vectrick._typing import Array, ArrayLike, RandomState, Table
 from vectrick.backends import Backend
 from vectrick.backends.arrays import namespace, to_host, unmasked
 from vectrick.data import EdgesLike
+from vectrick.data.censored import within_bounds
 from vectrick.data.lake.scan import ScannedEdges
 from vectrick.estimators.callbacks import Watch
 from vectrick.estimators.closed_form import ClosedForm
@@ -51,8 +52,9 @@ class KronRidge(RegressorMixin, KronRegressor):
     Parameters
     ----------
     loss : str or Loss class
-        "squared"; or the class or the registered name of another loss for real-valued labels. Closed forms, "cg" and
-        similar solvers are for quadratic losses.
+        "squared"; "censored", if some labels are bounds (`vt.censored`): a prediction beyond a bound costs nothing; or
+        the class or the registered name of another loss for real-valued labels. Closed forms, "cg" and similar solvers
+        are for quadratic losses.
     spectral_filter : str
         With ``solver="one-pass"``, what is made of a direction in which the degree model has the size s: "ridge"
         (``s / (s + alpha)`` of it is kept), "iterated" (``1 - (alpha / (s + alpha))ᵏ``) or "cut-off" (all of it if s is
@@ -128,6 +130,10 @@ class KronRidge(RegressorMixin, KronRegressor):
     def _loss_type(self) -> type[Loss]:
         return as_loss(self.loss, of_classes=False)
 
+    @property
+    def _takes_bounds(self) -> bool:
+        return self._loss_type.takes_bounds
+
     def _validate(self, X: Any, y: Any, sample_weight: Any, validation: tuple[Any, Any] | None) -> Given:
         check_one_pass(self)
         return super()._validate(X, y, sample_weight, validation)
@@ -189,16 +195,11 @@ class KronRidge(RegressorMixin, KronRegressor):
     def score(
         self, X: EdgesLike | ScannedEdges, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> float:
-        """Return the coefficient of determination R² of the predictions."""
+        """Return the coefficient of determination R² of the predictions; those beyond a bound have no error."""
         if isinstance(X, ScannedEdges):
             return score_lake(self, X, "r2")
-        return float(
-            r2_score(
-                unmasked(to_host(y), "y"),
-                to_host(self.predict(X)),
-                sample_weight=unmasked(sample_weight, "sample_weight"),
-            )
-        )
+        labels, predictions = within_bounds(unmasked(to_host(y), "y"), to_host(self.predict(X)))
+        return float(r2_score(labels, predictions, sample_weight=unmasked(sample_weight, "sample_weight")))
 
     def fit_path(self, X: EdgesLike, y: ArrayLike, alphas: Sequence[float]) -> list["KronRidge"]:
         """Return an estimator for every alpha, for about the price of the smallest one.

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from vectrick.backends.arrays import to_host
+from vectrick.data.censored import censored, split_bounds
 from vectrick.estimators.training import SourceEdges
 from vectrick.models.files.checks import Tensors, check_range, finite, tensor_of
 from vectrick.models.files.read import read_known_edges
@@ -28,7 +29,10 @@ def _write_source(model: Any, tensors: Tensors) -> None:
     if hasattr(model, "classes_"):
         tensors["source.labels"] = np.searchsorted(np.asarray(model.classes_), source.labels).astype(np.int32)
     else:
-        tensors["source.labels"] = source.labels.astype(np.float64)
+        values, bounds = split_bounds(source.labels)
+        tensors["source.labels"] = values.astype(np.float64)
+        if bounds is not None:
+            tensors["source.bounds"] = bounds.astype(np.int32)
     if source.weight is not None:
         tensors["source.weight"] = source.weight.astype(np.float64)
 
@@ -47,6 +51,8 @@ def read_source(model: Any, tensors: Tensors) -> SourceEdges | None:
     else:
         shape = (n_edges, len(model.machines_)) if hasattr(model, "machines_") else (n_edges,)
         labels = finite(tensor_of(tensors, "source.labels", "f", shape))
+        if "source.bounds" in tensors:
+            labels = censored(labels, tensor_of(tensors, "source.bounds", "i", (n_edges,)))
     weight = None
     if "source.weight" in tensors:
         weight = finite(tensor_of(tensors, "source.weight", "f", (n_edges,)))

@@ -45,6 +45,8 @@ class SourceEdges:
 
 def _copied(values: Any) -> Any:
     """Return a copy of a vector, which may have been given as a column."""
+    if isinstance(values, np.ndarray) and values.dtype.names is not None:  # records of labels and bounds
+        return values.copy()
     array = given_array(values, "y")
     return copy_of(array.reshape(-1) if array.ndim == 2 and array.shape[1] == 1 else array)
 
@@ -64,6 +66,7 @@ class Given:
     weight: Array | None
     kept: Kept
     source: SourceEdges | None  # all edges that were given, held-out ones included, if the model is to keep them
+    bounds: Array | None = None  # which labels are bounds, if any may be
     held: Edges | None = None
     held_labels: Array | None = None
 
@@ -80,7 +83,8 @@ class Given:
 
     def _taken(self, rows: Array) -> "Given":
         weight = None if self.weight is None else self.weight[rows]
-        return replace(self, edges=self.edges[rows], labels=self.labels[rows], weight=weight)
+        bounds = None if self.bounds is None else self.bounds[rows]
+        return replace(self, edges=self.edges[rows], labels=self.labels[rows], weight=weight, bounds=bounds)
 
 
 @dataclass(frozen=True)

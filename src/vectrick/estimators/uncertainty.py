@@ -11,6 +11,7 @@ from vectrick._typing import Array, RandomState
 from vectrick.backends import HOST
 from vectrick.backends.arrays import like, to_host
 from vectrick.data import Edges, Graph, join_edges
+from vectrick.data.censored import split_bounds
 from vectrick.estimators.intercepts import has_intercept
 from vectrick.estimators.update import source_of
 from vectrick.estimators.validate import as_edges
@@ -148,7 +149,7 @@ def trained_edges(model: Any, owner: Any = None) -> tuple[RidgeEdges, Array]:
     constant = has_intercept(model, KernelSpec.of(model), model._loss_type)
     how: dict[str, Any] = {"factor_tol": model.factor_tol, "n_threads": model.n_threads}
     weight = None if weight is None else weight[kept]
-    labels = np.asarray(to_host(source.labels))[kept]
+    labels = split_bounds(np.asarray(to_host(source.labels)))[0][kept]
     return RidgeEdges(kernel, graph, weight, float(model.alpha), constant, **how), labels
 
 

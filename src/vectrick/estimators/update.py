@@ -8,6 +8,7 @@ import numpy as np
 from vectrick._typing import Array
 from vectrick.backends.arrays import like, to_host, unmasked, zeros
 from vectrick.data import Edges, join_edges
+from vectrick.data.censored import CENSORED, censored, split_bounds
 from vectrick.estimators.training import SourceEdges, Training
 from vectrick.estimators.validate import as_edges
 from vectrick.kernels import CholeskyMap, FeatureMap, Precomputed
@@ -54,7 +55,10 @@ def joined_source(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Edges
     if sample_weight is not None or source.weight is not None:
         parts = ((source.weight, len(edges)), (_weights(sample_weight, len(more)), len(more)))
         weight = np.concatenate([np.ones(n) if part is None else np.asarray(to_host(part)) for part, n in parts])
-    return join_edges(edges, more), np.concatenate([np.asarray(to_host(source.labels)), labels]), weight
+    known, new = np.asarray(to_host(source.labels)), labels
+    if known.dtype != new.dtype and CENSORED in (known.dtype, new.dtype):  # one of them has no bounds
+        known, new = (part if part.dtype == CENSORED else censored(part, np.zeros(len(part))) for part in (known, new))
+    return join_edges(edges, more), np.concatenate([known, new]), weight
 
 
 def _labels(known: Any, y: Any, n_edges: int) -> Array:
@@ -65,11 +69,12 @@ def _labels(known: Any, y: Any, n_edges: int) -> Array:
     if labels.shape != (n_edges, *old.shape[1:]):
         columns = f" and the model {old.shape[1]} labels for each" if old.ndim == 2 else ""
         raise ValueError(f"y has shape {labels.shape}, but X has {n_edges} edges{columns}")
+    split_bounds(labels)
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         at = tuple(int(place) for place in np.argwhere(~np.isfinite(labels))[0])
         where = ", ".join(map(str, at))
         raise ValueError(f"y[{where}] is {labels[at]}, but labels must be finite; NaN and infinity are not")
-    if len(labels) and (old.dtype.kind in "biuf") != (labels.dtype.kind in "biuf"):
+    if len(labels) and (old.dtype.kind in "biufV") != (labels.dtype.kind in "biufV"):
         raise ValueError(
             f"y has labels of dtype {labels.dtype}, but the model was trained with labels of dtype {old.dtype}"
         )

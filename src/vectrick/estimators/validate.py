@@ -21,6 +21,7 @@ from vectrick.backends.arrays import (
     unmasked,
 )
 from vectrick.data import Edges, VertexTable
+from vectrick.data.censored import split_bounds
 from vectrick.data.lake.scan import ScannedEdges
 
 
@@ -108,6 +109,16 @@ def as_classes(y: Any, n_edges: int) -> Array:
         as_real_labels(labels, n_edges)
     # Much code that sorts labels does not know NumPy's strings of any length.
     return labels.astype(object) if numpy_dtype(labels).kind == "T" else labels
+
+
+def with_bounds(y: Any, loss_type: Any = None, backend: Backend = HOST) -> tuple[Any, Array | None]:
+    """Return labels as they are, or the values of those with bounds and the bounds, which the loss must take."""
+    values, bounds = split_bounds(y)
+    if bounds is None:
+        return y, None
+    if loss_type is not None and not loss_type.takes_bounds:
+        raise ValueError("y has bounds (vt.censored), which are for KronRidge(loss='censored'); this loss takes none")
+    return values, placed(bounds, backend)
 
 
 def labels_on(y: Any, backend: Backend) -> Any:

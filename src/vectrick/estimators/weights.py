@@ -247,6 +247,8 @@ def learned_weights(estimator: Any, kernel: EdgeKernel, given: Given, graph: Gra
     train, test = hold_out_some(estimator, given.edges, loss.y, None)
     model = clone(estimator).set_params(early_stopping=False, kernel_weights="alignment", verbose=0)
     inside, others, y = given.edges[train], given.edges[test], loss.y
+    if given.bounds is not None:
+        raise ValueError("kernel_weights are to be learned, which is for labels that are values, but y has bounds")
     held = estimator._make_loss(given.loss_type, y[test], None, others)
 
     def risk(weights: Array) -> float:

@@ -16,6 +16,9 @@ from vectrick.backends import backend_of
 from vectrick.backends.arrays import namespace, placed, to_host, unmasked
 from vectrick.data.strings import as_characters
 
+_DENSE_SPEED = 200  # times as fast as the product of two sparse entries is one of a dense product
+_DENSE_BYTES = 1 << 29  # of the dense rows
+
 
 class KernelWarning(UserWarning):
     """A kernel is not what it should be: its matrix had to be repaired, or vertices or weights are in doubt."""
@@ -189,8 +192,24 @@ def ones(X: Any) -> Any:
 
 def dense_products(X: Any, Y: Any) -> Any:
     """Return the inner products of the rows of X and of Y as a dense matrix."""
+    if issparse(X) and issparse(Y):
+        return _sparse_products(csr_array(X), csr_array(Y))
     product = X @ Y.T
     return product.toarray() if issparse(product) else product
+
+
+def _sparse_products(X: csr_array, Y: csr_array) -> Array:
+    """Return the inner products of sparse rows: through dense ones where their columns are few, which is faster."""
+    n_columns = X.shape[1]
+    counts = [np.bincount(Z.indices, minlength=n_columns).astype(np.float64) for Z in (X, Y)]
+    shared = np.flatnonzero((counts[0] > 0) & (counts[1] > 0))
+    n_products = float(counts[0] @ counts[1])
+    n_dense = float(X.shape[0]) * Y.shape[0] * len(shared)
+    small = 8 * (X.shape[0] + Y.shape[0]) * len(shared) <= _DENSE_BYTES
+    if small and n_dense <= _DENSE_SPEED * n_products:
+        first = X[:, shared].toarray()
+        return first @ (first if Y is X else Y[:, shared].toarray()).T
+    return (X @ Y.T).toarray()
 
 
 def unit_rows(X: Any) -> Any:

@@ -92,7 +92,8 @@ class Rows:
                 known.update(made)
         found |= made
         rows = [found[string] for string in strings]
-        ends = np.concatenate([[0], np.cumsum([len(columns) for columns, _ in rows])]).astype(np.int64)
+        ends = np.concatenate([[0], np.cumsum([len(columns) for columns, _ in rows])])
+        ends = ends.astype(np.int32 if ends[-1] < 2**31 else np.int64)
         columns = np.concatenate([columns for columns, _ in rows]) if rows else np.empty(0, np.int32)
         values = np.concatenate([values for _, values in rows]) if rows else np.empty(0)
         return csr_array((values.astype(np.float64), columns, ends), (len(rows), n_columns))

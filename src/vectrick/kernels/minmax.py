@@ -1,12 +1,18 @@
 """The MinMax kernel of counts."""
 
+from typing import Any
+
 import numpy as np
 from scipy.sparse import csr_array, issparse
+from sklearn.metrics.pairwise import manhattan_distances
 
 from vectrick._typing import Array, Features
 from vectrick.backends.arrays import like, to_host
-from vectrick.kernels.base import Kernel, ones
+from vectrick.kernels.base import Kernel, dense_products, ones
 from vectrick.kernels.tanimoto import refuse_negative
+
+_MOST_BITS = 1 << 24  # columns
+_MOST_SET = 20  # of them for each entry
 
 
 class MinMax(Kernel):
@@ -27,15 +33,39 @@ class MinMax(Kernel):
         return self
 
     def _matrix(self, X: Features, Y: Features) -> Array:
-        from sklearn.metrics.pairwise import manhattan_distances
-
-        # min(x, y) = (x + y - |x - y|) / 2, and scikit-learn has the sums of differences for sparse rows as well.
-        first, second = (csr_array(Z) if issparse(Z) else np.asarray(to_host(Z)) for Z in (X, Y))
-        differences = manhattan_distances(first, second)
+        both: list[Any] = [csr_array(Z) if issparse(Z) else np.asarray(to_host(Z)) for Z in (X, Y)]
+        first, second = both
         sums = np.add.outer(np.asarray(first.sum(axis=1)).ravel(), np.asarray(second.sum(axis=1)).ravel())
-        values = np.divide(sums - differences, sums + differences, out=np.ones_like(sums), where=sums > 0)
+        common = _common_counts(first, second) if issparse(first) and issparse(second) else None
+        if common is None:
+            # min(x, y) = (x + y - |x - y|) / 2
+            dense = (Z.toarray() if issparse(Z) else Z for Z in (first, second))
+            common = 0.5 * (sums - manhattan_distances(*dense))
+        values = np.divide(common, sums - common, out=np.ones_like(sums), where=sums > common)
         return values if issparse(Y) else like(values, Y)
 
     def diagonal(self, X: Features) -> Array:
         """Return ones."""
         return ones(X)
+
+
+def _common_counts(X: csr_array, Y: csr_array) -> Array | None:
+    """Return the sums of smaller counts, as products of bits: of a count c, the first c of many bits are set.
+
+    None if entries are no counts, or if they are so large that there would be too many bits.
+    """
+    most = max(float(Z.data.max(initial=0.0)) for Z in (X, Y))
+    whole = all((Z.data == np.floor(Z.data)).all() for Z in (X, Y))
+    if not whole or most * X.shape[1] > _MOST_BITS or any(Z.data.sum() > _MOST_SET * Z.nnz for Z in (X, Y)):
+        return None
+    first = _bits(X, int(most))
+    return dense_products(first, first if Y is X else _bits(Y, int(most)))
+
+
+def _bits(X: csr_array, most: int) -> csr_array:
+    counts = X.data.astype(np.int64)
+    ends = np.cumsum(counts)
+    level = np.arange(int(counts.sum())) - np.repeat(ends - counts, counts)
+    columns = np.repeat(X.indices.astype(np.int64) * most, counts) + level
+    starts = np.concatenate([[0], ends])[X.indptr]
+    return csr_array((np.ones(len(columns)), columns, starts), (X.shape[0], X.shape[1] * most))

@@ -3,6 +3,7 @@
 from typing import Any
 
 from vectrick.losses.base import LOSSES, Loss, Pointwise
+from vectrick.losses.censored import Censored
 from vectrick.losses.curvature import Centered, Curvature, Diagonal, Identity
 from vectrick.losses.hinge import Hinge
 from vectrick.losses.intercept import WithIntercept
@@ -11,7 +12,7 @@ from vectrick.losses.rankrls import RankRLS
 from vectrick.losses.squared import Squared
 from vectrick.losses.squared_hinge import SquaredHinge
 
-for _kind in (Squared, SquaredHinge, Hinge, Logistic, RankRLS):
+for _kind in (Squared, Censored, SquaredHinge, Hinge, Logistic, RankRLS):
     LOSSES.register(_kind)
 
 
@@ -38,6 +39,7 @@ def as_loss(value: Any, of_classes: bool) -> type[Loss]:
 
 __all__ = [
     "LOSSES",
+    "Censored",
     "Centered",
     "Curvature",
     "Diagonal",

@@ -31,6 +31,7 @@ class Loss(ABC):
     is_smooth = True  # it has a gradient everywhere and a (generalized) Hessian
     is_hinge = False
     may_be_flat = False  # the gradient and the second derivative of many edges are zero
+    takes_bounds = False  # its labels may be bounds, which it is made with
 
     def __init__(self, y: Array, sample_weight: Array | None = None) -> None:
         self.xp = namespace(y)
@@ -76,6 +77,10 @@ class Pointwise(Loss):
     def curvatures(self, p: Array, y: Array) -> Array:
         """Return the second derivative of each edge's loss with respect to its prediction."""
 
+    def part(self, piece: slice) -> Any:
+        """Return what `values`, `slopes` and `curvatures` get of some edges: their labels."""
+        return self.y[piece]
+
     def value(self, p: Array) -> float:
         """Return the weighted sum."""
         return float(sum(float(self.xp.sum(part)) for _, part in self._pieces(self.values, p)))
@@ -92,7 +97,7 @@ class Pointwise(Loss):
         """Return the first and second derivative of ``L(p + t d)`` by t."""
         first = second = 0.0
         for piece in pieces(p):
-            q, part, y = p[piece] + t * d[piece], d[piece], self.y[piece]
+            q, part, y = p[piece] + t * d[piece], d[piece], self.part(piece)
             first += float(part @ self._weighted(self.slopes(q, y), piece))
             second += float(part @ (self._weighted(self.curvatures(q, y), piece) * part))
         return first, second
@@ -107,7 +112,7 @@ class Pointwise(Loss):
 
     def _pieces(self, function: Callable[[Array, Array], Array], p: Array) -> Iterator[tuple[slice, Array]]:
         for piece in pieces(p):
-            yield piece, self._weighted(function(p[piece], self.y[piece]), piece)
+            yield piece, self._weighted(function(p[piece], self.part(piece)), piece)
 
     def _weighted(self, values: Array, piece: slice) -> Array:
         return values if self.weight is None else values * self.weight[piece]

@@ -23,6 +23,7 @@ from vectrick.backends.arrays import unmasked
 from vectrick.backends.threads import count_threads, run_tasks
 from vectrick.data import Edges
 from vectrick.estimators import as_real_labels
+from vectrick.kernels.plain import plain_features
 from vectrick.model_selection.folds import Fold
 from vectrick.model_selection.scorers import get_scorer
 from vectrick.model_selection.splitters import VertexKFold
@@ -291,13 +292,15 @@ class Rows:
 
 
 def _sides(X: Edges) -> list[tuple[Array, Any]]:
-    return [(X.start, X.start_table.features), (X.end, X.end_table.features)]
+    return [(X.start, plain_features(X.start_table)), (X.end, plain_features(X.end_table))]
 
 
 def _is_same(first: Any, second: Any) -> bool:
     """Whether two tables hold the same features, so that their rows are the same vertices."""
     if first is second:
         return True
+    if issparse(first) and issparse(second):
+        return first.shape == second.shape and (first != second).nnz == 0
     return first.shape == second.shape and np.array_equal(_dense(first), _dense(second))
 
 

@@ -12,6 +12,7 @@ from vectrick._typing import Array, ArrayLike
 from vectrick._warnings import warn
 from vectrick.backends.arrays import unmasked
 from vectrick.data import Edges
+from vectrick.data.censored import split_bounds
 from vectrick.model_selection.against_rest import AgainstRest
 from vectrick.model_selection.baselines import Baseline
 from vectrick.model_selection.baselines import baselines as all_baselines
@@ -86,7 +87,8 @@ def compare(
         raise TypeError(f"X is of type {type(X).__name__}, but it must be Edges")
     check_splitter(cv, "cv")
     methods = _methods(estimators, baselines)
-    labels = np.asarray(unmasked(y, "y"))
+    target = np.asarray(unmasked(y, "y"))
+    labels = split_bounds(target)[0]
     several = _has_several_classes(methods, labels)
     if several:  # for which the baselines are not made
         methods = {name: AgainstRest(each) if isinstance(each, Baseline | OnSomeEdges) else each
@@ -103,7 +105,7 @@ def compare(
             for number, fold in enumerate(folds):
                 row = work.get(fold.name, dict)
                 if row is None:
-                    row = run_fold(name, method, X, labels, fold, scorer)
+                    row = run_fold(name, method, X, target, fold, scorer)
                     if row["error"] is None:  # another time it may not fail
                         work.put(fold.name, row)
                 repeat = number // (len(folds) // cv.n_repeats)
@@ -174,14 +176,16 @@ def _was_interrupted(error: BaseException | None) -> bool:
 def _judged(method: Any, X: Edges, y: Array, fold: Any, scorer: EdgeScorer) -> dict[str, float]:
     """Train and predict in one fold; return the score and the seconds of both."""
     begin = time.perf_counter()
-    model = clone(method).fit(X[fold.train], y[fold.train])
+    values, bounds = split_bounds(y)
+    target = y if bounds is None or getattr(method, "_takes_bounds", False) else values
+    model = clone(method).fit(X[fold.train], target[fold.train])
     if getattr(model, "_was_interrupted", False):  # a search then keeps what it has, but a comparison ends
         raise KeyboardInterrupt
     fitted = time.perf_counter()
     test = X[fold.test]
     score = predictions(model, test)
     predicted = time.perf_counter()
-    reached = scorer.score(y[fold.test], score, Pairs.of(test), getattr(model, "classes_", None))
+    reached = scorer.score(values[fold.test], score, Pairs.of(test), getattr(model, "classes_", None))
     return {"score": reached, "fit": fitted - begin, "predict": predicted - fitted}
 
 

@@ -124,7 +124,7 @@ class Trained:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)  # the number of iterations was chosen
-                self.model = with_iterations(model, model.alpha, model.n_iter_).fit(self.data.X, self.y)
+                self.model = with_iterations(model, model.alpha, model.n_iter_).fit(self.data.X, self.data.target)
             self._keep_held_out()
         except KeyboardInterrupt:  # the model that was validated is still there
             self.is_interrupted = True
@@ -179,7 +179,7 @@ def train(
         return stop
 
     watch: dict[str, Any] = {"callback": told, "keep_interrupted": keep_interrupted, "resume": resume}
-    model = estimator.fit(X[rows], y[rows], validation=validation, **watch)
+    model = estimator.fit(X[rows], data.target[rows], validation=validation, **watch)
     model._known_edges = X.start, X.end  # also those that were held out
     trained = Trained(model, data, holdout, scoring_of(estimator, y), history=model.history_)
     trained._keep_held_out()

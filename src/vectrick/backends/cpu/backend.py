@@ -253,7 +253,8 @@ def _times(matrix: Any, vector: Array, n_threads: int) -> Array:
 
     def task(number: int) -> None:
         part = slice(*parts[number])
-        np.matmul(matrix[part], vector, out=out[part])
+        with np.errstate(invalid="ignore"):  # as in `dense_product`
+            np.matmul(matrix[part], vector, out=out[part])
 
     with single_threaded_blas():
         run_tasks(task, len(parts), n_threads)

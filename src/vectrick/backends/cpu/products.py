@@ -155,10 +155,12 @@ def dense_product(A: Array, B: Array, out: Array, n_threads: int) -> None:
 
     def task(number: int) -> None:
         part = slice(*parts[number])
-        if by_rows:
-            np.matmul(A[part], B, out=out[part])
-        else:
-            np.matmul(A, B[:, part], out=out[:, part])
+        # BLAS was seen to set the flag of an invalid operation in small products of finite numbers.
+        with np.errstate(invalid="ignore"):
+            if by_rows:
+                np.matmul(A[part], B, out=out[part])
+            else:
+                np.matmul(A, B[:, part], out=out[:, part])
 
     with single_threaded_blas():
         run_tasks(task, len(parts), n_threads)

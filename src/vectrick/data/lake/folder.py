@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from vectrick.data.folder import Labeled, _choose, read_vertices
+from vectrick.data.folder import TABLES, Labeled, choose_table, read_vertices
 from vectrick.data.lake.ids import IdTypeError
 from vectrick.data.lake.scan import ScannedEdges, scan_edges
 from vectrick.data.lake.source import LakeError
+from vectrick.data.string_files import KINDS, read_strings
 from vectrick.data.tables import VertexTable
 
 _LOOKED_AT = 64  # row groups whose labels say whether there are classes
@@ -46,25 +47,37 @@ def read_lake_folder(
     end_features: Path | None = None,
     start_matrix: Path | None = None,
     end_matrix: Path | None = None,
+    start_smiles: Path | None = None,
+    end_smiles: Path | None = None,
+    start_sequences: Path | None = None,
+    end_sequences: Path | None = None,
     start_column: str = "start",
     end_column: str = "end",
     label_column: str = "label",
     start_id_column: str | None = None,
     end_id_column: str | None = None,
     impute: str | None = None,
+    skip_invalid: bool = False,
     **scan: Any,
 ) -> LakeDataset:
     """Scan a lake: its edges, and the tables of its vertices, which are read."""
-    given = {"start": (start_features, start_matrix), "end": (end_features, end_matrix)}
+    given = {
+        "start": dict(zip(TABLES, (start_features, start_matrix, start_smiles, start_sequences), strict=True)),
+        "end": dict(zip(TABLES, (end_features, end_matrix, end_smiles, end_sequences), strict=True)),
+    }
     columns = {"start": (start_id_column, start_column), "end": (end_id_column, end_column)}
     files: dict[str, Path] = {}
     kinds: dict[str, str] = {}
     tables: dict[str, VertexTable] = {}
     for side, named in given.items():
-        chosen = _choose(folder, side, *named)
-        if chosen is not None:
-            kinds[side], files[side] = chosen
-            id_column, usual = columns[side]
+        chosen = choose_table(folder, side, named)
+        if chosen is None:
+            continue
+        kinds[side], files[side] = chosen
+        id_column, usual = columns[side]
+        if kinds[side] in KINDS:
+            tables[side] = read_strings(files[side], side, kinds[side], id_column, usual, skip_invalid).table
+        else:
             tables[side] = read_vertices(files[side], side, kinds[side], id_column, usual, impute=impute)
     if "start" not in tables:
         raise FileNotFoundError(

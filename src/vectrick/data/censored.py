@@ -1,0 +1,77 @@
+"""Labels that are bounds: measurements such as "> 10000", of which only a side is known."""
+
+from typing import Any
+
+import numpy as np
+
+from vectrick._typing import Array
+
+CENSORED = np.dtype([("value", np.float64), ("bound", np.int8)])
+_LOWER, _UPPER, _EQUAL = (">", ">=", "≥", ">>"), ("<", "<=", "≤", "<<"), ("=", "==", "~", "≈", "")
+_SIGNS = dict.fromkeys(_LOWER, 1) | dict.fromkeys(_UPPER, -1) | dict.fromkeys(_EQUAL, 0)
+
+
+def censored(values: Any, relation: Any) -> Array:
+    """Return labels some of which are bounds, for ``KronRidge(loss="censored")``.
+
+    Parameters
+    ----------
+    values : array
+        Numbers.
+    relation : array
+        What each number is: ">" or 1 a lower bound of the true value, "<" or -1 an upper bound, "=" or 0 the value.
+
+    Returns
+    -------
+    array
+        A NumPy array of records with the fields "value" and "bound", which is sliced and split like any other.
+
+    Examples
+    --------
+    >>> import vectrick as vt
+    >>> y = vt.censored([5.1, 7.3], ["<", "="])
+    >>> y["bound"]
+    array([-1,  0], dtype=int8)
+    """
+    numbers = np.asarray(values, np.float64)
+    given = np.asarray(relation)
+    if numbers.ndim != 1 or given.shape != numbers.shape:
+        raise ValueError(f"values has shape {numbers.shape} and relation {given.shape}, but both must be vectors alike")
+    out = np.empty(len(numbers), CENSORED)
+    out["value"], out["bound"] = numbers, signs_of(given)
+    return out
+
+
+def signs_of(relation: Array) -> Array:
+    """Return 1 for lower bounds, -1 for upper bounds, 0 for values."""
+    if relation.dtype.kind in "iuf":
+        wrong = np.flatnonzero(~np.isin(relation, (-1, 0, 1)))
+        signs = relation
+    else:
+        found = [_SIGNS.get(str(word).strip()) for word in relation.tolist()]
+        wrong = np.array([at for at, sign in enumerate(found) if sign is None], np.int64)
+        signs = np.array([sign or 0 for sign in found])
+    if len(wrong):
+        at = int(wrong[0])
+        raise ValueError(f"relation[{at}] is {relation.tolist()[at]!r}, but it must be '<', '>' or '=' (-1, 1 or 0)")
+    return signs.astype(np.int8)
+
+
+def split_bounds(y: Any) -> tuple[Any, Array | None]:
+    """Return labels as numbers, and which of them are bounds; None if they are plain labels."""
+    if isinstance(y, np.ndarray) and y.dtype.names is not None:
+        if y.dtype.names != CENSORED.names:
+            raise ValueError(
+                f"y has the fields {', '.join(y.dtype.names)}, but records of labels are made by vt.censored"
+            )
+        return np.ascontiguousarray(y["value"]), np.ascontiguousarray(y["bound"])
+    return y, None
+
+
+def within_bounds(y: Any, predictions: Any) -> tuple[Any, Any]:
+    """Return labels as numbers, and predictions that equal the bound where they are beyond it, as they may be."""
+    values, bounds = split_bounds(y)
+    if bounds is None:
+        return y, predictions
+    beyond = ((bounds > 0) & (predictions > values)) | ((bounds < 0) & (predictions < values))
+    return values, np.where(beyond, values, predictions)
