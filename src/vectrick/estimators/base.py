@@ -25,7 +25,6 @@ from vectrick.estimators.streamed import fit_lake
 from vectrick.estimators.training import Given, SourceEdges, Training
 from vectrick.estimators.validate import as_edges, as_weights, labels_on, with_bounds
 from vectrick.estimators.weights import learned_weights
-from vectrick.kernels import Linear
 from vectrick.losses import Loss, Pointwise, WithIntercept
 from vectrick.models.edge_kernel import EdgeKernel
 from vectrick.models.forms import Form, choose_form
@@ -282,7 +281,7 @@ class KronEstimator(OnLakes):
         given = replace(given, labels=cast(given.labels, dtype))  # those of another dtype would stay in memory
         loss = self._make_loss(given.loss_type, given.labels, weight, edges, given.bounds)
         graph = Graph.of(edges, given.spec.one_set)
-        kernel = EdgeKernel.settled(given.spec, edges, graph, given.backend)
+        kernel = EdgeKernel.settled(given.spec, edges, graph, given.backend, given.labels)
         if given.spec.weights is None:
             kernel = replace(kernel, weights=learned_weights(self, kernel, given, graph, loss))
         if given.held is not None:
@@ -446,8 +445,3 @@ class KronEstimator(OnLakes):
         if self.dtype is not None or self.precision == "mixed":  # which has results of float64
             return np.dtype(self.dtype or np.float64)
         return np.result_type(numpy_dtype(edges.start_table.features), numpy_dtype(edges.end_table.features))
-
-    @property
-    def _sees_products_only(self) -> bool:
-        """Whether the features of a vertex count only in products with those of its partner."""
-        return all(isinstance(kernel, Linear) or kernel == "linear" for kernel in (self.start_kernel, self.end_kernel))

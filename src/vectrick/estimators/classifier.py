@@ -16,6 +16,7 @@ from vectrick.data.lake.counts import Counts
 from vectrick.data.lake.scan import ScannedEdges
 from vectrick.estimators.base import KronEstimator
 from vectrick.estimators.callbacks import FitStep
+from vectrick.estimators.intercepts import sees_products_only
 from vectrick.estimators.lake_scores import score_lake
 from vectrick.estimators.several_classes import SeveralClassesError, fit_against_rest
 from vectrick.estimators.streamed import fit_lake_against_rest
@@ -155,5 +156,5 @@ class KronClassifier(ClassifierMixin, KronEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = self._sees_products_only
+        tags.classifier_tags.poor_score = sees_products_only(self)
         return tags

@@ -2,9 +2,16 @@
 
 from typing import Any
 
+from vectrick.kernels import Linear
 from vectrick.losses import Loss, Pointwise
 from vectrick.models.kernel_spec import KernelSpec
 from vectrick.solvers import as_solver
+
+
+def sees_products_only(estimator: Any) -> bool:
+    """Whether the features of a vertex count only in products with those of its partner."""
+    kernels = estimator.start_kernel, estimator.end_kernel
+    return all(isinstance(kernel, Linear) or kernel == "linear" for kernel in kernels)
 
 
 def has_intercept(estimator: Any, spec: KernelSpec, kind: type[Loss]) -> bool:

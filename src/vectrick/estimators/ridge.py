@@ -14,6 +14,7 @@ from vectrick.data.censored import within_bounds
 from vectrick.data.lake.scan import ScannedEdges
 from vectrick.estimators.callbacks import Watch
 from vectrick.estimators.closed_form import ClosedForm
+from vectrick.estimators.intercepts import sees_products_only
 from vectrick.estimators.lake_scores import score_lake
 from vectrick.estimators.one_pass import OnePassFit, check_one_pass
 from vectrick.estimators.parameters import check_parameters
@@ -189,7 +190,7 @@ class KronRidge(RegressorMixin, KronRegressor):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
-        tags.regressor_tags.poor_score = self._sees_products_only
+        tags.regressor_tags.poor_score = sees_products_only(self)
         return tags
 
     def score(

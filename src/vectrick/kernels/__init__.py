@@ -15,6 +15,7 @@ from vectrick.kernels.minmax import MinMax
 from vectrick.kernels.morgan import Morgan
 from vectrick.kernels.polynomial import Polynomial
 from vectrick.kernels.precomputed import Precomputed
+from vectrick.kernels.profile import Profile
 from vectrick.kernels.smith_waterman import SmithWaterman
 from vectrick.kernels.spectrum import Spectrum
 from vectrick.kernels.standardized import Standardized
@@ -22,7 +23,7 @@ from vectrick.kernels.tanimoto import Tanimoto
 
 for _kind in (
     Linear, Gaussian, Polynomial, Cosine, Tanimoto, MinMax, Constant, Precomputed, Standardized, Sum, Product, Morgan,
-    Spectrum, SmithWaterman,
+    Spectrum, SmithWaterman, Profile,
 ):  # fmt: skip
     KERNELS.register(_kind)
 
@@ -74,6 +75,7 @@ __all__ = [
     "Polynomial",
     "Precomputed",
     "Product",
+    "Profile",
     "SmithWaterman",
     "Spectrum",
     "Standardized",

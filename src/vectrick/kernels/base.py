@@ -38,6 +38,8 @@ class Kernel(BaseEstimator):
     learned: tuple[str, ...] = ()  # parameters that a fit determines; text does not give them
     is_psd = True  # positive semi-definite for all data; otherwise the matrix is checked
     reads = "numbers"  # what vertices it is for: "numbers", "text" or "any"
+    needs_labels = False  # it is made of the labels of training edges, which `with_profiles` brings
+    of_vertices: tuple[str, ...] = ()  # learned parameters that are the features of the training vertices
 
     def __call__(self, X: Features, Y: Features = None) -> Array:
         """Return the matrix of kernel values between the rows of X and of Y; by default Y is X."""
@@ -53,6 +55,10 @@ class Kernel(BaseEstimator):
     @abstractmethod
     def diagonal(self, X: Features) -> Array:
         """Return the kernel values of the rows of X with themselves."""
+
+    def with_profiles(self, profiles: Array) -> "Kernel":
+        """Return the kernel with the profiles of the training vertices, if it needs them (see `Profile`)."""
+        return self
 
     def resolve(self, X: Features, positions: Array) -> "Kernel":
         """Return the kernel with values for all parameters that depend on the training vertices.
@@ -94,6 +100,15 @@ class _Pair(Kernel):
         """What vertices both kernels are for; "both" of them if they are for different ones, which no table has."""
         kinds = {kernel.reads for kernel in (self.first, self.second)} - {"any"}
         return "both" if len(kinds) > 1 else kinds.pop() if kinds else "any"
+
+    @property
+    def needs_labels(self) -> bool:  # type: ignore[override]
+        """Whether one of them is made of labels."""
+        return self.first.needs_labels or self.second.needs_labels
+
+    def with_profiles(self, profiles: Array) -> "Kernel":
+        """Return the combination with the profiles of the training vertices."""
+        return type(self)(self.first.with_profiles(profiles), self.second.with_profiles(profiles))
 
     def resolve(self, X: Features, positions: Array) -> "Kernel":
         """Return the combination with both kernels resolved."""

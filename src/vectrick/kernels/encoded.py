@@ -10,36 +10,24 @@ from scipy.sparse import csr_array
 
 from vectrick._typing import Array, Features
 from vectrick.data.strings import as_characters, strings_of
-from vectrick.kernels.base import Kernel
+from vectrick.kernels.base import Kernel, are_equal
 
 _KEPT = 200_000  # strings whose features are remembered, of each kind of features
 
 
-class TextKernel(Kernel):
-    """A kernel of strings. A subclass defines `encode`, which makes features of them, and has a parameter ``kernel``.
+class Encoded(Kernel):
+    """A kernel of features that it makes itself of the vertices; it has a parameter ``kernel``, the kernel of these."""
 
-    It is called with strings, or with the tables of characters in which vertices that are strings are kept.
-    """
-
-    reads = "text"
     kernel: Any
 
     @abstractmethod
-    def encode(self, strings: Sequence[str]) -> Any:
-        """Return features of strings, a row for each."""
+    def encoded(self, X: Any) -> Any:
+        """Return the features of vertices."""
 
     @property
     @abstractmethod
     def inner(self) -> Kernel:
         """The kernel of the features."""
-
-    def encoded(self, X: Any) -> Any:
-        """Return the features of a table of characters."""
-        return self.encode(strings_of(X))
-
-    def resolve(self, X: Features, positions: Array) -> "TextKernel":
-        """Return the kernel with the kernel of its features resolved."""
-        return type(self)(**{**self.get_params(deep=False), "kernel": self.inner.resolve(self.encoded(X), positions)})
 
     @property
     def is_psd(self) -> bool:  # type: ignore[override]
@@ -51,19 +39,43 @@ class TextKernel(Kernel):
         return self.inner(first, first if Y is X else self.encoded(Y))
 
     def diagonal(self, X: Features) -> Array:
-        """Return the kernel values of the strings of X with themselves."""
-        return self.inner.diagonal(self.encoded(as_characters(X, "X")))
+        """Return the kernel values of the vertices of X with themselves."""
+        return self.inner.diagonal(self.encoded(X))
 
     def features(self, X: Features) -> Features | None:
         """Return the features of the kernel of features, if it has finitely many."""
-        return self.inner.features(self.encoded(as_characters(X, "X")))
+        return self.inner.features(self.encoded(X))
+
+
+class TextKernel(Encoded):
+    """A kernel of strings. A subclass defines `encode`, which makes features of them, and has a parameter ``kernel``.
+
+    It is called with strings, or with the tables of characters in which vertices that are strings are kept.
+    """
+
+    reads = "text"
+
+    @abstractmethod
+    def encode(self, strings: Sequence[str]) -> Any:
+        """Return features of strings, a row for each."""
+
+    def encoded(self, X: Any) -> Any:
+        """Return the features of a table of characters, or of strings."""
+        return self.encode(strings_of(as_characters(X, "X")))
+
+    def resolve(self, X: Features, positions: Array) -> "TextKernel":
+        """Return the kernel with the kernel of its features resolved; itself, if that does not depend on the data."""
+        settled = self.inner.resolve(self.encoded(X), positions)
+        if are_equal(settled, self.inner):
+            return self
+        return type(self)(**{**self.get_params(deep=False), "kernel": settled})
 
 
 def chosen_kernel(kernel: Any, usual: Kernel) -> Kernel:
     """Return the kernel of the features that was asked for, or the usual one."""
     if kernel is None:
         return usual
-    if not isinstance(kernel, Kernel) or kernel.reads == "text":
+    if not isinstance(kernel, Kernel) or kernel.reads == "text" or kernel.needs_labels:
         raise ValueError(f"kernel is {kernel!r}, but it must be a kernel of numbers such as vt.Gaussian(), or None")
     return kernel
 

@@ -34,7 +34,7 @@ class SmithWaterman(TextKernel):
     kernel : Kernel, optional
         A kernel of the scores with the training sequences, such as ``Gaussian()``; by default the scores themselves
         are the values of the kernel.
-    known : sequence of str, optional
+    known : table of characters, optional
         The training sequences; they are learned.
 
     Examples
@@ -48,6 +48,7 @@ class SmithWaterman(TextKernel):
 
     name = "smith_waterman"
     learned = ("known",)
+    of_vertices = ("known",)
 
     def __init__(
         self, matrix: str = "BLOSUM62", open: int = 11, extend: int = 1, kernel: Any = None, known: Any = None
@@ -77,7 +78,7 @@ class SmithWaterman(TextKernel):
                 "SmithWaterman(kernel=...) takes scores with the training sequences, which it knows only after it was "
                 "fitted with them"
             )
-        return self.similarities(strings, list(self.known))
+        return self.similarities(strings, strings_of(self.known))
 
     def resolve(self, X: Features, positions: Array) -> "SmithWaterman":
         """Return the kernel with the training sequences, if their scores are features."""
@@ -85,7 +86,7 @@ class SmithWaterman(TextKernel):
         if self.kernel is None:
             _plain(strings_of(X))
             return self
-        settled = SmithWaterman(self.matrix, self.open, self.extend, self.kernel, tuple(strings_of(X)))
+        settled = SmithWaterman(self.matrix, self.open, self.extend, self.kernel, X)
         settled.kernel = settled.inner.resolve(settled.encoded(X), positions)
         return settled
 

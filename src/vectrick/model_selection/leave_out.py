@@ -6,6 +6,7 @@ from vectrick._typing import Array, ArrayLike
 from vectrick.backends.arrays import to_host
 from vectrick.data import Edges, EdgesLike
 from vectrick.estimators import KronRidge
+from vectrick.kernels import as_kernel
 from vectrick.losses import Squared
 from vectrick.solvers.leave_out import LEAVE, leave_out
 
@@ -50,6 +51,9 @@ def leave_out_predictions(estimator: KronRidge, X: EdgesLike, y: ArrayLike, leav
         raise ValueError(f"loss is {estimator.loss!r}, but the closed form is for the squared loss")
     if leave not in LEAVE:
         raise ValueError(f"leave is {leave!r}, but it must be one of {', '.join(map(repr, LEAVE))}")
+    kernels = [as_kernel(getattr(estimator, f"{side}_kernel"), f"{side}_kernel") for side in ("start", "end")]
+    if any(kernel.needs_labels for kernel in kernels):
+        raise ValueError("a Profile kernel is made of labels, also of those to leave out; use cross_val_predict")
     if estimator.fit_intercept is True:
         raise ValueError("fit_intercept is True, but the closed form is for models without intercept")
     ridge = KronRidge(**estimator.get_params(deep=False))

@@ -50,6 +50,8 @@ class Sharing:
 
     def _side(self, side: str, given: Any) -> tuple[VertexTable, Kernel]:
         kernel = as_kernel(given, f"{side}_kernel")
+        if kernel.needs_labels:  # of the training edges, which differ between folds
+            return getattr(self.edges, f"{side}_table"), kernel
         key = side, _key(kernel)
         if key not in self._made:
             self._made[key] = self._make(getattr(self.edges, f"{side}_table"), getattr(self.edges, side), kernel)

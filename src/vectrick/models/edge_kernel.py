@@ -1,6 +1,6 @@
 """The kernel of edges of a model: weighted pairwise kernels of vertex kernels, settled on the training vertices."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,8 +9,11 @@ from scipy.sparse import eye_array
 
 from vectrick._typing import Array, DTypeLike
 from vectrick.backends import Backend
+from vectrick.backends.arrays import to_host
 from vectrick.data import Edges, Graph, VertexTable
+from vectrick.kernels import Kernel
 from vectrick.kernels.pairwise import Kronecker, PairwiseKernel, VertexFactors
+from vectrick.kernels.profile import profiles_of
 from vectrick.kernels.text import format_kernel
 from vectrick.models.kernel_spec import Component, KernelSpec, symmetry_of
 from vectrick.models.vertex_kernel import VertexKernel
@@ -31,11 +34,17 @@ class EdgeKernel:
     is_product: bool = False  # whether it is the Kronecker product of ``start`` and ``end``, of weight one
 
     @classmethod
-    def settled(cls, spec: KernelSpec, edges: Edges, graph: Graph, backend: Backend) -> "EdgeKernel":
-        """Return the kernel of a spec, settled on the training vertices; weights to be learned are left at one."""
+    def settled(
+        cls, spec: KernelSpec, edges: Edges, graph: Graph, backend: Backend, labels: Any = None
+    ) -> "EdgeKernel":
+        """Return the kernel of a spec, settled on the training vertices; weights to be learned are left at one.
+
+        ``labels`` are those of the training edges, which some kernels are made of.
+        """
+        start_kernels, end_kernels = _with_profiles(spec, graph, labels)
         start, end = (edges.start_table, graph.used_start, backend), (edges.end_table, graph.used_end, backend)
-        starts = tuple(VertexKernel(kernel, "start", *start) for kernel in spec.start_kernels)
-        ends = starts if spec.one_set else tuple(VertexKernel(kernel, "end", *end) for kernel in spec.end_kernels)
+        starts = tuple(VertexKernel(kernel, "start", *start) for kernel in start_kernels)
+        ends = starts if spec.one_set else tuple(VertexKernel(kernel, "end", *end) for kernel in end_kernels)
         weights = np.ones(len(spec.components)) if spec.weights is None else spec.weights
         return cls(spec.components, starts, ends, weights, spec.is_product)
 
@@ -120,6 +129,23 @@ class EdgeKernel:
         starts = tuple(map(move, self.starts))
         ends = starts if self.one_set else tuple(map(move, self.ends))
         return replace(self, starts=starts, ends=ends)
+
+
+def _with_profiles(spec: KernelSpec, graph: Graph, labels: Any) -> tuple[Sequence[Kernel], Sequence[Kernel]]:
+    """Return the kernels of both sides, those that need them with the profiles of the training vertices."""
+    kernels = spec.start_kernels, spec.end_kernels
+    if labels is None or not any(kernel.needs_labels for side in kernels for kernel in side):
+        return kernels
+    if spec.one_set:
+        raise ValueError("a Profile kernel is for edges between two vertex sets, but there is one")
+    ends = np.asarray(to_host(graph.start)), np.asarray(to_host(graph.end))
+    shape, y = (len(graph.used_start), len(graph.used_end)), np.asarray(to_host(labels), np.float64)
+    profiles = profiles_of(ends[0], ends[1], y, shape), profiles_of(ends[1], ends[0], y, shape[::-1])
+    start, end = (
+        tuple(kernel.with_profiles(own) if kernel.needs_labels else kernel for kernel in side)
+        for side, own in zip(kernels, profiles, strict=True)
+    )
+    return start, end
 
 
 def identity(n: int, dtype: DTypeLike) -> Any:

@@ -16,7 +16,7 @@ from vectrick.backends.memory import format_bytes
 from vectrick.backends.product_path import Allocation
 from vectrick.data import Graph, VertexTable
 from vectrick.data.strings import strings_of
-from vectrick.kernels import CholeskyMap, FeatureMap, Kernel, Precomputed, SmithWaterman, Standardized
+from vectrick.kernels import CholeskyMap, FeatureMap, Kernel, Precomputed, Profile, Standardized
 from vectrick.kernels.factor import ExactMap
 from vectrick.kernels.pairwise import PairwiseKernel, TwoStep
 from vectrick.models.edge_kernel import EdgeKernel
@@ -87,6 +87,7 @@ def _edge_kernel(header: dict[str, Any], tensors: Tensors, start: VertexKernel, 
         kernels = [first]
         for i, described in enumerate(header[name], 1):
             kernel, m, projection = read_kernel(described, tensors), len(first.used), None
+            _know(kernel, first.vertices)
             _check_kernel(kernel, first.name, first.known, first.used)
             if f"{name}.{i}.projection" in tensors:
                 projection = tensor_of(tensors, f"{name}.{i}.projection", "f", (m, m))
@@ -172,6 +173,7 @@ def _vertex_kernel(header: dict[str, Any], name: str, table: VertexTable, tensor
     if (np.diff(used) <= 0).any():
         raise ValueError(f"the training vertices of the {name} are not in order")
     kernel = read_kernel(header["kernel"], tensors)
+    _know(kernel, table.features[used])
     _check_kernel(kernel, name, table, used)
     projection = None
     if f"{name}.projection" in tensors:
@@ -187,8 +189,8 @@ def _check_kernel(kernel: Kernel, name: str, table: VertexTable, used: Array) ->
             if not isinstance(columns, np.ndarray) or columns.shape != used.shape:
                 raise ValueError(f"the columns of the {name} kernel do not match its vertices")
             check_range(columns, table.n_features, "used")
-        if isinstance(part, SmithWaterman) and part.kernel is not None and part.known is None:
-            raise ValueError(f"the {name} kernel lacks its training sequences")
+        if isinstance(part, Profile) and np.shape(part.profiles)[:1] != used.shape:
+            raise ValueError(f"the profiles of the {name} kernel do not match its vertices")
         if isinstance(part, Standardized):
             learned = [value for value in (part.mean, part.scale) if value is not None]
             if part.scale is None or any(np.shape(value) != (table.n_features,) for value in learned):
@@ -198,6 +200,14 @@ def _check_kernel(kernel: Kernel, name: str, table: VertexTable, used: Array) ->
     first = table.features[used[:1]].astype(np.float64)
     if not np.isfinite(kernel(first, first)).all():
         raise ValueError(f"the {name} kernel has values that are not finite")
+
+
+def _know(kernel: Kernel, vertices: Any) -> None:
+    """Give a kernel the training vertices, if it keeps them."""
+    for part in _ingredients(kernel):
+        if part.of_vertices and getattr(part, "kernel", None) is not None:
+            for name in part.of_vertices:
+                setattr(part, name, vertices)
 
 
 def _ingredients(kernel: Kernel) -> list[Kernel]:
@@ -215,9 +225,8 @@ def read_kernel(header: dict[str, Any], tensors: Tensors) -> Kernel:
         if not isinstance(value, dict):
             values[name] = plain(value)
         elif "tensor" in value:
-            values[name] = tensor_of(tensors, value["tensor"], "if", (None,))
-        elif "words" in value:
-            values[name] = tuple(_words(of_kind(str, value["words"]), None, tensors))
+            tensor = tensors[value["tensor"]]
+            values[name] = finite(tensor_of(tensors, value["tensor"], "if", (None,) * min(max(tensor.ndim, 1), 2)))
         else:
             values[name] = read_kernel(value, tensors)
     return kernel_called(header["type"])(**values)

@@ -69,11 +69,10 @@ def kernel_header(kernel: Kernel, name: str, tensors: Tensors) -> dict[str, Any]
         )
     header: dict[str, Any] = {"type": type(kernel).__name__}
     for parameter, value in kernel.get_params(deep=False).items():
+        if parameter in kernel.of_vertices:  # which the file has already
+            continue
         if isinstance(value, Kernel):
             header[parameter] = kernel_header(value, f"{name}.{parameter}", tensors)
-        elif isinstance(value, list | tuple) and value and all(isinstance(word, str) for word in value):
-            _put_words(list(value), f"{name}.{parameter}", tensors)
-            header[parameter] = {"words": f"{name}.{parameter}"}
         elif isinstance(value, np.ndarray | list | tuple):
             array = np.asarray(value)
             if array.dtype.kind not in "biuf":

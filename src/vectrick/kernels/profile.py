@@ -1,0 +1,143 @@
+"""The kernel of vertices by the labels of their training edges."""
+
+import itertools
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from vectrick._typing import Array, Features
+from vectrick.backends.arrays import like as placed_like
+from vectrick.backends.arrays import to_host
+from vectrick.kernels.base import Kernel
+from vectrick.kernels.cosine import Cosine
+from vectrick.kernels.encoded import Encoded, chosen_kernel
+
+_PRIOR = 2.0  # edges without a deviation that are added to the mean of a vertex
+_LARGEST = 200_000_000  # pairs of a start and an end vertex
+
+
+class Profile(Encoded):
+    """A kernel of vertices by their interaction profiles: what their training edges say of them.
+
+    The profile of a vertex has an entry for each vertex of the other side: the label of their edge, without the means
+    of both vertices, and zero where there is no edge. A fit makes profiles of its own training edges alone, so that in
+    a cross-validation no label of a test edge gets into them. It is for vertices that have many training edges; added
+    to a kernel of their features, it says what these leave out. With ``kernel=Gaussian()`` it is the Gaussian
+    interaction profile kernel. It takes memory for m q numbers, with m start and q end vertices.
+
+    Parameters
+    ----------
+    kernel : Kernel, optional
+        The kernel of the profiles, by default ``Cosine()``.
+    like : Kernel, optional
+        A kernel of the features, by which a new vertex gets the mean profile of the training vertices that are most
+        like it, weighted by the values of the kernel; by default the profiles of new vertices are zero.
+    neighbours : int
+        The number of these training vertices.
+    profiles, known : array, optional
+        The profiles and the features of the training vertices; they are learned.
+
+    Examples
+    --------
+    >>> import numpy as np, vectrick as vt
+    >>> X = vt.Edges.grid(np.eye(4), np.eye(3))
+    >>> y = np.array([1.0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 1, 1])
+    >>> model = vt.KronRidge(vt.Linear() + vt.Profile(), "linear").fit(X, y)
+    >>> model._predictor.start.kernel.second(np.eye(4)).round(1)
+    array([[ 1.,  1., -1., -1.],
+           [ 1.,  1., -1., -1.],
+           [-1., -1.,  1.,  1.],
+           [-1., -1.,  1.,  1.]])
+    """
+
+    name = "profile"
+    reads = "any"
+    needs_labels = True
+    learned = ("profiles", "known")
+    of_vertices = ("known",)
+
+    def __init__(
+        self, kernel: Any = None, like: Any = None, neighbours: int = 10, profiles: Any = None, known: Any = None
+    ) -> None:
+        self.kernel = kernel
+        self.like = like
+        self.neighbours = neighbours
+        self.profiles = profiles
+        self.known = known
+
+    @property
+    def inner(self) -> Kernel:
+        """The kernel of the profiles."""
+        return chosen_kernel(self.kernel, Cosine())
+
+    def with_profiles(self, profiles: Array) -> "Profile":
+        """Return the kernel with the profiles of the training vertices."""
+        return Profile(self.kernel, self.like, self.neighbours, profiles)
+
+    def resolve(self, X: Features, positions: Array) -> "Profile":
+        """Return the kernel with its training vertices, whose profiles it must have."""
+        if self.known is not None:
+            return self
+        if self.profiles is None or len(self.profiles) != X.shape[0]:
+            raise ValueError("a Profile kernel learns from labels: it is for fits to edges in memory, not for others")
+        if isinstance(self.neighbours, bool) or not isinstance(self.neighbours, Integral) or int(self.neighbours) < 1:
+            raise ValueError(f"neighbours is {self.neighbours!r}, but it must be a positive integer")
+        if self.like is not None and not isinstance(self.like, Kernel):
+            raise ValueError(f"like is {self.like!r}, but it must be a kernel of the features, or None")
+        near = None if self.like is None else self.like.resolve(X, positions)
+        settled = Profile(self.kernel, near, self.neighbours, self.profiles, to_host(X))
+        settled.kernel = settled.inner.resolve(self.profiles, positions)
+        return settled
+
+    def encoded(self, X: Any) -> Any:
+        """Return the profiles of vertices: their own, or those of the training vertices that are most like them."""
+        if self.known is None:
+            raise ValueError("a Profile kernel knows its profiles only after it was fitted")
+        host = to_host(X)
+        place = {key: row for row, key in reversed(list(enumerate(_keys(self.known))))}
+        rows = np.array([place.get(key, -1) for key in _keys(host)], np.int64)
+        out = np.zeros((len(rows), self.profiles.shape[1]))
+        out[rows >= 0] = self.profiles[rows[rows >= 0]]
+        new = np.flatnonzero(rows < 0)
+        if len(new) and self.like is not None:
+            out[new] = self._of_neighbours(host[new])
+        return out if issparse(X) else placed_like(out, X)
+
+    def _of_neighbours(self, X: Any) -> Array:
+        values = np.maximum(np.asarray(to_host(self.like(X, self.known)), np.float64), 0.0)
+        count = min(int(self.neighbours), values.shape[1])
+        near = np.argpartition(-values, count - 1, axis=1)[:, :count]
+        weights = np.take_along_axis(values, near, axis=1)
+        weights /= np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)
+        return np.einsum("ik,ikj->ij", weights, self.profiles[near])
+
+
+def profiles_of(rows: Array, columns: Array, y: Array, shape: tuple[int, int]) -> Array:
+    """Return a profile for each row of a matrix of labels: deviations from the means of rows and columns.
+
+    >>> profiles_of(np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([1.0, -1.0, 0.0]), (2, 2)).round(2)
+    array([[ 0.75, -0.75],
+           [-0.25,  0.  ]])
+    """
+    if shape[0] * shape[1] > _LARGEST:
+        raise MemoryError(
+            f"profiles of {shape[0]} × {shape[1]} vertices are more than {_LARGEST} numbers; leave out vt.Profile"
+        )
+    keys = rows.astype(np.int64) * shape[1] + columns
+    counts = np.bincount(keys, minlength=shape[0] * shape[1]).reshape(shape)
+    sums = np.bincount(keys, y - y.mean(), minlength=shape[0] * shape[1]).reshape(shape)
+    values, has = sums / np.maximum(counts, 1), counts > 0
+    for axis in (1, 0):  # a mean of few edges says little
+        values -= has * (values.sum(axis, keepdims=True) / (has.sum(axis, keepdims=True) + _PRIOR))
+    return values
+
+
+def _keys(X: Any) -> list[Any]:
+    """Return what tells rows of features apart."""
+    if not issparse(X):
+        return [row.tobytes() for row in np.asarray(X, np.float64) + 0.0]
+    entries = csr_array(X)
+    indices, data = entries.indices.astype(np.int64), entries.data.astype(np.float64)
+    return [(indices[a:b].tobytes(), data[a:b].tobytes()) for a, b in itertools.pairwise(entries.indptr.tolist())]
