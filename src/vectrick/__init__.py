@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from vectrick.metrics import concordance_index, interaction_concordance
     from vectrick.model_selection import (
         Calibrated,
+        ClusterKFold,
         ConformalKron,
         KernelComparison,
         VertexKFold,
@@ -106,6 +107,7 @@ _NAMES = {
     "vectrick.metrics": ["concordance_index", "interaction_concordance"],
     "vectrick.model_selection": [
         "Calibrated",
+        "ClusterKFold",
         "ConformalKron",
         "KernelComparison",
         "VertexKFold",
@@ -145,6 +147,7 @@ __all__ = [
     "ONES",
     "AutoKron",
     "Calibrated",
+    "ClusterKFold",
     "ConformalKron",
     "Constant",
     "Cosine",

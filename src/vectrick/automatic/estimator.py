@@ -20,7 +20,8 @@ from vectrick.automatic.labels import LOSSES, Labels, read_labels
 from vectrick.automatic.lakes import fit_lake_search
 from vectrick.automatic.mean import Mean, mean_of
 from vectrick.automatic.mean_model import MeanModel
-from vectrick.automatic.search import INTERRUPTED, Result, diverse, near_best
+from vectrick.automatic.results import Result, diverse, near_best
+from vectrick.automatic.search import INTERRUPTED
 from vectrick.automatic.summary import alpha_paths, joined_frames, search_frame
 from vectrick.backends import Backend
 from vectrick.backends.arrays import to_host, unmasked

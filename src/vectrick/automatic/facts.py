@@ -10,9 +10,6 @@ from vectrick._typing import Array
 from vectrick.data import VertexTable
 from vectrick.data.strings import kind_of_strings
 
-_ASYMMETRY, _LARGE_DIAGONAL = 0.05, 0.95  # of a matrix that is taken for a kernel
-_LARGEST = 20_000  # vertices up to which a square table is looked at as a matrix
-
 
 @dataclass(frozen=True)
 class SideFacts:
@@ -52,7 +49,7 @@ class SideFacts:
         """Look at the vertices of a side that have edges."""
         features: Any = table.features[used]
         values = features.data if issparse(features) else features
-        kind = "kernel" if _is_kernel_matrix(table) else "features"
+        kind = "kernel" if table.looks_like_kernel else "features"
         if table.text is not None:
             kind = kind_of_strings(table.take(used).strings, table.text)
         is_constant = len(used) < 2 or (abs(features - features[[0] * len(used)]).max() == 0)
@@ -69,16 +66,3 @@ class SideFacts:
             return f"{self.n_vertices} {self.name} vertices that are {what}"
         words = ["sparse"] * self.is_sparse + ["binary"] * self.is_binary
         return f"{self.n_vertices} {self.name} vertices with {' '.join([str(self.n_features), *words])} features"
-
-
-def _is_kernel_matrix(table: VertexTable) -> bool:
-    """Whether a table is square and nearly symmetric, with large values on the diagonal."""
-    K = table.features
-    n = len(table)
-    if issparse(K) or table.n_features != n or not 2 <= n <= _LARGEST:
-        return False
-    size = float(np.abs(K).mean())
-    if size == 0 or float(np.abs(K - K.T).mean()) > _ASYMMETRY * size:
-        return False
-    diagonal = np.diagonal(K)
-    return bool((diagonal > 0).all() and (diagonal >= K.mean(axis=1)).mean() >= _LARGE_DIAGONAL)

@@ -13,8 +13,9 @@ from vectrick.automatic.folding import Folding, NoFoldsError, make_folds
 from vectrick.automatic.ground import FAST, Candidate, Ground
 from vectrick.automatic.labels import Labels
 from vectrick.automatic.mean import Mean
+from vectrick.automatic.results import Result
 from vectrick.automatic.sampling import ENOUGH_EDGES, FEW, sampled
-from vectrick.automatic.search import Result, Search
+from vectrick.automatic.search import Search
 from vectrick.automatic.vertex_kernels import SideChoices, scaled, with_constant
 from vectrick.backends import HOST
 from vectrick.data import Edges
@@ -142,7 +143,7 @@ def search(model: Any, edges: Edges, labels: Labels, weight: Array | None) -> Fo
     more = _MORE_PAIRWISE[pairwise[0]] if model.thorough and model.pairwise == "auto" else ()
     run = found.run = Search(
         _small_ground(model, X, y, labels, scoring, seed, rng) or full, full, choices, pairwise, losses, model.alpha,
-        model.budget, n_solved, more, model.verbose,
+        model.budget, n_solved, more, _known_sides(model), model.verbose,
     )  # fmt: skip
     run.run()
     found.results, found.ended, found.ranked = run.results, run.ended, run.best()
@@ -195,6 +196,16 @@ def _losses(model: Any, labels: Labels) -> list[str]:
     if labels.classes is None or model.alpha is not None:
         return ["ridge"]
     return ["ridge", "logistic", *(["svm"] if model.thorough else [])]
+
+
+def _known_sides(model: Any) -> tuple[str, ...]:
+    """Return the sides whose vertices are known in what a model is for, and whose kernels are to be chosen."""
+    sides = {"start": ("end",), "end": ("start",), "neither": ("start", "end")}.get(model.new, ())
+    return tuple(side for side in sides if _is_auto(getattr(model, f"{side}_kernel")))
+
+
+def _is_auto(given: Any) -> bool:
+    return isinstance(given, str) and given == "auto"
 
 
 def _pairwise(asked: str, X: Edges, y: Array) -> list[str]:

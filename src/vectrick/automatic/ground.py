@@ -20,7 +20,9 @@ from vectrick.automatic.fold_solves import FoldFeatures, FoldLabels, solve_logis
 from vectrick.automatic.vertex_kernels import VertexChoice, matrix_of
 from vectrick.backends.threads import count_threads, run_tasks, single_threaded_blas
 from vectrick.data import Edges
+from vectrick.kernels import Cosine
 from vectrick.kernels.pairwise import PAIRWISE
+from vectrick.kernels.profile import profiles_of
 from vectrick.metrics.scores import OF_CLASSES, SCORES
 from vectrick.model_selection.folds import Fold
 from vectrick.solvers.degree_model import Basis
@@ -87,15 +89,23 @@ class Side:
 
     def matrix(self, choice: VertexChoice) -> tuple[Array, float]:
         """Return the kernel matrix with a mean diagonal of one, and the scale."""
-        if choice.name not in self._matrices:
-            self._matrices[choice.name] = matrix_of(choice, self.features, self.positions)
-        return self._matrices[choice.name]
+        name = choice.plain.name
+        if name not in self._matrices:
+            self._matrices[name] = matrix_of(choice.plain, self.features, self.positions)
+        return self._matrices[name]
 
-    def basis(self, choice: VertexChoice, constant: float, train: Array) -> tuple[Array, Array]:
-        """Return the features of all vertices, and the spectrum, for training vertices."""
-        key = choice.name, constant, train.tobytes()
+    def basis(
+        self, choice: VertexChoice, constant: float, train: Array, profiles: "FoldProfiles"
+    ) -> tuple[Array, Array]:
+        """Return the features of all vertices, and the spectrum, for training vertices.
+
+        ``profiles`` are those of the training edges of a fold, for choices that have them.
+        """
+        key = choice.name, constant, train.tobytes(), id(profiles) if choice.profile else 0
         if key not in self._bases:
             K = self.matrix(choice)[0] + constant
+            if choice.profile:
+                K = K + choice.profile * profiles.kernel_of(self)
             made = Basis.of_matrix(K[np.ix_(train, train)], self.degrees[train])
             assert made.inverse is not None
             # The largest value of the other side's part of the degree model is about its number of edges.
@@ -108,6 +118,24 @@ class Side:
         """Drop what was made for kernels that are not tried any more."""
         self._bases = {key: value for key, value in self._bases.items() if key[0] in kept}
         self._matrices = {name: value for name, value in self._matrices.items() if name in kept}
+
+
+class FoldProfiles:
+    """The kernels of profiles of both sides, by the training edges of one fold alone."""
+
+    def __init__(self, ground: "Ground", fold: Fold) -> None:
+        self._ground, self._fold = ground, fold
+        self._made: dict[int, Array] = {}
+
+    def kernel_of(self, side: Side) -> Array:
+        """Return the matrix of a side, made once."""
+        if id(side) not in self._made:
+            ground, train = self._ground, self._fold.train
+            ends = (ground.s, ground.e) if side is ground.start else (ground.e, ground.s)
+            shape = len(side.degrees), len((ground.end if side is ground.start else ground.start).degrees)
+            profiles = profiles_of(ends[0][train], ends[1][train], ground.y[train], shape)
+            self._made[id(side)] = Cosine()(profiles, profiles)
+        return self._made[id(side)]
 
 
 @dataclass(frozen=True)
@@ -153,6 +181,7 @@ class Ground:
         self.truth = np.where(y == y.max(), 1.0, -1.0) if scoring in OF_CLASSES else y  # as scores take it
         self.n_threads = count_threads(n_threads)
         self._parts: dict[Any, _Part] = {}
+        self._profiles = {id(fold): FoldProfiles(self, fold) for fold in self.folds}
         used_start, self.s = np.unique(X.start, return_inverse=True)
         used_end, self.e = np.unique(X.end, return_inverse=True)
         self.start, self.end = (
@@ -269,8 +298,10 @@ class Ground:
                 side = self.side(candidate, which)
                 matrices[id(side), choice.name] = side, choice
                 for number in folds:
-                    train = self._part(self.folds[number], candidate, which).train
-                    tasks[id(side), choice.name, constant, train.tobytes()] = side, choice, constant, train
+                    fold = self.folds[number]
+                    train, profiles = self._part(fold, candidate, which).train, self._profiles[id(fold)]
+                    key = id(side), choice.name, constant, train.tobytes(), number if choice.profile else -1
+                    tasks[key] = side, choice, constant, train, profiles
         for todo in (list(matrices.values()), list(tasks.values())):
 
             def make(number: int, todo: Any = todo) -> None:
@@ -307,11 +338,13 @@ class Ground:
             one = candidates[members[0]]
             first, second = self._part(fold, one, "start"), self._part(fold, one, "end")
             labels = self._labels(fold, one, first, second)
-            Q, mu = self.side(one, "end").basis(one.end, one.end_constant, second.train)
+            profiles = self._profiles[id(fold)]
+            Q, mu = self.side(one, "end").basis(one.end, one.end_constant, second.train, profiles)
             half = labels.sums @ Q[second.train]
             for at in members:
                 candidate = candidates[at]
-                P, lam = self.side(candidate, "start").basis(candidate.start, candidate.start_constant, first.train)
+                side, choice = self.side(candidate, "start"), candidate.start
+                P, lam = side.basis(choice, candidate.start_constant, first.train, profiles)
                 core, spectrum = P[first.train].T @ half, (labels.kappa * lam[:, None] * mu).astype(np.float32)
                 tested_start, tested_end = P[first.tested], Q[second.tested].T
                 of_fold = FoldFeatures(P[first.train], Q[second.train], spectrum, core, labels)

@@ -3,7 +3,7 @@
 import itertools
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from vectrick._progress import Progress
 from vectrick._typing import Array
 from vectrick.automatic.full_solves import FullSolves, usual_curvature
 from vectrick.automatic.ground import ALPHAS, FAST, Candidate, Ground, Place, StopSearch
+from vectrick.automatic.results import LEAST_DIFFERENCE, Result, diverse, near_best
 from vectrick.automatic.vertex_kernels import SideChoices, VertexChoice
 
 INTERRUPTED = "interrupted"  # why a search ended, if it was Ctrl-C
@@ -25,73 +26,12 @@ _NEXT_LADDER = np.array([1 / 16, 1 / 4, 1.0])  # for a second loss beside ridge 
 _OTHERS, _FEW_OTHERS = 6, 3  # candidates that are solved with it, and where solutions take long
 _BALANCED = 0.3  # the share of the rarer class over which it is left out there
 _FEW_FOLDS, _MUCH_WORK = 3, 2e9  # folds that are solved where all of them would take too many operations
-_ERRORS = 2.0  # standard errors under the best score within which a candidate may be as good
-_LEAST_DIFFERENCE = 0.005  # of scores, where a few folds happen to agree
 _USUAL_FOLDS = 9  # 3 × 3
 _POOR_GUIDE = 0.05  # more that a solution scores than its first pass, where the first pass may choose wrongly
+_PROFILE, _WITH_PROFILES = 0.5, 3  # the weight of profiles beside a kernel, and how many solutions get them
 _CLIMBS = 3  # times that solutions beside the best one are tried there
 _DOWN = 0.25  # the alphas of these solutions, times that of the best one; at its end of the ladder also less
 _MANY_EDGES = 20_000  # test edges over which the first scores are those of three folds of nine
-
-
-@dataclass(frozen=True)
-class Result:
-    """The scores of a candidate.
-
-    Attributes
-    ----------
-    candidate : Candidate
-        What was scored.
-    alphas : array
-        The alphas, relative to the mean kernel value of an edge with itself.
-    scores : array
-        A row for each alpha, and a column for each fold.
-    weights : array
-        The weight of each fold in the mean.
-    seconds : float
-        How long it took.
-    stage : str
-        Which part of the search this was.
-    folds : tuple of int
-        The folds.
-    is_solved : bool
-        Whether these are scores of solutions, not of the first pass over the edges.
-    """
-
-    candidate: Candidate
-    alphas: Array
-    scores: Array
-    weights: Array
-    seconds: float
-    stage: str
-    folds: tuple[int, ...] = ()
-    is_solved: bool = False
-
-    @property
-    def means(self) -> Array:
-        """The mean score over the folds for each alpha."""
-        return np.asarray(self.scores @ (self.weights / self.weights.sum()))
-
-    @property
-    def best(self) -> int:
-        """The place of the best alpha."""
-        return int(np.argmax(self.means))
-
-    @property
-    def alpha(self) -> float:
-        """The best alpha."""
-        return float(self.alphas[self.best])
-
-    @property
-    def score(self) -> float:
-        """The mean score over the folds at the best alpha."""
-        return float(self.means[self.best])
-
-    @property
-    def spread(self) -> float:
-        """The standard deviation between the folds."""
-        scores = self.scores[self.best]
-        return float(scores.std(ddof=1)) if len(scores) > 1 else float("nan")
 
 
 class Search:
@@ -115,6 +55,8 @@ class Search:
         The number of candidates that are solved at the end.
     more_pairwise : sequence of str
         Pairwise kernels that are solved with the best vertex kernels at the end.
+    known : sequence of str
+        The sides, "start" and "end", whose vertices have training edges in what the model is for.
     verbose : int
         As for `Progress`.
     """
@@ -130,6 +72,7 @@ class Search:
         budget: float | None = None,
         n_solved: int = 8,
         more_pairwise: Sequence[str] = (),
+        known: Sequence[str] = (),
         verbose: int = 0,
     ) -> None:
         self.ground, self.full = ground, full
@@ -138,6 +81,7 @@ class Search:
         self.verbose, self.begin, self.budget = verbose, time.perf_counter(), budget
         self.results: list[Result] = []
         self._kept: dict[int, list[list[Array]]] = {}  # predictions of solved results, for each alpha and fold
+        self.known, self._with_profiles = tuple(known), dict[tuple[str, float], VertexChoice]()
         self.failed: dict[str, str] = {}  # kernels that could not be computed, and why
         self.ended = "all candidates were tried"
 
@@ -263,10 +207,28 @@ class Search:
                 ladder = ladder[1:2] if is_heavy else ladder
             solve(some, ladder * usual_curvature(loss, full.y), loss=loss)
             if loss == "ridge" and self.alpha is None:
+                self._add_profiles(folds)
                 self._climb(folds)
+                best = diverse(near_best(self.best()), self.n_solved)
         for pairwise in self.more_pairwise:  # of which constants are a part
             plain = [r for r in best if not (r.candidate.start_constant or r.candidate.end_constant)]
             solve((plain or best)[:_WITH_OTHERS], _LONG_LADDER, pairwise=pairwise)
+
+    def _add_profiles(self, folds: list[int]) -> None:
+        """Solve the best with profiles of the vertices that are known in what the model is for."""
+        if not self.known or self.pairwise[0] != "kronecker" or self.full.is_sparse:
+            return
+        near = {}
+        for result in self.best()[:_WITH_PROFILES]:
+            for side in self.known:
+                choice = self._profiled(getattr(result.candidate, side), _PROFILE)
+                near[_with_choice(result.candidate, side, choice)] = result.alpha
+        alphas = np.array(list(near.values()))[:, None]
+        self._score("solutions with profiles", list(near), alphas, folds, self.full, solve=True)
+
+    def _profiled(self, choice: VertexChoice, weight: float) -> VertexChoice:
+        """Return a choice with profiles, the same object each time."""
+        return self._with_profiles.setdefault((choice.plain.name, weight), choice.plain.with_profile(weight))
 
     def _climb(self, folds: list[int]) -> None:
         """Go on from the best solution to those beside it, where the first pass over the edges was a poor guide.
@@ -276,7 +238,8 @@ class Search:
         """
         for _ in range(_CLIMBS):
             lead = self.best()[0]
-            first = [r.score for r in self.results if r.candidate == lead.candidate and not r.is_solved]
+            plain = replace(lead.candidate, start=lead.candidate.start.plain, end=lead.candidate.end.plain)
+            first = [r.score for r in self.results if r.candidate == plain and not r.is_solved]
             if first and lead.score - max(first) < _POOR_GUIDE:
                 return
             solved = {
@@ -289,7 +252,7 @@ class Search:
                 return
             alphas = np.array([alpha for _, alpha in near])[:, None]
             self._score("solutions beside the best", [pair[0] for pair in near], alphas, folds, self.full, solve=True)
-            if self.best()[0].score - lead.score < _LEAST_DIFFERENCE / 5:
+            if self.best()[0].score - lead.score < LEAST_DIFFERENCE / 5:
                 return
 
     def _beside(self, candidate: Candidate) -> list[Candidate]:
@@ -300,7 +263,7 @@ class Search:
                 continue
             own = getattr(candidate, which)
             family = [choice for choice in self._first[number] if choice.family == own.family]
-            at = family.index(own) if own in family else len(family)
+            at = family.index(own.plain) if own.plain in family else len(family)
             near = family[max(0, at - 1) : at] + family[at + 1 : at + 2]
             others: dict[str, tuple[float, VertexChoice]] = {}
             for result in self.results:
@@ -309,7 +272,10 @@ class Search:
                 if choice.family not in (own.family, "constant") and not result.is_solved and better:
                     others[choice.family] = result.score, choice
             near += [choice for _, choice in others.values()]
-            found += [replace(candidate, start=a) if number == 0 else replace(candidate, end=a) for a in near]
+            if own.profile:
+                near = [self._profiled(choice, own.profile) for choice in near]
+                near += [self._profiled(own, weight) for weight in (own.profile / 2, own.profile * 2)]
+            found += [_with_choice(candidate, which, choice) for choice in near]
         return found
 
     def predictions(self, results: Sequence[Result]) -> list[list[Array]]:
@@ -393,37 +359,8 @@ class Search:
         self.tick()
 
 
-def diverse(results: Sequence[Result], n: int) -> list[Result]:
-    """Return the best results such that no kernel of a side is in more than about a third of them.
-
-    A mean of models with different kernels is safer than one of the best kernel with five constants, since the best on
-    a few folds is partly luck. If there are too few kernels, the best of the others fill the rest.
-    """
-    limit = -(-n // 3)
-    chosen: list[Result] = []
-    for strict in (True, False):
-        for result in results:
-            if len(chosen) == n:
-                return chosen
-            own, others = result.candidate, [other.candidate for other in chosen]
-            if own in others:
-                continue
-            pair = any(other.start is own.start and other.end is own.end for other in others)
-            often = max(
-                sum(getattr(other, which) is getattr(own, which) for other in others) for which in ("start", "end")
-            )
-            if not strict or (not pair and often < limit):
-                chosen.append(result)
-    return chosen
-
-
-def near_best(results: Sequence[Result]) -> list[Result]:
-    """Return the results that may be as good as the best, by the spread between folds; a worse one spoils a mean."""
-    if not results or not np.isfinite(results[0].score):
-        return list(results)
-    error = np.nan_to_num(results[0].spread) / max(1, len(results[0].folds)) ** 0.5
-    least = results[0].score - max(_ERRORS * error, _LEAST_DIFFERENCE)
-    return [result for result in results if result.score >= least]
+def _with_choice(candidate: Candidate, side: str, choice: VertexChoice) -> Candidate:
+    return replace(candidate, start=choice) if side == "start" else replace(candidate, end=choice)
 
 
 def _rare_share(y: Array) -> float:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from vectrick.automatic.search import Result
+from vectrick.automatic.results import Result
 
 _SHOWN = 5  # members that a summary lists
 

@@ -10,7 +10,18 @@ from sklearn.metrics.pairwise import euclidean_distances
 from vectrick._typing import Array
 from vectrick.automatic.facts import SideFacts
 from vectrick.automatic.strings import Strings
-from vectrick.kernels import Constant, Cosine, Gaussian, Kernel, Linear, Precomputed, Standardized, Tanimoto, as_kernel
+from vectrick.kernels import (
+    Constant,
+    Cosine,
+    Gaussian,
+    Kernel,
+    Linear,
+    Precomputed,
+    Profile,
+    Standardized,
+    Tanimoto,
+    as_kernel,
+)
 
 WIDTHS = (0.3, 1.0, 3.0, 10.0, 100.0)  # γ times the median squared distance; the last one nearly tells vertices apart
 _STEP, _NARROWEST = 10.0, 1e6  # to kernels that are narrower still
@@ -32,12 +43,25 @@ class VertexChoice:
         Kernels of one family differ in their width only.
     width : float, optional
         Of a Gaussian kernel, γ times the median squared distance.
+    base, profile : VertexChoice, float
+        With the weight ``profile``, the kernel of the vertices' profiles is added to that of another choice, the base.
     """
 
     name: str
     kernel: Kernel
     family: str
     width: float | None = None
+    base: "VertexChoice | None" = None
+    profile: float = 0.0
+
+    @property
+    def plain(self) -> "VertexChoice":
+        """The choice without profiles."""
+        return self if self.base is None else self.base
+
+    def with_profile(self, weight: float) -> "VertexChoice":
+        """Return this choice with profiles."""
+        return VertexChoice(f"{self.name} + {weight:g} profile", self.kernel, self.family, self.width, self, weight)
 
 
 class SideChoices:
@@ -153,7 +177,8 @@ def _name_of(kernel: Kernel) -> str:
 
 def with_constant(choice: VertexChoice, constant: float, scale: float) -> Kernel:
     """Return the kernel of a choice plus a constant, which is relative to the mean value of a vertex with itself."""
-    return choice.kernel if constant == 0 else choice.kernel + Constant(constant * scale)
+    kernel = choice.kernel if not choice.profile else choice.kernel + Constant(choice.profile * scale) * Profile()
+    return kernel if constant == 0 else kernel + Constant(constant * scale)
 
 
 def scaled(kernel: Kernel, scale: float) -> Kernel:

@@ -29,6 +29,15 @@ def run(
     ] = "both,start,end,neither",
     folds: Annotated[int, typer.Option("--folds", help="Parts of the vertices of each side; 3 makes 3 x 3 folds.")] = 3,
     repeats: Annotated[int, typer.Option("--repeats", help="How many times to divide the vertices.")] = 1,
+    clusters: Annotated[
+        str | None,
+        typer.Option(
+            "--clusters",
+            help="Keep similar vertices in one part: those whose similarity is above this number, such as 0.6, or "
+            "'scaffold' for start molecules of one scaffold.",
+            show_default="none",
+        ),
+    ] = None,
     baselines: Annotated[str, typer.Option("--baselines", help=HELP)] = QUICK,
     baseline_edges: Annotated[
         int | None,
@@ -78,6 +87,9 @@ def run(
 
     if baseline_edges is not None and baseline_edges < 1:
         raise ValueError(f"--baseline-edges is {baseline_edges}, but it must be at least 1")
+    cluster_options(clusters)  # which refuses what there is not
+    if clusters is not None and compare_kernels:
+        raise ValueError("--clusters is for one model beside baselines, not for --compare-kernels")
     named = some_of(settings, "--settings", list(NEW))
     asked = [new for new in NEW if new in named]  # in the order in which they are everywhere
     others = named_baselines(baselines)
@@ -92,7 +104,7 @@ def run(
     estimators = {
         new: model.estimator(dataset, refit=True) if single else model.searcher(dataset, new) for new in asked
     }
-    division = folds, repeats, model.seed
+    division = folds, repeats, model.seed, cluster_options(clusters)
     done: list[dict[str, Any]] = []
     try:
         if compare_kernels:
@@ -125,6 +137,21 @@ def run(
         out.wrote("report", report)
 
 
+def cluster_options(text: str | None) -> dict[str, Any]:
+    """Return how vertices are kept together, as `ClusterKFold` takes it; empty if they are not."""
+    if text is None:
+        return {}
+    if text == "scaffold":
+        return {"start": "scaffold"}
+    try:
+        threshold = float(text)
+    except ValueError:
+        threshold = -1.0
+    if not 0 <= threshold < 1:
+        raise ValueError(f"--clusters is {text!r}, but it must be a similarity from 0 to below 1, or 'scaffold'")
+    return {"threshold": threshold}
+
+
 def cross_validate(
     out: Output,
     estimators: dict[str, Any],
@@ -141,16 +168,20 @@ def cross_validate(
     import vectrick as vt
     from vectrick.data.settings import SETTINGS
 
-    folds, repeats, seed = division
+    folds, repeats, seed, clusters = division
     name, done = type(next(iter(estimators.values()))).__name__, [] if done is None else done
     for new, estimator in estimators.items():
-        cv = vt.VertexKFold(folds, folds, new, stratify=data.is_binary, n_repeats=repeats, random_state=seed)
+        kind = vt.ClusterKFold if clusters and new != "neither" else vt.VertexKFold
+        more = clusters if new != "neither" else {}
+        cv = kind(folds, folds, new, stratify=data.is_binary, n_repeats=repeats, random_state=seed, **more)
 
         def keep(row: dict[str, Any], new: str = new) -> None:
             done.append({**row, "setting": new})
 
         with out.library_progress(SETTINGS[new].words):
-            vt.compare({name: estimator}, data.X, data.y, cv=cv, baselines=others, checkpoint=finished, callback=keep)
+            vt.compare(
+                {name: estimator}, data.X, data.target, cv=cv, baselines=others, checkpoint=finished, callback=keep
+            )
     errors = [row["error"] for row in done if row["method"] == name]
     if all(error is not None for error in errors):
         raise ValueError(f"{name} failed in every fold; in the first one: {errors[0]}")
@@ -180,7 +211,7 @@ def cross_validate_kernels(
     """
     import vectrick as vt
 
-    folds, repeats, seed = division
+    folds, repeats, seed, _ = division
     plain = estimator.set_params(early_stopping=False)  # the iteration is chosen inside the folds
     if plain.max_iter is None and not plain._loss_type.is_quadratic:
         plain.set_params(max_iter=_NEWTON_STEPS)

@@ -159,7 +159,7 @@ def _thorough(
     try:
         if nested:
             estimators = {each: search(each) for each in asked}
-            rows = cross_validate(out, estimators, data, {}, (folds, 1, seed), finished)
+            rows = cross_validate(out, estimators, data, {}, (folds, 1, seed, {}), finished)
         trained = train_automatic(out, search(new), data)
     except KeyboardInterrupt:
         if keeping.checkpoint is None:

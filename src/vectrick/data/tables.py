@@ -16,6 +16,8 @@ from vectrick.backends.arrays import cast, given_array, numpy_dtype, placed, to_
 from vectrick.data.strings import characters, given_strings, strings_of
 
 _SHOWN = 5  # ids named in an error
+_ASYMMETRY, _LARGE_DIAGONAL = 0.05, 0.95  # of a matrix that looks like a kernel
+_LARGEST_KERNEL = 20_000  # vertices up to which a square table is looked at as a matrix
 _NUMERAL = re.compile(r"-?\d{1,15}(\.0*)?")
 
 
@@ -86,6 +88,19 @@ class VertexTable:
     def has_names(self) -> bool:
         """Whether it has ids that say more than positions; the default index of a pandas frame does not."""
         return self.ids is not None and self.is_named
+
+    @property
+    def looks_like_kernel(self) -> bool:
+        """Whether it is square and nearly symmetric, with large values on the diagonal: a matrix of similarities."""
+        K, n = self.features, len(self)
+        if issparse(K) or self.n_features != n or not 2 <= n <= _LARGEST_KERNEL:
+            return False
+        K = to_host(K)
+        size = float(np.abs(K).mean())
+        if size == 0 or float(np.abs(K - K.T).mean()) > _ASYMMETRY * size:
+            return False
+        diagonal = np.diagonal(K)
+        return bool((diagonal > 0).all() and (diagonal >= K.mean(axis=1)).mean() >= _LARGE_DIAGONAL)
 
     def is_same(self, other: "VertexTable") -> bool:
         """Whether another table has the same vertices in the same order."""

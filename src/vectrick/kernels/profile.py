@@ -118,7 +118,7 @@ def profiles_of(rows: Array, columns: Array, y: Array, shape: tuple[int, int]) -
     """Return a profile for each row of a matrix of labels: deviations from the means of rows and columns.
 
     >>> profiles_of(np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([1.0, -1.0, 0.0]), (2, 2)).round(2)
-    array([[ 0.75, -0.75],
+    array([[ 0.75, -0.67],
            [-0.25,  0.  ]])
     """
     if shape[0] * shape[1] > _LARGEST:

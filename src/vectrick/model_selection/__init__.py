@@ -4,6 +4,7 @@ from vectrick.estimators import register_estimator
 from vectrick.model_selection.alpha_paths import AlphaPath, alpha_path
 from vectrick.model_selection.baselines import baselines
 from vectrick.model_selection.calibrated import Calibrated
+from vectrick.model_selection.clusters import ClusterKFold
 from vectrick.model_selection.comparison import compare
 from vectrick.model_selection.conformal import ConformalKron
 from vectrick.model_selection.kernel_comparison import KernelComparison, compare_kernels
@@ -20,6 +21,7 @@ for _kind in (Calibrated, ConformalKron):
 __all__ = [
     "AlphaPath",
     "Calibrated",
+    "ClusterKFold",
     "ConformalKron",
     "KernelComparison",
     "NestedScore",

@@ -173,15 +173,15 @@ class VertexKFold(BaseCrossValidator):
         elif pairs.one_set:
             vertices = np.concatenate([pairs.start, pairs.end])
             twice = None if positive is None else np.tile(positive, 2)
-            part = divide_evenly(vertices, pairs.n_start, self.n_start, rng, twice)
+            part = self._parts("start", vertices, pairs.n_start, self.n_start, rng, twice)
             masks = [
                 (f"fold {i}{where} (part {i} of {self.n_start})",
                  *edges_of_split(self.new, part[pairs.start] == i, part[pairs.end] == i))
                 for i in range(self.n_start)
             ]  # fmt: skip
         else:
-            start = divide_evenly(pairs.start, pairs.n_start, self.n_start, rng, positive)[pairs.start]
-            end = divide_evenly(pairs.end, pairs.n_end, n_end, rng, positive)[pairs.end]
+            start = self._parts("start", pairs.start, pairs.n_start, self.n_start, rng, positive)[pairs.start]
+            end = self._parts("end", pairs.end, pairs.n_end, n_end, rng, positive)[pairs.end]
             # A side whose vertices stay known has no held-out part: -1 matches no part.
             starts = range(self.n_start) if self.new != "end" else [-1]
             ends = range(n_end) if self.new != "start" else [-1]
@@ -191,6 +191,12 @@ class VertexKFold(BaseCrossValidator):
                 name = f"fold {number}{where} ({', '.join(sides)})"
                 masks.append((name, *edges_of_split(self.new, start == i, end == j)))
         return [make_fold(name, pairs, self.new, train, test, self.strict) for name, train, test in masks]
+
+    def _parts(
+        self, side: str, vertices: Array, size: int, n_parts: int, rng: np.random.Generator, positive: Array | None
+    ) -> Array:
+        """Return the part of each vertex of a side, -1 for those without edges."""
+        return divide_evenly(vertices, size, n_parts, rng, positive)
 
     def _check(self, pairs: Pairs) -> None:
         check_new(self.new)

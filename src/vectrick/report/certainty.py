@@ -12,6 +12,7 @@ from vectrick.metrics.auc import auc
 from vectrick.model_selection.calibration import Calibration, Centre, Errors, errors_of, interval, sets
 from vectrick.model_selection.trained import HeldFold, Trained
 from vectrick.report import figures
+from vectrick.report.distance import distance_part
 from vectrick.report.page import Report, Section
 
 COVERAGE = 0.9
@@ -26,6 +27,7 @@ def trust_section(report: Report, trained: Trained, words: dict[str, str]) -> No
         return
     section, classes = report.section("How far to trust it"), getattr(trained.model, "classes_", None)
     _novelty_part(report, section, trained, words)
+    distance_part(report, section, trained)
     if classes is None:
         _interval_part(report, section, trained, words)
     elif len(classes) == 2:

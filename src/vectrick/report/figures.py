@@ -182,6 +182,25 @@ def by_novelty(lines: dict[str, tuple[list[float], list[float]]], score: str) ->
                                      "showlegend": True}}  # fmt: skip
 
 
+def nearest(counts: dict[str, Array], n_bins: int) -> Figure:
+    """Return the shares of held-out vertices by their similarity to the nearest training vertex."""
+    middles = [(place + 0.5) / n_bins for place in range(n_bins)]
+    data = [
+        {"type": "bar", "x": numbers(middles), "y": numbers(count / max(1, count.sum())), "name": name,
+         "marker": {"color": colour}}
+        for (name, count), colour in zip(counts.items(), COLOURS, strict=False)
+    ]  # fmt: skip
+    return {"data": data, "layout": {"xaxis": titled("similarity to the nearest training vertex", range=[0, 1]),
+                                     "yaxis": titled("share of vertices"), "showlegend": True}}  # fmt: skip
+
+
+def by_similarity(lines: dict[str, tuple[list[float], list[float]]], score: str) -> Figure:
+    """Return the score of held-out edges against the similarity of their vertices to training vertices."""
+    found = by_novelty(lines, score)
+    found["layout"]["xaxis"] = titled("similarity to the nearest training vertex, mean of a fifth of the edges")
+    return found
+
+
 def _stretched(colours: Any, middle: float) -> list[list[Any]]:
     """Return a colour scale whose middle colour is at ``middle`` of the range, and which changes fastest there.
 
