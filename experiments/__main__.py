@@ -11,6 +11,7 @@ from pathlib import Path
 
 from experiments import (
     automatic,
+    cold,
     convergence,
     libsvm_checker,
     libsvm_ki,
@@ -34,6 +35,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         pairwise,
         trust,
         suggest,
+        cold,
         convergence,
         libsvm_ki,
         vec_trick,

@@ -26,6 +26,7 @@ CHEAP = {
         and task["kernel"] in ("linear", "two_step", "weights: linear")
     ),
     "trust": lambda task: task["data"] == "GDSC" and task["seed"] == 0,
+    "cold": lambda task: task["data"] == "GPCR" and task["setting"] == "both" and task["seed"] == 0,
     "suggest": lambda task: task["data"] == "Checker, both new" and task["seed"] == 0,
     "convergence": lambda task: task["data"] in ("GPCR", "Checker"),
     "libsvm_ki": lambda task: task["size"] == 500,

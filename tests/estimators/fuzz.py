@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -62,6 +63,8 @@ def models():
         (vt.KronSVM("precomputed", g, form="primal"), clipped),
         (vt.KronSVM("precomputed", g, form="primal"), matrix),
         (vt.KronRidge(vt.Tanimoto(), "linear"), sparse),
+        *_of_strings(X),
+        (vt.KronRidge(g + vt.Profile(vt.Cosine(), like=g), g), X),
         (vt.KronLogistic(g, g), named),
     ]
     with warnings.catch_warnings():
@@ -69,6 +72,35 @@ def models():
         fitted = [(model.fit(edges, y), edges) for model, edges in made[:-1]]
         several, edges = made[-1]
         return [*fitted, (several.fit(edges, np.arange(len(y)) % 3), edges)]
+
+
+def _of_strings(X):
+    """Return models of vertices that are strings, those for which the packages are there."""
+    letters, rng = np.array(list("ACDEFGHIKLMNPQRSTVWY")), np.random.default_rng(1)
+    sequences = ["".join(rng.choice(letters, int(rng.integers(8, 20)))) for _ in range(9)]
+    molecules = [
+        "CCO",
+        "CCN",
+        "c1ccccc1",
+        "CC(=O)O",
+        "[Na+].[Cl-]",
+        "CCCC",
+        "C1CCCCC1",
+        "N#N",
+        "O=C=O",
+        "CS",
+        "CCl",
+        "CF",
+    ]
+    strings = vt.Edges(X.start, X.end, molecules, sequences)
+    words = vt.Edges(X.start, X.end, X.start_table.features, sequences)
+    made = [(vt.KronRidge("gaussian", vt.Spectrum(2), form="primal"), words)]
+    if find_spec("parasail"):
+        made.append((vt.KronRidge("gaussian", vt.SmithWaterman(kernel=vt.Gaussian(0.5)), loss="censored"), words))
+    if find_spec("rdkit"):
+        kernel = vt.Morgan(1, 64, counts=True) + vt.Constant(0.1)
+        made.append((vt.KronRidge(kernel, vt.Spectrum(1, kernel=vt.Linear())), strings))
+    return made
 
 
 def damage(rng, content):

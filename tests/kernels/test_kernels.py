@@ -20,6 +20,7 @@ KERNELS = [
     (vt.Polynomial(degree=2, gamma=0.5, coef0=2.0), lambda X, Y: (0.5 * X @ Y.T + 2) ** 2),
     (vt.Cosine(), pairwise.cosine_similarity),
     (vt.Tanimoto(), lambda X, Y: X @ Y.T / ((X**2).sum(1)[:, None] + (Y**2).sum(1) - X @ Y.T)),
+    (vt.MinMax(), lambda X, Y: np.minimum(X[:, None], Y).sum(2) / np.maximum(X[:, None], Y).sum(2)),
     (vt.Constant(0.3), lambda X, Y: np.full((X.shape[0], Y.shape[0]), 0.3)),
     (vt.Gaussian(gamma=0.7) + vt.Constant(2.0), lambda X, Y: pairwise.rbf_kernel(X, Y, gamma=0.7) + 2.0),
     (vt.Linear() + vt.Cosine(), lambda X, Y: X @ Y.T + pairwise.cosine_similarity(X, Y)),
@@ -36,7 +37,7 @@ def test_formula(kernel, formula):
     assert_allclose(kernel.columns(Y, X, [2, 0]), formula(Y, X)[:, [2, 0]], rtol=1e-12)
 
 
-@pytest.mark.parametrize(("kernel", "formula"), KERNELS[:9], ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(("kernel", "formula"), KERNELS[:10], ids=lambda value: type(value).__name__)
 def test_sparse_tables(kernel, formula):
     assert_allclose(kernel(csr_array(X), csr_array(Y)), formula(X, Y), rtol=1e-9)
     assert_allclose(kernel.diagonal(csr_array(X)), np.diagonal(formula(X, X)), rtol=1e-9)

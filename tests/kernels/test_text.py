@@ -16,6 +16,14 @@ KERNELS = [
     vt.Linear() * (vt.Cosine() + vt.Linear()) + vt.Constant(2.0),
     vt.Standardized(vt.Gaussian(0.1) + vt.Linear()),
     vt.Precomputed(),
+    vt.MinMax(),
+]
+OF_STRINGS = [
+    vt.Spectrum(2),
+    vt.Spectrum(2, kernel=vt.Gaussian(0.5)) * vt.Spectrum(),
+    vt.Morgan(3, 512, True) + vt.Constant(0.5),
+    vt.SmithWaterman("BLOSUM50", 10, 2, vt.Gaussian(0.1)),
+    vt.Profile(vt.Gaussian(0.1), like=vt.Cosine(), neighbours=3),
 ]
 
 
@@ -27,6 +35,12 @@ def test_what_is_written_is_read(kernel):
     X = np.random.default_rng(0).random((5, 5))
     values = [one.resolve(X, np.arange(5))(X) for one in (kernel, again)]
     np.testing.assert_array_equal(*values)
+
+
+@pytest.mark.parametrize("kernel", OF_STRINGS, ids=repr)
+def test_kernels_of_strings_are_read_as_they_are_written(kernel):
+    again = parse_kernel(format_kernel(kernel))
+    assert repr(again) == repr(kernel)
 
 
 def test_short_forms():

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize_scalar
 
 from vectrick.backends import HOST
-from vectrick.losses import Hinge, Logistic, RankRLS, Squared, SquaredHinge, WithIntercept
+from vectrick.losses import Censored, Hinge, Logistic, RankRLS, Squared, SquaredHinge, WithIntercept
 from vectrick.testing import LossContract
 
 GROUPS = np.arange(40) % 7
@@ -20,6 +20,20 @@ class Values(LossContract):
 class TestSquared(Values):
     def make(self, y, weight=None):
         return Squared(y, weight)
+
+
+class TestCensored(Values):
+    by_position = True
+
+    def make(self, y, weight=None):
+        return Censored(y, weight, np.arange(len(y)) % 3 - 1)
+
+
+class TestCensoredWithIntercept(Values):
+    by_position = True
+
+    def make(self, y, weight=None):
+        return WithIntercept(Censored(y, weight, np.arange(len(y)) % 3 - 1))
 
 
 class TestSquaredHinge(LossContract):

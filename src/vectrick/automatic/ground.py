@@ -276,14 +276,23 @@ class Ground:
         with single_threaded_blas():
             self._make_bases(candidates, folds)
 
-            def work(column: int) -> None:
-                fold = self.folds[folds[column]]
-                for at, place, predictions in self._of_fold(fold, candidates, alphas, solve):
-                    visit(at, place, column, predictions)
+            # First passes of candidates with one end kernel share a product; solutions take long, and are handed out.
+            every = list(range(len(candidates)))
+            tasks = [
+                (column, some)
+                for some in ([[at] for at in every] if solve else [every])
+                for column in range(len(folds))
+            ]
+
+            def work(number: int) -> None:
+                column, some = tasks[number]
+                of_some = [candidates[at] for at in some]
+                for at, place, predictions in self._of_fold(self.folds[folds[column]], of_some, alphas[some], solve):
+                    visit(some[at], place, column, predictions)
                     if place == alphas.shape[1] - 1:
                         done()
 
-            run_tasks(work, len(folds), self.n_threads)
+            run_tasks(work, len(tasks), self.n_threads)
 
     def _make_bases(self, candidates: Sequence[Candidate], folds: list[int]) -> None:
         """Make the features that the candidates need in any fold, each once, in parallel."""

@@ -81,7 +81,7 @@ class Search:
         self.verbose, self.begin, self.budget = verbose, time.perf_counter(), budget
         self.results: list[Result] = []
         self._kept: dict[int, list[list[Array]]] = {}  # predictions of solved results, for each alpha and fold
-        self.known, self._with_profiles = tuple(known), dict[tuple[str, float], VertexChoice]()
+        self.known, self._with_profiles = tuple(known), dict[tuple[int, float], VertexChoice]()
         self.failed: dict[str, str] = {}  # kernels that could not be computed, and why
         self.ended = "all candidates were tried"
 
@@ -208,7 +208,7 @@ class Search:
             solve(some, ladder * usual_curvature(loss, full.y), loss=loss)
             if loss == "ridge" and self.alpha is None:
                 self._add_profiles(folds)
-                self._climb(folds)
+                self._climb(folds, folds[:1] if is_heavy else folds)
                 best = diverse(near_best(self.best()), self.n_solved)
         for pairwise in self.more_pairwise:  # of which constants are a part
             plain = [r for r in best if not (r.candidate.start_constant or r.candidate.end_constant)]
@@ -228,32 +228,38 @@ class Search:
 
     def _profiled(self, choice: VertexChoice, weight: float) -> VertexChoice:
         """Return a choice with profiles, the same object each time."""
-        return self._with_profiles.setdefault((choice.plain.name, weight), choice.plain.with_profile(weight))
+        return self._with_profiles.setdefault((id(choice.plain), weight), choice.plain.with_profile(weight))
 
-    def _climb(self, folds: list[int]) -> None:
+    def _climb(self, folds: list[int], some: list[int]) -> None:
         """Go on from the best solution to those beside it, where the first pass over the edges was a poor guide.
 
         That is so where both vertices of an edge are known: a solution then has much smaller an alpha than the first
-        pass, and narrower kernels.
+        pass, and narrower kernels. Scores are those on some of the folds; the best are then solved on all of them.
         """
+
+        def score(result: Result) -> float:
+            return float(result.scores[result.best, : len(some)].mean())
+
+        def ranked() -> list[Result]:
+            return sorted((result for result in self.results if result.is_solved), key=score, reverse=True)
+
         for _ in range(_CLIMBS):
-            lead = self.best()[0]
+            lead = ranked()[0]
             plain = replace(lead.candidate, start=lead.candidate.start.plain, end=lead.candidate.end.plain)
-            first = [r.score for r in self.results if r.candidate == plain and not r.is_solved]
+            first = [result.score for result in self.results if result.candidate == plain and not result.is_solved]
             if first and lead.score - max(first) < _POOR_GUIDE:
-                return
-            solved = {
-                (result.candidate, alpha) for result in self.results if result.is_solved for alpha in result.alphas
-            }
+                break
+            solved = {(each.candidate, alpha) for each in self.results if each.is_solved for alpha in each.alphas}
             near = [(candidate, lead.alpha) for candidate in self._beside(lead.candidate)]
             near.append((lead.candidate, lead.alpha * _DOWN))
             near = [pair for pair in near if pair not in solved]
-            if not near:
-                return
             alphas = np.array([alpha for _, alpha in near])[:, None]
-            self._score("solutions beside the best", [pair[0] for pair in near], alphas, folds, self.full, solve=True)
-            if self.best()[0].score - lead.score < LEAST_DIFFERENCE / 5:
-                return
+            self._score("solutions beside the best", [pair[0] for pair in near], alphas, some, self.full, solve=True)
+            if score(ranked()[0]) - score(lead) < LEAST_DIFFERENCE / 5:
+                break
+        best = [result for result in diverse(ranked(), self.n_solved) if len(result.folds) < len(folds)]
+        alphas = np.array([result.alpha for result in best])[:, None]
+        self._score("the best solutions", [result.candidate for result in best], alphas, folds, self.full, solve=True)
 
     def _beside(self, candidate: Candidate) -> list[Candidate]:
         """Return a candidate with another kernel on either side: the next ones of its family, the best of others."""

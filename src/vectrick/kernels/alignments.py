@@ -1,24 +1,22 @@
 """Scores of local alignments: by parasail in threads, remembered in memory and on disk.
 
-Scores of more than a thousand new pairs are written to ``alignments.sqlite`` in the folder ``vectrick`` of the user's
-cache (``XDG_CACHE_HOME``, by default ``~/.cache``), or in the folder that the environment variable ``VECTRICK_CACHE``
-names; ``VECTRICK_CACHE=off`` keeps nothing. Sequences go there as hashes. A file that cannot be read or written is
-never an error: scores are then computed.
+Scores of more than a thousand new pairs are written to ``alignments.sqlite`` in the folder that ``VECTRICK_CACHE_DIR``
+names, by default ``vectrick`` in the user's cache folder. Sequences go there as hashes. A file that cannot be read or
+written is never an error: scores are then computed.
 """
 
 import hashlib
-import os
 import sqlite3
 import threading
 from collections.abc import Sequence
 from contextlib import closing, suppress
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from vectrick._progress import Progress
 from vectrick._typing import Array
+from vectrick.backends.rates import cache_folder
 from vectrick.backends.threads import count_threads, run_tasks
 
 _NEEDED = "alignments need parasail, which is not installed: pip install 'vectrick[molecules]'"
@@ -171,9 +169,7 @@ class _Kept:
             file.execute("commit")
 
     def _open(self) -> sqlite3.Connection:
-        folder = _folder()
-        if folder is None:
-            raise OSError("nothing is kept")
+        folder = cache_folder()
         folder.mkdir(parents=True, exist_ok=True)
         file = sqlite3.connect(folder / "alignments.sqlite", timeout=_WAIT, isolation_level=None)
         try:
@@ -192,14 +188,6 @@ class _Kept:
         found = file.execute(asked, (self.settings, code)).fetchone()
         row = np.frombuffer(found[0] if found is not None and isinstance(found[0], bytes) else b"", _ENTRY)
         return row["other"], row["score"]
-
-
-def _folder() -> Path | None:
-    """Return the folder of what is kept, None if nothing is."""
-    given = os.environ.get("VECTRICK_CACHE")
-    if given is not None:
-        return None if given.lower() in ("", "0", "off", "none") else Path(given)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "vectrick"
 
 
 def _code(sequence: str) -> int:
