@@ -144,7 +144,10 @@ OPTIONS = {
     "resume what": (["fit", "data", "-o", "x.vt", "--resume"], "there is no --checkpoint to go on from"),
     "no model": (["predict", "none.vt", "data/edges.csv"], "there is no file none.vt"),
     "not a model": (["predict", "data/edges.csv", "data/edges.csv"], "is no file of vectrick"),
-    "neither edges nor grid": (["predict", "known.vt"], "give a file of edges, or --grid"),
+    "neither edges nor grid": (
+        ["predict", "known.vt"],
+        "give a file of edges, new vertices to pair with all others, or --grid",
+    ),
     "ending": (["predict", "known.vt", "--grid", "-o", "out.xlsx"], "must end in .parquet, .csv or .tsv"),
     "unknown vertex": (["rank", "known.vt", "--start", "nobody"], "--start is 'nobody', but neither the model nor"),
     "rank whom": (["rank", "known.vt"], "give --start ID"),

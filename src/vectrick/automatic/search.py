@@ -172,7 +172,7 @@ class Search:
             choices.given == "auto" and choice.family != "constant"
             for choices, choice in zip(self.choices, (candidate.start, candidate.end), strict=True)
         ]
-        added = [(1.0, 1.0), (1.0, 0.0), (0.0, 1.0)] if candidate.pairwise == "kronecker" else [(1.0, 1.0)]
+        added = [(0.3, 0.3), (1.0, 1.0), (1.0, 0.0), (0.0, 1.0)] if candidate.pairwise == "kronecker" else [(1.0, 1.0)]
         return [
             replace(candidate, start_constant=first, end_constant=second)
             for first, second in added

@@ -4,10 +4,13 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
 
+import numpy as np
+from sklearn.metrics.pairwise import euclidean_distances
+
 from vectrick._typing import Array
 from vectrick.data.molecules import rdkit
 from vectrick.data.strings import strings_of
-from vectrick.kernels import Kernel, Morgan, SmithWaterman, Spectrum
+from vectrick.kernels import Gaussian, Kernel, Morgan, Radial, SmithWaterman, Spectrum
 
 
 class Strings:
@@ -38,15 +41,16 @@ class Strings:
             yield "alignment", scores, "alignment"
             yield "alignment^2", scores * scores, "alignment"
 
-    def of_features(self, kernel: Kernel) -> Kernel:
-        """Return the kernel of strings with a kernel of their features."""
-        if self.kind == "smiles":
-            return Morgan(kernel=kernel)
-        return SmithWaterman(kernel=kernel) if self._aligned else Spectrum(kernel=kernel)
+    def gaussian(self, gamma: float) -> Kernel:
+        """Return the kernel that falls with the squared distance of strings as a Gaussian kernel does."""
+        if self._aligned:
+            return Radial(SmithWaterman(), gamma)
+        return (Morgan if self.kind == "smiles" else Spectrum)(kernel=Gaussian(gamma))
 
-    def features(self, rows: Array) -> Any:
-        """Return the features of some strings, which such a kernel takes."""
+    def squared_distances(self, rows: Array) -> Array:
+        """Return the squared distances of some strings, which this kernel has."""
         some = [self._all[row] for row in rows.tolist()]
         if self._aligned:
-            return SmithWaterman().similarities(some, self._all)
-        return (Morgan() if self.kind == "smiles" else Spectrum()).encode(some)
+            return np.maximum(2.0 - 2.0 * SmithWaterman().similarities(some, some), 0.0)
+        features = (Morgan() if self.kind == "smiles" else Spectrum()).encode(some)
+        return np.asarray(euclidean_distances(features, squared=True))

@@ -121,9 +121,8 @@ class SideChoices:
 
     def gaussian(self, width: float) -> VertexChoice:
         """Return the Gaussian kernel of a width, on standardised features if they are neither binary nor a kernel."""
-        kernel: Kernel = Gaussian(gamma=width / self._of_distances()[0])
-        if self._strings is not None:
-            kernel = self._strings.of_features(kernel)
+        gamma = width / self._of_distances()[0]
+        kernel: Kernel = Gaussian(gamma=gamma) if self._strings is None else self._strings.gaussian(gamma)
         if self._is_scaled:
             kernel = Standardized(kernel)
         return VertexChoice(f"gaussian {width:g}", kernel, "gaussian", width)
@@ -156,8 +155,11 @@ class SideChoices:
             rows = np.unique(np.linspace(0, n - 1, min(n, _SAMPLE)).astype(int))
             if self._is_scaled:
                 features = Standardized(Linear()).resolve(features, np.arange(n))._scaled(features)
-            some = features[rows] if self._strings is None else self._strings.features(rows)
-            squares = euclidean_distances(some if issparse(some) else np.asarray(some), squared=True)
+            some = features[rows]
+            if self._strings is not None:
+                squares = self._strings.squared_distances(rows)
+            else:
+                squares = euclidean_distances(some if issparse(some) else np.asarray(some), squared=True)
             squares[squares <= 1e-12 * squares.max()] = np.inf  # copies, and each of itself
             nearest, others = squares.min(axis=1), squares[np.isfinite(squares)]
             median = float(np.median(others)) if len(others) else 1.0

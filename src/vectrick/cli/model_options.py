@@ -20,7 +20,7 @@ _SINGLE = ("intercept", "no_early_stopping", "validation_fraction", "patience", 
 _KERNELS = (
     "linear, gaussian(gamma), polynomial(degree, gamma, coef0), cosine, tanimoto, minmax, constant(value), "
     "precomputed; of molecules morgan(radius, n_bits, counts); of sequences spectrum(k), smith_waterman(matrix, open, "
-    "extend)"
+    "extend); of training labels profile; of distances by another kernel radial(kernel, gamma)"
 )
 _SOLVERS = "cg, minres, qmr, direct, eigen, one-pass, newton, newton-qmr, newton-direct, lbfgs, box"
 
@@ -232,7 +232,7 @@ class ModelOptions(KernelOptions):
         }
         kind, special = kinds[loss]
         self._check_bounds(data, loss)
-        if data.bounds is not None:
+        if getattr(data, "bounds", None) is not None:
             special = {"loss": "censored"}
         start, end = self.kernels(data)
         same = ("validation_fraction", "max_iter", "inner_iter", "tol", "form", "solver",

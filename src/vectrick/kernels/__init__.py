@@ -16,6 +16,7 @@ from vectrick.kernels.morgan import Morgan
 from vectrick.kernels.polynomial import Polynomial
 from vectrick.kernels.precomputed import Precomputed
 from vectrick.kernels.profile import Profile
+from vectrick.kernels.radial import Radial
 from vectrick.kernels.smith_waterman import SmithWaterman
 from vectrick.kernels.spectrum import Spectrum
 from vectrick.kernels.standardized import Standardized
@@ -23,7 +24,7 @@ from vectrick.kernels.tanimoto import Tanimoto
 
 for _kind in (
     Linear, Gaussian, Polynomial, Cosine, Tanimoto, MinMax, Constant, Precomputed, Standardized, Sum, Product, Morgan,
-    Spectrum, SmithWaterman, Profile,
+    Spectrum, SmithWaterman, Profile, Radial,
 ):  # fmt: skip
     KERNELS.register(_kind)
 
@@ -76,6 +77,7 @@ __all__ = [
     "Precomputed",
     "Product",
     "Profile",
+    "Radial",
     "SmithWaterman",
     "Spectrum",
     "Standardized",

@@ -21,7 +21,8 @@ class SmithWaterman(TextKernel):
     """A kernel of protein sequences: scores of local alignments, ``s(x, y) / √(s(x, x) s(y, y))``.
 
     The scores are not those of a kernel in general: negative eigenvalues of their matrix are set to zero, as for
-    precomputed kernels. With a ``kernel``, the scores of a sequence with the training sequences are its features.
+    precomputed kernels. With a ``kernel``, the scores of a sequence with the training sequences are its features; a new
+    sequence, which is none of them, then lacks the score of one with itself. ``Radial(SmithWaterman())`` does not.
     It needs parasail (``pip install 'vectrick[molecules]'``). An alignment takes O(length²), about 0.05 ms for two
     kinases; scores are remembered, and kept on disk: `vectrick.kernels.alignments` says where.
 
