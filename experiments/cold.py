@@ -157,7 +157,7 @@ are for testing ("both new": edges between these, training on edges with neither
 edges. Five divisions; mean and spread (standard deviation) between them. "One ridge regression" has the squared kernel
 of Morgan counts (radius 3), alignments, a constant each, and alpha 0.3, for all data and settings alike, untuned.
 Trees see fingerprints of 1024 bits and counts of pairs of letters, at most {TREES:,} edges. Seconds are those of
-training on two cores, features and search included.
+training with two threads (of a server of 16 cores, eight tasks at a time), features and search included.
 
 {_kiba(results)}
 

@@ -114,10 +114,10 @@ class _Store:
         """Compute the scores of pairs, in threads."""
         if not len(pairs):
             return
+        matrix, opening, extension = self.settings
+        table = known_matrix(matrix)  # which says what is missing
         import parasail
 
-        matrix, opening, extension = self.settings
-        table = known_matrix(matrix)
         starts = np.flatnonzero(np.diff(pairs[:, 0], prepend=-1))
         ends = np.append(starts[1:], len(pairs))
         progress = Progress("alignments", len(starts), 0)

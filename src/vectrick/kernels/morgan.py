@@ -5,16 +5,19 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
 from scipy.sparse import csr_array
 
 from vectrick._progress import Progress
 from vectrick._typing import Array
+from vectrick.backends.threads import count_threads
 from vectrick.data.molecules import molecule, rdkit
 from vectrick.kernels.base import Kernel
 from vectrick.kernels.encoded import ROWS, TextKernel, chosen_kernel
 from vectrick.kernels.minmax import MinMax
 from vectrick.kernels.tanimoto import Tanimoto
 
+_AT_ONCE, _MANY = 1000, 20_000  # molecules of a part, and from how many on parts go to processes
 _SHOWN = 60  # characters of an invalid string
 _LARGEST = {"radius": 10, "n_bits": 1 << 24}
 
@@ -97,23 +100,37 @@ class Morgan(TextKernel):
 
     def _fingerprints(self, strings: list[str]) -> Iterator[tuple[Array, Array]]:
         """Yield the places and the values of the entries of fingerprints that are not zero."""
-        rdkit()
-        from rdkit.Chem.rdFingerprintGenerator import GetMorganFeatureAtomInvGen, GetMorganGenerator
+        rdkit()  # which says what is missing
+        settings = int(self.radius), int(self.n_bits), bool(self.counts), bool(self.functional), bool(self.parent)
+        progress, n_jobs = Progress("fingerprints", len(strings), 0), count_threads(None)
+        parts = [strings[low : low + _AT_ONCE] for low in range(0, len(strings), _AT_ONCE)]
+        made: Any = (_rows(part, *settings) for part in parts)
+        if len(strings) >= _MANY and n_jobs > 1:  # in processes, since RDKit reads one molecule of a process at a time
+            made = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(_rows)(part, *settings) for part in parts)
+        for rows in made:
+            for row in rows:
+                progress.step("fingerprints")
+                yield row
 
-        invariants = GetMorganFeatureAtomInvGen() if self.functional else None
-        generator = GetMorganGenerator(
-            radius=int(self.radius), fpSize=int(self.n_bits), atomInvariantsGenerator=invariants
-        )
-        progress = Progress("fingerprints", len(strings), 0)
-        for string in strings:
-            found = molecule(string, self.parent)
-            if found is None:
-                raise ValueError(f"{string[:_SHOWN]!r} is no molecule: RDKit cannot read this SMILES string")
-            if self.counts:
-                entries = sorted(generator.GetCountFingerprint(found).GetNonzeroElements().items())
-                places, values = np.array(entries, np.int32).reshape(-1, 2).T
-            else:
-                places = np.array(generator.GetFingerprint(found).GetOnBits(), np.int32)
-                values = np.ones(len(places), np.int32)
-            progress.step()
-            yield places, values
+
+def _rows(
+    strings: list[str], radius: int, n_bits: int, counts: bool, functional: bool, parent: bool
+) -> list[tuple[Array, Array]]:
+    """Return the places and the values of the entries of fingerprints that are not zero."""
+    from rdkit.Chem.rdFingerprintGenerator import GetMorganFeatureAtomInvGen, GetMorganGenerator
+
+    invariants = GetMorganFeatureAtomInvGen() if functional else None
+    generator = GetMorganGenerator(radius=radius, fpSize=n_bits, atomInvariantsGenerator=invariants)
+    rows = []
+    for string in strings:
+        found = molecule(string, parent)
+        if found is None:
+            raise ValueError(f"{string[:_SHOWN]!r} is no molecule: RDKit cannot read this SMILES string")
+        if counts:
+            entries = sorted(generator.GetCountFingerprint(found).GetNonzeroElements().items())
+            places, values = np.array(entries, np.int32).reshape(-1, 2).T
+        else:
+            places = np.array(generator.GetFingerprint(found).GetOnBits(), np.int32)
+            values = np.ones(len(places), np.int32)
+        rows.append((places, values))
+    return rows

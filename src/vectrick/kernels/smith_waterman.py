@@ -1,5 +1,6 @@
 """The kernel of sequences by their local alignments."""
 
+import re
 from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
@@ -9,12 +10,13 @@ import numpy as np
 from vectrick._typing import Array, Features
 from vectrick.data.sequences import plain_sequence, wrong_sequence
 from vectrick.data.strings import as_characters, strings_of
-from vectrick.kernels.alignments import alignment_scores, known_matrix
+from vectrick.kernels.alignments import alignment_scores
 from vectrick.kernels.base import Kernel, ones
 from vectrick.kernels.encoded import TextKernel, chosen_kernel
 
 _SHOWN = 30
 _LARGEST = 10_000  # penalty
+_MATRIX = re.compile(r"(blosum|pam)\d+")
 
 
 class SmithWaterman(TextKernel):
@@ -105,7 +107,8 @@ class SmithWaterman(TextKernel):
         return None if self.kernel is None else super().features(X)
 
     def _check(self) -> None:
-        known_matrix(self.matrix)
+        if not isinstance(self.matrix, str) or not _MATRIX.fullmatch(self.matrix.lower()):
+            raise ValueError(f"matrix is {self.matrix!r}, but it must be the name of a matrix such as 'BLOSUM62'")
         for name in ("open", "extend"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, Integral) or not 0 <= int(value) <= _LARGEST:
