@@ -1,6 +1,7 @@
 """Molecules as SMILES strings: which are valid, which are the same compound, and their scaffolds, through RDKit."""
 
 import re
+from functools import lru_cache
 from typing import Any
 
 _ISOTOPE = re.compile(r"\[\d+[A-Za-z]")
@@ -30,6 +31,7 @@ def wrong_smiles(text: str) -> str | None:
     return "is no molecule" if molecule is None or not molecule.GetNumAtoms() else None
 
 
+@lru_cache(8192)  # several fingerprints of a molecule are often made one after another
 def molecule(smiles: str, parent: bool = True) -> Any:
     """Return a molecule of RDKit, None for an invalid string.
 

@@ -1,6 +1,7 @@
 """Kernels of strings: features of each string, and a kernel of these features."""
 
 import threading
+import weakref
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
@@ -12,6 +13,7 @@ from vectrick._typing import Array, Features
 from vectrick.data.strings import as_characters, strings_of
 from vectrick.kernels.base import Kernel, are_equal
 
+_RECENT = 16  # tables whose features are remembered
 _KEPT = 200_000  # strings whose features are remembered, of each kind of features
 
 
@@ -61,7 +63,8 @@ class TextKernel(Encoded):
 
     def encoded(self, X: Any) -> Any:
         """Return the features of a table of characters, or of strings."""
-        return self.encode(strings_of(as_characters(X, "X")))
+        table = as_characters(X, "X")
+        return RECENT.of(self, table, lambda: self.encode(strings_of(table)))
 
     def resolve(self, X: Features, positions: Array) -> "TextKernel":
         """Return the kernel with the kernel of its features resolved; itself, if that does not depend on the data."""
@@ -111,4 +114,27 @@ class Rows:
         return csr_array((values.astype(np.float64), columns, ends), (len(rows), n_columns))
 
 
-ROWS = Rows()
+class Recent:
+    """The features of the tables that were asked for last: predictions ask for those of the training table each time."""
+
+    def __init__(self) -> None:
+        self._made: dict[Any, tuple[Any, Any]] = {}
+        self._lock = threading.Lock()
+
+    def of(self, kernel: Kernel, table: Any, make: Any) -> Any:
+        """Return the features of a table, made once while the table lives and is among the last few."""
+        own = {name: value for name, value in kernel.get_params(deep=False).items() if name not in ("kernel", "known")}
+        key = type(kernel), tuple(own.items()), id(table), id(getattr(kernel, "known", None))
+        with self._lock:
+            found = self._made.get(key)
+            if found is not None and found[0]() is table:
+                return found[1]
+        made = make()
+        with self._lock:
+            if len(self._made) >= _RECENT:
+                self._made.pop(next(iter(self._made)))
+            self._made[key] = weakref.ref(table), made
+        return made
+
+
+ROWS, RECENT = Rows(), Recent()

@@ -13,6 +13,7 @@ from vectrick.kernels.tanimoto import refuse_negative
 
 _MOST_BITS = 1 << 24  # columns
 _MOST_SET = 20  # of them for each entry
+_EXACT = 1 << 24  # up to which single precision counts
 
 
 class MinMax(Kernel):
@@ -58,8 +59,10 @@ def _common_counts(X: csr_array, Y: csr_array) -> Array | None:
     whole = all((Z.data == np.floor(Z.data)).all() for Z in (X, Y))
     if not whole or most * X.shape[1] > _MOST_BITS or any(Z.data.sum() > _MOST_SET * Z.nnz for Z in (X, Y)):
         return None
+    if any(float(Z.sum(axis=1).max(initial=0.0)) >= _EXACT for Z in (X, Y)):
+        return None
     first = _bits(X, int(most))
-    return dense_products(first, first if Y is X else _bits(Y, int(most)))
+    return np.asarray(dense_products(first, first if Y is X else _bits(Y, int(most))), np.float64)
 
 
 def _bits(X: csr_array, most: int) -> csr_array:
@@ -68,4 +71,4 @@ def _bits(X: csr_array, most: int) -> csr_array:
     level = np.arange(int(counts.sum())) - np.repeat(ends - counts, counts)
     columns = np.repeat(X.indices.astype(np.int64) * most, counts) + level
     starts = np.concatenate([[0], ends])[X.indptr]
-    return csr_array((np.ones(len(columns)), columns, starts), (X.shape[0], X.shape[1] * most))
+    return csr_array((np.ones(len(columns), np.float32), columns, starts), (X.shape[0], X.shape[1] * most))
