@@ -115,7 +115,7 @@ class Rows:
 
 
 class Recent:
-    """The features of the tables that were asked for last: predictions ask for those of the training table each time."""
+    """The features of the last tables that were asked for: each prediction asks for those of the training table."""
 
     def __init__(self) -> None:
         self._made: dict[Any, tuple[Any, Any]] = {}
