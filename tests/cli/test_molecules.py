@@ -145,7 +145,7 @@ def test_files_that_strings_are_in(tmp_path):
     ):
         table = read_strings(tmp_path / name, "start", "smiles", usual=usual).table
         assert list(zip(table.ids, table.strings, strict=True)) == rows
-    with gzip.open(tmp_path / "s.fasta.gz", "wt") as file:
+    with gzip.open(tmp_path / "s.fasta.gz", "wt", encoding="utf-8-sig") as file:
         file.write("; a comment\n>one kinase\nmkt\nAYI*\n\n>two\nGGG\n")
     table = read_strings(tmp_path / "s.fasta.gz", "end", "sequences").table
     assert list(zip(table.ids, table.strings, strict=True)) == [("one", "MKTAYI"), ("two", "GGG")]
@@ -212,8 +212,16 @@ def test_a_model_of_bounds(folder):
     model = vt.load(folder / "bounds.vt")
     assert model.loss == "censored"
     assert (model._source.labels["bound"] < 0).any()
+    for refused in (["tune", *arguments, "--alphas", "1", "-o", "x.vt"], ["evaluate", *arguments, "--compare-kernels"]):
+        assert "are bounds" in inside(*refused, cwd=folder, code=2).stderr
     done = inside("fit", *arguments, "-o", "other.vt", "--loss", "rank", cwd=folder, code=2)
     assert "some labels of column 'text' are bounds" in done.stderr
+
+
+def test_a_grid_of_strings_has_their_usual_kernels(folder):
+    arguments = (*FILES, "--label-column", "pkd", "--alphas", "0.1,1", "--folds", "2", "--no-nested", "-o", "tuned.vt")
+    inside("tune", *arguments, "--force", cwd=folder)
+    assert "Morgan" in repr(vt.load(folder / "tuned.vt").start_kernel)
 
 
 @pytest.mark.slow

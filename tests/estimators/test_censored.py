@@ -118,3 +118,41 @@ def test_a_search_trains_its_members_with_bounds():
     plain = vt.AutoKron(new="neither", random_state=0).fit(big, y["value"])
     assert model.predict(big)[low].mean() < plain.predict(big)[low].mean() - 0.1
     assert model.score(big, y) > 0.5
+
+
+def test_early_stopping_scores_what_is_beyond_a_bound_as_right():
+    histories = []
+    for far in (-100.0, -1000.0):
+        half = np.arange(len(X)) % 2 == 0
+        y = vt.censored(np.where(half, far, Y), half.astype(int))  # "> -100" says nothing
+        how = {"loss": "censored", "early_stopping": True, "random_state": 0, "fit_intercept": False, "scoring": "r2"}
+        model = vt.KronRidge("gaussian", "gaussian", **how).fit(X, y)
+        validated = vt.KronRidge("gaussian", "gaussian", **how).fit(X, y, validation=(X, y))
+        residual = [part.predict(X[half]) > far for part in (model, validated)]
+        assert all(beyond.all() for beyond in residual)
+        histories.append(model.predict(X))
+    assert_allclose(*histories, atol=1e-8)
+
+
+def test_scorers_and_searches_of_bounds():
+    cv = vt.VertexKFold(2, 2, random_state=0)
+    model = vt.KronRidge("gaussian", "gaussian", loss="censored")
+    for name in ("concordance", "r2"):
+        scores = cross_val_score(model, X, LABELS, cv=cv, scoring=vt.get_scorer(name), error_score="raise")
+        assert np.isfinite(scores).all()
+    seen = []
+
+    class Watching(GridSearchCV):
+        def fit(self, X, y):
+            seen.append(y.dtype.names)
+            return super().fit(X, y)
+
+    vt.compare({"grid": Watching(model, {"alpha": [1.0]}, cv=cv)}, X, LABELS, cv=cv, baselines=False)
+    assert set(seen) == {("value", "bound")}
+    for refused in (
+        lambda: vt.nested_score(model, X, LABELS, {"alpha": [0.1, 1.0]}),
+        lambda: vt.compare_kernels(X, LABELS, model, n_folds=2, kernels=["kronecker"]),
+        lambda: vt.ConformalKron(model).fit(X, LABELS),
+    ):
+        with pytest.raises(ValueError, match=r"y has bounds \(vt.censored\), but .* takes values only"):
+            refused()

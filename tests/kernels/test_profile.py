@@ -116,7 +116,7 @@ def test_files_and_tables_that_are_strings(tmp_path):
 def test_where_there_are_no_labels_it_is_refused():
     with pytest.raises(ValueError, match="only after it was fitted"):
         vt.Profile()(np.eye(3))
-    with pytest.raises(ValueError, match="learns from labels"):
+    with pytest.raises(ValueError, match="learns from the labels"):
         vt.Profile().resolve(np.eye(3), np.arange(3))
     one = vt.Edges([0, 1, 2], [1, 2, 0], np.eye(3))
     with pytest.raises(ValueError, match="two vertex sets, but there is one"):
@@ -129,3 +129,24 @@ def test_where_there_are_no_labels_it_is_refused():
         vt.KronRidge(vt.Profile(like="linear"), G).fit(X, Y)
     with pytest.raises(ValueError, match="kernel is Profile"):
         vt.KronRidge(vt.Profile(kernel=vt.Profile()), G).fit(X, Y)
+
+
+def test_copies_share_the_mean_of_their_profiles():
+    features = np.repeat(np.eye(10), 2, axis=0)
+    graph = vt.Edges.grid(features, np.eye(Q))
+    model = vt.KronRidge(vt.Profile(vt.Linear()), "linear").fit(graph, Y)
+    own = profiles_of(graph.start, graph.end, Y, (M, Q))
+    mean = np.repeat(own.reshape(10, 2, Q).mean(axis=1), 2, axis=0)
+    assert_allclose(model._predictor.start.kernel(features), mean @ mean.T, atol=1e-12)
+
+
+def test_where_it_cannot_stand_it_says_so():
+    with pytest.raises(ValueError, match=r"not stand inside vt\.Standardized"):
+        vt.KronRidge(vt.Standardized(G + vt.Profile()), G).fit(X, Y)
+    with pytest.raises(ValueError, match="A search tries profiles itself"):
+        vt.AutoKron(start_kernel=G + vt.Profile(), random_state=0).fit(X, Y)
+    words = vt.Edges.grid(["MKTA", "GGGA"], np.eye(2))
+    with pytest.raises(ValueError, match="are strings"):
+        vt.KronRidge(vt.Profile(like=vt.Linear()), "linear").fit(words, np.arange(4.0))
+    with pytest.raises(ValueError, match=r"kernel is linear \+ profile"):
+        vt.KronRidge(vt.Linear() + vt.Profile(), "linear").fit(X, Y).explain(X[0], by="features")

@@ -98,6 +98,14 @@ def test_what_strings_are():
     assert kind_of_strings(PROTEINS[:3], "") == "sequence"
     assert kind_of_strings(DRUGS, "protein_sequence") == "sequence"
     assert kind_of_strings(PROTEINS, "canonical_smiles") == "smiles"
+    assert kind_of_strings(["NDLDDWLKK", "SIINFEKL"]) == "sequence"  # peptides
+    assert kind_of_strings(["CCO", "CCN", "FCF"]) == "smiles"
+
+
+def test_strings_are_not_explained_by_features():
+    X, y = graph()
+    with pytest.raises(ValueError, match="by is 'features', but the vertices of start_features are strings"):
+        vt.KronRidge(vt.Constant(), vt.Spectrum()).fit(X, y).explain(X[0], by="features")
 
 
 # Molecules
@@ -270,6 +278,16 @@ def test_a_strange_entry_on_disk_is_left_alone(tmp_path, monkeypatch):
         file.execute("update scores set found = 'text'")
     monkeypatch.setattr(alignments, "_stores", {})
     np.testing.assert_array_equal(vt.SmithWaterman(open=13)(PROTEINS[:3]), expected)
+
+
+@needs_parasail
+def test_a_sequence_of_unknown_letters_is_like_itself():
+    words = ["XXXX", "MKTA", "XXXX"]
+    kernel = vt.SmithWaterman()
+    assert kernel(words).tolist()[0] == [1.0, 0.0, 1.0]
+    np.testing.assert_array_equal(kernel.diagonal(words), 1.0)
+    np.testing.assert_array_equal(vt.Radial(kernel).diagonal(words), 1.0)
+    assert_allclose(vt.Radial(kernel, 0.5)(words), np.exp(-(1.0 - kernel(words))))
 
 
 @needs_parasail

@@ -91,8 +91,9 @@ def test_scaffolds():
 def test_what_is_refused():
     with pytest.raises(ValueError, match="new is 'neither', which divides edges"):
         list(vt.ClusterKFold(new="neither").split(X))
-    with pytest.raises(ValueError, match=r"threshold is 1\.5"):
-        list(vt.ClusterKFold(threshold=1.5).split(X))
+    for wrong in (1.5, "a", None, True):
+        with pytest.raises(ValueError, match=f"threshold is {wrong!r}"):
+            list(vt.ClusterKFold(threshold=wrong).split(X))
     with pytest.raises(TypeError, match="clusters need Edges"):
         list(vt.ClusterKFold().split(np.zeros((4, 2))))
     with pytest.raises(ValueError, match="start vertices are 1 clusters, but there are to be 3 parts; raise"):
@@ -100,6 +101,12 @@ def test_what_is_refused():
     lopsided = vt.Edges.grid(np.vstack([np.tile(bits(3, 60, 5)[:1], (20, 1)), bits(10, 60, 9)]), np.eye(3))
     with pytest.warns(UserWarning, match="a cluster of 20 of the 30 start vertices"):
         list(vt.ClusterKFold(3, new="start").split(lopsided))
+
+
+def test_the_nearest_vertex_of_one_set_may_be_at_the_other_end():
+    words = ["MKTAYIAKQR", "GGGGSGGGGS", "WWWWWHHHHH", "MKTAYIAKQR"]
+    one = vt.Edges([1, 3], [0, 2], words)  # vertex 3 is a copy of vertex 0, an end
+    assert largest_similarity(one, np.array([0]), np.array([1]), "start") == pytest.approx(1.0)
 
 
 def test_methods_are_compared_on_clusters():

@@ -22,7 +22,7 @@ from vectrick.backends.threads import count_threads, run_tasks, single_threaded_
 from vectrick.data import Edges
 from vectrick.kernels import Cosine
 from vectrick.kernels.pairwise import PAIRWISE
-from vectrick.kernels.profile import profiles_of
+from vectrick.kernels.profile import mean_of_copies, profiles_of
 from vectrick.metrics.scores import OF_CLASSES, SCORES
 from vectrick.model_selection.folds import Fold
 from vectrick.solvers.degree_model import Basis
@@ -134,6 +134,7 @@ class FoldProfiles:
             ends = (ground.s, ground.e) if side is ground.start else (ground.e, ground.s)
             shape = len(side.degrees), len((ground.end if side is ground.start else ground.start).degrees)
             profiles = profiles_of(ends[0][train], ends[1][train], ground.y[train], shape)
+            profiles = mean_of_copies(profiles, side.features)
             self._made[id(side)] = Cosine()(profiles, profiles)
         return self._made[id(side)]
 

@@ -99,6 +99,8 @@ def run(
         kernels = model.pairwise_names() if several else None
         model = replace(model, pairwise="kronecker", manual=True)
     dataset, single = read_told(out, data, model)
+    if compare_kernels and dataset.bounds is not None:
+        raise ValueError(f"--compare-kernels is for values, but some labels of column {dataset.label!r} are bounds")
     if report is not None or compare_kernels:
         dataset.refuse_several_classes("--report" if report is not None else "--compare-kernels")
     estimators = {

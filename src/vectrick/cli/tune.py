@@ -8,7 +8,7 @@ import typer
 from vectrick.cli.baselines import QUICK, beside_baselines, named_baselines, some_of
 from vectrick.cli.command import Interrupted, command_line
 from vectrick.cli.fit import check_new
-from vectrick.cli.model_options import DEFAULT_KERNEL, KernelOptions
+from vectrick.cli.model_options import AUTO, DEFAULT_KERNEL, KernelOptions
 from vectrick.cli.options import DataOptions, ResumeOptions
 from vectrick.cli.output import Output
 
@@ -105,6 +105,11 @@ def run(
         how: dict[str, Any] = {"new": new, "folds": folds, "nested": nested, "budget": budget, "seed": seed}
         _thorough(out, dataset, output, report, finished, keeping, **how)
         return
+    if dataset.bounds is not None:
+        raise ValueError(
+            f"some labels of column {dataset.label!r} are bounds, but a grid is for values; without --kernel, --alphas "
+            "and the like a search is made, which takes bounds"
+        )
     estimators = _estimators(losses, dataset, 100 if max_iter is None else max_iter)
     pairs = _kernels(kernel, standardize, dataset)
     estimators, grids = _grids(estimators, pairs, kinds, weights)
@@ -220,6 +225,8 @@ def _kernels(texts: list[str] | None, standardize: bool, data: Any) -> list[tupl
     if texts is None:
         texts = [DEFAULT_KERNEL, "gaussian", "linear + constant(1)"]
         texts += ["precomputed"] if set(data.kinds.values()) == {"kernel"} else ["cosine + constant(0.3)"]
+        if set(data.kinds.values()) & {"smiles", "sequences"}:
+            texts = [AUTO]  # which is the usual one of each side
     return [KernelOptions(text, text, standardize).kernels(data) for text in texts]
 
 

@@ -68,6 +68,14 @@ def split_bounds(y: Any) -> tuple[Any, Array | None]:
     return y, None
 
 
+def refuse_bounds(y: Any, what: str) -> None:
+    """Refuse labels with bounds for something that takes values only."""
+    if split_bounds(y)[1] is not None:
+        raise ValueError(
+            f"y has bounds (vt.censored), but {what} takes values only; give y['value'], or leave bounds out"
+        )
+
+
 def within_bounds(y: Any, predictions: Any) -> tuple[Any, Any]:
     """Return labels as numbers, and predictions that equal the bound where they are beyond it, as they may be."""
     values, bounds = split_bounds(y)

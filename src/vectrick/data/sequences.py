@@ -4,6 +4,7 @@ import gzip
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 FASTA = (".fasta", ".fa", ".faa", ".fasta.gz", ".fa.gz", ".faa.gz")
 _OTHER = re.compile(r"[^A-Z]")
@@ -31,10 +32,15 @@ def wrong_sequence(text: str) -> str | None:
     return None if other is None else f"has the letter {other[0]!r} at {other.start() + 1}, but letters are A to Z"
 
 
+def opened(path: Path) -> Any:
+    """Open a text file, which may be gzipped and begin with a mark of its encoding."""
+    return gzip.open(path, "rt", encoding="utf-8-sig") if path.suffix == ".gz" else path.open(encoding="utf-8-sig")
+
+
 def read_fasta(path: Path) -> Iterator[tuple[str, str]]:
     """Yield the ids and the sequences of a FASTA file; the id is the first word after ">"."""
     name, parts = None, list[str]()
-    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
+    with opened(path) as lines:
         for number, line in enumerate(lines, 1):
             text = line.strip()
             if text.startswith(">"):

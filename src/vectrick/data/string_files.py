@@ -14,7 +14,7 @@ from vectrick._warnings import warn
 from vectrick.data.columns import TableWarning
 from vectrick.data.files import ENDINGS, TableFile
 from vectrick.data.molecules import canonical, rdkit, wrong_smiles
-from vectrick.data.sequences import FASTA, plain_sequence, read_fasta, wrong_sequence
+from vectrick.data.sequences import FASTA, opened, plain_sequence, read_fasta, wrong_sequence
 from vectrick.data.tables import VertexTable
 
 SMI = (".smi", ".smi.gz", ".smiles")
@@ -144,7 +144,7 @@ def _read_table(path: Path, side: str, kind: str, id_column: str | None, usual: 
 def _read_smi(path: Path) -> list[tuple[str, str]]:
     """Return ids and strings of lines that have a string, and perhaps an id after it."""
     rows: list[tuple[str, str]] = []
-    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
+    with opened(path) as lines:
         for line in lines:
             words = line.split(maxsplit=1)
             if words and not (not rows and "smiles" in words[0].lower()):  # a header

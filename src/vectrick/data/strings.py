@@ -4,7 +4,6 @@ Row i holds the code of its j-th character in column j. Such a table is taken ap
 written to model files like any other; only the kernels of strings know what it means.
 """
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,8 +15,7 @@ from vectrick._typing import Array
 
 LONGEST = 65_521  # characters of a string; the width of every table of characters, and of hardly any other
 _LAST, _SURROGATES = 0x10FFFF, (0xD800, 0xDFFF)  # of Unicode
-_LETTERS = re.compile(r"[A-Z*]+")
-_SHORT = 30  # letters of which few proteins consist, but many a molecule
+_LETTERS, _ATOMS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ*"), frozenset("BCNOPSFI")  # atoms that need no brackets
 
 
 def characters(strings: Sequence[str], name: str = "strings") -> csr_array:
@@ -117,5 +115,5 @@ def kind_of_strings(strings: Sequence[str], column: str = "") -> str:
         return "smiles"
     if "seq" in word or "fasta" in word or "protein" in word:
         return "sequence"
-    looks = all(map(_LETTERS.fullmatch, strings)) and sum(map(len, strings)) >= _SHORT * len(strings)
-    return "sequence" if looks else "smiles"
+    letters = set().union(*strings) if strings else set()
+    return "sequence" if letters <= _LETTERS and letters - _ATOMS else "smiles"

@@ -263,12 +263,14 @@ class KronEstimator(OnLakes):
         self.__dict__.pop("validation_vertices_", None)
         if validation is not None:
             held = as_edges(self, validation[0], reset=False)
-            labels = self._encode_validation(labels_on(with_bounds(validation[1])[0], HOST), len(held))
-            given = replace(given, held=held.on(given.backend), held_labels=placed(labels, given.backend))
+            values, bounds = with_bounds(validation[1])
+            labels = placed(self._encode_validation(labels_on(values, HOST), len(held)), given.backend)
+            given = replace(given, held=held.on(given.backend), held_labels=labels, held_bounds=bounds)
         elif self.early_stopping:
             rows, test = hold_out_some(self, given.edges, given.labels, rows)
             self.validation_vertices_ = vertices_only_in(given.edges[test], given.edges[rows])
-            given = replace(given, held=given.edges[test], held_labels=given.labels[test])
+            bounds = None if given.bounds is None else given.bounds[test]
+            given = replace(given, held=given.edges[test], held_labels=given.labels[test], held_bounds=bounds)
         if rows is not None:
             self._check_labels(given.labels[rows])
         return given.only(rows)
@@ -405,7 +407,7 @@ class KronEstimator(OnLakes):
             return None
         scoring = self._auto_scoring(labels) if self.scoring == "auto" else self.scoring
         everything = form.predictor(zeros(form.space.size, training.loss.y) + 1, self.n_threads)
-        return Validation(everything, held, labels, scoring, self._groups_of(held))
+        return Validation(everything, held, labels, scoring, self._groups_of(held), training.given.held_bounds)
 
     def _keep(
         self,

@@ -12,6 +12,7 @@ from vectrick._cached import cached_property
 from vectrick._typing import Array
 from vectrick.backends.arrays import cast, copy_of, distinct, to_host
 from vectrick.data import Edges
+from vectrick.data.censored import censored, within_bounds
 from vectrick.metrics import auc
 from vectrick.metrics.scores import OF_CLASSES, SCORES
 from vectrick.models.predictor import Predictor
@@ -90,8 +91,16 @@ def check_watch(callback: Any, resume: Any) -> None:
 class Validation:
     """Held-out edges: a predictor, and a score of its predictions."""
 
-    def __init__(self, predictor: Predictor, edges: Edges, y: Array, scoring: str, groups: Array | None = None) -> None:
-        self.predictor, self.edges, self.scoring, self.groups = predictor, edges, scoring, groups
+    def __init__(
+        self,
+        predictor: Predictor,
+        edges: Edges,
+        y: Array,
+        scoring: str,
+        groups: Array | None = None,
+        bounds: Array | None = None,
+    ) -> None:
+        self.predictor, self.edges, self.scoring, self.groups, self.bounds = predictor, edges, scoring, groups, bounds
         values = distinct(y)
         if scoring in OF_CLASSES and len(values) != 2:
             raise ValueError(
@@ -118,7 +127,10 @@ class Validation:
         """Return the score of predictions."""
         if self.scoring == "auc":  # which can be computed where the predictions are
             return auc(self.y, predictions)
-        return float(SCORES[self.scoring](to_host(self.y), to_host(predictions), to_host(self.groups)))
+        labels, shown = to_host(self.y), to_host(predictions)
+        if self.bounds is not None:  # a prediction beyond a bound is as good as the bound
+            labels, shown = within_bounds(censored(labels, to_host(self.bounds)), shown)
+        return float(SCORES[self.scoring](labels, shown, to_host(self.groups)))
 
 
 class Judge(Protocol):

@@ -21,6 +21,7 @@ from vectrick.estimators.uncertainty import (
     posterior_of,
 )
 from vectrick.estimators.update import source_of
+from vectrick.kernels.text import format_kernel
 from vectrick.models.edge_kernel import EdgeKernel
 from vectrick.models.limits import checked_features
 from vectrick.models.own_kernel import diagonal_of
@@ -217,6 +218,11 @@ def _by_features(model: Any, x: Edges, coefficients: list[Array], k: int) -> tup
     import pandas as pd
 
     edges, _ = source_of(model)
+    for table in (x.start_table, x.end_table):
+        if table.text is not None:
+            raise ValueError(
+                f"by is 'features', but the vertices of {table.name} are strings; use by='edge', 'start' or 'end'"
+            )
     shape = x.start_table.n_features, x.end_table.n_features
     contributions = np.zeros(shape)
     for (weight, part), a in zip(model._parts, coefficients, strict=True):
@@ -245,7 +251,7 @@ def _features_of(kernel: EdgeKernel, side: str, x: Edges) -> tuple[Array, Array]
     table, used = getattr(x, f"{side}_table"), getattr(graph, f"used_{side}")
     known = own.kernel.features(checked_features(own.known, own.used)) if kernel.is_product else None
     if known is None or known.shape[1] != table.n_features:
-        words = own.kernel if kernel.is_product else kernel.words
+        words = format_kernel(own.kernel) if kernel.is_product else kernel.words
         raise ValueError(
             f"by is 'features', which is for kernels that are linear in the columns of the tables, but the {side} "
             f"kernel is {words}; use by='edge', 'start' or 'end'"

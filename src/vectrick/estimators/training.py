@@ -69,6 +69,7 @@ class Given:
     bounds: Array | None = None  # which labels are bounds, if any may be
     held: Edges | None = None
     held_labels: Array | None = None
+    held_bounds: Array | None = None
 
     def only(self, mask: Array | None) -> "Given":
         """Return the edges in a mask, None for all."""

@@ -17,6 +17,7 @@ from vectrick.backends.arrays import namespace, placed, to_host, unmasked
 from vectrick.data.strings import as_characters
 
 _DENSE_SPEED = 200  # times as fast as the product of two sparse entries is one of a dense product
+_FEW_ROWS = 4  # that are multiplied one by one
 _DENSE_BYTES = 1 << 29  # of the dense rows
 
 
@@ -216,6 +217,8 @@ def dense_products(X: Any, Y: Any) -> Any:
 def _sparse_products(X: csr_array, Y: csr_array) -> Array:
     """Return the inner products of sparse rows: through dense ones where their columns are few, which is faster."""
     n_columns = X.shape[1]
+    if 0 < X.shape[0] <= _FEW_ROWS:
+        return np.stack([Y @ X[[row]].toarray().ravel() for row in range(X.shape[0])])
     counts = [np.bincount(Z.indices, minlength=n_columns).astype(np.float64) for Z in (X, Y)]
     shared = np.flatnonzero((counts[0] > 0) & (counts[1] > 0))
     n_products = float(counts[0] @ counts[1])

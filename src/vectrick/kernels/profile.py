@@ -25,7 +25,8 @@ class Profile(Encoded):
     of both vertices, and zero where there is no edge. A fit makes profiles of its own training edges alone, so that in
     a cross-validation no label of a test edge gets into them. It is for vertices that have many training edges; added
     to a kernel of their features, it says what these leave out. With ``kernel=Gaussian()`` it is the Gaussian
-    interaction profile kernel. It takes memory for m q numbers, with m start and q end vertices.
+    interaction profile kernel. It takes memory for m q numbers, with m start and q end vertices. Vertices with the same
+    features, which nothing tells apart, share the mean of their profiles.
 
     Parameters
     ----------
@@ -53,7 +54,6 @@ class Profile(Encoded):
     """
 
     name = "profile"
-    reads = "any"
     needs_labels = True
     learned = ("profiles", "known")
     of_vertices = ("known",)
@@ -66,6 +66,11 @@ class Profile(Encoded):
         self.neighbours = neighbours
         self.profiles = profiles
         self.known = known
+
+    @property
+    def reads(self) -> str:  # type: ignore[override]
+        """What vertices it is for: those of the kernel ``like``, or any."""
+        return self.like.reads if isinstance(self.like, Kernel) else "any"
 
     @property
     def inner(self) -> Kernel:
@@ -81,14 +86,19 @@ class Profile(Encoded):
         if self.known is not None:
             return self
         if self.profiles is None or len(self.profiles) != X.shape[0]:
-            raise ValueError("a Profile kernel learns from labels: it is for fits to edges in memory, not for others")
+            raise ValueError(
+                "a Profile kernel learns from the labels of a fit to edges in memory; it can be added to other kernels "
+                "or multiplied by them, but not stand inside vt.Standardized. A search tries profiles itself"
+            )
         if isinstance(self.neighbours, bool) or not isinstance(self.neighbours, Integral) or int(self.neighbours) < 1:
             raise ValueError(f"neighbours is {self.neighbours!r}, but it must be a positive integer")
         if self.like is not None and not isinstance(self.like, Kernel):
             raise ValueError(f"like is {self.like!r}, but it must be a kernel of the features, or None")
         near = None if self.like is None else self.like.resolve(X, positions)
-        settled = Profile(self.kernel, near, self.neighbours, self.profiles, to_host(X))
-        settled.kernel = settled.inner.resolve(self.profiles, positions)
+        known = to_host(X)
+        profiles = mean_of_copies(self.profiles, known)
+        settled = Profile(self.kernel, near, self.neighbours, profiles, known)
+        settled.kernel = settled.inner.resolve(profiles, positions)
         return settled
 
     def encoded(self, X: Any) -> Any:
@@ -132,6 +142,18 @@ def profiles_of(rows: Array, columns: Array, y: Array, shape: tuple[int, int]) -
     for axis in (1, 0):  # a mean of few edges says little
         values -= has * (values.sum(axis, keepdims=True) / (has.sum(axis, keepdims=True) + _PRIOR))
     return values
+
+
+def mean_of_copies(profiles: Array, features: Any) -> Array:
+    """Return profiles in which those of vertices with the same features are their mean."""
+    keys = _keys(features)
+    number = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+    if len(number) == len(keys):
+        return profiles
+    groups = np.array([number[key] for key in keys])
+    sums = np.zeros((len(number), profiles.shape[1]))
+    np.add.at(sums, groups, profiles)
+    return (sums / np.bincount(groups)[:, None])[groups]
 
 
 def _keys(X: Any) -> list[Any]:

@@ -6,6 +6,7 @@ import numpy as np
 
 from vectrick._typing import Array, Features
 from vectrick.backends.arrays import namespace
+from vectrick.data.strings import as_characters
 from vectrick.kernels.base import Kernel, ones
 
 
@@ -71,4 +72,4 @@ class Radial(Kernel):
 
     def diagonal(self, X: Features) -> Array:
         """Return ones."""
-        return ones(X)
+        return ones(as_characters(X, "X") if self.reads == "text" else X)

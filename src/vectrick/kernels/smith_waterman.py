@@ -72,7 +72,10 @@ class SmithWaterman(TextKernel):
         self._check()
         first, second = _plain(X), _plain(Y)
         scores, own_first, own_second = alignment_scores(first, second, self.matrix, int(self.open), int(self.extend))
-        return scores / np.sqrt(np.multiply.outer(np.maximum(own_first, 1), np.maximum(own_second, 1)))
+        values = scores / np.sqrt(np.multiply.outer(np.maximum(own_first, 1), np.maximum(own_second, 1)))
+        for row in np.flatnonzero(own_first <= 0):  # of unknown letters alone; it is still like itself
+            values[row, [other == first[row] for other in second]] = 1.0
+        return values
 
     def encode(self, strings: Sequence[str]) -> Array:
         """Return the scores of sequences with the training sequences, a row for each."""

@@ -1,5 +1,6 @@
 """Cross-validation by clusters of vertices: what is like a test vertex does not train."""
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -77,10 +78,11 @@ class ClusterKFold(VertexKFold):
             )
         if self.new == "neither":
             raise ValueError("new is 'neither', which divides edges; clusters are for 'both', 'start' and 'end'")
-        if isinstance(self.threshold, bool) or not 0 <= float(self.threshold) < 1:
+        is_number = isinstance(self.threshold, Real) and not isinstance(self.threshold, bool)
+        if not is_number or not 0 <= float(self.threshold) < 1:
             raise ValueError(f"threshold is {self.threshold!r}, but it must be a number from 0 to below 1")
         sides = ["start"] if X.is_one_set else [side for side in ("start", "end") if self.new in ("both", side)]
-        self._clusters = {side: self.clusters(X, side) for side in sides}
+        self._clusters: dict[str, Array] = {side: self.clusters(X, side) for side in sides}
         try:
             return super().folds(X, y)
         finally:

@@ -166,6 +166,12 @@ def run_fold(name: str, method: Any, X: Edges, y: Array, fold: Any, scorer: Edge
         return {"score": float("nan"), "fit": float("nan"), "predict": float("nan"), "error": why}
 
 
+def _takes_bounds(method: Any) -> bool:
+    """Whether a method, or the one that it searches parameters of, takes labels with bounds."""
+    inner = getattr(method, "estimator", None)
+    return bool(getattr(method, "_takes_bounds", False)) or (inner is not None and _takes_bounds(inner))
+
+
 def _was_interrupted(error: BaseException | None) -> bool:
     """Tell whether an error comes from Ctrl-C: NumPy's reading of a buffer, for one, makes a ValueError of it."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
@@ -177,7 +183,7 @@ def _judged(method: Any, X: Edges, y: Array, fold: Any, scorer: EdgeScorer) -> d
     """Train and predict in one fold; return the score and the seconds of both."""
     begin = time.perf_counter()
     values, bounds = split_bounds(y)
-    target = y if bounds is None or getattr(method, "_takes_bounds", False) else values
+    target = y if bounds is None or _takes_bounds(method) else values
     model = clone(method).fit(X[fold.train], target[fold.train])
     if getattr(model, "_was_interrupted", False):  # a search then keeps what it has, but a comparison ends
         raise KeyboardInterrupt
@@ -185,7 +191,7 @@ def _judged(method: Any, X: Edges, y: Array, fold: Any, scorer: EdgeScorer) -> d
     test = X[fold.test]
     score = predictions(model, test)
     predicted = time.perf_counter()
-    reached = scorer.score(values[fold.test], score, Pairs.of(test), getattr(model, "classes_", None))
+    reached = scorer.score(y[fold.test], score, Pairs.of(test), getattr(model, "classes_", None))
     return {"score": reached, "fit": fitted - begin, "predict": predicted - fitted}
 
 

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from vectrick._typing import Array, RandomState
 from vectrick._warnings import warn
 from vectrick.data import DataWarning, Edges, EdgesLike
+from vectrick.data.censored import refuse_bounds
 from vectrick.estimators import KronRanker, label_scale
 from vectrick.model_selection.calibration import (
     Centre,
@@ -110,6 +111,7 @@ class ConformalKron(FoldedModel):
                 "model is a KronRanker, whose scores order edges but are no values of labels; intervals are for "
                 "vt.KronRidge, and sets for classifiers"
             )
+        refuse_bounds(y, "ConformalKron")
         edges, labels = self._given(X, y)
         folds = calibration_folds(edges, labels, self.new, self.n_folds, self.random_state)
         self._check_enough(labels, folds, is_classifier(self.model))

@@ -16,6 +16,7 @@ from vectrick._typing import Array, RandomState
 from vectrick._warnings import warn
 from vectrick.backends.arrays import unmasked
 from vectrick.data import Edges, Graph
+from vectrick.data.censored import refuse_bounds
 from vectrick.data.settings import NEW
 from vectrick.data.signs import check_signs
 from vectrick.estimators import KronEstimator, KronRidge, check_parameters, has_intercept
@@ -201,6 +202,7 @@ def _checked(estimator: Any, X: Any, y: Any, settings: Any) -> tuple[KronEstimat
     if X.is_one_set and isinstance(model.end_kernel, str) and model.end_kernel == "linear":
         model = clone(model).set_params(end_kernel=clone(model.start_kernel, safe=False))  # all kernels have the same
     check_parameters(clone(model).set_params(pairwise="kronecker"), None)
+    refuse_bounds(y, "compare_kernels")
     labels = np.asarray(unmasked(y, "y"))
     if labels.shape != (len(X),):
         raise ValueError(f"y has shape {labels.shape}, but X has {len(X)} edges")

@@ -13,6 +13,7 @@ from vectrick._progress import Progress
 from vectrick._typing import Array, ArrayLike
 from vectrick.backends.arrays import unmasked
 from vectrick.data import Edges, EdgesLike
+from vectrick.data.censored import refuse_bounds
 from vectrick.estimators import as_edges, with_iterations
 from vectrick.metrics.scores import OF_CLASSES, SCORES
 from vectrick.model_selection.alpha_paths import check_iterations
@@ -155,6 +156,7 @@ def nested_score(
     for name, cv in (("outer", outer), ("inner", inner)):
         check_splitter(cv, name)
     n_jobs = count_jobs(n_jobs)
+    refuse_bounds(y, "nested_score")
     edges, labels = as_edges(clone(estimators[0]), X, reset=True), np.asarray(unmasked(y, "y"))
     two_classes = len(np.unique(labels)) == 2
     outer = VertexKFold(3, 3, random_state=0) if outer is None else outer

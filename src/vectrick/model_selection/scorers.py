@@ -7,6 +7,7 @@ import numpy as np
 
 from vectrick._typing import Array, ArrayLike
 from vectrick.backends.arrays import unmasked
+from vectrick.data.censored import within_bounds
 from vectrick.estimators import as_edges
 from vectrick.metrics import concordance_index, interaction_concordance
 from vectrick.metrics.scores import OF_CLASSES, SCORES
@@ -55,6 +56,8 @@ class EdgeScorer:
             each = [self.score(values == label, table[:, column], pairs) for column, label in enumerate(classes)]
             return float(np.nanmean(each)) if not np.isnan(each).all() else float("nan")
         labels = np.asarray(unmasked(y, "y"))
+        if labels.dtype.names is not None:
+            labels, score = within_bounds(labels, np.asarray(score))
         values = np.unique(labels)
         if len(values) < 2:
             return float("nan")

@@ -77,9 +77,10 @@ def _usual(table: VertexTable, used: Array) -> Kernel:
 def largest_similarity(X: Edges, train: Array, test: Array, side: str) -> Array:
     """Return, for each test edge, the largest similarity of its vertex of a side to those of the training edges."""
     table, vertices = (X.start_table, X.start) if side == "start" else (X.end_table, X.end)
-    used = np.unique(np.concatenate([vertices[train], vertices[test]]))
+    trained = np.concatenate([X.start[train], X.end[train]]) if X.is_one_set else vertices[train]
+    used = np.unique(np.concatenate([trained, vertices[test]]))
     similarity = Similarity(table, used)
-    known, asked = np.unique(vertices[train]), np.unique(vertices[test])
+    known, asked = np.unique(trained), np.unique(vertices[test])
     columns, best = np.searchsorted(used, known), np.zeros(len(used))
     for rows, values in similarity.blocks(np.searchsorted(used, asked), columns):
         best[rows] = values.max(axis=1)

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from vectrick._typing import Array
+from vectrick.data.censored import within_bounds
 from vectrick.data.folder import Dataset
 from vectrick.estimators import FitStep, KronEstimator, label_scale, vertices_only_in, with_iterations
 from vectrick.model_selection.calibration import Calibration, errors_of
@@ -76,7 +77,7 @@ class Trained:
             edges = self.data.X[rows]
             self.predictions[new] = predictions(self.model, edges)
             classes = getattr(self.model, "classes_", None)
-            self.scores[new] = scorer.score(self.y[rows], self.predictions[new], Pairs.of(edges), classes)
+            self.scores[new] = scorer.score(self.data.target[rows], self.predictions[new], Pairs.of(edges), classes)
         self.seconds["predicting"] = time.perf_counter() - begin
 
     @property
@@ -109,7 +110,8 @@ class Trained:
         classes = getattr(self.model, "classes_", None)
         parts: dict[str, list[Any]] = {}
         for fold in self.held_folds:
-            parts.setdefault(fold.new, []).append((self.y[fold.test], fold.decisions, self.held_scale(fold)))
+            labels, decisions = within_bounds(self.data.target[fold.test], fold.decisions)
+            parts.setdefault(fold.new, []).append((labels, decisions, self.held_scale(fold)))
         errors, scaled = {}, {}
         for new, some in parts.items():
             y, decisions = (np.concatenate([part[i] for part in some]) for i in (0, 1))
@@ -168,7 +170,7 @@ def train(
     holdout = Holdout(np.arange(len(X)), {}) if holdout is None else holdout
     rows = holdout.train
     if holdout.tests and estimator.early_stopping:
-        validation = X[holdout.tests["both"]], y[holdout.tests["both"]]
+        validation = X[holdout.tests["both"]], data.target[holdout.tests["both"]]
     begin = time.perf_counter()
     resume = None if checkpoint is None else checkpoint.read(estimator, X[rows], y[rows], validation)
 
