@@ -1,6 +1,6 @@
 """The kernel of molecules by their Morgan fingerprints."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -104,7 +104,7 @@ class Morgan(TextKernel):
         settings = int(self.radius), int(self.n_bits), bool(self.counts), bool(self.functional), bool(self.parent)
         progress, n_jobs = Progress("fingerprints", len(strings), 0), count_threads(None)
         parts = [strings[low : low + _AT_ONCE] for low in range(0, len(strings), _AT_ONCE)]
-        made: Any = (_rows(part, *settings) for part in parts)
+        made: Any = (_rows(part, *settings, molecule) for part in parts)
         if len(strings) >= _MANY and n_jobs > 1:  # in processes, since RDKit reads one molecule of a process at a time
             made = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(_rows)(part, *settings) for part in parts)
         for rows in made:
@@ -114,16 +114,22 @@ class Morgan(TextKernel):
 
 
 def _rows(
-    strings: list[str], radius: int, n_bits: int, counts: bool, functional: bool, parent: bool
+    strings: list[str],
+    radius: int,
+    n_bits: int,
+    counts: bool,
+    functional: bool,
+    parent: bool,
+    read: Callable[[str, bool], Any] = molecule.__wrapped__,
 ) -> list[tuple[Array, Array]]:
-    """Return the places and the values of the entries of fingerprints that are not zero."""
+    """Return the places and the values of the entries of fingerprints that are not zero; processes remember nothing."""
     from rdkit.Chem.rdFingerprintGenerator import GetMorganFeatureAtomInvGen, GetMorganGenerator
 
     invariants = GetMorganFeatureAtomInvGen() if functional else None
     generator = GetMorganGenerator(radius=radius, fpSize=n_bits, atomInvariantsGenerator=invariants)
     rows = []
     for string in strings:
-        found = molecule(string, parent)
+        found = read(string, parent)
         if found is None:
             raise ValueError(f"{string[:_SHOWN]!r} is no molecule: RDKit cannot read this SMILES string")
         if counts:
