@@ -96,6 +96,7 @@ def test_a_single_model_gets_the_held_out_edges_back(place):
     assert without["scores"] == told["scores"]
 
 
+@pytest.mark.slow
 def test_evaluate_judges_the_search_and_says_what_that_means(place):
     options = ["--folds", "2", "--settings", "both,neither", "--baselines", "vertex mean"]
     told = as_json("evaluate", "values", *options, cwd=place, run=inside)

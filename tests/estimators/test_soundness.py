@@ -36,7 +36,7 @@ def test_features_too_large_for_float32(kind):
     assert np.isfinite(kind(form="dual", max_iter=3, tol=0.9).fit(scaled(1.0, np.float32), y).intercept_)
 
 
-@pytest.mark.parametrize("solver", ["cg", "minres", "qmr", "lbfgs"])
+@pytest.mark.parametrize("solver", ["cg", "minres", pytest.param("qmr", marks=pytest.mark.slow), "lbfgs"])
 @pytest.mark.parametrize("factor", [1e9, 1e15])
 def test_no_solver_returns_a_model_that_predicts_nothing(solver, factor):
     with pytest.raises(ValueError, match=r"training ended in .* Scale the features"):

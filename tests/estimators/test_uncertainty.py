@@ -90,6 +90,7 @@ def test_complete_graphs_have_a_closed_form(kernel, constant, by_features):
     assert np.allclose(posterior.covariance(new), posterior.scale * covariance, rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("constant", [False, True])
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)

@@ -94,7 +94,7 @@ def test_kernels_of_the_grid_are_not_changed():
     assert all(row["start_kernel"].gamma == row["start_kernel__gamma"] for row in found.chosen)
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_warnings_come_once(n_jobs):
     rng = np.random.default_rng(0)
     K = rng.standard_normal((20, 20))
