@@ -1,6 +1,7 @@
 """What a search starts from, made from a user's edges: facts, folds, a sample; and what it found."""
 
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -132,6 +133,8 @@ def search(model: Any, edges: Edges, labels: Labels, weight: Array | None) -> Fo
         full, folding = Ground(X, y, [], scoring, n_threads=model.n_threads), None
         told.append(f"nothing could be held out ({error}), so that nothing was chosen and there is no score")
     facts, choices = _sides(model, X, full, pairwise)
+    if any(side.kind == "sequence" for side in facts) and find_spec("parasail") is None:
+        told.append("sequences are compared by their words only; alignments need pip install 'vectrick[molecules]'")
     for line in told:
         warn(line, SearchWarning)
     found = Found(labels, scoring, facts, full, folding=folding, told=told, rows=rows)

@@ -81,7 +81,8 @@ class SideChoices:
         self.facts, self.given = facts, given
         self._distances: dict[bool, tuple[float, float]] = {}
         self._features = features
-        self._strings = Strings(facts.kind, features) if facts.is_text else None
+        is_auto = isinstance(given, str) and given == "auto"
+        self._strings = Strings(facts.kind, features) if facts.is_text and is_auto else None
 
     def first(self) -> list[VertexChoice]:
         """Return the kernels to begin with."""

@@ -20,6 +20,7 @@ _HELP = """Learn from labeled edges between two kinds of vertices, and predict e
 
 DATA is a folder with edges, start_features or start_kernel, and end_features or end_kernel, each as .csv, .tsv (also
 .gz) or .parquet. The edges have the columns start, end and label; a table has the column id, and numbers or words.
+Molecules and proteins may be given as they are: start_smiles (also .smi), end_sequences (also .fasta) and the like.
 """
 _EPILOG = "Exit codes: " + "; ".join(f"{code} {meaning}" for code, meaning in EXIT_CODES.items()) + "."
 
