@@ -1,6 +1,7 @@
 """A vertex table: one row of features (or of a precomputed kernel) for each vertex, with ids if there are any."""
 
 import copy
+import itertools
 import re
 from decimal import Decimal
 from numbers import Integral
@@ -206,6 +207,17 @@ class VertexTable:
     def label(self, row: int) -> str:
         """Return the vertex in words, for errors."""
         return f"vertex {row}" if self.ids is None else f"vertex {self.ids[row : row + 1].tolist()[0]!r}"
+
+
+def row_keys(features: Any) -> list[Any]:
+    """Return what tells rows of features apart: equal rows have equal keys."""
+    if not issparse(features):
+        return [row.tobytes() for row in np.asarray(to_host(features), np.float64) + 0.0]  # so that -0.0 becomes 0.0
+    entries = csr_array(features, dtype=np.float64, copy=True)
+    entries.sum_duplicates()
+    entries.eliminate_zeros()
+    indices, bounds = entries.indices.astype(np.int64), itertools.pairwise(entries.indptr.tolist())
+    return [(indices[low:high].tobytes(), entries.data[low:high].tobytes()) for low, high in bounds]
 
 
 def _split_frame(frame: Any, native: Any, name: str, id_column: str | None) -> tuple[Any, Array | None, list[Any]]:

@@ -1,15 +1,15 @@
 """The kernel of vertices by the labels of their training edges."""
 
-import itertools
 from numbers import Integral
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import issparse
 
 from vectrick._typing import Array, Features
 from vectrick.backends.arrays import like as placed_like
 from vectrick.backends.arrays import to_host
+from vectrick.data.tables import row_keys
 from vectrick.kernels.base import Kernel
 from vectrick.kernels.cosine import Cosine
 from vectrick.kernels.encoded import Encoded, chosen_kernel
@@ -106,8 +106,8 @@ class Profile(Encoded):
         if self.known is None:
             raise ValueError("a Profile kernel knows its profiles only after it was fitted")
         host = to_host(X)
-        place = {key: row for row, key in reversed(list(enumerate(_keys(self.known))))}
-        rows = np.array([place.get(key, -1) for key in _keys(host)], np.int64)
+        place = {key: row for row, key in reversed(list(enumerate(row_keys(self.known))))}
+        rows = np.array([place.get(key, -1) for key in row_keys(host)], np.int64)
         out = np.zeros((len(rows), self.profiles.shape[1]))
         out[rows >= 0] = self.profiles[rows[rows >= 0]]
         new = np.flatnonzero(rows < 0)
@@ -146,7 +146,7 @@ def profiles_of(rows: Array, columns: Array, y: Array, shape: tuple[int, int]) -
 
 def mean_of_copies(profiles: Array, features: Any) -> Array:
     """Return profiles in which those of vertices with the same features are their mean."""
-    keys = _keys(features)
+    keys = row_keys(features)
     number = {key: place for place, key in enumerate(dict.fromkeys(keys))}
     if len(number) == len(keys):
         return profiles
@@ -154,12 +154,3 @@ def mean_of_copies(profiles: Array, features: Any) -> Array:
     sums = np.zeros((len(number), profiles.shape[1]))
     np.add.at(sums, groups, profiles)
     return (sums / np.bincount(groups)[:, None])[groups]
-
-
-def _keys(X: Any) -> list[Any]:
-    """Return what tells rows of features apart."""
-    if not issparse(X):
-        return [row.tobytes() for row in np.asarray(X, np.float64) + 0.0]
-    entries = csr_array(X)
-    indices, data = entries.indices.astype(np.int64), entries.data.astype(np.float64)
-    return [(indices[a:b].tobytes(), data[a:b].tobytes()) for a, b in itertools.pairwise(entries.indptr.tolist())]

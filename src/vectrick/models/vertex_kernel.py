@@ -1,21 +1,21 @@
 """One vertex kernel of a model: the kernel of the start or the end, settled on its training vertices."""
 
 import copy
-import itertools
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import issparse
 
 from vectrick._cached import cached_property
 from vectrick._typing import Array
 from vectrick._warnings import warn
 from vectrick.backends import HOST, Backend, backend_of
-from vectrick.backends.arrays import cast, namespace, placed, to_host
+from vectrick.backends.arrays import namespace, placed, to_host
 from vectrick.backends.memory import format_bytes
 from vectrick.data import Edges, VertexTable
+from vectrick.data.tables import row_keys
 from vectrick.kernels import (
     CholeskyMap,
     FeatureMap,
@@ -319,15 +319,7 @@ class SpectralMap(FeatureMap):
 
 def _identities(table: VertexTable, with_ids: bool) -> list[tuple[Any, Any]]:
     """Return keys that tell the vertices of a table apart: features, with ids or else the number of the copy."""
-    features = cast(table.features, np.float64)
-    if issparse(features):
-        entries = csr_array(features, copy=True)
-        entries.sum_duplicates()
-        entries.eliminate_zeros()
-        bounds = itertools.pairwise(entries.indptr.tolist())
-        rows: list[Any] = [(entries.indices[a:b].tobytes(), entries.data[a:b].tobytes()) for a, b in bounds]
-    else:
-        rows = [row.tobytes() for row in to_host(features) + 0.0]  # so that -0.0 becomes 0.0
+    rows = row_keys(table.features)
     if with_ids and table.ids is not None:
         return list(zip(rows, table.ids.tolist(), strict=True))
     copies: Counter[Any] = Counter()
