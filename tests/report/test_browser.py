@@ -70,11 +70,53 @@ class Opened:
 
 
 PAGES = {
-    "demo": ["alphas", "calibration", "comparison", "matrix", "novelty", "recall", "roc", "tried"],
-    "ki": ["alphas", "calibration", "comparison", "matrix", "novelty", "recall", "roc", "tried"],
-    "values": ["comparison", "coverage", "history", "matrix", "measured", "novelty", "settings"],
-    "evil": ["alphas", "calibration", "matrix", "novelty", "recall", "roc", "tried"],
-    "tuned": ["comparison", "coverage", "history", "matrix", "measured", "novelty", "settings"],
+    "demo": [
+        "alphas",
+        "by_nearest",
+        "calibration",
+        "comparison",
+        "matrix",
+        "nearest",
+        "novelty",
+        "recall",
+        "roc",
+        "tried",
+    ],
+    "ki": [
+        "alphas",
+        "by_nearest",
+        "calibration",
+        "comparison",
+        "matrix",
+        "nearest",
+        "novelty",
+        "recall",
+        "roc",
+        "tried",
+    ],
+    "values": [
+        "by_nearest",
+        "comparison",
+        "coverage",
+        "history",
+        "matrix",
+        "measured",
+        "nearest",
+        "novelty",
+        "settings",
+    ],
+    "evil": ["alphas", "by_nearest", "calibration", "matrix", "nearest", "novelty", "recall", "roc", "tried"],
+    "tuned": [
+        "by_nearest",
+        "comparison",
+        "coverage",
+        "history",
+        "matrix",
+        "measured",
+        "nearest",
+        "novelty",
+        "settings",
+    ],
 }
 
 
