@@ -124,6 +124,7 @@ class Cold(Experiment):
 
     def figure(self, results: pd.DataFrame) -> Any:
         """Draw the concordance on KIBA beside published numbers, and AUPR on the others."""
+        results = _with_scores(results)
         figure, axes = plots.pyplot.subplots(1, 2, figsize=(9, 3.2), width_ratios=(1, 1))
         colours = ["#d1495b", "#2a9d8f", "#8d99ae"]
         panels = [
@@ -151,6 +152,7 @@ class Cold(Experiment):
 
     def section(self, results: pd.DataFrame) -> str:
         """Write the tables: KIBA beside published numbers, the others, and the protocol."""
+        results = _with_scores(results)
         return f"""\
 Models see SMILES strings and sequences, nothing else. A fifth of the drugs and a fifth of the targets, drawn at random,
 are for testing ("both new": edges between these, training on edges with neither); the random split tests a sixth of the
@@ -172,6 +174,12 @@ ahead. With new drugs, new targets, or both, they are behind.
 
 {_others(results)}
 """
+
+
+def _with_scores(results: pd.DataFrame) -> pd.DataFrame:
+    """Return results with a column for each score, also for those of data that were not run."""
+    names = [name for name in ("CI", "MSE", "Pearson", "Spearman", "AUC", "AUPR") if name not in results]
+    return results.reindex(columns=[*results.columns, *names])
 
 
 def _cell(some: pd.DataFrame, score: str) -> str:
