@@ -254,7 +254,7 @@ def test_raw_strings_of_kiba_in_two_commands(tmp_path):
     kiba = folder_of("kiba")
     files = ("--edges", kiba / "edges.csv.gz", "--start-smiles", kiba / "start_vertices.csv.gz", "--end-sequences",
              kiba / "end_vertices.csv.gz", "--label-column", "kiba_score")  # fmt: skip
-    done = vectrick("fit", *files, "-o", "kiba.vt", "--report", "kiba.html", cwd=tmp_path, timeout=400)
+    done = vectrick("fit", *files, "-o", "kiba.vt", "--budget", "5", cwd=tmp_path, timeout=400)
     assert "AutoKron of values" in done.stdout
     ranked = as_json("rank", "kiba.vt", "--start-smiles", "CC(=O)Oc1ccccc1C(=O)O", "--top", "20", cwd=tmp_path)
     assert len(ranked["partners"]) == 20
