@@ -239,7 +239,7 @@ def test_clusters_and_reports(folder, tmp_path):
     )
     result = as_json("evaluate", *arguments, "--clusters", "0.5", "--report", tmp_path / "page.html", cwd=folder)
     plain = as_json("evaluate", *arguments, cwd=folder)
-    score = {name: found["evaluation"][0]["score"] for name, found in (("clusters", result), ("plain", plain))}
+    score = {name: found["evaluation"][0]["mean"] for name, found in (("clusters", result), ("plain", plain))}
     assert score["clusters"] < score["plain"] + 0.1
     page = (tmp_path / "page.html").read_text()
     assert "How new the new vertices were" in page
