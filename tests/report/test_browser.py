@@ -69,54 +69,15 @@ class Opened:
         self.context.close()
 
 
+_ALWAYS = ["by_nearest", "matrix", "nearest", "novelty"]
+_SEARCH = ["alphas", "calibration", "recall", "roc", "tried"]
+_VALUES = ["comparison", "coverage", "history", "measured", "settings"]
 PAGES = {
-    "demo": [
-        "alphas",
-        "by_nearest",
-        "calibration",
-        "comparison",
-        "matrix",
-        "nearest",
-        "novelty",
-        "recall",
-        "roc",
-        "tried",
-    ],
-    "ki": [
-        "alphas",
-        "by_nearest",
-        "calibration",
-        "comparison",
-        "matrix",
-        "nearest",
-        "novelty",
-        "recall",
-        "roc",
-        "tried",
-    ],
-    "values": [
-        "by_nearest",
-        "comparison",
-        "coverage",
-        "history",
-        "matrix",
-        "measured",
-        "nearest",
-        "novelty",
-        "settings",
-    ],
-    "evil": ["alphas", "by_nearest", "calibration", "matrix", "nearest", "novelty", "recall", "roc", "tried"],
-    "tuned": [
-        "by_nearest",
-        "comparison",
-        "coverage",
-        "history",
-        "matrix",
-        "measured",
-        "nearest",
-        "novelty",
-        "settings",
-    ],
+    "demo": sorted([*_ALWAYS, *_SEARCH, "comparison"]),
+    "ki": sorted([*_ALWAYS, *_SEARCH, "comparison"]),
+    "values": sorted([*_ALWAYS, *_VALUES]),
+    "evil": sorted([*_ALWAYS, *_SEARCH]),
+    "tuned": sorted([*_ALWAYS, *_VALUES]),
 }
 
 
