@@ -62,7 +62,10 @@ def test_fit_and_predict_with_torch(place):
     for name, more in (("one", ()), ("other", ("--backend", "torch", "--device", "cpu"))):
         vectrick("predict", f"{name}.vt", "--grid", "-o", f"{name}.parquet", *more, cwd=place)
     tables = [pd.read_parquet(place / f"{name}.parquet") for name in ("one", "other")]
-    assert tables[0]["score"].to_numpy() == pytest.approx(tables[1]["score"].to_numpy(), rel=1e-4, abs=2e-3)
+    one, other = (table["score"].to_numpy() for table in tables)
+    # Scores of these data, which have no noise, go beyond 50: what counts is their difference relative to that.
+    assert one == pytest.approx(other, rel=0, abs=2e-5 * abs(other).max())
+    assert tables[0]["probability"].to_numpy() == pytest.approx(tables[1]["probability"].to_numpy(), abs=3e-4)
     rank = ("rank", "other.vt", "--start", "d3", "--top", "2", "-o")
     vectrick(*rank, "torch.csv", "--backend", "torch", cwd=place)
     vectrick(*rank, "numpy.csv", cwd=place)
