@@ -77,7 +77,7 @@ def test_there_is_no_cycle():
 
 def test_upper_floors_use_the_door_of_estimators():
     known = modules()
-    for floor in ("cli", "report", "model_selection", "extensions"):
+    for floor in ("cli", "reports", "plot", "model_selection", "extensions"):
         for name, file in known.items():
             if name.startswith(f"vectrick.{floor}"):
                 inside = [other for other in imports_of(file, known) if other.startswith("vectrick.estimators.")]

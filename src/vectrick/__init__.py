@@ -16,7 +16,7 @@ from vectrick._version import __version__
 
 if TYPE_CHECKING:
     import vectrick.kernels.pairwise as pairwise
-    from vectrick import backends, datasets, kernels, losses, solvers
+    from vectrick import backends, datasets, kernels, losses, plot, solvers
     from vectrick.automatic import AutoKron, SearchWarning, load
     from vectrick.data import DataWarning, Edges
     from vectrick.data.censored import censored
@@ -69,6 +69,7 @@ if TYPE_CHECKING:
         vertex_split,
     )
     from vectrick.operators import ONES, KronOperator, KronSum, LowRank, Operator, Plan, Term, kron, kron_sum
+    from vectrick.reports import report
 
 _NAMES = {
     "vectrick.automatic": ["AutoKron", "SearchWarning", "load"],  # which loads an AutoKron as well
@@ -82,7 +83,6 @@ _NAMES = {
         "KronRidge",
         "KronSVM",
         "ModelFileError",
-        "Morgan",
         "from_svc",
         "score_lake",
         "suggest",
@@ -134,6 +134,7 @@ _NAMES = {
         "kron",
         "kron_sum",
     ],
+    "vectrick.reports": ["report"],
 }
 _MODULES = {
     "backends": "vectrick.backends",
@@ -141,6 +142,7 @@ _MODULES = {
     "kernels": "vectrick.kernels",
     "losses": "vectrick.losses",
     "pairwise": "vectrick.kernels.pairwise",
+    "plot": "vectrick.plot",
     "solvers": "vectrick.solvers",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
@@ -205,7 +207,9 @@ __all__ = [
     "losses",
     "nested_score",
     "pairwise",
+    "plot",
     "register",
+    "report",
     "scan_edges",
     "score_lake",
     "solvers",

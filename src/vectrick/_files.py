@@ -15,7 +15,7 @@ _UNFINISHED = re.compile(r"\.vectrick-([0-9a-f]{8})-(\d+)-[0-9a-f]{8}\.tmp")  # 
 _OLD = 24 * 3600  # seconds after which unfinished work is removed, whatever machine began it
 
 
-def check_output(path: Path | str, force: bool) -> Path:
+def check_output(path: Path | str, force: bool, advice: str = "use --force") -> Path:
     """Return where to write, or say why nothing can be written there, before any work is done.
 
     A file that exists is refused unless ``force`` is true.
@@ -35,7 +35,7 @@ def check_output(path: Path | str, force: bool) -> Path:
     if path.exists() and not path.is_file():
         raise OSError(f"{path} is no plain file, so it cannot be replaced by one")
     if path.exists() and not force:
-        raise FileExistsError(f"{path} exists; use --force to replace it, or choose another name")
+        raise FileExistsError(f"{path} exists; {advice} to replace it, or choose another name")
     folder = target.parent
     if not folder.is_dir():
         raise FileNotFoundError(f"{path} cannot be written: there is no folder {folder}")

@@ -1,13 +1,11 @@
-"""Progress of long work for people: a line on standard error about twice a second."""
+"""Progress of long work: how many of its steps are done, about twice a second."""
 
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-_PAUSE = 0.5  # seconds between reports
-
+from vectrick._messages import Teller
 
 _listener: Callable[[int, int, str], None] | None = None
 
@@ -33,14 +31,14 @@ class Progress:
     total : int
         How many steps there are.
     verbose : int
-        0 says nothing, 1 reports about twice a second, 2 after each step.
+        0 only logs, 1 reports about twice a second as well, 2 after each step.
     """
 
     def __init__(self, name: str, total: int, verbose: int) -> None:
-        self.name, self.total, self.verbose = name, total, verbose
+        self.name, self.total = name, total
         self.done = 0
         self._begin = time.perf_counter()
-        self._said = -_PAUSE
+        self._teller = Teller(verbose, total)
         self._lock = threading.Lock()
 
     def step(self, what: str = "") -> None:
@@ -50,9 +48,8 @@ class Progress:
             if _listener is not None:
                 _listener(self.done, self.total, what)
                 return
-            seconds = time.perf_counter() - self._begin
-            last = self.done == self.total
-            if self.verbose > 1 or (self.verbose and (last or seconds >= self._said + _PAUSE)):
-                self._said = seconds
-                rest = f", {what}" if what else ""
-                print(f"{self.name}: {self.done} of {self.total}{rest}, {seconds:.1f} s", file=sys.stderr, flush=True)
+            self._teller.tell(lambda: self._line(what), self.done, must=self.done == self.total)
+
+    def _line(self, what: str) -> str:
+        rest = f", {what}" if what else ""
+        return f"{self.name}: {self.done} of {self.total}{rest}, {time.perf_counter() - self._begin:.1f} s"

@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils import ClassifierTags, RegressorTags
+from sklearn.utils import ClassifierTags, RegressorTags, estimator_html_repr
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from vectrick._typing import Array, ArrayLike
 from vectrick.automatic.labels import CLASS_LOSSES, RANKS
-from vectrick.automatic.summary import summary
+from vectrick.automatic.summary import summary, summary_html
 from vectrick.backends.arrays import cast, like, to_host, unmasked
 from vectrick.data import EdgesLike
 from vectrick.data.censored import within_bounds
@@ -179,6 +179,14 @@ class MeanModel(FittedModel):
 
     def __str__(self) -> str:
         return summary(self) if hasattr(self, "search_") else repr(self)
+
+    def _repr_html_(self) -> str:
+        """Return what was found above scikit-learn's list of the parameters."""
+        parameters = str(estimator_html_repr(self))
+        return parameters if not hasattr(self, "search_") else summary_html(self) + parameters
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        return {"text/plain": str(self), "text/html": self._repr_html_()}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -339,7 +339,8 @@ class Search:
         rows: Any = alphas
         if self.alpha is not None:  # which is in the unit of the models
             rows = np.array([[self.alpha / ground.scale(candidate)] for candidate in candidates])
-        what = f"best so far {max((result.score for result in self.results), default=float('nan')):.3f}"
+        best = max((result.score for result in self.results), default=float("nan"))
+        what = f"best so far {best:.3f}" if best == best else ""
 
         def done() -> None:
             progress.step(what)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from vectrick._html import html_block, html_note, html_table
 from vectrick.automatic.results import Result
 
 _SHOWN = 5  # members that a summary lists
@@ -68,6 +69,18 @@ def summary(model: Any) -> str:
         kernels = f"start {row.start_kernel}, end {row.end_kernel}"
         lines.append(f"  {row.loss}, {row.pairwise}, {kernels}, alpha {row.alpha:.3g}{score}")
     return "\n".join(lines + [f"note: {line}" for line in model.told_])
+
+
+def summary_html(model: Any) -> str:
+    """Return the same for a notebook, with a table of the members."""
+    first, *lines = summary(model).splitlines()
+    if hasattr(model, "machines_"):
+        return html_block(first, *map(html_note, lines))
+    members = model.search_[model.search_["member"]]
+    columns = ["loss", "pairwise", "start_kernel", "end_kernel", "alpha", "score", "spread"]
+    rows = [[getattr(row, name) for name in columns] for row in members.itertuples()]
+    table = html_table([name.replace("_", " ") for name in columns], rows)
+    return html_block(first, *(html_note(line) for line in lines if not line.startswith("  ")), table)
 
 
 def _with_spread(score: float, spread: float) -> str:

@@ -22,6 +22,11 @@ def train_automatic(estimator: AutoKron, data: Dataset) -> Trained:
     """Search and train on all edges; the predictions are those for the edges that each inner fold held out."""
     begin = time.perf_counter()
     model = estimator.fit(data.X, data.target)
+    return searched(model, data, time.perf_counter() - begin)
+
+
+def searched(model: AutoKron, data: Dataset, seconds: float) -> Trained:
+    """Return a fitted search beside the data that it was trained on, with the predictions of its inner folds."""
     folds = getattr(model, "_held_out", [])
     settings = list(dict.fromkeys(fold.new for fold in folds))
     parts = {new: [fold for fold in folds if fold.new == new] for new in settings}
@@ -33,7 +38,7 @@ def train_automatic(estimator: AutoKron, data: Dataset) -> Trained:
         getattr(model, "scoring_", "auc"),
         scores={new: float(np.mean([fold.score for fold in some])) for new, some in parts.items()},
         predictions={new: np.concatenate([fold.decisions for fold in some]) for new, some in parts.items()},
-        seconds={**getattr(model, "seconds_", {}), "training": time.perf_counter() - begin},
+        seconds={**getattr(model, "seconds_", {}), "training": seconds},
         folds=[HeldFold(fold.new, fold.train, fold.test, fold.decisions) for fold in _some(folds)],
         is_refitted=True,
         is_interrupted=model._was_interrupted,

@@ -31,7 +31,7 @@ def run(
     from vectrick.cli.automatic import beside_baselines_inside, summarise_search, train_automatic
     from vectrick.cli.baselines import QUICK, named_baselines
     from vectrick.cli.evaluate import show_evaluation
-    from vectrick.report import check_report, fit_report
+    from vectrick.reports import check_report, fit_report
 
     check_targets({"--output": output, "--report": report}, [])
     check_output(output, force)

@@ -77,7 +77,7 @@ def run(
     if compare_kernels and report is not None:
         raise ValueError("--report is about one model, but --compare-kernels has many; use --figure")
     if report is not None:
-        from vectrick.report import check_report
+        from vectrick.reports import check_report
 
         check_report(report, force)
     if figure is not None:
@@ -127,7 +127,7 @@ def run(
     if report is not None:
         from vectrick.cli.automatic import train_automatic
         from vectrick.cli.training import hold_out, train
-        from vectrick.report import fit_report
+        from vectrick.reports import fit_report
 
         estimator = estimators[asked[0]]
         if single:

@@ -101,7 +101,7 @@ def run(
     if state is not None:
         state.finish(trained.is_interrupted)
     if report is not None:
-        from vectrick.report import fit_report
+        from vectrick.reports import fit_report
 
         compare = beside_baselines if single else beside_baselines_inside
         rows = None if trained.is_interrupted else compare(trained, others, out)
@@ -145,7 +145,7 @@ def _check_files(
     check_targets({"--output": output, "--report": report, "--checkpoint": checkpoint}, inputs)
     check_output(output, force or resume)
     if report is not None:
-        from vectrick.report import check_report
+        from vectrick.reports import check_report
 
         check_report(report, force or resume)
     if resume and checkpoint is None:

@@ -87,7 +87,7 @@ def run(
     if output is not None:
         check_output(output, force)
     if report is not None:
-        from vectrick.report import check_report
+        from vectrick.reports import check_report
 
         check_report(report, force)
     is_grid = any(given is not None for given in (kernel, pairwise, alphas, losses, max_iter)) or standardize
@@ -189,7 +189,7 @@ def _thorough(
         out.wrote("model", output)
     finished.remove()
     if report is not None:
-        from vectrick.report import fit_report
+        from vectrick.reports import fit_report
 
         fit_report(trained, command_line(), out.warnings, evaluation=rows).write(report)
         out.wrote("report", report)
@@ -301,7 +301,7 @@ def _report(out: Output, data: Any, search: Any, score: Any, path: Path, seed: i
     from sklearn.exceptions import ConvergenceWarning
 
     from vectrick.cli.training import hold_out, train
-    from vectrick.report import fit_report
+    from vectrick.reports import fit_report
 
     estimator = clone(search.model)  # which makes as many iterations as were chosen
     with warnings.catch_warnings():

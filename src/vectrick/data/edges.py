@@ -7,11 +7,13 @@ import narwhals as nw
 import numpy as np
 from scipy.sparse import issparse
 
+from vectrick._html import html_block, html_note, html_table
 from vectrick._typing import Array, ArrayLike
 from vectrick.backends import Backend, as_backend, backend_of, common_backend
-from vectrick.backends.arrays import placed, unmasked
+from vectrick.backends.arrays import placed, to_host, unmasked
 from vectrick.data.tables import VertexTable
 
+_SHOWN = 5  # edges in a notebook
 _ID = re.compile(r"(?i:(^|[_\s-])id)$|[a-z]I[dD]$")  # names of id columns: movie_id, movieId, "movie id"
 
 
@@ -216,6 +218,33 @@ class Edges:
         n_start, n_end = len(self.start_table), len(self.end_table)
         between = f"{n_start} vertices of one set" if self.is_one_set else f"{n_start} start and {n_end} end vertices"
         return f"<{len(self)} edges between {between}>"
+
+    def _repr_html_(self) -> str:
+        """Return the tables and the first edges, for a notebook."""
+        sides = [("start", self.start_table, self.start), ("end", self.end_table, self.end)]
+        if self.is_one_set:
+            sides = [("both", self.start_table, np.concatenate([to_host(self.start), to_host(self.end)]))]
+        about = []
+        for side, table, vertices in sides:
+            what = "strings" if table.text is not None else f"{table.n_features:,} features"
+            about.append(
+                [side, len(table), len(np.unique(to_host(vertices))), what, "yes" if table.has_names else "no"]
+            )
+        first = [
+            rows if table.ids is None else np.asarray(table.ids)[rows]
+            for table, rows in (
+                (self.start_table, to_host(self.start)[:_SHOWN]),
+                (self.end_table, to_host(self.end)[:_SHOWN]),
+            )
+        ]
+        rows = [[str(start), str(end)] for start, end in zip(*first, strict=True)]
+        rest = f"and {len(self) - len(rows):,} more" if len(self) > len(rows) else ""
+        return html_block(
+            repr(self)[1:-1],
+            html_table(["vertices", "number", "with edges", "described by", "ids"], about),
+            html_table(["start", "end"], rows),
+            html_note(rest),
+        )
 
 
 # What estimators take as X: edges, or a plain array of concatenated features with ``n_start_features``.

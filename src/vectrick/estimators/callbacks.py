@@ -1,6 +1,5 @@
 """What happens after each iteration: the history, progress reports, and early stopping."""
 
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -9,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from vectrick._cached import cached_property
+from vectrick._messages import Teller
 from vectrick._typing import Array
 from vectrick.backends.arrays import cast, copy_of, distinct, to_host
 from vectrick.data import Edges
@@ -19,8 +19,6 @@ from vectrick.models.predictor import Predictor
 from vectrick.solvers import Iterate, Solution
 from vectrick.solvers.solution import CALLBACK, INTERRUPTED
 from vectrick.solvers.space import Space
-
-_PAUSE = 0.5  # seconds between reports
 
 
 def why_ended(solution: Solution) -> str:
@@ -156,7 +154,7 @@ class Monitor:
         max_iter: int = 0,
         outward: Callable[[Any], Any] | None = None,
     ) -> None:
-        self.name, self.verbose, self.validation, self.patience = name, verbose, validation, patience
+        self.name, self.validation, self.patience = name, validation, patience
         self.intercept, self.watch, self.max_iter = intercept, watch or Watch(), max_iter
         self.history: dict[str, list[Any]] = {"iteration": [], "risk": [], "seconds": []}
         if validation is not None:
@@ -169,7 +167,7 @@ class Monitor:
         self.before = 0  # iterations of an earlier fit that this one goes on from
         self.last: Iterate | None = None
         self._begin = time.perf_counter()
-        self._said = -np.inf
+        self._teller = Teller(verbose, max_iter or None)
         if self.watch.resume is not None:
             self._resume(self.watch.resume)
 
@@ -195,10 +193,7 @@ class Monitor:
         if self.validation is not None:
             stop = self._judge(self.validation, iterate)
         self.history["seconds"].append(time.perf_counter() - self._begin)
-        seconds = self.history["seconds"][-1]
-        if self.verbose > 1 or (self.verbose and seconds > self._said + _PAUSE):
-            self._said = seconds
-            self._report(iterate)
+        self._teller.tell(lambda: self._line(iterate), iterate.n_iter)
         if self.watch.keep_interrupted:
             intercept = iterate.intercept if self.intercept is None else self.intercept(iterate.predictions)
             self.last = replace(iterate, x=copy_of(iterate.x), predictions=None, intercept=intercept)
@@ -231,11 +226,10 @@ class Monitor:
 
     def finish(self, solution: Solution) -> None:
         """Say how it ended."""
-        if self.verbose:
-            best = f", the best at iteration {self.best_iteration}" if self.best is not None else ""
-            work = f"{solution.n_iter} iterations, {solution.n_products} products"
-            seconds = time.perf_counter() - self._begin
-            print(f"{self.name}: {why_ended(solution)}, {work}{best}, {seconds:.2f} s", file=sys.stderr, flush=True)
+        best = f", the best at iteration {self.best_iteration}" if self.best is not None else ""
+        work = f"{solution.n_iter} iterations, {solution.n_products} products"
+        seconds = time.perf_counter() - self._begin
+        self._teller.tell(lambda: f"{self.name}: {why_ended(solution)}, {work}{best}, {seconds:.2f} s", must=True)
 
     def _judge(self, validation: Judge, iterate: Iterate) -> bool:
         intercept = iterate.intercept if self.intercept is None else self.intercept(iterate.predictions)
@@ -246,10 +240,9 @@ class Monitor:
             self.best, self.best_intercept = copy_of(iterate.x), intercept
         return iterate.n_iter - self.best_iteration >= self.patience
 
-    def _report(self, iterate: Iterate) -> None:
+    def _line(self, iterate: Iterate) -> str:
         score = ""
         if self.validation is not None:
             score = f", validation {self.validation.scoring} {self.history['score'][-1]:.4f}"
         seconds = self.history["seconds"][-1]
-        line = f"{self.name}: iteration {iterate.n_iter}, risk {iterate.risk:.6g}{score}, {seconds:.2f} s"
-        print(line, file=sys.stderr, flush=True)
+        return f"{self.name}: iteration {iterate.n_iter}, risk {iterate.risk:.6g}{score}, {seconds:.2f} s"

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from vectrick._html import html_block, html_note
 from vectrick.backends.memory import format_bytes
 from vectrick.backends.threads import count_threads
 from vectrick.data.lake.scan import ScannedEdges
@@ -73,6 +74,10 @@ class LakePlan:
             "seconds": reading + self.passes * a_pass,
             "bytes": self.feature_bytes + own * self.edge_bytes / self.n_partitions,
         }
+
+    def _repr_html_(self) -> str:
+        first, *rest = str(self).splitlines()
+        return html_block(first, *map(html_note, rest))
 
     def __str__(self) -> str:
         spilled = f", {format_bytes(self.spilled_bytes)} of them in a file" if self.spilled_bytes else ""

@@ -1,6 +1,5 @@
 """Several labels of each edge: a ridge regression for each column, which share all that depends on the edges alone."""
 
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from vectrick._messages import Teller
 from vectrick._typing import Array
 from vectrick.backends import release
 from vectrick.backends.arrays import cast, given_array, like, namespace, placed, to_host, unmasked, zeros
@@ -29,8 +29,6 @@ from vectrick.solvers.complete_graph import Eigen
 from vectrick.solvers.extended import Extended
 from vectrick.solvers.minimise import choose_solver
 from vectrick.solvers.solution import INTERRUPTED
-
-_PAUSE = 1.0  # seconds between two lines of progress
 
 
 def as_targets(y: Any) -> Any:
@@ -150,7 +148,7 @@ def _minimise_together(machines: list[Any], trainings: list[Training]) -> None:
     Y = namespace(losses[0].y).stack([loss.y for loss in losses], -1)
     curvature = losses[0].curvature(zeros(len(Y), Y))
     limits: dict[str, Any] = {"max_iter": max_iter, "tol": lead.tol, "model": chosen.model}
-    told = _progress(lead, len(machines)) if lead.verbose else None
+    told = _progress(lead, len(machines), max_iter)
     alpha = float(lead.alpha)
     if chosen.model is not None and isinstance(chosen.model.space, Extended):  # which has no blocks of functions
         solutions = [minimise(form.space, loss, alpha, solver=solver, **limits) for loss in losses]
@@ -178,17 +176,13 @@ def _keep(machine: Any, form: Form, training: Training, loss: Any, solution: Sol
     check_not_zero(training, form.space, solution, constant)
 
 
-def _progress(model: Any, n_columns: int) -> Callable[[int, float], None]:
+def _progress(model: Any, n_columns: int, max_iter: int) -> Callable[[int, float], None]:
     """Return a callback that says how far the iterations are."""
-    begin = time.perf_counter()
-    said = begin - _PAUSE
+    begin, teller = time.perf_counter(), Teller(model.verbose, max_iter)
 
     def tell(n_iter: int, residual: float) -> None:
-        nonlocal said
-        now = time.perf_counter()
-        if model.verbose > 1 or now > said + _PAUSE:
-            said = now
-            line = f"iteration {n_iter} of {n_columns} columns, relative residual {residual:.1e}, {now - begin:.2f} s"
-            print(f"{type(model).__name__}: {line}", file=sys.stderr, flush=True)
+        seconds = time.perf_counter() - begin
+        name = f"{type(model).__name__}: iteration {n_iter} of {n_columns} columns"
+        teller.tell(lambda: f"{name}, relative residual {residual:.1e}, {seconds:.2f} s", n_iter)
 
     return tell

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from vectrick._html import html_block, html_line, html_note, html_table
 from vectrick._typing import Array, ArrayLike
 from vectrick.data import Edges, EdgesLike, VertexTable
 from vectrick.data.lake.scan import ScannedEdges
 from vectrick.estimators import KronEstimator, PathStep, as_edges, fit_along
 from vectrick.model_selection.folds import check_new
 
+_BEST = 5  # alphas that a notebook lists
 _SHOWN = 3  # vertices named in an error
 
 
@@ -69,6 +71,19 @@ class AlphaPath:
         return (
             f"<AlphaPath: {len(self.alphas)} alphas from {self.alphas[0]:.3g} to {self.alphas[-1]:.3g}; "
             f"the best score, {best.best_score:.4f}, at alpha {best.alpha:.3g}, iteration {best.best}>"
+        )
+
+    def _repr_html_(self) -> str:
+        order = sorted(range(len(self.steps)), key=lambda at: -self.scores[at])[:_BEST]
+        rows = [
+            [float(step.alpha), int(step.best), float(step.best_score)] for step in (self.steps[at] for at in order)
+        ]
+        at = next(number for number, step in enumerate(self.steps) if step is self.best)
+        return html_block(
+            repr(self)[1:-1],
+            html_line(self.scores.tolist(), at),
+            html_note("the best score of each alpha, from the smallest to the largest"),
+            html_table(["alpha", "best iteration", "score"], rows),
         )
 
 

@@ -11,6 +11,9 @@ from vectrick.data.settings import NEW
 from vectrick.data.splits import divide_vertices
 from vectrick.model_selection.pairs import Pairs
 
+# What edges are used for, in pictures of splits.
+COLOURS = {"training": "#2a6fc9", "validation": "#2b8a5e", "test": "#c8641b", "left out": "#c9d1d9"}
+
 
 @dataclass(frozen=True)
 class Fold:

@@ -11,13 +11,14 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from vectrick._html import html_block, html_note, html_table
 from vectrick._progress import Progress, told_to
 from vectrick._typing import Array, RandomState
 from vectrick._warnings import warn
 from vectrick.backends.arrays import unmasked
 from vectrick.data import Edges, Graph
 from vectrick.data.censored import refuse_bounds
-from vectrick.data.settings import NEW
+from vectrick.data.settings import NEW, SETTINGS
 from vectrick.data.signs import check_signs
 from vectrick.estimators import KronEstimator, KronRidge, check_parameters, has_intercept
 from vectrick.kernels import Gaussian, as_kernel
@@ -89,6 +90,17 @@ class KernelComparison:
 
     def __repr__(self) -> str:
         return f"{self.scoring}, mean over folds\n{self.table().round(3)}"
+
+    def _repr_html_(self) -> str:
+        table = self.table()
+        best = table.idxmax()
+        rows = [
+            [kernel, *(f"{score:.3f}" + " ★" * (best[setting] == kernel) for setting, score in row.items())]
+            for kernel, row in table.iterrows()
+        ]
+        head = ["kernel", *(SETTINGS[setting].label for setting in table.columns)]
+        told = html_note("★: the best of a setting")
+        return html_block(f"{self.scoring}, mean over folds", html_table(head, rows), told)
 
 
 def compare_kernels(

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from vectrick._html import html_block, html_table
 from vectrick._progress import Progress
 from vectrick._typing import Array, ArrayLike
 from vectrick.backends.arrays import unmasked
@@ -72,6 +73,11 @@ class NestedScore:
         over = f"{n_repeats} repeats" if n_repeats > 1 else f"{n_folds} folds"
         low, high = self.scores.min(), self.scores.max()
         return f"<{self.scoring} {self.mean:.3f} ± {self.spread:.3f} over {over}; folds from {low:.3f} to {high:.3f}>"
+
+    def _repr_html_(self) -> str:
+        names = list(self.chosen[0])
+        rows = [[row.get(name, "") for name in names] for row in self.chosen]
+        return html_block(repr(self)[1:-1], html_table([name.replace("_", " ") for name in names], rows))
 
 
 def nested_score(

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from vectrick._html import html_block, html_table
 from vectrick._progress import Progress
 from vectrick._typing import ArrayLike
 from vectrick.backends.arrays import unmasked
@@ -56,6 +57,12 @@ class VertexSearch:
 
     def __repr__(self) -> str:
         return f"<{self.model}: {self.scoring} {self.score:.3f}, the best of {len(self.choices)} combinations>"
+
+    def _repr_html_(self) -> str:
+        names = list(self.choices[0])
+        rows = [[choice[name] for name in names] for choice in self.choices]
+        title = f"{self.scoring} {self.score:.3f}, the best of {len(self.choices)} combinations"
+        return html_block(title, html_table([name.replace("_", " ") for name in names], rows, strong=0))
 
 
 def vertex_search(

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from vectrick._html import html_bar, html_block
 from vectrick._typing import Array, ArrayLike, RandomState
 from vectrick.data.splits import divide_vertices, edges_of_split
 from vectrick.model_selection.folds import (
+    COLOURS,
     as_labels,
     check_new,
     divide_edges,
@@ -50,6 +52,13 @@ class VertexSplit:
         return (
             f"<{len(self.train)} training, {len(self.validation)} validation and {len(self.test)} test edges; "
             f"{self.n_left_out} of {self.n_edges} left out>"
+        )
+
+    def _repr_html_(self) -> str:
+        parts = {"training": self.train, "validation": self.validation, "test": self.test}
+        shares = [(name, len(rows), COLOURS[name]) for name, rows in parts.items()]
+        return html_block(
+            f"{self.n_edges:,} edges", html_bar([*shares, ("left out", self.n_left_out, COLOURS["left out"])])
         )
 
 

@@ -8,9 +8,12 @@ import numpy as np
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
+from vectrick._html import html_block, html_cells, html_note
 from vectrick._typing import Array, ArrayLike, RandomState
+from vectrick.data.settings import SETTINGS
 from vectrick.data.splits import edges_of_split
 from vectrick.model_selection.folds import (
+    COLOURS,
     Fold,
     as_labels,
     check_new,
@@ -150,6 +153,33 @@ class VertexKFold(BaseCrossValidator):
                 row |= {"train_rare": int(rare[fold.train].sum()), "test_rare": int(rare[fold.test].sum())}
             rows.append(row)
         return pd.DataFrame(rows)
+
+    def board(self) -> list[list[str]]:
+        """Return what the first fold does with edges between parts of start vertices (rows) and of end vertices.
+
+        The words are "training", "test" and "left out". With ``new="neither"`` the parts are parts of the edges.
+
+        >>> import vectrick as vt
+        >>> vt.VertexKFold(2, 2).board()
+        [['test', 'left out'], ['left out', 'training']]
+        """
+        n_end = self.n_start if self.n_end is None else self.n_end
+        if self.new == "neither":
+            return [["test" if i == j == 0 else "training" for j in range(n_end)] for i in range(self.n_start)]
+        i, j = np.meshgrid(np.arange(self.n_start) == 0, np.arange(n_end) == 0, indexing="ij")
+        train, test = edges_of_split(
+            self.new, i if self.new != "end" else i & False, j if self.new != "start" else j & False
+        )
+        return np.where(test, "test", np.where(train, "training", "left out")).tolist()
+
+    def _repr_html_(self) -> str:
+        board, label = self.board(), SETTINGS[self.new].words if self.new in SETTINGS else ""
+        picture = html_cells([[COLOURS[use] for use in row] for row in board], f"the first fold, {label}")
+        kinds = [use for use in COLOURS if any(use in row for row in board)]
+        names = " &nbsp; ".join(f'<span style="color:{COLOURS[use]}">■</span> {use}' for use in kinds)
+        parts = "parts of the edges" if self.new == "neither" else "start parts (rows) × end parts (columns)"
+        told = html_note(f"the first of {self.get_n_splits()} folds: {parts}")
+        return html_block(f"{self!r}: {label}", picture, f"<p>{names}</p>", told)
 
     def get_n_splits(self, X: Any = None, y: ArrayLike | None = None, groups: Any = None) -> int:
         """Return the number of folds; X tells whether there is one vertex set, which has fewer folds."""

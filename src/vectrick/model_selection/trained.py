@@ -43,6 +43,7 @@ class Trained:
     history: dict[str, list[Any]] = field(default_factory=dict)
     folds: list[HeldFold] = field(default_factory=list)  # of a search
     is_refitted: bool = False  # on all edges, after the scores
+    is_divided: bool = True  # the held-out edges were, by their vertices; otherwise somebody gave them
     _scales: tuple[Any, dict[Any, Any]] | None = None  # of the folds, by the model
     is_interrupted: bool = False  # so that something is missing
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from vectrick._html import html_block, html_note, html_table
 from vectrick.backends import HOST, Backend
 from vectrick.backends.memory import format_bytes, parse_bytes
 from vectrick.backends.product_path import PATHS, Allocation, ProductPath, is_path_name
@@ -17,6 +18,7 @@ from vectrick.operators.problem import Problem
 # machine does not pay.
 _SHORT = 2e-3
 _CLEAR = 3.0
+_COLUMNS = ["", "path", "time", "memory", "steps"]
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,10 @@ class Plan:
         """The estimated bytes of result, work space, index arrays and copies of factors."""
         return self.chosen.memory
 
-    def __str__(self) -> str:
-        rows = [
+    @property
+    def _rows(self) -> list[tuple[str, ...]]:
+        """The cells of the table, a row for each path."""
+        return [
             (
                 "→" if estimate.path == self.path else "",
                 estimate.path,
@@ -71,8 +75,14 @@ class Plan:
             )
             for estimate in self.estimates
         ]
-        table = format_table(["", "path", "time", "memory", "steps"], rows)
-        return f"{self.title}\n{table}\n{self.path}: {self.reason} ({self.rates})"
+
+    def __str__(self) -> str:
+        return f"{self.title}\n{format_table(_COLUMNS, self._rows)}\n{self.path}: {self.reason} ({self.rates})"
+
+    def _repr_html_(self) -> str:
+        chosen = [estimate.path for estimate in self.estimates].index(self.path)
+        told = html_note(f"{self.path}: {self.reason} ({self.rates})")
+        return html_block(self.title, html_table(_COLUMNS, self._rows, chosen), told)
 
 
 def format_seconds(seconds: float) -> str:

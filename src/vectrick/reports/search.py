@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from vectrick.model_selection.trained import Trained
-from vectrick.report.figures import COLOURS, Figure, numbers, titled
-from vectrick.report.page import Report
+from vectrick.reports.figures import COLOURS, Figure, numbers, titled
+from vectrick.reports.page import Report
 
 _PATHS = 12  # candidates whose scores are shown for every alpha
 _STAGE = {
@@ -22,7 +22,9 @@ def search_section(report: Report, trained: Trained, scoring: str) -> None:
     n_members = int(frame["member"].sum())
     section.text(
         f"{len(frame)} candidates were scored on {model.folds_}. The model is the mean of the best {n_members}, which "
-        "were then trained on all edges. The scores on this page are those on the inner folds, before that."
+        "were then trained on all edges."
+        + " The scores on this page are those on the inner folds, before that."
+        * trained.is_divided
     )
     for line in model.told_:
         section.text(f"Note: {line}.")

@@ -19,12 +19,12 @@ from vectrick.model_selection.beside_baselines import verdicts
 from vectrick.model_selection.nested import NestedScore
 from vectrick.model_selection.search import VertexSearch
 from vectrick.model_selection.trained import Trained
-from vectrick.report import figures
-from vectrick.report.certainty import trust_section
-from vectrick.report.page import Report, Seconds, Section
-from vectrick.report.predicted import best_section, matrix_section, sides_of
-from vectrick.report.search import search_section
-from vectrick.report.split_picture import split_picture
+from vectrick.reports import figures
+from vectrick.reports.certainty import trust_section
+from vectrick.reports.page import Report, Seconds, Section
+from vectrick.reports.predicted import best_section, matrix_section, sides_of
+from vectrick.reports.search import search_section
+from vectrick.reports.split_picture import split_picture
 
 if TYPE_CHECKING:
     import pandas
@@ -44,13 +44,14 @@ def fit_report(
     warnings: list[str],
     evaluation: "pandas.DataFrame | None" = None,
     tuning: Tuning | None = None,
+    name: str | None = None,
 ) -> Report:
     """Return the report of a trained model, with a cross-validation and a search beside it where there are some.
 
     A page has one score under one name: where there is a cross-validation, that is its score, and the score of a single
     split is called that.
     """
-    name, folded = _name(trained.data), _is_folded(evaluation)
+    name, folded = name or _name(trained.data), _is_folded(evaluation)
     searched = isinstance(trained.model, AutoKron)
     report = Report(f"{name}: {type(trained.model).__name__}", _lead(trained, evaluation, tuning))
     scoring = _score_name(trained.scoring) + (" on one split" if not searched and (folded or tuning) else "")
@@ -60,13 +61,13 @@ def fit_report(
     _data_section(report, trained, warnings)
     if searched:
         search_section(report, trained, scoring)
-    else:
-        if trained.holdout.tests:
-            _split_section(report, trained)
+    if trained.holdout.tests and not trained.folds:
+        (_split_section if trained.is_divided else _given_section)(report, trained)
+    if not searched:
         _training_section(report, trained, scoring)
     if trained.scores:
         _quality_section(report, trained, scoring)
-        if not searched:
+        if not trained.folds:
             _settings_section(report, trained, scoring)
     if evaluation is not None:
         _comparison_section(report, evaluation, trained)
@@ -102,7 +103,7 @@ def _lead(trained: Trained, evaluation: "pandas.DataFrame | None", tuning: Tunin
             f"{_score_name(score.scoring)} {score.mean:.3f} ± {score.spread:.3f} for edges between vertices that "
             "neither training nor the choice of kernels has seen (nested cross-validation)."
         )
-    if isinstance(trained.model, AutoKron) and not _is_outer(evaluation):
+    if isinstance(trained.model, AutoKron) and trained.is_divided and not _is_outer(evaluation):
         return _searched(trained, evaluation)
     if _is_folded(evaluation):
         return _cross_validated(evaluation)
@@ -111,6 +112,10 @@ def _lead(trained: Trained, evaluation: "pandas.DataFrame | None", tuning: Tunin
             f"{_score_name(trained.scoring)} {trained.scores['both']:.3f} for {len(trained.holdout.tests['both'])} "
             "edges between vertices that the model has never seen."
         )
+    if trained.scores:
+        new, reached = next(iter(trained.scores.items()))
+        tests = len(trained.holdout.tests[new])
+        return f"{_score_name(trained.scoring)} {reached:.3f} for {tests} edges ({_words(trained)[new]})."
     return f"Trained on {len(trained.data.X)} edges; no edges were held out, so the quality is not known."
 
 
@@ -183,12 +188,14 @@ def _data_section(report: Report, trained: Trained, warnings: list[str]) -> None
     pairs = used[0] * (used[0] - 1) / 2 if X.is_one_set else used[0] * used[1]
     section = report.section("The data")
     facts = {
-        "files": ", ".join(path.name for path in trained.data.files.values()) or "built in",
+        "files": ", ".join(path.name for path in trained.data.files.values())
+        or ("built in" if trained.is_divided else "none, they were given in Python"),
         "edges": f"{len(X)}, {100 * len(X) / max(1, pairs):.3g} % of the pairs of vertices that have edges",
     }
     for (side, table, _), n_used in zip(sides, used, strict=True):
         is_matrix = trained.data.kinds[side or "start"] == "kernel"
         kind = "rows of a kernel matrix" if is_matrix else f"{table.n_features} features"
+        kind = kind if table.text is None else "strings"
         facts[f"{side} vertices".strip()] = f"{len(table)}, {n_used} with edges; {kind}"
     if trained.data.is_binary:
         positive = int((y == y.max()).sum())
@@ -228,6 +235,19 @@ def _split_section(report: Report, trained: Trained) -> None:
         section.html("</details>")
 
 
+def _given_section(report: Report, trained: Trained) -> None:
+    section, tests = report.section("What it is judged on"), trained.holdout.tests
+    section.text(
+        f"The model was trained on {trained.n_trained} edges. The others were given to judge it: a vertex is new if no "
+        "training edge has it."
+    )
+    words = _words(trained)
+    section.table(
+        ["edges", "number"],
+        [["training", trained.n_trained], *([words[new], len(rows)] for new, rows in tests.items())],
+    )
+
+
 def _training_section(report: Report, trained: Trained, scoring: str) -> None:
     section, model = report.section("Training"), trained.model
     solution = model.solution_
@@ -245,7 +265,9 @@ def _training_section(report: Report, trained: Trained, scoring: str) -> None:
             "; the score on held-out vertices is best at the dotted line, and that model was kept. "
             "If the score falls after it, more training would only fit the training edges."
         )
-        chosen = ". The number of iterations was chosen before, with the kernels and alpha."
+        chosen = (
+            ". The number of iterations was chosen before, with the kernels and alpha." if trained.is_divided else "."
+        )
         section.figure(
             "history", "The risk falls in every iteration" + (scored if "score" in trained.history else chosen)
         )
@@ -278,7 +300,7 @@ def _parts(trained: Trained) -> dict[str, Any]:
 def _quality_section(report: Report, trained: Trained, scoring: str) -> None:
     section, parts = report.section("Quality on held-out edges"), _parts(trained)
     if trained.data.is_binary:
-        if isinstance(trained.model, AutoKron) and trained.scoring == "auc":  # that of all folds together is another
+        if trained.folds and trained.scoring == "auc":  # that of all folds together is another
             scores = {_words(trained)[new]: score for new, score in trained.scores.items()}
             section.text("The predictions of all inner folds together, each for edges that its fold held out.")
         else:
@@ -326,7 +348,7 @@ def _settings_section(report: Report, trained: Trained, scoring: str) -> None:
     section.figure(
         "settings",
         "The hardest test is the one with both vertices new. The model was not trained on these edges."
-        + chose * bool(trained.model.early_stopping or trained.is_refitted),
+        + chose * (trained.is_divided and bool(trained.model.early_stopping or trained.is_refitted)),
         size="low",
     )
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import vectrick as vt
-from vectrick.report import figures, matrix
-from vectrick.report.page import Report, check_report
+from vectrick.reports import figures, matrix
+from vectrick.reports.page import Report, check_report
 
 X, Y = vt.datasets.make_checkerboard(40, 30, density=0.3, random_state=0)
 MODEL = vt.KronSVM(vt.Gaussian(1.0), vt.Gaussian(1.0)).fit(X, Y)
@@ -107,7 +107,7 @@ def test_text_is_escaped_everywhere():
 
 def test_a_missing_plotly_is_said(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "plotly", None)
-    monkeypatch.setattr("vectrick.report.page.find_spec", lambda name: None)
+    monkeypatch.setattr("vectrick.reports.page.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"pip install 'vectrick\[report\]'"):
         check_report(tmp_path / "page.html", force=False)
     with pytest.raises(ValueError, match=r"its name must end in \.html"):
@@ -156,7 +156,7 @@ def test_a_title_that_looks_like_a_place_in_the_page():
 
 
 def test_times_in_units_that_suit_them():
-    from vectrick.report.page import Seconds, Section
+    from vectrick.reports.page import Seconds, Section
 
     section = Section("times")
     section.table(["what", "time"], [["one", Seconds(0.0005236)], ["two", Seconds(12.0)]])

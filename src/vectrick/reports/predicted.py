@@ -5,10 +5,10 @@ import numpy as np
 from vectrick._typing import Array
 from vectrick.data import Edges, VertexTable
 from vectrick.model_selection.trained import Trained
-from vectrick.report import figures
-from vectrick.report.certainty import certainty_columns, click_hint, explanations
-from vectrick.report.matrix import Shown, best_new, shown_part
-from vectrick.report.page import Report
+from vectrick.reports import figures
+from vectrick.reports.certainty import certainty_columns, click_hint, explanations
+from vectrick.reports.matrix import Shown, best_new, shown_part
+from vectrick.reports.page import Report
 
 _BEST = 500  # new edges with the largest scores
 _PARTNERS, _MOST_ROWS = 5, 20_000  # the best partners of every vertex beside these, and how many rows there can be

@@ -11,9 +11,9 @@ from vectrick.estimators import novelty_of
 from vectrick.metrics.auc import auc
 from vectrick.model_selection.calibration import Calibration, Centre, Errors, errors_of, interval, sets
 from vectrick.model_selection.trained import HeldFold, Trained
-from vectrick.report import figures
-from vectrick.report.distance import distance_part
-from vectrick.report.page import Report, Section
+from vectrick.reports import figures
+from vectrick.reports.distance import distance_part
+from vectrick.reports.page import Report, Section
 
 COVERAGE = 0.9
 _NOMINAL = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)

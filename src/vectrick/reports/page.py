@@ -16,11 +16,11 @@ from vectrick._version import __version__
 from vectrick.operators.plan import format_seconds
 
 
-def check_report(path: Path, force: bool) -> None:
+def check_report(path: Path, force: bool, name: str = "--report", advice: str = "use --force") -> None:
     """Refuse a page that cannot be written there, or not be made, before any work is done."""
     if path.suffix not in (".html", ".htm"):
-        raise ValueError(f"--report is {str(path)!r}, but its name must end in .html")
-    check_output(path, force)
+        raise ValueError(f"{name} is {str(path)!r}, but its name must end in .html")
+    check_output(path, force, advice)
     if find_spec("plotly") is None:
         raise ImportError("a report needs plotly, which is not installed: pip install 'vectrick[report]'")
 
@@ -101,7 +101,7 @@ class Report:
         """Return the page as text."""
         from plotly.offline import get_plotlyjs
 
-        assets = files("vectrick.report") / "assets"
+        assets = files("vectrick.reports") / "assets"
         tiles = "".join(f"<div><b>{escape(value)}</b><span>{escape(name)}</span></div>" for name, value in self.tiles)
         links = "".join(f'<a href="#part{i}">{escape(section.title)}</a>' for i, section in enumerate(self.sections))
         body = "".join(

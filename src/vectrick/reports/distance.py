@@ -9,8 +9,8 @@ from vectrick.metrics import concordance_index
 from vectrick.metrics.auc import auc
 from vectrick.model_selection.similarity import largest_similarity
 from vectrick.model_selection.trained import HeldFold, Trained
-from vectrick.report import figures
-from vectrick.report.page import Report, Section
+from vectrick.reports import figures
+from vectrick.reports.page import Report, Section
 
 _FIFTHS = 5
 _BINS = 20

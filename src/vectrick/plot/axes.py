@@ -1,0 +1,29 @@
+"""Axes to draw into, and the colours of all figures."""
+
+from typing import Any
+
+BLUE, ORANGE, GREEN, PURPLE, GREY = "#2a6fc9", "#c8641b", "#2b8a5e", "#7d55c7", "#8c959f"
+COLOURS = (BLUE, ORANGE, GREEN, PURPLE)
+
+
+def axes_of(ax: Any, width: float = 6.0, height: float = 4.0) -> Any:
+    """Return the given axes, or those of a new figure; say what to install if matplotlib is missing."""
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        raise ImportError("a plot needs matplotlib; pip install 'vectrick[plot]' brings it") from None
+    if ax is None:
+        return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
+    if not hasattr(ax, "plot"):
+        raise TypeError(f"ax is of type {type(ax).__name__}, but it must be axes of matplotlib")
+    return ax
+
+
+def clean(ax: Any, x: str, y: str) -> Any:
+    """Name both axes, take away what nobody reads, and return the axes."""
+    ax.set_xlabel(x)
+    ax.set_ylabel(y)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(color="0.92", linewidth=0.7)
+    ax.set_axisbelow(True)
+    return ax
