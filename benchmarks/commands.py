@@ -20,6 +20,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 import vectrick as vt
+from benchmarks.machine import machine
 from experiments.datasets import FOLDER
 from vectrick.data.folder import read_dataset
 from vectrick.operators.plan import format_table
@@ -156,7 +157,7 @@ def main() -> None:
     head = ["what", "seconds", "pairs per second", "peak GB"]
     print(format_table(head, [[_shown(row.get(name)) for name in head] for row in rows]))
     if not quick:
-        RESULTS.write_text(json.dumps(rows, indent=1) + "\n")
+        RESULTS.write_text(json.dumps({"machine": machine(), "rows": rows}, indent=1) + "\n")
 
 
 def _shown(value: Any) -> str:

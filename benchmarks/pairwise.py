@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import platform
 import time
 import warnings
 from collections.abc import Callable
@@ -14,9 +13,9 @@ from scipy.sparse import eye_array
 from sklearn.kernel_ridge import KernelRidge
 
 import vectrick as vt
+from benchmarks.machine import machine
 from benchmarks.products import make_graph
 from experiments import pairwise
-from vectrick.backends.threads import count_threads
 from vectrick.kernels.pairwise import PAIRWISE, VertexFactors
 from vectrick.operators.plan import format_seconds, format_table
 
@@ -139,7 +138,7 @@ def main() -> None:
     parser.add_argument("--no-scores", action="store_true", help="leave out the scores, which take some minutes")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    results: dict[str, Any] = {"machine": platform.processor() or platform.machine(), "threads": count_threads()}
+    results: dict[str, Any] = {"machine": machine()}
     for part in (products, interactions) if arguments.no_scores else (products, interactions, scores):
         results[part.__name__] = part()
     arguments.out.write_text(json.dumps(results, indent=1) + "\n")

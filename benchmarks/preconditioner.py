@@ -6,7 +6,6 @@ them out. ``--figure`` draws residual and test AUC after each pass.
 
 import argparse
 import json
-import platform
 import sys
 import time
 import warnings
@@ -18,14 +17,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
 
 import vectrick as vt
+from benchmarks.machine import machine
 from experiments.datasets import checker, real
-from vectrick.backends.threads import count_threads
 from vectrick.operators.plan import format_seconds, format_table
 
 Row = dict[str, Any]
 Split = tuple[Any, Any, Any, Any]  # training edges and labels, test edges and labels
 RESULTS = Path(__file__).parent / "results" / "preconditioner.json"
-FIGURE = Path(__file__).parent.parent / "docs" / "preconditioner.svg"
+FIGURE = Path(__file__).parent.parent / "docs" / "images" / "preconditioner.svg"
 G = vt.Gaussian(gamma=1.0)
 ALL_OF_KI = "Ki, all edges"
 ALPHAS = (1e-4, 1e-2, 1.0, 100.0, 1e4)  # of the worst case
@@ -194,7 +193,7 @@ def worst() -> list[Row]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a small graph, nothing is saved")
-    parser.add_argument("--figure", action="store_true", help="draw docs/preconditioner.svg as well")
+    parser.add_argument("--figure", action="store_true", help="draw docs/images/preconditioner.svg as well")
     parser.add_argument("--worst", action="store_true", help="only how far 'auto' is from the better choice: an hour")
     parser.add_argument("--out", type=Path, default=RESULTS, help="the JSON file to write")
     arguments = parser.parse_args()
@@ -207,7 +206,7 @@ def main() -> None:
         for row in worst()[-20:]:
             print({name: f"{value:.3g}" if isinstance(value, float) else value for name, value in row.items()})
         return
-    results: Row = {"machine": platform.processor() or platform.machine(), "threads": count_threads()}
+    results: Row = {"machine": machine()}
     if arguments.figure:
         curves = [
             curve(name, split, alpha, preconditioner, last)

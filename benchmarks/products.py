@@ -3,7 +3,6 @@
 import argparse
 import gc
 import json
-import platform
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -16,8 +15,8 @@ from numpy.typing import NDArray
 
 import vectrick as vt
 from benchmarks.baselines import BASELINES
+from benchmarks.machine import machine
 from benchmarks.startup import measure_memory, measure_startup
-from vectrick.backends.threads import count_threads
 from vectrick.operators.plan import format_seconds, format_table
 
 Array = NDArray[Any]
@@ -262,8 +261,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=RESULTS, help="where the JSON goes")
     options = parser.parse_args()
     cases: list[Case] = []
-    machine = {"cpu": platform.processor() or platform.machine(), "threads": count_threads(), "numpy": np.__version__}
-    found: dict[str, Any] = {"machine": machine}
+    found: dict[str, Any] = {"machine": machine()}
     options.output.parent.mkdir(parents=True, exist_ok=True)
 
     def save() -> None:

@@ -7,7 +7,6 @@ size). Every measurement is made in a process of its own, so that its peak memor
 import argparse
 import json
 import os
-import platform
 import re
 import signal
 import subprocess
@@ -26,7 +25,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 import vectrick as vt
-from vectrick.backends.threads import count_threads
+from benchmarks.machine import machine
 from vectrick.operators.plan import format_table
 
 RESULTS = Path(__file__).parent / "results" / "scale.json"
@@ -286,8 +285,7 @@ def main() -> None:
         found["killed"] = measure("killed", args, lake=small)
     print(format_table(["what", "goal", "measured"], rows_of(found)))
     about = {"edges": args.edges, "vertices": args.vertices, "features": args.features}
-    machine = {"machine": platform.machine(), "threads": count_threads(), "version": vt.__version__}
-    RESULTS.write_text(json.dumps({**about, **machine, **found}, indent=1) + "\n")
+    RESULTS.write_text(json.dumps({"machine": machine(), **about, **found}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import platform
 import time
 import warnings
 from collections.abc import Callable
@@ -14,8 +13,8 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import vectrick as vt
+from benchmarks.machine import machine
 from experiments.datasets import real
-from vectrick.backends.threads import count_threads
 from vectrick.operators.plan import format_seconds, format_table
 
 RESULTS = Path(__file__).parent / "results" / "selection.json"
@@ -92,7 +91,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=RESULTS, help="the JSON file to write")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)  # fixed numbers of iterations are what is measured
-    results: dict[str, Any] = {"machine": platform.processor() or platform.machine(), "threads": count_threads()}
+    results: dict[str, Any] = {"machine": machine()}
     for part in (path, ninefold, metrics):
         results[part.__name__] = part()
     arguments.out.write_text(json.dumps(results, indent=1) + "\n")

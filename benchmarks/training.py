@@ -6,7 +6,6 @@ code is loaded first, as it is in every process after its first product.
 
 import argparse
 import json
-import platform
 import subprocess
 import sys
 import time
@@ -23,7 +22,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.svm import SVC
 
 import vectrick as vt
-from vectrick.backends.threads import count_threads
+from benchmarks.machine import machine
 from vectrick.operators.plan import format_seconds, format_table
 
 Array = NDArray[Any]
@@ -205,7 +204,7 @@ def main() -> None:
     small, labels = vt.datasets.make_checkerboard(900, density=0.05, random_state=2)
     for form in ("dual", "primal"):
         scores(vt.KronSVM(G, G, max_iter=2, inner_iter=2, form=form).fit(small, labels), small)
-    results: Row = {"machine": platform.processor() or platform.machine(), "threads": count_threads()}
+    results: Row = {"machine": machine()}
 
     def keep(name: str, found: Any) -> None:
         results[name] = found

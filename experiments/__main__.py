@@ -89,19 +89,24 @@ def timed(name: str, task: Task) -> tuple[Task, list[Row], float]:
     return task, rows, time.perf_counter() - begin
 
 
+def section_of(experiment: Experiment, folder: Path, pictures: str = "") -> str:
+    """Return the part of the page about an experiment, from its results in a folder; empty if there are none."""
+    results = Results(folder / f"{experiment.name}.csv")
+    if results.frame.empty:
+        return ""
+    name = f"{pictures}{experiment.name}"
+    return (
+        f"## {experiment.title}\n\n![{experiment.title}]({name}.png)\n\n"
+        f"{experiment.section(results.frame)}\nAll numbers: [{experiment.name}.csv]({name}.csv)\n"
+    )
+
+
 def write_readme(folder: Path, page: Path) -> None:
     """Write the page from all results that there are."""
-    parts = [INTRODUCTION]
-    for experiment in EXPERIMENTS.values():
-        results = Results(folder / f"{experiment.name}.csv")
-        if not results.frame.empty:
-            picture = (folder / f"{experiment.name}.png").relative_to(page.parent)
-            parts.append(
-                f"## {experiment.title}\n\n![{experiment.title}]({picture.as_posix()})\n\n"
-                f"{experiment.section(results.frame)}\nAll numbers: [{experiment.name}.csv]"
-                f"({picture.with_suffix('.csv').as_posix()})\n"
-            )
-    page.write_text("\n".join(parts))
+    relative = folder.relative_to(page.parent).as_posix()
+    pictures = "" if relative == "." else f"{relative}/"
+    sections = [section_of(experiment, folder, pictures) for experiment in EXPERIMENTS.values()]
+    page.write_text("\n".join([INTRODUCTION, *filter(None, sections)]))
 
 
 def main() -> None:

@@ -169,7 +169,7 @@ class Pairwise(Experiment):
 Ridge regression with each pairwise kernel that fits the data; λ and, but for the yeast proteins, the widths of the
 Gaussian vertex kernels are chosen on 2 × 2 vertex-disjoint inner folds of each training part (`vt.nested_score`), all
 kernels on the same folds. AUC, for GDSC R² of ln IC50, mean over 9 folds (both new) or 3; the bars of the figure are
-standard deviations over folds. What each kernel assumes: [docs/kernels.md](../docs/kernels.md).
+standard deviations over folds. What each kernel assumes: [docs/guide/pairwise.md](../docs/guide/pairwise.md).
 
 {plots.markdown(header, rows)}
 

@@ -1,4 +1,4 @@
-"""docs/architecture.md is true: its files exist, imports point down its floors, and calls pass its files in order."""
+"""docs/develop/architecture.md is true: its files exist, imports point down its floors, and calls pass its files in order."""
 
 import ast
 import re
@@ -12,7 +12,7 @@ import vectrick as vt
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "vectrick"
-PAGE = (ROOT / "docs" / "architecture.md").read_text()
+PAGE = (ROOT / "docs" / "develop" / "architecture.md").read_text()
 
 
 def section(title):

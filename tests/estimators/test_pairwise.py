@@ -243,7 +243,7 @@ def test_one_kernel_of_weight_one_is_the_plain_model():
 
 
 class Both(vt.pairwise.PairwiseKernel):
-    """The kernel of one's own that docs/kernels.md shows, with vertices that are told apart besides."""
+    """The kernel of one's own that docs/guide/pairwise.md shows, with vertices that are told apart besides."""
 
     name, formula = "both", "k g + k + [d = d'] g + 1/2"
 

@@ -2,7 +2,7 @@
 
 Code above the backends never asks what an array is. It asks `backend_of` for the backend of an array, or is handed one,
 and calls a method. A new backend is a subclass of `Backend`, or of an existing backend, and one call of
-`register_backend`; see ``docs/architecture.md``.
+`register_backend`; see ``docs/develop/architecture.md``.
 """
 
 from abc import ABC, abstractmethod

@@ -17,7 +17,7 @@ from vectrick.operators.plan import format_seconds
 from vectrick.passes.host import HostPasses
 from vectrick.solvers import OnePass, as_solver
 
-_PASSES = {"one-pass": 1, "quadratic": 8, "other": 40}  # that a fit usually takes; docs/scale.md has measurements
+_PASSES = {"one-pass": 1, "quadratic": 8, "other": 40}  # that a fit usually takes; docs/guide/scale.md has measurements
 _ROUND_TRIP = 0.04  # seconds of a pass on a cluster that are not work
 _WORKERS = (1, 2, 4, 8, 16, 32, 64, 128)
 

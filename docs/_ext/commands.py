@@ -1,0 +1,63 @@
+"""The page of the command line: every command and option, from the commands themselves."""
+
+from pathlib import Path
+
+import click
+import typer
+from sphinx.application import Sphinx
+
+PAGE = Path(__file__).parent.parent / "guide" / "commands.md"
+_INTRODUCTION = """\
+# The command line
+
+Every command says the same with `--help`. This page is made from the commands themselves.
+"""
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+
+
+def _option(parameter: click.Parameter) -> str:
+    """Return a row of the table of options."""
+    names = ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
+    words = getattr(parameter, "help", None) or ""
+    default = parameter.default
+    shown = (
+        getattr(parameter, "show_default", True) and default not in (None, False, "", (), []) and not callable(default)
+    )
+    is_flag = getattr(parameter, "is_flag", False)
+    if isinstance(parameter, click.Argument):
+        names = f"`{(parameter.metavar or parameter.name or '').upper()}`"
+    told = f" Default: `{default}`." if shown and not is_flag else ""
+    return f"| {names} | {_cell(words)}{told} |"
+
+
+def page() -> str:
+    """Return the page."""
+    from vectrick.cli.app import app as commands
+
+    group = typer.main.get_command(commands)
+    context = click.Context(group, info_name="vectrick")
+    parts = [_INTRODUCTION]
+    for name in group.list_commands(context):  # type: ignore[attr-defined]
+        command = group.get_command(context, name)  # type: ignore[attr-defined]
+        parameters = [parameter for parameter in command.params if not getattr(parameter, "hidden", False)]
+        usage = command.get_usage(click.Context(command, info_name=f"vectrick {name}")).removeprefix("Usage: ")
+        text = (command.help or "").replace("\f", "").strip()
+        parts.append(f"## vectrick {name}\n\n```text\n{usage}\n```\n\n{text}\n")
+        parts.append("| option | meaning |\n| --- | --- |\n" + "\n".join(map(_option, parameters)) + "\n")
+    return "\n".join(parts)
+
+
+def write(app: Sphinx) -> None:
+    """Write the page, unless it is there already: a page that is not touched is not built again."""
+    text = page()
+    if not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text:
+        PAGE.write_text(text, encoding="utf-8")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Make the page before the others are read."""
+    app.connect("builder-inited", write, priority=100)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

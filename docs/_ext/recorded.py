@@ -1,0 +1,93 @@
+"""Recorded tutorials: the results of an earlier run, where the real data are missing or the build must be quick.
+
+``docs/recorded/NAME`` has what sphinx-gallery wrote for the tutorial NAME, with the checksum of its source. A recording
+is used (without VECTRICK_DATA for tutorials that read it; with VECTRICK_DOCS=quick always) if the source is unchanged.
+``make docs-record`` renews them from a complete build.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+from datetime import date
+from pathlib import Path
+
+from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
+
+HERE = Path(__file__).parent.parent
+RECORDED, GALLERY, BUILT = HERE / "recorded", HERE / "gallery", HERE / "tutorials"
+_NOTE = """
+.. note::
+
+    The results on this page were recorded with vectrick {version} on {day}.{data}
+
+"""
+_DATA = " They need data that are not part of the project: the environment variable VECTRICK_DATA names their folder."
+
+
+def data_folder() -> Path | None:
+    """Return the folder of the real data, if it is there."""
+    folder = Path(os.environ.get("VECTRICK_DATA", HERE.parent.parent / "shared" / "data"))
+    return folder.resolve() if folder.is_dir() else None
+
+
+def needs_data(name: str) -> bool:
+    """Whether a tutorial reads the real data."""
+    return "VECTRICK_DATA" in (GALLERY / f"{name}.py").read_text(encoding="utf-8")
+
+
+def checksum(name: str) -> str:
+    """Return the checksum of a tutorial as sphinx-gallery makes it: of its text with line ends of Unix."""
+    text = (GALLERY / f"{name}.py").read_text(encoding="utf-8", errors="surrogateescape")
+    return hashlib.md5(text.encode(errors="surrogateescape")).hexdigest()
+
+
+def use_recorded(app: Sphinx) -> None:
+    """Put recordings where sphinx-gallery looks for what it has run already."""
+    folder, quick = data_folder(), os.environ.get("VECTRICK_DOCS") == "quick"
+    if folder is not None:
+        os.environ["VECTRICK_DATA"] = str(folder)
+    for recording in sorted(path for path in RECORDED.glob("*") if path.is_dir()):
+        name = recording.name
+        if not quick and (folder is not None or not needs_data(name)):
+            continue
+        if (recording / f"{name}.py.md5").read_text().strip() != checksum(name):
+            raise ExtensionError(
+                f"docs/gallery/{name}.py has changed since its results were recorded; run make docs-record where the "
+                "real data are"
+            )
+        shutil.copytree(recording, BUILT, dirs_exist_ok=True)
+
+
+def record(names: list[str]) -> None:
+    """Keep the results of a complete build."""
+    from vectrick import __version__
+
+    for name in names:
+        target = RECORDED / name
+        shutil.rmtree(target, ignore_errors=True)
+        files = [*BUILT.glob(f"{name}.*"), *(BUILT / "images").rglob(f"sphx_glr_{name}_*")]
+        for file in files:
+            if file.suffix in (".pickle",):
+                continue
+            place = target / file.relative_to(BUILT)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, place)
+        page = target / f"{name}.rst"
+        note = _NOTE.format(version=__version__, day=date.today(), data=_DATA * needs_data(name))
+        text = page.read_text(encoding="utf-8")
+        # Below the title, which is the first line of "=" signs after the label of the page.
+        page.write_text(re.sub(r"(\n=+\n)", lambda line: line[1] + note, text, count=1), encoding="utf-8")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Look for recordings before sphinx-gallery runs anything."""
+    app.connect("builder-inited", use_recorded, priority=100)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+if __name__ == "__main__":
+    import sys
+
+    record(sys.argv[1:])

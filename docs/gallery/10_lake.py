@@ -1,0 +1,140 @@
+"""
+A lake of edges on a local cluster
+==================================
+
+A recommender has its edges in a folder of Parquet files, not in an array, and there may be
+more of them than memory. `vt.scan_edges` makes edges of such a folder without reading them.
+Fits go over them in passes, here or on the workers of a Dask cluster, with the same bits.
+"""
+
+# %%
+# A folder of Parquet files
+# -------------------------
+# Six months of ratings with text ids.
+
+import tempfile
+import time
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import vectrick as vt
+
+lake = Path(tempfile.mkdtemp()) / "lake"
+(lake / "edges").mkdir(parents=True)
+rng = np.random.default_rng(0)
+users = (
+    pd.DataFrame(rng.standard_normal((4000, 12)))
+    .add_prefix("x")
+    .assign(id=[f"u{i}" for i in range(4000)])
+)
+items = (
+    pd.DataFrame(rng.standard_normal((3000, 12)))
+    .add_prefix("z")
+    .assign(id=[f"i{i}" for i in range(3000)])
+)
+U, V = users.drop(columns="id").to_numpy(), items.drop(columns="id").to_numpy()
+for month in range(6):
+    u, i = rng.integers(0, 4000, 200_000), rng.integers(0, 3000, 200_000)
+    stars = 3 + (U[u, :4] * V[i, :4]).sum(axis=1) + rng.standard_normal(200_000)
+    frame = pd.DataFrame(
+        {"user": users.id.to_numpy()[u], "item": items.id.to_numpy()[i], "stars": stars}
+    )
+    frame.to_parquet(lake / "edges" / f"month-{month}.parquet")
+
+columns = {"start": "user", "end": "item", "label": "stars"}
+X = vt.scan_edges(
+    lake / "edges", **columns, start_table=users, end_table=items, partition_edges=200_000
+)
+X
+
+# %%
+# What will it take?
+# ------------------
+# A plan reads one partition, makes a pass over it, and says the rest.
+
+model = vt.KronRidge(alpha=10.0, fit_intercept=True)
+model.plan(X)
+
+# %%
+# Split, choose, score
+# --------------------
+# The split is decided as edges are read. A path over alpha reads the lake once.
+
+train, test = X.split(new="both", test_size=0.2, random_state=0)
+path = vt.alpha_path(
+    vt.KronRidge(fit_intercept=True, random_state=0), train, None, 10.0 ** np.arange(-2, 5)
+)
+begin = time.perf_counter()
+model = vt.KronRidge(alpha=path.best.alpha, fit_intercept=True).fit(train)
+alone = time.perf_counter() - begin
+score = vt.score_lake(model, test, "concordance")
+print(
+    f"alpha {path.best.alpha:g}: concordance {float(score):.4f} for new users and new items, error below {score.bound:.0e}"
+)
+ax = vt.plot.path(path)
+ax.set_title("Held-out vertices of the lake")
+
+# %%
+# The same on a cluster
+# ---------------------
+# Workers read their partitions, keep them, and send back one small matrix in each pass.
+# Here are two of them inside this process, so that the page runs anywhere. On a real
+# cluster, only the address changes: ``Client("tcp://scheduler:8786")``.
+
+from dask.distributed import Client, LocalCluster
+
+with (
+    LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+    ) as cluster,
+    Client(cluster),
+):
+    begin = time.perf_counter()
+    spread = vt.KronRidge(alpha=path.best.alpha, fit_intercept=True, backend="dask").fit(
+        train
+    )
+    together = time.perf_counter() - begin
+print(f"one process {alone:.1f} s, two workers {together:.1f} s with their reading")
+print(f"the same coefficients to the last bit: {bool((spread.coef_ == model.coef_).all())}")
+
+# %%
+# Write the predictions, serve a ranking
+# --------------------------------------
+
+unlabeled = vt.scan_edges(
+    lake / "edges", start="user", end="item", label=None, start_table=users, end_table=items
+)
+n_written = model.predict_lake(unlabeled, lake / "predicted")
+model.save(lake / "stars.vt")
+print(f"{n_written:,} predictions in {len(list((lake / 'predicted').iterdir()))} files")
+vt.load(lake / "stars.vt").recommend(["u7"], k=3, exclude_known=False)
+
+# %%
+# How it grows
+# ------------
+# Passes are linear in the edges, and what is kept is eight bytes for each. Recorded on two
+# cores with ``python -m benchmarks.scale``; :doc:`/guide/scale` has the formulas.
+
+edges = np.array([1e6, 1e7, 1e8, 1e9])
+fig, ax = plt.subplots(figsize=(7, 3.6))
+ax.loglog(
+    edges,
+    8 * edges / 1e9,
+    "o-",
+    color="#2a6fc9",
+    linewidth=2,
+    label="blocks of a lake: 8 bytes an edge",
+)
+ax.loglog(
+    edges,
+    32 * edges / 1e9,
+    "o-",
+    color="#c9d1d9",
+    linewidth=2,
+    label="four vectors of doubles",
+)
+ax.set(xlabel="edges", ylabel="gigabytes", title="What the edges need")
+ax.grid(color="0.92")
+ax.legend(frameon=False)
