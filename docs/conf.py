@@ -1,5 +1,6 @@
 """The site: ``make docs`` builds it from these pages, the docstrings, the gallery and the files of measurements."""
 
+import inspect
 import os
 import sys
 from pathlib import Path
@@ -41,6 +42,8 @@ default_role = "py:obj"
 autosummary_generate = True
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+maximum_signature_line_length = 96
 autodoc_default_options = {"exclude-members": "set_fit_request, set_score_request, set_predict_request"}
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
@@ -98,6 +101,21 @@ def skip_foreign(app: Any, what: str, name: str, member: Any, skip: bool, option
     return True if foreign else None
 
 
+def short_signature(
+    app: Any, what: str, name: str, obj: Any, options: Any, signature: str | None, result: str | None
+) -> Any:
+    """Leave the types out of the signatures of classes: the list of parameters has them, and thirty are much."""
+    if what not in ("class", "exception") or signature is None:
+        return None
+    try:
+        found = inspect.signature(obj)
+    except (TypeError, ValueError):
+        return None
+    plain = [each.replace(annotation=inspect.Parameter.empty) for each in found.parameters.values()]
+    return str(inspect.Signature(plain)), None
+
+
 def setup(app: Any) -> None:
     """Connect what is above."""
+    app.connect("autodoc-process-signature", short_signature)
     app.connect("autodoc-skip-member", skip_foreign)

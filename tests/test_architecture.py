@@ -1,4 +1,4 @@
-"""docs/develop/architecture.md is true: its files exist, imports point down its floors, and calls pass its files in order."""
+"""The page on the architecture is true: its files exist, imports point down, and calls pass its files in order."""
 
 import ast
 import re

@@ -45,8 +45,8 @@ def pages() -> dict[str, str]:
         f"{tables.gpu()}\n\n*{tables.conditions('gpu-h200')}*\n"
     )
     index = (
-        "# Numbers\n\nEvery figure of this section is read from a file that a run has written: `benchmarks/results` and "
-        "`experiments/results`. Nothing is typed by hand.\n\n"
+        "# Numbers\n\nEvery figure of this section is read from a file that a run has written, in `benchmarks/results` "
+        "and `experiments/results`. Nothing is typed by hand.\n\n"
         f"{tables.headline()}\n\nTimes are those of training. Boosted trees and `vectrick fit` see the same folds; "
         "the paper used a division of its own. RLScore is the library of the paper's authors.\n\n"
         "```{toctree}\n:maxdepth: 2\n\npaper\nspeed\ngpu\n```\n"

@@ -61,7 +61,7 @@ def use_recorded(app: Sphinx) -> None:
 
 
 def record(names: list[str]) -> None:
-    """Keep the results of a complete build."""
+    """Keep the results of some tutorials of a complete build."""
     from vectrick import __version__
 
     for name in names:
@@ -77,8 +77,9 @@ def record(names: list[str]) -> None:
         page = target / f"{name}.rst"
         note = _NOTE.format(version=__version__, day=date.today(), data=_DATA * needs_data(name))
         text = page.read_text(encoding="utf-8")
-        # Below the title, which is the first line of "=" signs after the label of the page.
-        page.write_text(re.sub(r"(\n=+\n)", lambda line: line[1] + note, text, count=1), encoding="utf-8")
+        title = re.search(r"\n=+\n", text)  # below which the note stands
+        assert title is not None
+        page.write_text(text[: title.end()] + note + text[title.end() :], encoding="utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
@@ -88,6 +89,4 @@ def setup(app: Sphinx) -> dict[str, bool]:
 
 
 if __name__ == "__main__":
-    import sys
-
-    record(sys.argv[1:])
+    record([path.stem for path in sorted(GALLERY.glob("[0-9]*.py")) if needs_data(path.stem)])

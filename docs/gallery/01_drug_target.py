@@ -45,7 +45,8 @@ split = vt.vertex_split(
 )
 train, _, test = split
 ax = vt.plot.split(split, X)
-ax.set_title(f"Drugs × receptors: {ax.get_title()}")
+print(ax.get_title())
+ax.set_title("Drugs × receptors")
 
 # %%
 # Nothing to choose

@@ -21,10 +21,10 @@ import vectrick as vt
 
 rng = np.random.default_rng(0)
 queries, documents = rng.standard_normal((120, 4)), rng.standard_normal((150, 4))
-X = vt.Edges.grid(queries, documents)[rng.permutation(120 * 150)[:5000]]
+X = vt.Edges.grid(queries, documents)[rng.permutation(120 * 150)[:2000]]
 q, d = queries[X.start], documents[X.end]
 relevance = (q * d).sum(axis=1) / 2
-level = 3.0 * rng.standard_normal(120)
+level = 10.0 * rng.standard_normal(120)
 y = relevance + level[X.start] + 0.3 * rng.standard_normal(len(X))
 X
 
@@ -44,7 +44,7 @@ cv = vt.VertexKFold(3, 3, new="both", random_state=0)
 within = vt.compare(models, X, y, cv=cv, scoring="concordance_per_start", baselines=False)
 overall = vt.compare(models, X, y, cv=cv, scoring="concordance", baselines=False)
 
-fig, ax = plt.subplots(figsize=(8, 3.2))
+fig, ax = plt.subplots(figsize=(8, 3.8))
 places = np.arange(len(models))
 ax.barh(
     places - 0.2,
@@ -68,7 +68,7 @@ ax.set(
     title="The right order of the documents",
 )
 ax.invert_yaxis()
-ax.legend(frameon=False, loc="lower right")
+ax.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.3, -0.22), ncols=2)
 
 # %%
 # Over all edges no model can be good: the level of a new query is not known to anybody.

@@ -68,8 +68,9 @@ def after(rows):
 
 
 (updated, error), (_, by_chance) = after(chosen), after(random)
+before = np.sqrt(np.mean((mean - truth) ** 2))
 print(
-    f"error before {np.sqrt(np.mean((mean - truth) ** 2)):.3f}, after the plate {error:.3f}, after a random plate {by_chance:.3f}"
+    f"error before {before:.3f}, after the plate {error:.3f}, after a random one {by_chance:.3f}"
 )
 fig, axes = plt.subplots(1, 2, figsize=(10, 4.2))
 board(axes[0], std, "what it asks for", cmap="magma")
@@ -109,4 +110,5 @@ updated.explain(doubtful, k=4, by="edge")[
 ].round(3)
 
 # %%
-# :doc:`/guide/trust` has the figures on real data: coverage in the four settings, and how many labels a good choice saves.
+# :doc:`/guide/trust` has the figures on real data: coverage in the four settings, and how many
+# labels a good choice saves.

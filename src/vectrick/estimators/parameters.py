@@ -42,7 +42,7 @@ _PARAMETERS = """\
         How the two vertex kernels make a kernel of edges: <two sets>. For edges within one vertex set there are also
         <one set>, which use ``start_kernel`` for both ends. It can also be an object such as
         ``vt.pairwise.Gaussian(gamma=0.1)``, or a list of kernels to add up, without weights or with a weight for each:
-        ``[("kronecker", 0.7), ("linear", 0.3)]``. docs/guide/pairwise.md says what each kernel assumes.
+        ``[("kronecker", 0.7), ("linear", 0.3)]``. The guide on pairwise kernels says what each assumes.
     kernel_weights : array or str, optional
         The nonnegative weights of several kernels, in the order of ``components_``, or as a matrix with a row for
         each start kernel and a column for each end kernel; by default all are equal and add up to one. "alignment"

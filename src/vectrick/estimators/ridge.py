@@ -42,7 +42,7 @@ class KronRidge(RegressorMixin, KronRegressor):
     then has a closed form. It is exact on a complete graph, and nearly as good as the minimum where the pattern of
     edges is like chance given the degrees. It fails where the pattern has structure of its own: blocks that are dense
     while others are empty, or one vertex with most of the edges. ``solution_.converged`` is False unless ``refine``
-    found the minimum. docs/guide/preconditioner.md has measurements, also of a failure.
+    found the minimum. The guide on the preconditioner has measurements, also of a failure.
 
     Labels may also be a matrix: `fit` then trains a model for each of its columns (``machines_``), predictions have a
     column for each, and ``dual_coef_``, ``coef_`` and ``intercept_`` have the columns along their first axis. The

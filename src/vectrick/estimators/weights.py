@@ -23,6 +23,7 @@ from vectrick.models.edge_kernel import EdgeKernel, identity
 from vectrick.operators import ONES, Term, kron_sum
 
 _RIDGE = 0.25
+_ROUNDING = 1e-10  # of the square of a kernel, below which its centred kernel is nothing but rounding
 _STEPS = (0.0, 0.25, 4.0)  # factors tried for each weight, to see whether the risk falls
 _ROUNDS, _BEST = 2, 4  # passes over the weights, and kernels that are tried in them for being best alone
 
@@ -66,7 +67,7 @@ class Alignment:
         self.labels = kernel.labels
 
     def matrices(self) -> tuple[Array, Array]:
-        """Return M and a."""
+        """Return M and a; kernels that are the same for all edges, which centring leaves nothing of, have zeros."""
         n, k = len(self.y), len(self.terms)
         block = np.column_stack([np.ones(n), self.y - self.y.mean()])
         products = [
@@ -74,11 +75,14 @@ class Alignment:
         ]
         rows = np.array([product[:, 0] for product in products])  # A 1
         totals = rows.sum(axis=1)
-        M = np.empty((k, k))
+        M, plain_squares = np.empty((k, k)), np.empty(k)
         for i, j in itertools.combinations_with_replacement(range(k), 2):
             plain = sum(self._trace(*both) for both in itertools.product(self.terms[i], self.terms[j]))
             M[i, j] = M[j, i] = plain - 2 / n * float(rows[i] @ rows[j]) + totals[i] * totals[j] / n**2
-        return M, np.array([float(block[:, 1] @ product[:, 1]) for product in products])
+            plain_squares[i] = plain if i == j else plain_squares[i]
+        varies = np.diag(M) > _ROUNDING * plain_squares
+        a = np.array([float(block[:, 1] @ product[:, 1]) for product in products])
+        return np.where(np.outer(varies, varies), M, 0.0), np.where(varies, a, 0.0)
 
     def mean_diagonals(self) -> Array:
         """Return the mean kernel value of an edge with itself, for each kernel."""
@@ -143,7 +147,10 @@ def aligned_weights(kernel: EdgeKernel, graph: Graph, y: Any, n_threads: int | N
     """
     alignment = Alignment(kernel, graph, y, n_threads)
     M, a = alignment.matrices()
-    weights = nonnegative_minimum(M + _RIDGE * len(a) * np.diag(np.diag(M)), a)
+    weights, used = np.zeros(len(a)), np.flatnonzero(np.diag(M))
+    if len(used):
+        M = M[np.ix_(used, used)]
+        weights[used] = nonnegative_minimum(M + _RIDGE * len(a) * np.diag(np.diag(M)), a[used])
     if not weights.any():
         warn("no kernel is aligned with the labels, so all kernels get the same weight", KernelWarning)
         weights = 1.0 / np.maximum(alignment.mean_diagonals(), 1e-300)

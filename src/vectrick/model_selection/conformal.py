@@ -39,8 +39,8 @@ class ConformalKron(FoldedModel):
     What is guaranteed: with "cv+", if the edges were exchangeable, intervals would contain at least a share
     ``1 - 2 (1 - coverage)`` of the labels, whatever the model. What is only measured: that the share is near
     ``coverage``, and that this holds for "full" and for graphs, since edges that share a vertex are not exchangeable.
-    docs/guide/trust.md has the coverage on three data sets in four settings. It holds on average over edges, not for each
-    vertex; sets of classes have their coverage within each class.
+    The guide on trust has the coverage on three data sets in four settings. It holds on average over edges, not for
+    each vertex; sets of classes have their coverage within each class.
 
     Parameters
     ----------

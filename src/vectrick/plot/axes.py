@@ -27,3 +27,8 @@ def clean(ax: Any, x: str, y: str) -> Any:
     ax.grid(color="0.92", linewidth=0.7)
     ax.set_axisbelow(True)
     return ax
+
+
+def below(ax: Any) -> None:
+    """Put the legend below the axes, where it hides nothing."""
+    ax.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3)

@@ -12,7 +12,7 @@ from vectrick.data import EdgesLike
 from vectrick.metrics import auc
 from vectrick.model_selection.alpha_paths import AlphaPath
 from vectrick.model_selection.scorers import predictions
-from vectrick.plot.axes import BLUE, COLOURS, GREY, ORANGE, axes_of, clean
+from vectrick.plot.axes import BLUE, COLOURS, GREY, ORANGE, axes_of, below, clean
 
 
 def history(model: Any, *, ax: Any = None) -> Any:
@@ -55,7 +55,7 @@ def history(model: Any, *, ax: Any = None) -> Any:
         right.set_ylabel("score on held-out edges", color=ORANGE)
         right.spines[["top", "left"]].set_visible(False)
         ax.axvline(model.n_iter_, color=GREY, linestyle=":", label=f"kept: iteration {model.n_iter_}")
-        ax.legend(frameon=False, loc="center right")
+        below(ax)
     return ax
 
 
@@ -71,7 +71,7 @@ def _search(model: AutoKron, ax: Any) -> Any:
             place[rows], frame["score"][rows], yerr=np.nan_to_num(frame["spread"][rows]), fmt="o", color=colour,
             markersize=size, elinewidth=0.8, label=name,
         )  # fmt: skip
-    ax.legend(frameon=False)
+    below(ax)
     return ax
 
 
@@ -166,5 +166,5 @@ def path(path: AlphaPath, *, ax: Any = None) -> Any:
         ax.figure.colorbar(ScalarMappable(norm, "viridis"), ax=ax, label="alpha")
         name = f"alpha {best.alpha:.3g}, iteration {best.best}"
         ax.plot(best.best, best.best_score, "*", color=ORANGE, markersize=14, label=name)
-    ax.legend(frameon=False)
+    below(ax)
     return ax
