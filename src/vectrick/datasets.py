@@ -1,4 +1,9 @@
-"""Simulated data."""
+"""Simulated data.
+
+>>> import vectrick as vt
+>>> vt.datasets.make_checkerboard(10, random_state=0)[0]
+<25 edges between 10 start and 10 end vertices>
+"""
 
 import numpy as np
 

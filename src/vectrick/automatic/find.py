@@ -31,7 +31,18 @@ _MORE_SOLVED = 1  # candidates beyond those that are chosen, among which they ar
 
 
 class SearchWarning(UserWarning):
-    """A search is not the one that was asked for: fewer folds, other folds, or none."""
+    """A search is not the one that was asked for: fewer folds, other folds, or none.
+
+    Examples
+    --------
+    >>> import warnings, numpy as np, vectrick as vt
+    >>> X = vt.Edges([0, 0, 1], [0, 1, 0], np.eye(2), np.eye(2))
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     model = vt.AutoKron(random_state=0).fit(X, [1.0, 2.0, 3.0])  # too few vertices to hold any out
+    >>> any(issubclass(each.category, vt.SearchWarning) for each in told)
+    True
+    """
 
 
 @dataclass(frozen=True)

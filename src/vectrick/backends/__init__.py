@@ -1,4 +1,9 @@
-"""Where arrays live and products are made: the protocol, a folder for each backend, and what they share."""
+"""Where arrays live and products are made: the protocol, a folder for each backend, and what they share.
+
+>>> import vectrick as vt
+>>> vt.backends.HOST
+<backend cpu>
+"""
 
 from vectrick.backends.base import Backend
 from vectrick.backends.cpu.backend import HOST, NumpyBackend

@@ -20,7 +20,14 @@ _OTHERS: dict[str, Backend] = {}
 def register_backend(backend: Backend) -> Backend:
     """Let ``backend=`` of estimators and operators take a backend by its name.
 
-    A model that was trained with it can be loaded where it is registered.
+    A model that was trained with it can be loaded where it is registered. ``vt.register`` does this for backends.
+
+    Examples
+    --------
+    >>> import vectrick as vt
+    >>> vt.backends.register_backend("mine")
+    Traceback (most recent call last):
+    TypeError: backend is of type str, but it must be a Backend
     """
     if not isinstance(backend, Backend):
         raise TypeError(f"backend is of type {type(backend).__name__}, but it must be a Backend")
@@ -38,12 +45,26 @@ register_backend(REFERENCE)
 
 
 def backend_names() -> tuple[str, ...]:
-    """Return the names that ``backend=`` takes."""
+    """Return the names that ``backend=`` takes.
+
+    Examples
+    --------
+    >>> import vectrick as vt
+    >>> {"cpu", "torch", "reference"} <= set(vt.backends.backend_names())
+    True
+    """
     return "cpu", "torch", "auto", *_OTHERS
 
 
 def own_backends() -> list[Backend]:
-    """Return the backends that users have registered."""
+    """Return the backends that users have registered.
+
+    Examples
+    --------
+    >>> import vectrick as vt
+    >>> vt.backends.own_backends()
+    []
+    """
     return [backend for backend in _OTHERS.values() if backend is not REFERENCE]
 
 
@@ -62,14 +83,28 @@ def backend_of(x: Any) -> Backend:
 
 
 def as_backend(place: Any) -> Backend:
-    """Return a backend from itself, from a torch device (also by its name), or from None for the host."""
+    """Return a backend from itself, from a torch device (also by its name), or from None for the host.
+
+    Examples
+    --------
+    >>> import vectrick as vt
+    >>> vt.backends.as_backend(None)
+    <backend cpu>
+    """
     if isinstance(place, Backend):
         return place
     return HOST if place is None else on_device(place)
 
 
 def common_backend(named: dict[str, Any], advice: str) -> Backend:
-    """Return the backend of arrays; tensors must be in one place, or the error says where each of them is."""
+    """Return the backend of arrays; tensors must be in one place, or the error says where each of them is.
+
+    Examples
+    --------
+    >>> import numpy as np, vectrick as vt
+    >>> vt.backends.common_backend({"start": np.ones(2), "end": np.ones(3)}, "move them: {}")
+    <backend cpu>
+    """
     places = {name: backend_of(array) for name, array in named.items()}
     others = {name: backend for name, backend in places.items() if backend != HOST}
     if len(set(others.values())) > 1:
@@ -81,6 +116,12 @@ def settle_backend(backend: Any, device: Any, home: Backend = HOST) -> Backend:
     """Return the backend to compute with, from what the user asked for and where the data are.
 
     "auto" takes a GPU if there is one, and else the CPU, silently unless ``device`` asks for a GPU.
+
+    Examples
+    --------
+    >>> import vectrick as vt
+    >>> vt.backends.settle_backend("cpu", None)
+    <backend cpu>
     """
     if isinstance(backend, Backend):
         if device is not None and str(device) not in ("auto", str(backend.device)):
@@ -100,7 +141,13 @@ def settle_backend(backend: Any, device: Any, home: Backend = HOST) -> Backend:
 
 
 def release(backend: Any, error: BaseException) -> None:
-    """Release what failed work holds on a backend, which is given as for `settle_backend`."""
+    """Release what failed work holds on a backend, which is given as for `settle_backend`.
+
+    Examples
+    --------
+    >>> import vectrick as vt
+    >>> vt.backends.release("cpu", ValueError("it failed"))
+    """
     if isinstance(backend, Backend):
         backend.release(error)
     elif isinstance(backend, str) and backend in _OTHERS:

@@ -14,7 +14,18 @@ _UNEVEN = 100  # times that one column varies more than another
 
 
 class DataWarning(UserWarning):
-    """The data have something that spoils models or scores, and that can be changed."""
+    """The data have something that spoils models or scores, and that can be changed.
+
+    Examples
+    --------
+    >>> import warnings, numpy as np, vectrick as vt
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     X = vt.Edges([0, 0, 1], [0, 0, 1], np.eye(2), np.eye(2))
+    ...     model = vt.KronRidge().fit(X, [1.0, 1.0, 2.0])
+    >>> told[0].category.__name__
+    'DataWarning'
+    """
 
 
 def told_of(table: VertexTable) -> set[str]:

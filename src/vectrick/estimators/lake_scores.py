@@ -104,6 +104,18 @@ def score_lake(model: Any, X: ScannedEdges, scoring: str = "auto") -> BoundedSco
     -------
     BoundedScore
         A number with ``bound`` and ``n_edges``.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np, pandas as pd, vectrick as vt
+    >>> folder, rng = tempfile.mkdtemp(), np.random.default_rng(0)
+    >>> start, end = rng.integers(0, 8, 200), rng.integers(0, 9, 200)
+    >>> frame = pd.DataFrame({"start": start, "end": end, "label": 1.0 * start * end})
+    >>> frame.to_parquet(folder + "/edges.parquet")
+    >>> X = vt.scan_edges(folder, start_table=np.arange(8.0)[:, None], end_table=np.arange(9.0)[:, None])
+    >>> model = vt.KronRidge(alpha=0.01).fit(X)
+    >>> float(vt.score_lake(model, X, "r2")) > 0.99
+    True
     """
     check_is_fitted(model)
     if not isinstance(X, ScannedEdges):

@@ -1,4 +1,10 @@
-"""Vertex kernels, by name or as objects."""
+"""Vertex kernels, by name or as objects.
+
+>>> import numpy as np, vectrick as vt
+>>> vt.kernels.as_kernel("linear", "start_kernel")(np.eye(2), np.ones((1, 2)))
+array([[1.],
+       [1.]])
+"""
 
 from typing import Any
 

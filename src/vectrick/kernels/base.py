@@ -22,7 +22,18 @@ _DENSE_BYTES = 1 << 29  # of the dense rows
 
 
 class KernelWarning(UserWarning):
-    """A kernel is not what it should be: its matrix had to be repaired, or vertices or weights are in doubt."""
+    """A kernel is not what it should be: its matrix had to be repaired, or vertices or weights are in doubt.
+
+    Examples
+    --------
+    >>> import warnings, numpy as np, vectrick as vt
+    >>> K = np.array([[1.0, 2.0], [2.0, 1.0]])  # which has a negative eigenvalue
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     model = vt.KronRidge("precomputed", "linear").fit(vt.Edges([0, 1], [0, 1], K, np.eye(2)), [1.0, -1.0])
+    >>> told[0].category.__name__
+    'KernelWarning'
+    """
 
 
 class Kernel(BaseEstimator):
@@ -32,6 +43,20 @@ class Kernel(BaseEstimator):
     `features` (if the kernel has finitely many). Its parameters are those of ``__init__``, and a grid search reaches
     them as ``start_kernel__gamma``. Kernels can be added and multiplied. Your own kernel works in `fit` as it is. With
     a ``name`` and ``vt.register`` it has that name everywhere, and models that use it can be saved and loaded.
+
+    The cost of a subclass is that of its `_matrix`.
+
+    Examples
+    --------
+    >>> import numpy as np, vectrick as vt
+    >>> class Same(vt.kernels.Kernel):
+    ...     def _matrix(self, X, Y):
+    ...         return 1.0 * (X[:, None] == Y).all(axis=2)
+    ...     def diagonal(self, X):
+    ...         return np.ones(len(X))
+    >>> (Same() + vt.Constant(0.5))(np.eye(2), np.eye(2))
+    array([[1.5, 0.5],
+           [0.5, 1.5]])
     """
 
     name = ""  # its name in ``start_kernel`` and in text, once it is registered
@@ -120,6 +145,8 @@ class _Pair(Kernel):
 class Sum(_Pair):
     """The sum of two kernels.
 
+    The cost is that of both kernels, and O(m p) to add them.
+
     >>> import numpy as np, vectrick as vt
     >>> (vt.Linear() + vt.Gaussian(gamma=1.0))(np.ones((1, 1)), np.ones((1, 1)))
     array([[2.]])
@@ -150,6 +177,8 @@ class Sum(_Pair):
 
 class Product(_Pair):
     """The elementwise product of two kernels of the same vertices.
+
+    The cost is that of both kernels, and O(m p) to multiply them.
 
     >>> import numpy as np, vectrick as vt
     >>> (vt.Linear() * vt.Linear())(np.array([[3.0]]), np.array([[2.0]]))

@@ -14,6 +14,8 @@ class Constant(Kernel):
     The product of kernels ``(k + c) (g + c)`` is ``k g + c k + c g + c²``: interactions, the effects of the start and
     of the end vertices alone, and a constant. Without it, a product of vertex kernels has interactions only.
 
+    It reads no features: values between m and p vertices take O(m p).
+
     Parameters
     ----------
     value : float

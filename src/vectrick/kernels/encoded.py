@@ -53,6 +53,16 @@ class TextKernel(Encoded):
     """A kernel of strings. A subclass defines `encode`, which makes features of them, and has a parameter ``kernel``.
 
     It is called with strings, or with the tables of characters in which vertices that are strings are kept.
+
+    Strings are encoded once each, O(total length); then the cost is that of the kernel of their features.
+
+    Examples
+    --------
+    >>> import vectrick as vt
+    >>> isinstance(vt.Spectrum(k=2), vt.kernels.TextKernel)
+    True
+    >>> vt.Spectrum(k=2)(["ABAB"], ["ABAB", "CDCD"])
+    array([[1., 0.]])
     """
 
     reads = "text"

@@ -24,6 +24,16 @@ class FeatureMap(ABC):
     ``tolerance`` bounds the error of each entry of K, relative to its largest diagonal entry; 0 means exact. Features
     of landmarks have no such bound; ``error`` then is the share of the mean kernel value of a vertex with itself that
     the features lack.
+
+    A map of rank r has O(m r) numbers for m vertices.
+
+    Examples
+    --------
+    >>> import numpy as np, vectrick as vt
+    >>> X = np.linspace(0, 1, 50)[:, None]
+    >>> found = vt.kernels.feature_map(vt.Linear(), X, 0.0)
+    >>> found.rank, np.allclose(found.train @ found.train.T, X @ X.T)
+    (1, True)
     """
 
     tolerance = 0.0
@@ -55,7 +65,18 @@ class ExactMap(FeatureMap):
 
 
 class CholeskyMap(FeatureMap):
-    """Features from kernel values with the pivots: ``k(x, pivots) L⁻ᵀ``."""
+    """Features from kernel values with the pivots: ``k(x, pivots) L⁻ᵀ``.
+
+    Rank r takes r columns of the kernel matrix and O(m r²).
+
+    Examples
+    --------
+    >>> import numpy as np, vectrick as vt
+    >>> X = np.linspace(0, 1, 50)[:, None]
+    >>> found = vt.kernels.feature_map(vt.Gaussian(gamma=1.0), X, 1e-10)
+    >>> type(found).__name__, found.rank < 15
+    ('CholeskyMap', True)
+    """
 
     def __init__(
         self, kernel: Kernel, X: Features, train: Array, pivots: Array, tolerance: float, corner: Array | None = None

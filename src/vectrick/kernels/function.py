@@ -13,6 +13,8 @@ from vectrick.kernels.base import Kernel
 class Function(Kernel):
     """A kernel whose ``function(X, Y)`` returns the matrix of kernel values between the rows of two NumPy arrays.
 
+    The cost is that of the function, called once for the training vertices and once for new ones.
+
     >>> import numpy as np, vectrick as vt
     >>> vt.Function(lambda X, Y: np.minimum(X, Y.T))(np.array([[1.0], [2.0]]), np.array([[3.0]]))
     array([[1.],

@@ -12,6 +12,8 @@ from vectrick.kernels.base import Kernel, ones, settle_gamma
 class Gaussian(Kernel):
     """``k(x, y) = exp(-γ ‖x - y‖²)``.
 
+    Values between m and p vertices with r features take O(m p r).
+
     Parameters
     ----------
     gamma : float or str

@@ -7,6 +7,8 @@ from vectrick.kernels.base import Kernel, dense_products, squared_norms
 class Linear(Kernel):
     """``k(x, y) = xᵀ y``, whose features are those of the table.
 
+    Values between m and p vertices with r features take O(m p r).
+
     >>> import numpy as np, vectrick as vt
     >>> vt.Linear()(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
     array([[11.]])

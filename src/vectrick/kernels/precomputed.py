@@ -16,6 +16,8 @@ class Precomputed(Kernel):
     The table of the training edges is square, with a row and a column for each vertex, including those that no training
     edge uses. The tables for predictions have the same columns.
 
+    Nothing is computed but the check of the matrix, O(m³) for its eigenvalues where it is not known to be a kernel.
+
     >>> import numpy as np, vectrick as vt
     >>> K = np.array([[2.0, 1.0], [1.0, 2.0]])
     >>> vt.Precomputed().resolve(K, np.array([0, 1]))(K[:1])

@@ -28,6 +28,9 @@ class Profile(Encoded):
     interaction profile kernel. It takes memory for m q numbers, with m start and q end vertices. Vertices with the same
     features, which nothing tells apart, share the mean of their profiles.
 
+    Profiles take O(n) for n training edges, their values O(m p q) between m and p vertices, with q vertices at the
+    other side.
+
     Parameters
     ----------
     kernel : Kernel, optional

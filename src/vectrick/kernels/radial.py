@@ -16,6 +16,8 @@ class Radial(Kernel):
     Of the linear kernel it is the Gaussian kernel. Of a kernel that knows similarities alone, such as alignments of
     sequences, it is what a Gaussian kernel of features would be: the larger γ, the less do distant vertices count.
 
+    The cost is that of the other kernel, and O(m p) for the distances.
+
     Parameters
     ----------
     kernel : Kernel

@@ -16,6 +16,8 @@ class Standardized(Kernel):
     The mean and the scale belong to the fitted model: each fold of a cross-validation learns its own, and new vertices
     are scaled like the training vertices. Sparse features are only divided, since a shift would make them dense.
 
+    Means and variances take O(m r) once, then the cost is that of the kernel.
+
     Parameters
     ----------
     kernel : Kernel

@@ -1,4 +1,9 @@
-"""What is minimised: the losses of the paper's table, and the intercept as a property of a loss."""
+"""What is minimised: the losses of the paper's table, and the intercept as a property of a loss.
+
+>>> import numpy as np, vectrick as vt
+>>> bool(vt.losses.Logistic(np.array([1.0])).value(np.zeros(1)) == np.log(2))
+True
+"""
 
 from typing import Any
 

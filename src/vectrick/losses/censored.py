@@ -9,6 +9,8 @@ from vectrick.losses.base import Pointwise
 class Censored(Pointwise):
     """``½ Σ (pᵢ - yᵢ)²``, without the edges whose label is a bound and whose prediction is beyond it.
 
+    Value, gradient and curvature take O(n) for n edges.
+
     Parameters
     ----------
     y : array

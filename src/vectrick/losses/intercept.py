@@ -14,6 +14,8 @@ class WithIntercept(Loss):
     Its gradient is that of L at ``p + b``, and its Hessian is ``H - h hᵀ / Σ h`` with ``H = diag(h)`` there. Finding b
     takes a few passes over the edges.
 
+    The intercept of given predictions takes O(n), a few times over for losses that are not quadratic.
+
     >>> import numpy as np
     >>> from vectrick.losses import Squared
     >>> WithIntercept(Squared(np.array([1.0, 3.0]))).intercept(np.zeros(2))

@@ -7,6 +7,8 @@ from vectrick.losses.base import Pointwise
 class Logistic(Pointwise):
     """``Σ log(1 + exp(-yᵢ pᵢ))`` for labels -1 and +1, without overflow for any margin.
 
+    Value, gradient and curvature take O(n) for n edges.
+
     >>> import numpy as np
     >>> Logistic(np.array([1.0, -1.0])).value(np.array([0.0, 1000.0]))
     1000.6931471805599

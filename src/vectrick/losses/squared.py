@@ -8,6 +8,8 @@ from vectrick.losses.curvature import Diagonal, Identity
 class Squared(Pointwise):
     """``½ Σ (pᵢ - yᵢ)²``.
 
+    Value, gradient and curvature take O(n) for n edges.
+
     >>> import numpy as np
     >>> Squared(np.array([1.0, 2.0])).value(np.array([0.0, 0.0]))
     2.5

@@ -7,6 +7,8 @@ from vectrick.losses.base import Pointwise
 class SquaredHinge(Pointwise):
     """``½ Σ max(0, 1 - yᵢ pᵢ)²`` for labels -1 and +1.
 
+    Value, gradient and curvature take O(n) for n edges.
+
     >>> import numpy as np
     >>> SquaredHinge(np.array([1.0, -1.0])).gradient(np.array([0.0, -2.0]))
     array([-1.,  0.])

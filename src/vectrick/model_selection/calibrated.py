@@ -28,6 +28,8 @@ class Calibrated(FoldedModel):
     for edges that a fold held out. scikit-learn's ``CalibratedClassifierCV(model, cv=vt.VertexKFold(...))`` works on
     `Edges` as well; with ``ensemble=False`` it needs folds that test every edge once.
 
+    It takes one fit for each fold and one to all edges, and O(n log n) for the calibration.
+
     Parameters
     ----------
     model : estimator

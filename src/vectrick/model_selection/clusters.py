@@ -27,6 +27,8 @@ class ClusterKFold(VertexKFold):
     joins: no test vertex is more similar to any training vertex than the threshold. Parts have about equally many
     vertices, as far as whole clusters allow. It takes a similarity for each pair of vertices of a side.
 
+    Similarities of a side take O(m²) kernel values; a fold then takes O(n).
+
     Parameters
     ----------
     n_start, n_end, new, stratify, n_repeats, strict, random_state

@@ -42,6 +42,8 @@ class ConformalKron(FoldedModel):
     The guide on trust has the coverage on three data sets in four settings. It holds on average over edges, not for
     each vertex; sets of classes have their coverage within each class.
 
+    It takes one fit for each fold and one to all edges, and O(n log n) for the quantiles.
+
     Parameters
     ----------
     model : estimator

@@ -37,6 +37,8 @@ ALPHAS = (0.01, 0.1, 1.0, 10.0, 100.0)
 class KernelComparison:
     """The result of `compare_kernels`.
 
+    Its frames and tables take O(rows).
+
     Attributes
     ----------
     folds : pandas.DataFrame
@@ -46,6 +48,14 @@ class KernelComparison:
         The name of the score.
     left_out : dict
         The kernels that do not suit the data or the estimator, with the reasons.
+
+    Examples
+    --------
+    >>> import vectrick as vt
+    >>> X, y = vt.datasets.make_checkerboard(40, noise=0.0, density=0.5, random_state=0)
+    >>> found = vt.compare_kernels(X, y, kernels=["kronecker", "linear"], settings=["both"], alphas=[1.0])
+    >>> found.table().shape, found.scoring
+    ((2, 1), 'auc')
     """
 
     folds: Any

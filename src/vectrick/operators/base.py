@@ -19,6 +19,19 @@ class Operator(LinearOperator):
 
     A subclass defines two methods, `_multiply` and `_transposed`, and may define `restrict`. Everything that SciPy does
     with a ``LinearOperator`` works. A product runs in the operator's dtype, float32 or float64, and returns that dtype.
+
+    The cost of a product is that of `_multiply`.
+
+    Examples
+    --------
+    >>> import numpy as np, vectrick as vt
+    >>> class Twice(vt.Operator):
+    ...     def _multiply(self, block, out):
+    ...         out[:] = 2.0 * block
+    ...     def _transposed(self):
+    ...         return self
+    >>> Twice((3, 3), np.dtype(float)) @ np.ones(3)
+    array([2., 2., 2.])
     """
 
     dtype: np.dtype[Any]

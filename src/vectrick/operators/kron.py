@@ -3,16 +3,16 @@
 import threading
 import weakref
 from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from vectrick._typing import Array
-from vectrick.backends import HOST, Backend, common_backend, settle_backend
+from vectrick.backends import Backend, common_backend, settle_backend
 from vectrick.backends.arrays import placed
 from vectrick.backends.memory import format_bytes
-from vectrick.backends.product_path import Pair, ProductPath, mirrored
+from vectrick.backends.product_path import Pair, ProductPath
 from vectrick.backends.threads import count_threads
 from vectrick.operators.base import Operator, as_mask
 from vectrick.operators.factors import (
@@ -28,6 +28,7 @@ from vectrick.operators.factors import (
     transpose,
 )
 from vectrick.operators.indices import as_pair, cut, is_same, pair_on
+from vectrick.operators.kron_options import KronOptions
 from vectrick.operators.plan import Plan, can_take, check_path, choose, memory_limit, zero_plan
 from vectrick.operators.problem import Problem
 from vectrick.operators.row_blocks import RowBlocks, divide, rows_of
@@ -112,7 +113,7 @@ def _backend(factors: tuple[Factor, Factor], backend: Any, device: Any) -> Backe
     return settle_backend("torch" if backend is None else backend, device, home)
 
 
-def _placed(factors: tuple[Factor, Factor], options: "KronOptions") -> tuple[Any, Any]:
+def _placed(factors: tuple[Factor, Factor], options: KronOptions) -> tuple[Any, Any]:
     """Return the factors where the product is made, in its dtype; one that is too large for it stays on the host."""
     backend = options.backend
     if not backend.divides_rows:
@@ -144,29 +145,20 @@ def plan_kron(
     return choose(problem, "auto", limit, "an estimate")[1]
 
 
-@dataclass(frozen=True)
-class KronOptions:
-    """What the caller asked for."""
-
-    path: str
-    n_threads: int | None
-    max_memory: int | float | str | None
-    once: bool = False
-    must: bool = True  # take the path, or take it only where it applies
-    backend: Backend = HOST
-    fast: bool = False
-
-    @property
-    def transposed(self) -> "KronOptions":
-        """The options for the transpose; a path through a sparse factor need not have a mirror image."""
-        return replace(self, path=mirrored(self.path), must=False)
-
-
 class KronOperator(Operator):
     """``R (M ⊗ N) Cᵀ``, made by `kron` and indexing.
 
     It is a `scipy.sparse.linalg.LinearOperator`: ``op @ v`` for vectors and blocks, ``op.T``, ``op + op``,
     ``2.0 * op``, and all of SciPy's iterative solvers. Several Python threads may use one operator at the same time.
+
+    A product takes O(min(m, q) n) or O(m q (m + q)), or less with thin factors; the plan says how it is computed.
+
+    Examples
+    --------
+    >>> import numpy as np, vectrick as vt
+    >>> op = vt.kron(np.eye(2), np.full((3, 3), 2.0))[([0, 1], [0, 2]), :]
+    >>> op.shape, op @ np.ones(6)
+    ((2, 6), array([6., 6.]))
     """
 
     def __init__(self, M: Factor, N: Factor, rows: Pair | None, cols: Pair | None, options: KronOptions) -> None:

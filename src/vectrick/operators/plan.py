@@ -38,6 +38,16 @@ class Plan:
 
     ``path`` is the name of the chosen path, ``seconds`` and ``memory`` (bytes, with the result for one vector) are its
     estimate, ``reason`` says why it was taken, and ``estimates`` holds the estimates of all paths, the cheapest first.
+
+    Making it takes O(paths), some microseconds, once the edges are counted.
+
+    Examples
+    --------
+    >>> import numpy as np, vectrick as vt
+    >>> edges = np.array([0, 1]), np.array([1, 0])
+    >>> plan = vt.kron(np.eye(3), np.eye(2), path="dense")[edges, edges].plan
+    >>> plan.path.partition(":")[0], plan.reason
+    ('dense', "asked for by path='dense'")
     """
 
     path: str

@@ -1,4 +1,9 @@
-"""How to minimise a regularized risk: ``J(f) = L(p) + ½ α ‖f‖²`` over functions f with predictions p."""
+"""How to minimise a regularized risk: ``J(f) = L(p) + ½ α ‖f‖²`` over functions f with predictions p.
+
+>>> import vectrick as vt
+>>> sorted(vt.solvers.SOLVERS)[:3]
+['box', 'cg', 'direct']
+"""
 
 from vectrick.solvers.base import SOLVERS, Limits, Solver, as_solver
 from vectrick.solvers.cg import ConjugateGradients

@@ -24,7 +24,15 @@ class Eigen(QuadraticSolver):
 
 
 class CompleteGraph:
-    """The eigendecompositions of both kernels, O(m³ + q³), from which ridge regression follows for any labels."""
+    """The eigendecompositions of both kernels, O(m³ + q³), from which ridge regression follows for any labels.
+
+    Examples
+    --------
+    >>> import numpy as np, vectrick as vt
+    >>> graph = vt.solvers.CompleteGraph(np.eye(2), np.eye(3))
+    >>> type(graph).__name__
+    'CompleteGraph'
+    """
 
     def __init__(self, K: Array, G: Array) -> None:
         xp = namespace(K)

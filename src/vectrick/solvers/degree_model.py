@@ -179,6 +179,9 @@ class Preconditioner:
 class DegreeModel:
     """The degree model of a graph in the bases of its two sides, and the space of their features.
 
+    It takes two eigendecompositions, O(m³ + q³) or of thin factors O((m + q) r² + r³), and each application two small
+    matrix products.
+
     Parameters
     ----------
     start, end : Basis
@@ -196,6 +199,15 @@ class DegreeModel:
         these, and the preconditioner turns. By default, there are products with the turned features.
     kernel : Operator, optional
         The edge kernel matrix, if the bases have the largest directions only; its functions then count, too.
+
+    Examples
+    --------
+    >>> import vectrick as vt
+    >>> X, y = vt.datasets.make_checkerboard(100, random_state=0)
+    >>> k = vt.Gaussian(gamma=1.0)
+    >>> model = vt.KronRidge(k, k, solver="cg", preconditioner="kronecker").fit(X, y)
+    >>> model.solution_.preconditioner
+    'kronecker'
     """
 
     def __init__(

@@ -15,7 +15,13 @@ from vectrick.solvers.space import Dual, Space
 
 
 def check_solver(solver: str | Solver, loss: Loss | type[Loss]) -> None:
-    """Refuse a loss that does not have what a solver needs."""
+    """Refuse a loss that does not have what a solver needs.
+
+    Examples
+    --------
+    >>> import vectrick as vt
+    >>> vt.solvers.check_solver("cg", vt.losses.Squared)
+    """
     chosen = as_solver(solver)
     if chosen is not None:
         chosen.check(loss)
@@ -78,6 +84,12 @@ def iterative_solver(loss: Loss | type[Loss]) -> Solver:
 
     Conjugate gradients in the kernel's inner product makes good predictions early and solves all shifts at once;
     Newton's method is built on it.
+
+    Examples
+    --------
+    >>> import vectrick as vt
+    >>> vt.solvers.iterative_solver(vt.losses.Logistic).name
+    'newton'
     """
     if not loss.is_smooth:
         if not loss.is_hinge:
@@ -140,6 +152,14 @@ def minimise(
         When to give it up.
     warm : bool
         Whether ``start`` is the solution of another problem, and not an iterate of this one.
+
+    Examples
+    --------
+    >>> import numpy as np, vectrick as vt
+    >>> space = vt.solvers.Dual(vt.kron(np.diag([1.0, 3.0]), np.eye(2)))
+    >>> found = vt.solvers.minimise(space, vt.losses.Squared(np.ones(4)), 1.0)
+    >>> found.converged, found.x  # (A + I)⁻¹ y
+    (True, array([0.5 , 0.5 , 0.25, 0.25]))
     """
     chosen = as_solver(solver) or choose_solver(space, loss, callback is not None)
     chosen.check(loss)
@@ -201,7 +221,16 @@ def minimise_path(
     max_iter: int = 100,
     tol: float = 1e-6,
 ) -> list[Solution]:
-    """Minimise a quadratic loss for every alpha, for about the price of the smallest one."""
+    """Minimise a quadratic loss for every alpha, for about the price of the smallest one.
+
+    Examples
+    --------
+    >>> import numpy as np, vectrick as vt
+    >>> space = vt.solvers.Dual(vt.kron(np.diag([1.0, 3.0]), np.eye(2)))
+    >>> found = vt.solvers.minimise_path(space, vt.losses.Squared(np.ones(4)), [1.0, 3.0])
+    >>> [solution.x[0].round(6) for solution in found]
+    [np.float64(0.5), np.float64(0.25)]
+    """
     if not loss.is_quadratic:
         name = type(getattr(loss, "loss", loss)).__name__  # of that inside of `WithIntercept`
         raise ValueError(f"the loss is {name}, but one fit for all alphas is for quadratic losses; fit each")

@@ -95,7 +95,16 @@ class DualLook:
 
 @dataclass
 class Patience:
-    """How many preconditioned iterations take as long as a fit without the preconditioner."""
+    """How many preconditioned iterations take as long as a fit without the preconditioner.
+
+    It costs O(1).
+
+    Examples
+    --------
+    >>> import vectrick as vt
+    >>> vt.solvers.Patience(iterations=40.0, residual=1e-6).iterations
+    40.0
+    """
 
     iterations: float
     residual: float  # to be reached

@@ -23,7 +23,19 @@ INEXACT = "rounding stopped it before the tolerance was reached"
 
 @dataclass(frozen=True)
 class Iterate:
-    """The state after an iteration, as a callback sees it: read it, or copy what you want to keep."""
+    """The state after an iteration, as a callback sees it: read it, or copy what you want to keep.
+
+    It holds references to the solver's arrays, and costs O(1).
+
+    Examples
+    --------
+    >>> import numpy as np, vectrick as vt
+    >>> seen, space = [], vt.solvers.Dual(vt.kron(np.diag([1.0, 3.0]), np.eye(2)))
+    >>> loss = vt.losses.Squared(np.arange(4.0))
+    >>> _ = vt.solvers.minimise(space, loss, 1.0, solver="cg", callback=lambda step: seen.append(step.n_iter))
+    >>> seen
+    [1, 2]
+    """
 
     n_iter: int
     n_products: int
@@ -61,6 +73,8 @@ def _eps(like: Array) -> float:
 class Solution:
     """The coefficients that a solver found, and whether they are the requested minimum.
 
+    It holds O(n) numbers.
+
     Attributes
     ----------
     x : array
@@ -87,6 +101,14 @@ class Solution:
         "kronecker" or "none", and why.
     scale : float, optional
         The norm of the gradient at zero, which residuals are relative to, if the solver has computed it.
+
+    Examples
+    --------
+    >>> import vectrick as vt
+    >>> X, y = vt.datasets.make_checkerboard(60, random_state=0)
+    >>> solution = vt.KronRidge("gaussian", "gaussian", solver="cg").fit(X, y).solution_
+    >>> solution.converged, solution.reason
+    (True, 'tolerance reached')
     """
 
     x: Array

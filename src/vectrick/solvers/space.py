@@ -102,7 +102,16 @@ class Turned:
 
 
 class Space(ABC):
-    """The space of functions that a solver works in."""
+    """The space of functions that a solver works in.
+
+    What a step costs is told by its subclasses: one product, or two, and O(n).
+
+    Examples
+    --------
+    >>> import numpy as np, vectrick as vt
+    >>> isinstance(vt.solvers.Dual(vt.kron(np.eye(2), np.eye(2))), vt.solvers.Space)
+    True
+    """
 
     def __init__(self, n_edges: int, size: int) -> None:
         self.n_edges, self.size = n_edges, size
@@ -146,7 +155,17 @@ class Space(ABC):
 
 
 class Dual(Space):
-    """Coefficients a, predictions ``A a`` with a symmetric operator A; a prediction takes one product."""
+    """Coefficients a, predictions ``A a`` with a symmetric operator A; a prediction takes one product.
+
+    A step takes one product with A, and O(n).
+
+    Examples
+    --------
+    >>> import numpy as np, vectrick as vt
+    >>> space = vt.solvers.Dual(vt.kron(np.eye(2), np.eye(2)))
+    >>> space.predict(np.ones(4))
+    array([1., 1., 1., 1.])
+    """
 
     def __init__(self, A: Operator) -> None:
         super().__init__(A.shape[0], A.shape[1])
@@ -204,7 +223,17 @@ class TurnedSpace(Space):
 
 
 class Primal(TurnedSpace):
-    """Coefficients w, predictions ``Φ w``; a step takes a product with Φ and one with its transpose."""
+    """Coefficients w, predictions ``Φ w``; a step takes a product with Φ and one with its transpose.
+
+    A step takes two products, and O(n + size).
+
+    Examples
+    --------
+    >>> import numpy as np, vectrick as vt
+    >>> space = vt.solvers.Primal(vt.kron(np.eye(2), np.ones((2, 1))))
+    >>> space.size, space.predict(np.ones(2))
+    (2, array([1., 1., 1., 1.]))
+    """
 
     def __init__(self, features: Operator, transposed: Operator | None = None) -> None:
         super().__init__(*features.shape)

@@ -27,7 +27,17 @@ _DENSE = 0.05  # the share of entries above which a scattered matrix is dense
 
 
 class NumpyBackend(Backend):
-    """NumPy arrays. Everything that belongs to no other backend, such as lists and sparse matrices, belongs here."""
+    """NumPy arrays. Everything that belongs to no other backend, such as lists and sparse matrices, belongs here.
+
+    Products of the sparse paths run at the speed of the L2 cache, those of the dense ones at that of BLAS; a plan takes
+    O(n).
+
+    Examples
+    --------
+    >>> import numpy as np, vectrick as vt
+    >>> vt.backends.backend_of(np.ones(2))
+    <backend cpu>
+    """
 
     name = "cpu"
     xp = np

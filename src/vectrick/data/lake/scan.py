@@ -30,6 +30,8 @@ class ScannedEdges:
     edges as sorted blocks (about eight bytes each) in memory, or where they take more than ``max_memory`` in a file in
     ``cache_dir`` that has no name and is gone with the object.
 
+    A pass takes O(n r) with r features; 8 bytes are kept for each edge.
+
     Attributes
     ----------
     start_table, end_table : VertexTable
@@ -38,6 +40,15 @@ class ScannedEdges:
         The number of partitions.
     n_rows : int or None
         The rows of the source; None if that is not known before reading.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np, pandas as pd, vectrick as vt
+    >>> folder = tempfile.mkdtemp()
+    >>> pd.DataFrame({"start": [0, 1], "end": [1, 0], "label": [1.0, 2.0]}).to_parquet(folder + "/edges.parquet")
+    >>> X = vt.scan_edges(folder, start_table=np.eye(2), end_table=np.eye(2))
+    >>> X, X.count()
+    (<2 edges between 2 start and 2 end vertices, not read yet: 1 partitions>, 2)
     """
 
     def __init__(

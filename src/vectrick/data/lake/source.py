@@ -11,7 +11,14 @@ _ENDINGS = (".parquet", ".pq", ".parq")
 
 
 class LakeError(ValueError):
-    """A lake cannot be read as it is, or is not what it was when it was scanned; the message names the file."""
+    """A lake cannot be read as it is, or is not what it was when it was scanned; the message names the file.
+
+    Examples
+    --------
+    >>> import vectrick as vt
+    >>> issubclass(vt.LakeError, ValueError)
+    True
+    """
 
 
 class Source(Protocol):

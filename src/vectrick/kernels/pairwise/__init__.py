@@ -1,4 +1,9 @@
-"""Pairwise kernels: kernels of edges as sums of Kronecker terms, by name or as objects."""
+"""Pairwise kernels: kernels of edges as sums of Kronecker terms, by name or as objects.
+
+>>> import vectrick as vt
+>>> vt.pairwise.as_pairwise("symmetric").formula
+"k(d, d') · k(t, t') + k(d, t') · k(t, d')"
+"""
 
 from typing import Any
 

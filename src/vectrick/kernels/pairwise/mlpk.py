@@ -9,6 +9,17 @@ class MetricLearning(PairwiseKernel):
 
     With the features ``φ`` of k, it is ``((φ(d) - φ(t))ᵀ (φ(d') - φ(t')))²``. Its functions are the quadratic forms of
     ``φ(d) - φ(t)``, which include all distances of the vertices.
+
+    Its ten terms take one product, about 1.5 times as long as one of the Kronecker kernel, O(m n) or less.
+
+    Examples
+    --------
+    >>> import numpy as np, vectrick as vt
+    >>> X = vt.Edges([0, 1, 2], [1, 2, 0], np.eye(3))
+    >>> model = vt.KronRidge(pairwise="mlpk").fit(X, [1.0, 2.0, 3.0])
+    >>> turned = vt.Edges(X.end, X.start, np.eye(3))
+    >>> bool(np.allclose(model.predict(X), model.predict(turned)))
+    True
     """
 
     name = "mlpk"

@@ -5,7 +5,19 @@ from vectrick.operators import ONES, Term
 
 
 class Ranking(PairwiseKernel):
-    """``k(d, d') - k(d, t') - k(t, d') + k(t, t')``: its functions are ``h(d) - h(t)`` with a score h of vertices."""
+    """``k(d, d') - k(d, t') - k(t, d') + k(t, t')``: its functions are ``h(d) - h(t)`` with a score h of vertices.
+
+    A product takes O(n + m²).
+
+    Examples
+    --------
+    >>> import numpy as np, vectrick as vt
+    >>> X = vt.Edges([0, 1, 2], [1, 2, 0], np.eye(3))
+    >>> model = vt.KronRidge(pairwise="ranking").fit(X, [1.0, 2.0, 3.0])
+    >>> turned = vt.Edges(X.end, X.start, np.eye(3))
+    >>> bool(np.allclose(model.predict(X), -model.predict(turned)))
+    True
+    """
 
     name = "ranking"
     formula = "k(d, d') - k(d, t') - k(t, d') + k(t, t')"

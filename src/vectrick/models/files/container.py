@@ -27,7 +27,20 @@ _DTYPES = {"F64": "<f8", "F32": "<f4", "I64": "<i8", "I32": "<i4", "U8": "u1", "
 
 
 class ModelFileError(ValueError):
-    """A file is not a model of vectrick, or it is damaged or too new."""
+    """A file is not a model of vectrick, or it is damaged or too new.
+
+    Examples
+    --------
+    >>> import tempfile, vectrick as vt
+    >>> path = tempfile.mkdtemp() + "/model.vt"
+    >>> with open(path, "w") as file:
+    ...     _ = file.write("not a model")
+    >>> try:
+    ...     vt.load(path)
+    ... except vt.ModelFileError:
+    ...     print("refused")
+    refused
+    """
 
 
 def write_container(path: Path | str, kind: str, header: dict[str, Any], tensors: dict[str, Array]) -> None:
