@@ -69,7 +69,7 @@ def record(names: list[str]) -> None:
         shutil.rmtree(target, ignore_errors=True)
         files = [*BUILT.glob(f"{name}.*"), *(BUILT / "images").rglob(f"sphx_glr_{name}_*")]
         for file in files:
-            if file.suffix in (".pickle",):
+            if file.suffix in (".py", ".pickle"):  # the source itself is copied by sphinx-gallery
                 continue
             place = target / file.relative_to(BUILT)
             place.parent.mkdir(parents=True, exist_ok=True)
