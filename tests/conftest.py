@@ -1,6 +1,7 @@
-"""Settings for all tests: a cache folder of their own, and a fixed profile for Hypothesis."""
+"""Settings for all tests: a cache folder of their own, a fixed profile for Hypothesis, and a browser."""
 
 import os
+import shutil
 import subprocess
 import tempfile
 
@@ -31,3 +32,18 @@ def small_disk(tmp_path):
         pytest.skip("a small file system can be mounted by root only")
     yield folder
     subprocess.run(["umount", folder], check=True)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Headless Chromium, driven by Playwright."""
+    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if chromium is None:
+        pytest.skip("no Chromium here, so that pages were not opened in a browser: install the package chromium")
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="Playwright is not installed: pip install playwright"
+    )
+    with playwright.sync_playwright() as driver:
+        found = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield found
+        found.close()

@@ -1,7 +1,5 @@
 """Reports in a real browser: headless Chromium without network, driven by Playwright."""
 
-import shutil
-
 import pandas as pd
 import pytest
 
@@ -10,22 +8,8 @@ from tests.data import folder_of
 
 pytestmark = pytest.mark.slow
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 EVIL = ["<script>window.hacked=1</script>", "</script><script>window.hacked=1</script>",
         '"><img src=x onerror=window.hacked=1>', "<b>bold</b>&amp;{{body}}", "--one"]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if CHROMIUM is None:
-        pytest.skip("no Chromium here, so that reports were not opened in a browser: install the package chromium")
-    playwright = pytest.importorskip(
-        "playwright.sync_api", reason="Playwright is not installed: pip install playwright"
-    )
-    with playwright.sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield found
-        found.close()
 
 
 @pytest.fixture(scope="module")
