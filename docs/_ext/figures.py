@@ -22,4 +22,5 @@ def reset(gallery_conf: dict[str, Any], fname: str) -> None:
     import vectrick as vt
 
     matplotlib.rcParams.update(STYLE)
+    warnings.formatwarning = lambda message, category, *where: f"{category.__name__}: {message}\n"
     warnings.simplefilter("ignore", vt.DataWarning)

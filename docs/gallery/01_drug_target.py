@@ -61,7 +61,8 @@ print(model)
 # How good is it?
 # ---------------
 # A single ridge regression on the matrices themselves is a good baseline. `Constant` adds
-# what a vertex does on its own: some drugs bind everything.
+# what a vertex does on its own: some drugs bind everything. The
+# similarities of the drugs are not quite symmetric; that is said, and repaired.
 
 kernel = vt.Precomputed() + vt.Constant(0.3)
 plain = vt.KronRidge(kernel, kernel, alpha=1.0).fit(X[train], y[train])

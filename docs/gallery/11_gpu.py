@@ -20,8 +20,8 @@ import vectrick as vt
 backend = "torch" if find_spec("torch") else "cpu"
 X, y = vt.datasets.make_checkerboard(300, random_state=0)
 k = vt.Gaussian(gamma=1.0)
-model = vt.KronSVM(k, k, alpha=1e-4, inner_iter=20, max_iter=3, backend=backend).fit(X, y)
-print(backend, model._predictor.backend)
+model = vt.KronSVM(k, k, alpha=0.1, backend=backend).fit(X, y)
+print(backend, model.solution_)
 
 # %%
 # ``device`` is "cuda", "cuda:1", "cpu", or "auto" (the default: a card if there is one).

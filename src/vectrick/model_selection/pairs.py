@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from vectrick._typing import Array
-from vectrick.backends.arrays import unmasked
+from vectrick.backends.arrays import to_host, unmasked
 from vectrick.data import Edges
 
 
@@ -40,7 +40,7 @@ class Pairs:
                 raise ValueError(f"one_set is {one_set}, but X has {said} of vertices")
             one_set = X.is_one_set
             if groups is None:
-                return cls(X.start, X.end, len(X.start_table), len(X.end_table), one_set)
+                return cls(to_host(X.start), to_host(X.end), len(X.start_table), len(X.end_table), one_set)
         name, pairs = ("X", X) if groups is None else ("groups", groups)
         array = np.asarray(unmasked(pairs, name))
         if array.ndim != 2 or array.shape[1] != 2:

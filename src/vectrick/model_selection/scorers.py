@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from vectrick._typing import Array, ArrayLike
-from vectrick.backends.arrays import unmasked
+from vectrick.backends.arrays import to_host, unmasked
 from vectrick.data.censored import within_bounds
 from vectrick.estimators import as_edges
 from vectrick.metrics import concordance_index, interaction_concordance
@@ -109,7 +109,7 @@ def get_scorer(name: str) -> EdgeScorer:
 def predictions(estimator: Any, X: Any) -> Array:
     """Return real-valued predictions: decision values, else probabilities of the second class, else predictions."""
     if hasattr(estimator, "decision_function"):
-        return np.asarray(estimator.decision_function(X))
+        return np.asarray(to_host(estimator.decision_function(X)))
     if hasattr(estimator, "predict_proba"):
-        return np.asarray(estimator.predict_proba(X))[:, 1]
-    return np.asarray(estimator.predict(X))
+        return np.asarray(to_host(estimator.predict_proba(X)))[:, 1]
+    return np.asarray(to_host(estimator.predict(X)))

@@ -104,7 +104,7 @@ def roc(models: Any, X: EdgesLike, y: ArrayLike, *, ax: Any = None) -> Any:
     named = models if isinstance(models, Mapping) else {type(models).__name__: models}
     all_scores = {}
     for name, model in named.items():
-        scores = to_host(predictions(model, X)) if hasattr(model, "fit") else np.asarray(unmasked(to_host(model), name))
+        scores = predictions(model, X) if hasattr(model, "fit") else np.asarray(unmasked(to_host(model), name))
         if np.shape(scores) != labels.shape:
             raise ValueError(f"{name} has scores of shape {np.shape(scores)}, but y has {labels.shape}")
         all_scores[name] = scores

@@ -7,7 +7,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from vectrick._typing import Array
-from vectrick.backends.arrays import to_host
 from vectrick.data import Edges
 from vectrick.model_selection.folds import COLOURS
 from vectrick.model_selection.split import VertexSplit
@@ -124,7 +123,7 @@ def split(split: VertexSplit | VertexKFold, X: Any, y: Any = None, *, fold: int 
     for number, rows in enumerate(uses.values()):
         use[rows] = number
     ax = axes_of(ax, 5.0, 5.0)
-    start, end = (_ordered(to_host(vertices), use) for vertices in (pairs.start, pairs.end))
+    start, end = (_ordered(vertices, use) for vertices in (pairs.start, pairs.end))
     shown = np.random.default_rng(0).permutation(len(pairs))[:_DOTS]
     size = np.clip(20_000 / max(1, len(shown)), 0.4, 14)
     for number, (name, colour) in reversed(list(enumerate(COLOURS.items()))):

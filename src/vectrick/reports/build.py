@@ -10,6 +10,7 @@ import numpy as np
 
 from vectrick._version import __version__
 from vectrick.automatic import AutoKron
+from vectrick.backends.arrays import to_host
 from vectrick.backends.memory import format_bytes
 from vectrick.data.folder import Dataset
 from vectrick.data.settings import SETTINGS, settings_of
@@ -29,9 +30,7 @@ from vectrick.reports.split_picture import split_picture
 if TYPE_CHECKING:
     import pandas
 
-_SCORES = {
-    "auc": "AUC", "average_precision": "average precision", "concordance": "concordance index", "r2": "R²",
-}  # fmt: skip
+_SCORES = {"auc": "AUC", "average_precision": "average precision", "concordance": "concordance index", "r2": "R²"}
 _PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "pandas", "pyarrow", "plotly")
 
 
@@ -280,7 +279,7 @@ def _training_section(report: Report, trained: Trained, scoring: str) -> None:
         "pairwise": model._predictor.kernel.words,
         "alpha": f"{model.alpha:g}",
         "form": f"{model.form_}: {model.form_reason_}",
-        "coefficients": f"{np.count_nonzero(model._predictor.coefficients)} that are not zero",
+        "coefficients": f"{np.count_nonzero(to_host(model._predictor.coefficients))} that are not zero",
     })  # fmt: skip
 
 
