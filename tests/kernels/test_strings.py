@@ -3,6 +3,7 @@
 import builtins
 import sqlite3
 from collections import Counter
+from contextlib import closing
 from importlib.util import find_spec
 
 import numpy as np
@@ -274,7 +275,7 @@ def test_a_strange_entry_on_disk_is_left_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(alignments, "_WORTH", 1)
     monkeypatch.setattr(alignments, "_stores", {})
     expected = vt.SmithWaterman(open=13)(PROTEINS[:3])
-    with sqlite3.connect(tmp_path / "alignments.sqlite") as file:
+    with closing(sqlite3.connect(tmp_path / "alignments.sqlite")) as file, file:
         file.execute("update scores set found = 'text'")
     monkeypatch.setattr(alignments, "_stores", {})
     np.testing.assert_array_equal(vt.SmithWaterman(open=13)(PROTEINS[:3]), expected)

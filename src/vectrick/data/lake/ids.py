@@ -70,7 +70,9 @@ class IdMap:
         if self.values is None:
             numbers = compute.fill_null(column, 0).to_numpy(zero_copy_only=False)
             known = (numbers >= 0) & (numbers < self.n_vertices) & column.is_valid().to_numpy(zero_copy_only=False)
-            return np.where(known, numbers, -1).astype(np.int32)
+            places = np.full(len(numbers), -1, np.int32)
+            places[known] = numbers[known]
+            return places
         column, ids = _comparable(column, self.values)
         found = compute.index_in(column, value_set=ids)
         return compute.fill_null(found, -1).to_numpy(zero_copy_only=False)
