@@ -140,6 +140,8 @@ def test_edges_of_unknown_vertices_can_be_left_out_of_predictions(place):
     ],
 )
 def test_bad_options_are_named(place, arguments, message):
+    if "--cluster" in arguments:
+        pytest.importorskip("distributed")
     done = inside(*arguments, "-o", "never.vt", cwd=place, code=2)
     assert message in " ".join(done.stderr.split())
     assert not (place / "never.vt").exists()
