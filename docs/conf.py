@@ -1,6 +1,5 @@
 """The site: ``make docs`` builds it from these pages, the docstrings, the gallery and the files of measurements."""
 
-import inspect
 import os
 import sys
 from pathlib import Path
@@ -31,6 +30,7 @@ extensions = [
     "recorded",
 ]
 exclude_patterns = ["_build", "gallery", "recorded", "_ext", "**/sg_execution_times.rst", "sg_execution_times.rst"]
+smartquotes = False  # two hyphens begin an option
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 suppress_warnings = ["config.cache"]  # the functions of the gallery's configuration cannot be pickled
 
@@ -41,9 +41,7 @@ templates_path = ["_templates"]
 default_role = "py:obj"
 autosummary_generate = True
 autodoc_member_order = "bysource"
-autodoc_typehints = "signature"
-autodoc_typehints_format = "short"
-maximum_signature_line_length = 96
+autodoc_typehints = "none"  # the lists of parameters have them, and in a signature thirty are too many
 autodoc_default_options = {"exclude-members": "set_fit_request, set_score_request, set_predict_request"}
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
@@ -86,6 +84,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "min_reported_time": 0,
     "abort_on_example_error": True,
+    "ignore_repr_types": r"matplotlib|list",  # what a call that draws returns
     "reset_modules": ("matplotlib", "figures.reset"),
     "image_srcset": ["2x"],
     "default_thumb_file": str(HERE / "_static" / "logo.png"),
@@ -101,21 +100,6 @@ def skip_foreign(app: Any, what: str, name: str, member: Any, skip: bool, option
     return True if foreign else None
 
 
-def short_signature(
-    app: Any, what: str, name: str, obj: Any, options: Any, signature: str | None, result: str | None
-) -> Any:
-    """Leave the types out of the signatures of classes: the list of parameters has them, and thirty are much."""
-    if what not in ("class", "exception") or signature is None:
-        return None
-    try:
-        found = inspect.signature(obj)
-    except (TypeError, ValueError):
-        return None
-    plain = [each.replace(annotation=inspect.Parameter.empty) for each in found.parameters.values()]
-    return str(inspect.Signature(plain)), None
-
-
 def setup(app: Any) -> None:
     """Connect what is above."""
-    app.connect("autodoc-process-signature", short_signature)
     app.connect("autodoc-skip-member", skip_foreign)

@@ -222,3 +222,12 @@ def test_learned_weights_with_classes_and_early_stopping():
     model = vt.KronSVM(STARTS, ENDS, kernel_weights="alignment", early_stopping=True, random_state=0).fit(X, y)
     assert model.score(X, y) > 0.7
     assert model.kernel_weights_.sum() > 0
+
+
+def test_a_kernel_that_is_the_same_for_all_edges_gets_no_weight():
+    """Its centred kernel is nothing but rounding, which must not decide."""
+    X, y = vt.datasets.make_checkerboard(30, noise=0.0, density=0.5, random_state=0)
+    kernels = [vt.Gaussian(gamma=1.0), vt.Constant()]
+    both = vt.KronRidge(kernels, kernels, kernel_weights="alignment").fit(X, y)
+    assert both.kernel_weights_[-1] == 0
+    assert both.kernel_weights_[0] > 0
