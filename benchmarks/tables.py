@@ -159,8 +159,7 @@ def products() -> str:
             others = [case["baselines"].get(name) for name in ("dense BLAS", "SciPy sparse", "Algorithm 1")]
             times = ["" if not seconds else format_seconds(seconds) for seconds in others]
             rows.append([graph, count(case["edges"]), format_seconds(case["paths"][case["planned"]]), *times])
-    notes = "".join(f"\n\n{note}" for note in read("products").get("notes", []))
-    return table(["graph", "edges", "vectrick", "dense BLAS", "SciPy sparse", "Algorithm 1, compiled"], rows) + notes
+    return table(["graph", "edges", "vectrick", "dense BLAS", "SciPy sparse", "Algorithm 1, compiled"], rows)
 
 
 def startup() -> str:
@@ -248,8 +247,10 @@ def gpu() -> str:
         more = [f"AUC {row['auc']:.3f}"] if row.get("auc") else []
         more += [f"{count(row['products'])} products"] if row.get("products") else []
         more += [f"peak {size(row['peak'])}"] if row.get("peak") else []
-        rows.append([row["what"], format_seconds(row["seconds"]), ", ".join(more)])
-    return table(["what", "time", ""], rows)
+        more += [f"{row['ratio']:.2f} times the fastest path"] if row.get("ratio") else []
+        what = row["what"].removesuffix(" over the fastest path")
+        rows.append([what, format_seconds(row["seconds"]), ", ".join(more)])
+    return table(["what", "time", "beside it"], rows)
 
 
 TABLES = {

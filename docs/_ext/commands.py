@@ -36,16 +36,18 @@ def _option(parameter: click.Parameter) -> str:
 def page() -> str:
     """Return the page."""
     from vectrick.cli.app import app as commands
+    from vectrick.cli.command import EXIT_CODES
 
     group = typer.main.get_command(commands)
     context = click.Context(group, info_name="vectrick")
-    parts = [_INTRODUCTION]
+    codes = "\n".join(f"| {code} | {meaning} |" for code, meaning in EXIT_CODES.items())
+    parts = [_INTRODUCTION, f"| exit code | meaning |\n| --- | --- |\n{codes}\n"]
     for name in group.list_commands(context):  # type: ignore[attr-defined]
         command = group.get_command(context, name)  # type: ignore[attr-defined]
         parameters = [parameter for parameter in command.params if not getattr(parameter, "hidden", False)]
         usage = command.get_usage(click.Context(command, info_name=f"vectrick {name}")).removeprefix("Usage: ")
         text = (command.help or "").replace("\f", "").strip()
-        parts.append(f"## vectrick {name}\n\n```text\n{usage}\n```\n\n{text}\n")
+        parts.append(f"## vectrick {name}\n\n```text\n{usage}\n```\n\n{text}\n\n{command.epilog or ''}\n")
         parts.append("| option | meaning |\n| --- | --- |\n" + "\n".join(map(_option, parameters)) + "\n")
     return "\n".join(parts)
 

@@ -13,7 +13,8 @@ features.
 # %%
 # One table
 # ---------
-# Without an end table, both ends come from one vertex set.
+# ``VECTRICK_DATA`` names a folder with a folder for each data set; the data are not part of
+# the project. Without an end table, both ends come from one vertex set.
 
 import os
 from pathlib import Path

@@ -29,10 +29,11 @@ y = relevance + level[X.start] + 0.3 * rng.standard_normal(len(X))
 X
 
 # %%
-# Two models for the same order
-# -----------------------------
-# Ridge regression spends its strength on the levels, which no feature explains. The ranker
-# does not see them: its loss has only differences within a query.
+# Three models for the same order
+# -------------------------------
+# Ridge regression spends its strength on the levels, which no feature explains. A ranker
+# over all edges sees them as well. With ``groups="start"`` its loss has only differences
+# within a query, and the levels are gone.
 
 linear = vt.Linear()
 models = {

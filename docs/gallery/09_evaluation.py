@@ -100,7 +100,7 @@ search = vt.vertex_search(ridge, X, y, grid, scoring="auc")
 nested = vt.nested_score(ridge, X, y, grid, scoring="auc")
 print(f"the best on the folds that chose it: {search.score:.3f}")
 print(
-    f"the same choice on vertices that it has not seen: {nested.mean:.3f} ± {nested.spread:.3f}"
+    f"a choice made in the same way, on vertices that it has not seen: {nested.mean:.3f} ± {nested.spread:.3f}"
 )
 
 # %%

@@ -73,7 +73,7 @@ score = vt.score_lake(model, test, "concordance")
 print(f"alpha {path.best.alpha:g}: concordance {float(score):.4f} for new users and items")
 print(f"its error, from the histograms of predictions, is below {score.bound:.0e}")
 ax = vt.plot.path(path)
-ax.set_title("Held-out vertices of the lake")
+ax.set_title("R² on held-out vertices of the lake")
 
 # %%
 # The same on a cluster
@@ -113,9 +113,10 @@ vt.load(lake / "stars.vt").recommend(["u7"], k=3, exclude_known=False)
 # %%
 # Where the time goes
 # -------------------
-# The first fit reads the files; a second one to the same lake reads nothing. Passes are
-# linear in the edges, and what is kept is eight bytes for each: :doc:`/guide/scale` has the
-# formulas, and 10⁸ edges measured.
+# This lake is far too small for a cluster to pay. The first fit reads the files; a second
+# one to the same lake reads nothing. Passes are linear in the edges, and what is kept is
+# eight bytes for each, twelve where labels need double precision as here:
+# :doc:`/guide/scale` has the formulas, and 10⁸ edges measured.
 
 begin = time.perf_counter()
 vt.KronRidge(alpha=1.0, fit_intercept=True).fit(X)

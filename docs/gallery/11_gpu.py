@@ -59,7 +59,7 @@ op.plan
 # Recorded on one H200
 # --------------------
 # Ten million edges between 6400 × 6400 vertices, read from the file that ``python -m
-# benchmarks.gpu`` has written.
+# benchmarks.gpu`` has written (this part needs a clone of the repository).
 
 from benchmarks.tables import gpu_row, read
 

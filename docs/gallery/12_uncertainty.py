@@ -54,7 +54,8 @@ axes[1].plot(c[first], d[first], ".", color="w", markersize=4)
 # The next plate
 # --------------
 # ``vt.suggest`` chooses a batch: each edge as if those before it were measured already, so
-# that it does not ask the same question twice. At most three wells of a drug.
+# that it does not ask the same question twice. At most three wells of a drug. A random
+# plate is not bad either, since it is spread over the whole board; it is just not as good.
 
 pool = np.setdiff1d(np.arange(len(grid)), first)
 plate = vt.suggest(model, grid[pool], n=48, per_start=3, random_state=0)["row"].to_numpy()
@@ -103,8 +104,10 @@ print(
 # %%
 # Why this prediction?
 # --------------------
+# The pair that the model is still least sure about:
 
-doubtful = grid[[int(np.argmax(std))]]
+left = updated.predict(grid, return_std=True)[1]
+doubtful = grid[[int(np.argmax(left))]]
 updated.explain(doubtful, k=4, by="edge")[
     ["what", "start", "end", "label", "contribution"]
 ].round(3)

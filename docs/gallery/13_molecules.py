@@ -12,6 +12,8 @@ part.
 # %%
 # Strings are tables
 # ------------------
+# ``VECTRICK_DATA`` names a folder with a folder for each data set; the data are not part of
+# the project. A column of strings with ids as its index is a vertex table.
 
 import os
 from pathlib import Path

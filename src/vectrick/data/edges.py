@@ -229,6 +229,7 @@ class Edges:
         about = []
         for side, table, vertices in sides:
             what = "strings" if table.text is not None else f"{table.n_features:,} features"
+            what = f"a matrix of {len(table):,} × {len(table):,}" if table.looks_like_kernel else what
             about.append(
                 [side, len(table), len(np.unique(to_host(vertices))), what, "yes" if table.has_names else "no"]
             )

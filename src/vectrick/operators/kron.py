@@ -151,7 +151,7 @@ class KronOperator(Operator):
     It is a `scipy.sparse.linalg.LinearOperator`: ``op @ v`` for vectors and blocks, ``op.T``, ``op + op``,
     ``2.0 * op``, and all of SciPy's iterative solvers. Several Python threads may use one operator at the same time.
 
-    A product takes O(min(m, q) n) or O(m q (m + q)), or less with thin factors; the plan says how it is computed.
+    A product takes O((m + q) n) or O(m q (m + q)), or less with thin factors; the plan says how it is computed.
 
     Examples
     --------

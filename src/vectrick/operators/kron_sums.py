@@ -113,7 +113,7 @@ def _sizes(terms: Sequence[Term], axis: int) -> tuple[int, int]:
 class KronSum(Operator):
     """A sum of Kronecker terms, made by `kron_sum`.
 
-    Terms that share factors share sorting and products: at most one product, O(min(m, q) n), for each pair of factors.
+    Terms that share factors share sorting and products: at most one product, O((m + q) n), for each pair of factors.
 
     Examples
     --------

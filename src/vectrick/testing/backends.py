@@ -14,7 +14,20 @@ _RNG_SEED = 0
 
 
 class BackendContract:
-    """What every backend promises. A subclass returns its backend from `make`."""
+    """What every backend promises. A subclass returns its backend from `make`.
+
+    Its tests compare with NumPy on small arrays; the cost is that of the backend.
+
+    Examples
+    --------
+    >>> import vectrick as vt
+    >>> from vectrick.testing import BackendContract
+    >>> class TestMine(BackendContract):
+    ...     def make(self):
+    ...         return vt.backends.NumpyBackend()
+    >>> len([name for name in dir(TestMine) if name.startswith("test_")]) > 5
+    True
+    """
 
     @abstractmethod
     def make(self) -> Backend:

@@ -17,7 +17,19 @@ from vectrick.testing.cases import N_END, N_END_FEATURES, N_START, N_START_FEATU
 
 
 class EstimatorContract(BadInputContract):
-    """What every estimator promises for edges. ``make(**parameters)`` returns an estimator that is not fitted."""
+    """What every estimator promises for edges. ``make(**parameters)`` returns an estimator that is not fitted.
+
+    Its tests fit small graphs, which takes some seconds in all; the cost of one is that of the estimator.
+
+    Examples
+    --------
+    >>> import vectrick as vt
+    >>> from vectrick.testing import EstimatorContract
+    >>> class TestMine(EstimatorContract):
+    ...     def make(self, **parameters):
+    ...         return vt.KronRidge(**parameters)
+    >>> TestMine().test_fit_returns_self()
+    """
 
     # scikit-learn's conventions
 

@@ -10,7 +10,20 @@ _N = 40
 
 
 class LossContract:
-    """What every loss promises. ``make(y, weight)`` returns a loss; ``labels(rng, n)`` returns labels for it."""
+    """What every loss promises. ``make(y, weight)`` returns a loss; ``labels(rng, n)`` returns labels for it.
+
+    Its tests compare slopes and curvatures with differences of values, O(n²) for n edges.
+
+    Examples
+    --------
+    >>> import vectrick as vt
+    >>> from vectrick.testing import LossContract
+    >>> class TestMine(LossContract):
+    ...     def make(self, y, weight=None):
+    ...         return vt.losses.Logistic(y, weight)
+    >>> len([name for name in dir(TestMine) if name.startswith("test_")]) > 5
+    True
+    """
 
     by_position = False  # whether the loss of an edge depends on its place, as it does for fixed groups
 

@@ -13,14 +13,27 @@ TOLERANCE = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}
 
 
 def assert_close(actual: Any, expected: Any, dtype: DTypeLike) -> None:
-    """Assert equality relative to the largest entry: 1e-12 in float64, 1e-5 in float32."""
+    """Assert equality relative to the largest entry: 1e-12 in float64, 1e-5 in float32.
+
+    Examples
+    --------
+    >>> from vectrick.testing import assert_close
+    >>> assert_close([1.0, 1e6], [1.0 + 1e-9, 1e6], "float64")
+    """
     expected = np.asarray(expected)
     scale = np.abs(expected).max(initial=0.0)
     assert_allclose(actual, expected, rtol=0, atol=TOLERANCE[np.dtype(dtype)] * max(scale, np.finfo(dtype).tiny))
 
 
 def dot_test(operator: Operator, rng: np.random.Generator) -> None:
-    """Assert that ``op`` and ``op.T`` are adjoint: ``⟨u, op v⟩ = ⟨op.T u, v⟩``."""
+    """Assert that ``op`` and ``op.T`` are adjoint: ``⟨u, op v⟩ = ⟨op.T u, v⟩``.
+
+    Examples
+    --------
+    >>> import numpy as np, vectrick as vt
+    >>> from vectrick.testing import dot_test
+    >>> dot_test(vt.kron(np.ones((2, 3)), np.eye(2)), np.random.default_rng(0))
+    """
     u, v = (rng.standard_normal(n).astype(operator.dtype) for n in operator.shape)
     forth, back = operator @ v, operator.T @ u
     scale = float(np.abs(u) @ np.abs(forth) + np.abs(back) @ np.abs(v))
@@ -28,7 +41,20 @@ def dot_test(operator: Operator, rng: np.random.Generator) -> None:
 
 
 class OperatorContract:
-    """What every operator promises. ``make(rng)`` returns an operator and the same matrix in float64."""
+    """What every operator promises. ``make(rng)`` returns an operator and the same matrix in float64.
+
+    Its tests multiply by small dense matrices, O(n²) for n rows.
+
+    Examples
+    --------
+    >>> import numpy as np, vectrick as vt
+    >>> from vectrick.testing import OperatorContract
+    >>> class TestMine(OperatorContract):
+    ...     def make(self, rng):
+    ...         M, N = rng.random((4, 4)), rng.random((3, 3))
+    ...         return vt.kron(M, N), np.kron(M, N)
+    >>> TestMine().test_is_a_scipy_operator()
+    """
 
     can_restrict = True
 

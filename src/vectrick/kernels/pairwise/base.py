@@ -53,7 +53,7 @@ class PairwiseKernel(BaseEstimator):
     A subclass defines `terms` and ``formula``. With ``one_set`` both ends come from one vertex set. ``symmetry`` is 1
     if ``f(d, t) = f(t, d)`` for all functions of the kernel, -1 if ``f(d, t) = -f(t, d)``, and 0 otherwise.
 
-    A product costs that of its terms, each at most one Kronecker product, O(min(m, q) n).
+    A product costs that of its terms, each at most one Kronecker product, O((m + q) n).
 
     Examples
     --------

@@ -15,7 +15,7 @@ class Gaussian(PairwiseKernel):
     "auto" become a number for each end. Leave the vertex kernels at "linear", whose features it takes; Gaussian vertex
     kernels keep their own gamma.
 
-    A product takes as long as one of the Kronecker kernel, O(min(m, q) n) or less.
+    A product takes as long as one of the Kronecker kernel, O((m + q) n) or less.
 
     Parameters
     ----------

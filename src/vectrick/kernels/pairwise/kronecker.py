@@ -7,7 +7,7 @@ from vectrick.operators import Term
 class Kronecker(PairwiseKernel):
     """``k(d, d') g(t, t')``: edges are alike if both ends are alike.
 
-    A product takes O(min(m, q) n) or O(m q (m + q)), whichever is less; see `vectrick.kron`.
+    A product takes O((m + q) n) or O(m q (m + q)), whichever is less; see `vectrick.kron`.
 
     Examples
     --------
