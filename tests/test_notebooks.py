@@ -1,6 +1,7 @@
 """What notebooks and loggers get: tables in place of text, bars in place of lines, messages by ``logging``."""
 
 import logging
+import re
 import sys
 from html.parser import HTMLParser
 from types import SimpleNamespace
@@ -58,6 +59,8 @@ def test_plans_mark_the_chosen_path(edges):
     plan = vt.KronRidge(K, K, solver="cg").fit(X, y).plan_
     for estimate in plan.estimates:
         assert estimate.path in text_of(plan._repr_html_())
+    (bold,) = re.findall(r'<tr style="font-weight:bold">.*?</tr>', plan._repr_html_())
+    assert plan.path in text_of(bold)
 
 
 @pytest.mark.parametrize("new", ["both", "start", "end", "neither"])
@@ -66,10 +69,30 @@ def test_splits_show_what_is_used(edges, new):
     cv = vt.VertexKFold(3, 2, new=new, random_state=0)
     board = np.array(cv.board())
     assert board.shape == (3, 2)
-    assert ("left out" in board) == (new == "both")
+    fold = cv.folds(X, y)[0]
+    shares = [(board == use).mean() for use in ("training", "test", "left out")]
+    counts = np.array([len(fold.train), len(fold.test), len(X) - len(fold.train) - len(fold.test)]) / len(X)
+    assert np.abs(shares - counts).max() < 0.1
     assert "test" in text_of(cv._repr_html_())
     split = vt.vertex_split(X, y, new=new, random_state=0)
     assert f"{len(split.test):,}" in text_of(split._repr_html_())
+
+
+@pytest.mark.parametrize("new", ["both", "start", "end"])
+def test_splits_of_one_vertex_set_show_what_is_used(edges, new):
+    X, _ = edges
+    one = vt.Edges(X.start, X.end, X.start_table.features)
+    cv = vt.VertexKFold(3, new=new, one_set=True, random_state=0)
+    fold, board = cv.folds(one)[0], np.array(cv.board())
+    assert abs((board == "training").mean() - len(fold.train) / len(X)) < 0.1
+    assert abs((board == "test").mean() - len(fold.test) / len(X)) < 0.12
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"n_start": 0}, {"n_start": "a"}, {"n_start": None}, {"new": "bad"}, {"n_start": 500}]
+)
+def test_what_cannot_be_drawn_is_text(wrong):
+    assert len(vt.VertexKFold(**wrong)._repr_html_()) < 1000
 
 
 def test_results_show_their_tables(edges):
@@ -82,6 +105,8 @@ def test_results_show_their_tables(edges):
     nested = vt.nested_score(vt.KronRidge(max_iter=5), X, y, grid, n_jobs=1)
     assert f"{nested.mean:.3f}" in text_of(nested._repr_html_())
     compared = vt.compare_kernels(X, y, vt.KronRidge(K, K), kernels=["kronecker", "linear"], settings=["both"])
+    best = compared.table()["both"].idxmax()
+    assert re.search(rf"{best}</td>[^/]*★", compared._repr_html_())
     assert text_of(compared._repr_html_()).count("★") == 2
     auto = vt.AutoKron(random_state=0, n_best=2).fit(X, y)
     assert "the mean of 2 models" in auto._repr_html_()
@@ -123,6 +148,13 @@ def test_a_notebook_gets_one_bar_for_each_piece_of_work(edges, monkeypatch, caps
     vt.KronRidge(K, K, solver="cg", verbose=2).fit(*edges)
     (bar,) = shown
     assert len(bar) > 2
+    done = [int(re.search(r'value="(\d+)"', output["text/html"])[1]) for output in bar[:-1]]
+    assert done == sorted(done)
+    assert done[-1] > 1
     assert 'value="1" max="1"' in bar[-1]["text/html"]  # full in the end
     assert "tolerance reached" in bar[-1]["text/plain"]
     assert capsys.readouterr().err == ""
+    shown.clear()
+    X, y = edges
+    vt.KronRidge(K, K, preconditioner="none", verbose=1).fit(X, np.stack([y, -y], axis=1))
+    assert 'value="1" max="1"' in shown[-1][-1]["text/html"]  # of several labels as well

@@ -24,7 +24,9 @@ def _option(parameter: click.Parameter) -> str:
     words = getattr(parameter, "help", None) or ""
     default = parameter.default
     shown = (
-        getattr(parameter, "show_default", True) and default not in (None, False, "", (), []) and not callable(default)
+        getattr(parameter, "show_default", True)
+        and not (default is None or default is False or default in ("", (), []))
+        and not callable(default)
     )
     is_flag = getattr(parameter, "is_flag", False)
     if isinstance(parameter, click.Argument):

@@ -46,7 +46,7 @@ def pages() -> dict[str, str]:
     )
     index = (
         "# Numbers\n\nEvery figure of this section is read from a file that a run has written, in `benchmarks/results` "
-        "and `experiments/results`. Nothing is typed by hand.\n\n"
+        "and `experiments/results`; no measurement is typed by hand.\n\n"
         f"{tables.headline()}\n\nTimes are those of training. Boosted trees and `vectrick fit` see the same folds; "
         "the paper used a division of its own, and its authors' desktop (Intel Core i7-3770). RLScore is their own. "
         "With the paper's own solver settings 10 240 000 edges take longer: "
@@ -63,7 +63,6 @@ def write(app: Sphinx) -> None:
     NUMBERS.mkdir(exist_ok=True)
     for name, text in pages().items():
         linked = re.sub(r"\]\(\.\./docs/", "](../", text)
-        linked = re.sub(r"\]\((\w+)\.csv\)", r"](\1.csv)", linked)
         page = NUMBERS / f"{name}.md"
         if not page.exists() or page.read_text(encoding="utf-8") != linked:
             page.write_text(linked, encoding="utf-8")

@@ -17,10 +17,11 @@ from sphinx.errors import ExtensionError
 
 HERE = Path(__file__).parent.parent
 RECORDED, GALLERY, BUILT = HERE / "recorded", HERE / "gallery", HERE / "tutorials"
+_MARK = "The results on this page were recorded with vectrick"
 _NOTE = """
 .. note::
 
-    The results on this page were recorded with vectrick {version} on {day}.{data}
+    {mark} {version} on {day}.{data}
 
 """
 _DATA = " They need data that are not part of the project: the environment variable VECTRICK_DATA names their folder."
@@ -51,6 +52,9 @@ def use_recorded(app: Sphinx) -> None:
     for recording in sorted(path for path in RECORDED.glob("*") if path.is_dir()):
         name = recording.name
         if not quick and (folder is not None or not needs_data(name)):
+            page = BUILT / f"{name}.rst"
+            if page.exists() and _MARK in page.read_text(encoding="utf-8"):  # of an earlier build: run it now
+                (BUILT / f"{name}.py.md5").unlink(missing_ok=True)
             continue
         if (recording / f"{name}.py.md5").read_text().strip() != checksum(name):
             raise ExtensionError(
@@ -75,8 +79,10 @@ def record(names: list[str]) -> None:
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(file, place)
         page = target / f"{name}.rst"
-        note = _NOTE.format(version=__version__, day=date.today(), data=_DATA * needs_data(name))
+        note = _NOTE.format(mark=_MARK, version=__version__, day=date.today(), data=_DATA * needs_data(name))
         text = page.read_text(encoding="utf-8")
+        if _MARK in text:
+            raise SystemExit(f"docs/tutorials/{name}.rst is a recording itself; run make docs where the real data are")
         title = re.search(r"\n=+\n", text)  # below which the note stands
         assert title is not None
         page.write_text(text[: title.end()] + note + text[title.end() :], encoding="utf-8")

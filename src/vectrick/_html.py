@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from html import escape
+from numbers import Integral, Real
 from typing import Any
 
 _NUMBER = "text-align:right;font-variant-numeric:tabular-nums"
@@ -22,9 +23,9 @@ def html_table(head: Sequence[str], rows: Iterable[Sequence[Any]], strong: int |
 
 
 def _cell(value: Any) -> str:
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, Real):
         return f'<td style="text-align:left">{escape(str(value))}</td>'
-    return f'<td style="{_NUMBER}">{escape(f"{value:,}" if isinstance(value, int) else f"{value:.4g}")}</td>'
+    return f'<td style="{_NUMBER}">{f"{value:,}" if isinstance(value, Integral) else f"{value:.4g}"}</td>'
 
 
 def html_block(title: str, *parts: str) -> str:

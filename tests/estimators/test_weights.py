@@ -231,3 +231,13 @@ def test_a_kernel_that_is_the_same_for_all_edges_gets_no_weight():
     both = vt.KronRidge(kernels, kernels, kernel_weights="alignment").fit(X, y)
     assert both.kernel_weights_[-1] == 0
     assert both.kernel_weights_[0] > 0
+
+
+@pytest.mark.parametrize("mean", [0.0, 1000.0, 2015.0])
+def test_a_kernel_that_varies_little_beside_its_mean_keeps_its_weight(mean):
+    rng = np.random.default_rng(0)
+    years = mean + 3.0 * rng.standard_normal((40, 1))
+    X = vt.Edges.grid(years, np.eye(5))
+    y = (years[X.start, 0] - mean) + 0.01 * rng.standard_normal(len(X))
+    model = vt.KronRidge(["linear", vt.Gaussian(gamma=100.0)], "constant", kernel_weights="alignment").fit(X, y)
+    assert model.kernel_weights_[0] > 0

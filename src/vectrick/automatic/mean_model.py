@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit
+from sklearn import get_config
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags, estimator_html_repr
 from sklearn.utils.metaestimators import available_if
@@ -186,7 +187,8 @@ class MeanModel(FittedModel):
         return parameters if not hasattr(self, "search_") else summary_html(self) + parameters
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        return {"text/plain": str(self), "text/html": self._repr_html_()}
+        text = {"text/plain": str(self)}
+        return {**text, "text/html": self._repr_html_()} if get_config()["display"] == "diagram" else text
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,5 +1,6 @@
 """Memory: how much is free, sizes as people write them, and work space that is reused."""
 
+import platform
 import re
 from collections import deque
 from collections.abc import Iterator
@@ -112,3 +113,13 @@ class Workspace:
             buffer = aligned_empty(n_bytes, np.uint8)
         yield buffer[:n_bytes].view(dtype)
         self._scratch.append(buffer)
+
+
+def peak_memory() -> int | None:
+    """Return the largest memory that the process has had, where the system tells."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return int(peak) if platform.system() == "Darwin" else 1024 * int(peak)

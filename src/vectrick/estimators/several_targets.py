@@ -1,7 +1,6 @@
 """Several labels of each edge: a ridge regression for each column, which share all that depends on the edges alone."""
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -148,12 +147,13 @@ def _minimise_together(machines: list[Any], trainings: list[Training]) -> None:
     Y = namespace(losses[0].y).stack([loss.y for loss in losses], -1)
     curvature = losses[0].curvature(zeros(len(Y), Y))
     limits: dict[str, Any] = {"max_iter": max_iter, "tol": lead.tol, "model": chosen.model}
-    told = _progress(lead, len(machines), max_iter)
+    told = _ColumnProgress(lead, len(machines), max_iter)
     alpha = float(lead.alpha)
     if chosen.model is not None and isinstance(chosen.model.space, Extended):  # which has no blocks of functions
         solutions = [minimise(form.space, loss, alpha, solver=solver, **limits) for loss in losses]
     else:
         solutions = minimise_columns(form.space, curvature, Y, alpha, callback=told, **limits)
+    told.finish(solutions)
     for machine, training, loss, found in zip(machines, trainings, losses, solutions, strict=True):
         solution, left = found, max_iter - found.n_iter
         if not found.converged and left > 0:
@@ -176,13 +176,23 @@ def _keep(machine: Any, form: Form, training: Training, loss: Any, solution: Sol
     check_not_zero(training, form.space, solution, constant)
 
 
-def _progress(model: Any, n_columns: int, max_iter: int) -> Callable[[int, float], None]:
-    """Return a callback that says how far the iterations are."""
-    begin, teller = time.perf_counter(), Teller(model.verbose, max_iter)
+class _ColumnProgress:
+    """Says how far the iterations of all columns are."""
 
-    def tell(n_iter: int, residual: float) -> None:
-        seconds = time.perf_counter() - begin
-        name = f"{type(model).__name__}: iteration {n_iter} of {n_columns} columns"
-        teller.tell(lambda: f"{name}, relative residual {residual:.1e}, {seconds:.2f} s", n_iter)
+    def __init__(self, model: Any, n_columns: int, max_iter: int) -> None:
+        self.name, self.n_columns = type(model).__name__, n_columns
+        self._begin, self._teller = time.perf_counter(), Teller(model.verbose, max_iter)
 
-    return tell
+    def __call__(self, n_iter: int, residual: float) -> None:
+        """Take in an iteration."""
+        what = f"iteration {n_iter} of {self.n_columns} columns, relative residual {residual:.1e}"
+        self._teller.tell(lambda: self._line(what), n_iter)
+
+    def finish(self, solutions: list[Solution]) -> None:
+        """Say how it ended."""
+        n_iter, converged = max(each.n_iter for each in solutions), all(each.converged for each in solutions)
+        ended = "tolerance reached" if converged else "not all columns converged"
+        self._teller.tell(lambda: self._line(f"{ended}, {n_iter} iterations of {self.n_columns} columns"), must=True)
+
+    def _line(self, what: str) -> str:
+        return f"{self.name}: {what}, {time.perf_counter() - self._begin:.2f} s"

@@ -23,7 +23,7 @@ from vectrick.models.edge_kernel import EdgeKernel, identity
 from vectrick.operators import ONES, Term, kron_sum
 
 _RIDGE = 0.25
-_ROUNDING = 1e-10  # of the square of a kernel, below which its centred kernel is nothing but rounding
+_ROUNDING = 1e-13  # of the square of a kernel, below which its centred kernel is nothing but rounding
 _STEPS = (0.0, 0.25, 4.0)  # factors tried for each weight, to see whether the risk falls
 _ROUNDS, _BEST = 2, 4  # passes over the weights, and kernels that are tried in them for being best alone
 

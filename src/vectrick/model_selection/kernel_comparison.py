@@ -103,13 +103,15 @@ class KernelComparison:
 
     def _repr_html_(self) -> str:
         table = self.table()
-        best = table.idxmax()
+        best = {name: column.idxmax() if column.notna().any() else None for name, column in table.items()}
         rows = [
             [kernel, *(f"{score:.3f}" + " ★" * (best[setting] == kernel) for setting, score in row.items())]
             for kernel, row in table.iterrows()
         ]
         head = ["kernel", *(SETTINGS[setting].label for setting in table.columns)]
         told = html_note("★: the best of a setting")
+        if self.left_out:
+            told += html_note("left out: " + "; ".join(f"{name}, {why}" for name, why in self.left_out.items()))
         return html_block(f"{self.scoring}, mean over folds", html_table(head, rows), told)
 
 

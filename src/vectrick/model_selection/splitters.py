@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from vectrick._html import html_block, html_cells, html_note
 from vectrick._typing import Array, ArrayLike, RandomState
-from vectrick.data.settings import SETTINGS
+from vectrick.data.settings import SETTINGS, settings_of
 from vectrick.data.splits import edges_of_split
 from vectrick.model_selection.folds import (
     COLOURS,
@@ -25,6 +25,8 @@ from vectrick.model_selection.folds import (
     stratify_advice,
 )
 from vectrick.model_selection.pairs import Pairs
+
+_BOARD = 30  # parts of a side up to which a fold is drawn
 
 
 class VertexKFold(BaseCrossValidator):
@@ -165,17 +167,21 @@ class VertexKFold(BaseCrossValidator):
         >>> vt.VertexKFold(2, 2).board()
         [['test', 'left out'], ['left out', 'training']]
         """
-        n_end = self.n_start if self.n_end is None else self.n_end
+        n_end = self.n_start if self.n_end is None or self.one_set else self.n_end
         if self.new == "neither":
             return [["test" if i == j == 0 else "training" for j in range(n_end)] for i in range(self.n_start)]
-        i, j = np.meshgrid(np.arange(self.n_start) == 0, np.arange(n_end) == 0, indexing="ij")
-        train, test = edges_of_split(
-            self.new, i if self.new != "end" else i & False, j if self.new != "start" else j & False
-        )
-        return np.where(test, "test", np.where(train, "training", "left out")).tolist()
+        start, end = np.meshgrid(np.arange(self.n_start) == 0, np.arange(n_end) == 0, indexing="ij")
+        if not self.one_set:  # a side whose vertices stay known has no held-out part
+            start, end = start & (self.new != "end"), end & (self.new != "start")
+        train, test = edges_of_split(self.new, start, end)
+        board: list[list[str]] = np.where(test, "test", np.where(train, "training", "left out")).tolist()
+        return board
 
     def _repr_html_(self) -> str:
-        board, label = self.board(), SETTINGS[self.new].words if self.new in SETTINGS else ""
+        numbers = [self.n_start, self.n_start if self.n_end is None else self.n_end]
+        if self.new not in SETTINGS or not all(isinstance(each, Integral) and 1 <= each <= _BOARD for each in numbers):
+            return html_note(repr(self))  # what cannot be drawn, or is refused when it is used
+        board, label = self.board(), settings_of(bool(self.one_set))[self.new].words
         picture = html_cells([[COLOURS[use] for use in row] for row in board], f"the first fold, {label}")
         kinds = [use for use in COLOURS if any(use in row for row in board)]
         names = " &nbsp; ".join(f'<span style="color:{COLOURS[use]}">■</span> {use}' for use in kinds)

@@ -32,3 +32,8 @@ def clean(ax: Any, x: str, y: str) -> Any:
 def below(ax: Any) -> None:
     """Put the legend below the axes, where it hides nothing."""
     ax.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3)
+
+
+def plain(name: object) -> str:
+    """Return text that matplotlib does not take for a formula."""
+    return str(name).replace("$", r"\$")

@@ -12,14 +12,15 @@ from vectrick.data import EdgesLike
 from vectrick.metrics import auc
 from vectrick.model_selection.alpha_paths import AlphaPath
 from vectrick.model_selection.scorers import predictions
-from vectrick.plot.axes import BLUE, COLOURS, GREY, ORANGE, axes_of, below, clean
+from vectrick.plot.axes import BLUE, COLOURS, GREY, ORANGE, axes_of, below, clean, plain
 
 
 def history(model: Any, *, ax: Any = None) -> Any:
     """Draw what happened during a fit: the risk after each iteration, and the score on held-out edges.
 
-    A dotted line marks the iteration that was kept. Of an `AutoKron`, the figure shows every candidate of the search
-    with its score and the standard deviation between folds, the best first; the members of the model stand out.
+    A dotted line marks the iteration that was kept. Of several classes there is a line for each. Of an `AutoKron`, the
+    figure shows every candidate of the search with its score and the standard deviation between folds, the best first;
+    the members of the model stand out.
 
     Parameters
     ----------
@@ -39,11 +40,14 @@ def history(model: Any, *, ax: Any = None) -> Any:
     """
     if isinstance(model, AutoKron):
         return _search(model, ax)
+    machines = getattr(model, "machines_", None)
+    if machines:
+        return _machines(model, machines, ax)
     known = getattr(model, "history_", None)
     if not isinstance(known, dict) or "risk" not in known:
         raise ValueError(
-            f"model is {type(model).__name__} without a history_; it must be a fitted estimator of vectrick, not one "
-            "from a file"
+            f"model is {type(model).__name__} without a history_; it must be a fitted KronRidge, KronSVM, "
+            "KronLogistic, KronRanker or AutoKron"
         )
     ax = clean(axes_of(ax), "iteration", "risk")
     style = {"marker": "o", "markersize": 3} if len(known["iteration"]) < 40 else {}
@@ -56,6 +60,17 @@ def history(model: Any, *, ax: Any = None) -> Any:
         right.spines[["top", "left"]].set_visible(False)
         ax.axvline(model.n_iter_, color=GREY, linestyle=":", label=f"kept: iteration {model.n_iter_}")
         below(ax)
+    return ax
+
+
+def _machines(model: Any, machines: Any, ax: Any) -> Any:
+    """Draw the risk of each machine: one for each class against the rest, or for each label of an edge."""
+    ax = clean(axes_of(ax), "iteration", "risk")
+    names = getattr(model, "classes_", range(len(machines)))
+    for number, (name, machine) in enumerate(zip(names, machines, strict=True)):
+        known = machine.history_
+        ax.plot(known["iteration"], known["risk"], "o-", color=COLOURS[number % len(COLOURS)], label=plain(name))
+    below(ax)
     return ax
 
 
@@ -107,6 +122,8 @@ def roc(models: Any, X: EdgesLike, y: ArrayLike, *, ax: Any = None) -> Any:
         scores = predictions(model, X) if hasattr(model, "fit") else np.asarray(unmasked(to_host(model), name))
         if np.shape(scores) != labels.shape:
             raise ValueError(f"{name} has scores of shape {np.shape(scores)}, but y has {labels.shape}")
+        if not np.isfinite(np.asarray(scores, np.float64)).all():
+            raise ValueError(f"{name} has scores that are NaN or infinite, which have no place in an order")
         all_scores[name] = scores
     ax = clean(
         axes_of(ax, 5.0, 4.6),
@@ -118,7 +135,7 @@ def roc(models: Any, X: EdgesLike, y: ArrayLike, *, ax: Any = None) -> Any:
         area = auc(np.where(truth, 1.0, -1.0), np.asarray(scores, np.float64))
         ax.plot(
             *roc_curve(truth, scores)[:2], color=COLOURS[number % len(COLOURS)],
-            linestyle="-" if number < len(COLOURS) else "--", label=f"{name}: AUC {area:.3f}",
+            linestyle="-" if number < len(COLOURS) else "--", label=f"{plain(name)}: AUC {area:.3f}",
         )  # fmt: skip
     ax.plot([0, 1], [0, 1], color=GREY, linestyle=":", label="chance")
     ax.set_aspect("equal")

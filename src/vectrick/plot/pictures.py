@@ -11,7 +11,7 @@ from vectrick.data import Edges
 from vectrick.model_selection.folds import COLOURS
 from vectrick.model_selection.split import VertexSplit
 from vectrick.model_selection.splitters import VertexKFold
-from vectrick.plot.axes import axes_of
+from vectrick.plot.axes import axes_of, plain
 from vectrick.reports.matrix import shown_part
 
 _DOTS = 20_000  # edges that a picture of a split shows
@@ -45,10 +45,18 @@ def matrix(model: Any, X: Edges, *, known: bool = False, ax: Any = None) -> Any:
     check_is_fitted(model)
     if not isinstance(X, Edges):
         raise TypeError(f"X is of type {type(X).__name__}, but it must be Edges, which have the tables of vertices")
+    if not hasattr(model, "predict_grid"):
+        raise TypeError(
+            f"model is of type {type(model).__name__}, which predicts no grids; give the model inside of it"
+        )
+    if getattr(model, "machines_", None):
+        one = "model.machine(label)" if hasattr(model, "classes_") else "model.machines_[0]"
+        raise ValueError(f"the model has several machines, but a picture shows one; give {one}")
     edges = X.on(None)
-    ax, part = axes_of(ax, 6.0, 5.0), shown_part(model, edges)
-    if part.scores.ndim != 2:
-        raise ValueError("the model has more than two classes; give one machine of it: model.machine(label)")
+    if not (len(edges.start_table) and len(edges.end_table)):
+        raise ValueError("X has an empty table of vertices, so there is nothing to show")
+    part = shown_part(model, edges)
+    ax = axes_of(ax, 6.0, 5.0)
     limit = float(np.abs(part.scores).max()) or 1.0
     colours = {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit} if hasattr(model, "classes_") else {"cmap": "viridis"}
     image = ax.imshow(part.scores, aspect="auto", interpolation="nearest", **colours)
@@ -78,7 +86,7 @@ def _name(ax: Any, X: Edges, starts: Array, ends: Array) -> None:
             axis.set_ticks([])
         else:
             turned = {"rotation": 90} if axis is ax.xaxis else {}
-            axis.set_ticks(range(len(rows)), [str(name) for name in np.asarray(table.ids)[rows]], **turned)
+            axis.set_ticks(range(len(rows)), [plain(name) for name in np.asarray(table.ids)[rows]], **turned)
 
 
 def split(split: VertexSplit | VertexKFold, X: Any, y: Any = None, *, fold: int = 0, ax: Any = None) -> Any:
@@ -123,7 +131,10 @@ def split(split: VertexSplit | VertexKFold, X: Any, y: Any = None, *, fold: int 
     for number, rows in enumerate(uses.values()):
         use[rows] = number
     ax = axes_of(ax, 5.0, 5.0)
-    start, end = (_ordered(vertices, use) for vertices in (pairs.start, pairs.end))
+    if pairs.one_set:  # a vertex has one place on both axes
+        start, end = np.split(_ordered(np.concatenate([pairs.start, pairs.end]), np.tile(use, 2)), 2)
+    else:
+        start, end = (_ordered(vertices, use) for vertices in (pairs.start, pairs.end))
     shown = np.random.default_rng(0).permutation(len(pairs))[:_DOTS]
     size = np.clip(20_000 / max(1, len(shown)), 0.4, 14)
     for number, (name, colour) in reversed(list(enumerate(COLOURS.items()))):
@@ -141,10 +152,10 @@ def split(split: VertexSplit | VertexKFold, X: Any, y: Any = None, *, fold: int 
 
 
 def _ordered(vertices: Array, use: Array) -> Array:
-    """Return the place of the vertex of each edge: those that test first, then those that validate, then the others."""
+    """Return the place of the vertex of each edge: those that test first, then validate, do neither, and train."""
     _, where = np.unique(vertices, return_inverse=True)
-    trains, validates = (np.bincount(where, use == number) for number in (0, 1))
-    rank = np.where(trains > 0, 2, np.where(validates > 0, 1, 0))
+    trains, validates, tests = (np.bincount(where, use == number) > 0 for number in range(3))
+    rank = np.select([trains, tests, validates], [3, 0, 1], 2)
     place = np.empty(len(rank), int)
     place[np.argsort(rank, kind="stable")] = np.arange(len(rank))
     return place[where]

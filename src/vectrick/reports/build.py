@@ -11,13 +11,14 @@ import numpy as np
 from vectrick._version import __version__
 from vectrick.automatic import AutoKron
 from vectrick.backends.arrays import to_host
-from vectrick.backends.memory import format_bytes
+from vectrick.backends.memory import format_bytes, peak_memory
 from vectrick.data.folder import Dataset
 from vectrick.data.settings import SETTINGS, settings_of
 from vectrick.kernels.text import format_kernel
 from vectrick.metrics.auc import auc
 from vectrick.model_selection.beside_baselines import verdicts
 from vectrick.model_selection.nested import NestedScore
+from vectrick.model_selection.pairs import Pairs
 from vectrick.model_selection.search import VertexSearch
 from vectrick.model_selection.trained import Trained
 from vectrick.reports import figures
@@ -50,7 +51,7 @@ def fit_report(
     A page has one score under one name: where there is a cross-validation, that is its score, and the score of a single
     split is called that.
     """
-    name, folded = name or _name(trained.data), _is_folded(evaluation)
+    name, folded = _name(trained.data) if name is None else name, _is_folded(evaluation)
     searched = isinstance(trained.model, AutoKron)
     report = Report(f"{name}: {type(trained.model).__name__}", _lead(trained, evaluation, tuning))
     scoring = _score_name(trained.scoring) + (" on one split" if not searched and (folded or tuning) else "")
@@ -115,7 +116,8 @@ def _lead(trained: Trained, evaluation: "pandas.DataFrame | None", tuning: Tunin
         new, reached = next(iter(trained.scores.items()))
         tests = len(trained.holdout.tests[new])
         return f"{_score_name(trained.scoring)} {reached:.3f} for {tests} edges ({_words(trained)[new]})."
-    return f"Trained on {len(trained.data.X)} edges; no edges were held out, so the quality is not known."
+    held = "no edges were held out" if not trained.holdout.tests else "the others have one label only"
+    return f"Trained on {trained.n_trained} edges; {held}, so the quality is not known."
 
 
 def _is_folded(rows: "pandas.DataFrame | None") -> bool:
@@ -136,11 +138,9 @@ def _searched(trained: Trained, rows: "pandas.DataFrame | None") -> str:
     beside = ""
     if rows is not None and rows["scoring"].iloc[0] == model.scoring_:
         found = verdicts(rows)
-        beside = " " + "; ".join(f"{verdict.words(type(model).__name__)}" for verdict in found[:1]) + "." * bool(found)
-    return (
-        f"{_score_name(model.scoring_)} {model.score_:.3f} ± {model.spread_:.3f} over {model.folds_}, on which the "
-        f"models were chosen.{beside}"
-    )
+        beside = "".join(f" {verdict.words(type(model).__name__)}." for verdict in found[:1])
+    score = f"{_score_name(model.scoring_)} {model.score_:.3f} ± {model.spread_:.3f}"
+    return f"{score} over {model.folds_}, on which the models were chosen.{beside}"
 
 
 def _cross_validated(rows: "pandas.DataFrame") -> str:
@@ -172,12 +172,14 @@ def _tiles(report: Report, trained: Trained, scoring: str, evaluation: "pandas.D
         scores = own.groupby("setting", sort=False)["score"].mean().to_dict()
         name = _score_name(evaluation["scoring"].iloc[0])
     report.tiles += [(f"{name}, {_words(trained)[new]}", f"{score:.3f}") for new, score in scores.items()]
-    training = str(Seconds(trained.seconds["training"]))
-    if isinstance(trained.model, AutoKron):
+    searched = isinstance(trained.model, AutoKron)
+    if searched:
         tried = f"{int(trained.model.search_['member'].sum())} of {len(trained.model.search_)}"
-        report.tiles += [("models of those tried", tried), ("search and training", training)]
+        report.tiles.append(("models of those tried", tried))
     else:
-        report.tiles += [("iterations", str(trained.model.n_iter_)), ("training", training)]
+        report.tiles.append(("iterations", str(trained.model.n_iter_)))
+    if "training" in trained.seconds:  # which models from files do not know
+        report.tiles.append(("search and " * searched + "training", str(Seconds(trained.seconds["training"]))))
 
 
 def _data_section(report: Report, trained: Trained, warnings: list[str]) -> None:
@@ -185,11 +187,12 @@ def _data_section(report: Report, trained: Trained, warnings: list[str]) -> None
     sides = sides_of(X)
     used = [len(np.unique(vertices)) for _, _, vertices in sides]
     pairs = used[0] * (used[0] - 1) / 2 if X.is_one_set else used[0] * used[1]
+    n_pairs = len(np.unique(Pairs.of(X).unordered())) if X.is_one_set else len(X)
     section = report.section("The data")
     facts = {
         "files": ", ".join(path.name for path in trained.data.files.values())
         or ("built in" if trained.is_divided else "none, they were given in Python"),
-        "edges": f"{len(X)}, {100 * len(X) / max(1, pairs):.3g} % of the pairs of vertices that have edges",
+        "edges": f"{len(X)}, {100 * n_pairs / max(1, pairs):.3g} % of the pairs of vertices that have edges",
     }
     for (side, table, _), n_used in zip(sides, used, strict=True):
         is_matrix = trained.data.kinds[side or "start"] == "kernel"
@@ -412,23 +415,13 @@ def _cost_section(report: Report, trained: Trained) -> None:
     facts = {name: str(Seconds(seconds)) for name, seconds in trained.seconds.items()}
     members = getattr(trained.model, "members_", [trained.model])
     facts["products with the kernel of edges"] = str(sum(member.solution_.n_products for member in members))
-    peak = _peak_memory()
+    peak = peak_memory()
     if peak is not None:
         facts["peak memory of the process"] = format_bytes(peak)
     section.facts(facts)
     section.html("<details><summary>How a product with the kernel of edges was computed</summary>")
     section.code(str(members[0].plan_))
     section.html("</details>")
-
-
-def _peak_memory() -> int | None:
-    """Return the largest memory that the process has had, where the system tells."""
-    try:
-        import resource
-    except ImportError:  # not on Windows
-        return None
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return int(peak) if platform.system() == "Darwin" else 1024 * int(peak)
 
 
 def _again_section(report: Report, trained: Trained, command: str) -> None:

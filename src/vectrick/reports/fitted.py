@@ -1,6 +1,5 @@
 """The report of a model that somebody has fitted in Python, judged on edges that it has not seen."""
 
-import copy
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from vectrick.data import Edges, EdgesLike
 from vectrick.data.censored import split_bounds
 from vectrick.data.folder import Dataset
 from vectrick.estimators import FittedModel, joined_source
+from vectrick.kernels.text import format_kernel
 from vectrick.model_selection.holdout import Holdout
 from vectrick.model_selection.trained import Trained, scoring_of
 from vectrick.reports.build import fit_report
@@ -70,9 +70,8 @@ def report(
         raise TypeError(f"model is of type {type(model).__name__}, but it must be an estimator of vectrick")
     check_is_fitted(model)
     if model._machines:
-        raise ValueError(
-            "a report is for values or two classes, but the model has several machines; give one: model.machine(label)"
-        )
+        one = "model.machine(label), with labels True and False" if hasattr(model, "classes_") else "model.machines_[0]"
+        raise ValueError(f"a report is for values or two classes, but the model has several machines; give one: {one}")
     trained = _beside(model, X, y)
     fit_report(trained, f"vt.report(model, X, y, {page.name!r})", [], name=title).write(page)
     return page
@@ -82,46 +81,70 @@ def _beside(model: Any, X: EdgesLike, y: ArrayLike) -> Trained:
     """Return the model beside its training edges and those that judge it."""
     edges, labels, _ = joined_source(model, X, y, None)
     edges, n_own = edges.on(None), len(model._source.start)
-    keys = edges.start.astype(np.int64) * len(edges.end_table) + edges.end
+    keys = _keys(edges, bool(model._predictor.kernel.symmetry))
     kept = np.concatenate([np.arange(n_own), n_own + np.flatnonzero(~np.isin(keys[n_own:], keys[:n_own]))])
+    _check_labels(model, labels[n_own:])
     model, labels, names = _coded(model, labels[kept])
     values, bounds = split_bounds(labels)
-    data = Dataset(edges[kept], values, _kinds(edges), classes=names, bounds=bounds)
+    data = Dataset(edges[kept], values, _kinds(model), classes=names, bounds=bounds)
     if isinstance(model, AutoKron) and len(kept) == n_own and getattr(model, "_held_out", None):
-        return searched(model, data, _seconds(model))
+        return searched(model, data, float(sum(model.seconds_.values())))
     scoring = getattr(model, "scoring_", None) or scoring_of(model, values)
     holdout = Holdout(np.arange(n_own), _by_setting(data.X, n_own))
     trained = Trained(model, data, holdout, scoring, history=getattr(model, "history_", {}), is_divided=False)
     trained.judge()
-    trained.seconds["training"] = _seconds(model)
+    if trained.history.get("seconds"):  # which models from files do not know
+        trained.seconds["training"] = float(trained.history["seconds"][-1])
+    elif getattr(model, "seconds_", None):
+        trained.seconds["training"] = float(sum(model.seconds_.values()))
     return trained
 
 
-def _seconds(model: Any) -> float:
-    """Return how long a fit took, as far as the model knows."""
-    if isinstance(model, AutoKron):
-        return float(sum(getattr(model, "seconds_", {"unknown": float("nan")}).values()))
-    return float((getattr(model, "history_", {}).get("seconds") or [float("nan")])[-1])
+def _keys(X: Edges, both_ways: bool) -> Array:
+    """Return a number for each edge that equal ones share, in either direction if that means nothing."""
+    start, end = X.start.astype(np.int64), X.end.astype(np.int64)
+    if both_ways:
+        start, end = np.minimum(start, end), np.maximum(start, end)
+    return np.asarray(start * len(X.end_table) + end)
+
+
+def _check_labels(model: Any, labels: Array) -> None:
+    """Refuse labels that are no classes of the model."""
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        return
+    unknown = np.unique(labels[~np.isin(labels, classes)])
+    if len(unknown) or (labels.dtype.kind == "b") != (np.asarray(classes).dtype.kind == "b"):
+        shown = unknown.tolist()[:3] or np.unique(labels).tolist()[:3]
+        raise ValueError(
+            f"y has labels such as {shown}, but the classes of the model are {np.asarray(classes).tolist()}"
+        )
 
 
 def _coded(model: Any, labels: Array) -> tuple[Any, Array, tuple[str, ...] | None]:
-    """Return model and labels with the classes -1 and +1 in place of words, and the names of two classes."""
+    """Return model and labels with numbers for two classes, and the names of these."""
     classes = getattr(model, "classes_", None)
     values = np.unique(labels) if classes is None and labels.dtype.names is None else classes
     if values is None or len(values) != 2:
         return model, labels, None
     names = tuple(str(value) for value in values.tolist())
+    if classes is None:  # a regression, whose predictions are near the labels
+        return model, labels.astype(np.float64), names
     if values.dtype.kind in "iuf":
         return model, labels, names
-    coded = copy.copy(model)  # whose decisions are the same
-    if classes is not None:
-        coded.classes_ = np.array([-1, 1])
+    coded = object.__new__(type(model))  # a copy would drop what is only for showing; the decisions are the same
+    coded.__dict__.update(model.__dict__)
+    coded.classes_ = np.array([-1, 1])
     return coded, np.where(labels == values[1], 1, -1), names
 
 
-def _kinds(X: Edges) -> dict[str, str]:
-    tables = {"start": X.start_table, "end": X.end_table}
-    return {side: "kernel" if table.looks_like_kernel else "features" for side, table in tables.items()}
+def _kinds(model: Any) -> dict[str, str]:
+    """Return "kernel" for sides whose tables are kernel matrices to the model, else "features"."""
+    kinds = {}
+    for side in ("start", "end"):
+        texts = [format_kernel(getattr(part._predictor, side).kernel) for _, part in model._parts]
+        kinds[side] = "kernel" if any("precomputed" in text for text in texts) else "features"
+    return kinds
 
 
 def _by_setting(X: Edges, n_train: int) -> dict[str, Array]:

@@ -51,7 +51,7 @@ def _sizes(m: int, q: int) -> tuple[int, int]:
 
 def _order(scores: Array) -> Array:
     """Return an order of the rows in which like ones are neighbours."""
-    if len(scores) < 3:
+    if len(scores) < 3 or np.ptp(scores) == 0:
         return np.arange(len(scores))
     if len(scores) > _CLUSTERED:
         return np.argsort(scores.mean(axis=1), kind="stable")
