@@ -17,6 +17,7 @@ import vectrick as vt
 from tests.data import folder_of
 from tests.extensions import registries_restored
 from tests.site import sandbox
+from vectrick import testing
 
 ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs"
@@ -182,6 +183,7 @@ def public_names():
     modules = {
         "": vt,
         **{name: getattr(vt, name) for name in ("kernels", "pairwise", "losses", "solvers", "backends", "plot")},
+        "testing": testing,
     }
     for prefix, module in modules.items():
         for name in module.__all__:
