@@ -3,8 +3,8 @@
 from typing import Any
 
 STYLE = {
-    "font.size": 12.0,
-    "axes.titlesize": 13.0,
+    "font.size": 13.0,
+    "axes.titlesize": 14.0,
     "figure.dpi": 100,
     "savefig.dpi": 100,
     "axes.spines.top": False,

@@ -67,7 +67,7 @@ print(model)
 
 kernel = vt.Precomputed() + vt.Constant(0.3)
 plain = vt.KronRidge(kernel, kernel, alpha=1.0).fit(X[train], y[train])
-fig, axes = plt.subplots(1, 2, figsize=(11, 4.6))
+fig, axes = plt.subplots(2, 1, figsize=(6, 9.4))
 vt.plot.roc(
     {"AutoKron": model, "one ridge regression": plain}, X[test], y[test], ax=axes[0]
 )

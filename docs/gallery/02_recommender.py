@@ -89,7 +89,7 @@ ax = (
     scores["mean"]
     .iloc[::-1]
     .plot.barh(
-        figsize=(7, 2.6),
+        figsize=(6.4, 2.6),
         color="#2a6fc9",
         xerr=scores["spread"].iloc[::-1],
         title="Films of a new user, in the right order",
@@ -134,7 +134,7 @@ people = pd.DataFrame(
     np.tile(user_table.mean().to_numpy(), (len(ages), 1)), columns=user_table.columns
 ).assign(age=ages)
 grid = fitted.predict_grid(people.to_numpy(), film_table.to_numpy())
-fig, ax = plt.subplots(figsize=(7, 4))
+fig, ax = plt.subplots(figsize=(6.4, 4))
 for genre, color in zip(
     sorted(films.genre.unique()), ("#2a6fc9", "#c8641b", "#2b8a5e", "#7d55c7"), strict=True
 ):

@@ -57,7 +57,7 @@ models = {
     name: vt.KronRidge(kernel, pairwise=name, alpha=1.0).fit(X[train], y[train])
     for name in ("kronecker", "symmetric", "mlpk")
 }
-fig, axes = plt.subplots(1, 2, figsize=(11, 4.8), sharey=True)
+fig, axes = plt.subplots(2, 1, figsize=(5.6, 10), sharex=True)
 for ax, rows, words in zip(
     axes, (one_new, test), ("one protein new", "both proteins new"), strict=True
 ):

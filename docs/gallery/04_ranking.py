@@ -45,7 +45,7 @@ cv = vt.VertexKFold(3, 3, new="both", random_state=0)
 within = vt.compare(models, X, y, cv=cv, scoring="concordance_per_start", baselines=False)
 overall = vt.compare(models, X, y, cv=cv, scoring="concordance", baselines=False)
 
-fig, ax = plt.subplots(figsize=(8, 3.8))
+fig, ax = plt.subplots(figsize=(6.6, 4))
 places = np.arange(len(models))
 ax.barh(
     places - 0.2,

@@ -95,7 +95,7 @@ for n in sizes:
         (K[np.ix_(start, start)] * G[np.ix_(end, end)]) @ v
         seconds["explicit matrix"].append(time.perf_counter() - begin)
 
-fig, ax = plt.subplots(figsize=(7, 4.2))
+fig, ax = plt.subplots(figsize=(6.4, 4.2))
 for (name, times), color in zip(seconds.items(), ("#8c959f", "#2a6fc9"), strict=True):
     ax.loglog(sizes[: len(times)], times, "o-", color=color, label=name, linewidth=2)
 ax.set(

@@ -85,19 +85,20 @@ models = {
         Laplacian(0.5), Laplacian(0.5), alpha=1.0, loss=Huber
     ),
 }
-fig, axes = plt.subplots(1, 4, figsize=(13, 3.9), sharey=True)
-axes[0].imshow(truth.reshape(60, 60), cmap="RdBu_r", vmin=-1, vmax=1)
-axes[0].set_title("truth")
-for ax, (name, model) in zip(axes[1:], models.items(), strict=True):
+fig, axes = plt.subplots(2, 2, figsize=(6.6, 7.4), sharex=True, sharey=True)
+axes[0, 0].imshow(truth.reshape(60, 60), cmap="RdBu_r", vmin=-1, vmax=1)
+axes[0, 0].set_title("truth")
+for ax, (name, model) in zip(axes.flat[1:], models.items(), strict=True):
     grid = model.fit(X[train], y[train]).predict_grid(
         X.start_table.features, X.end_table.features
     )
     error = np.sqrt(np.mean((grid.ravel() - truth) ** 2))
     ax.imshow(grid, cmap="RdBu_r", vmin=-1, vmax=1)
     ax.set_title(f"{name}\nerror {error:.2f}")
-for ax in axes:
-    ax.set(xticks=[], yticks=[], xlabel="end vertices")
-axes[0].set_ylabel("start vertices")
+for ax in axes.flat:
+    ax.set(xticks=[], yticks=[])
+fig.supxlabel("end vertices")
+fig.supylabel("start vertices")
 
 # %%
 # Give them names

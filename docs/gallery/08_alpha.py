@@ -80,7 +80,7 @@ ax.set_title("Risk falls, the score has a summit")
 begin = time.perf_counter()
 quick = vt.alpha_path(ridge, X, y, 2.0 ** np.arange(-20, 21), validation, solver="one-pass")
 print(f"{time.perf_counter() - begin:.1f} s")
-fig, ax = plt.subplots(figsize=(7, 4))
+fig, ax = plt.subplots(figsize=(6.4, 4))
 ax.semilogx(
     path.alphas,
     path.scores,

@@ -26,8 +26,8 @@ signal = (starts[X.start] * ends[X.end]).sum(axis=1) + own[X.start]
 y = np.where(signal + rng.standard_normal(len(X)) > 0, 1, -1)
 
 settings = ("both", "start", "end", "neither")
-fig, axes = plt.subplots(1, 4, figsize=(14, 4.2))
-for ax, new in zip(axes, settings, strict=True):
+fig, axes = plt.subplots(2, 2, figsize=(6.6, 7))
+for ax, new in zip(axes.flat, settings, strict=True):
     vt.plot.split(vt.VertexKFold(3, 3, new=new, random_state=0), X, ax=ax)
     ax.get_legend().remove()
     ax.set_title(f'new="{new}"')
@@ -60,7 +60,7 @@ results = {
     for new in settings
 }
 
-fig, ax = plt.subplots(figsize=(8, 4))
+fig, ax = plt.subplots(figsize=(6.6, 4.4))
 for number, (name, color) in enumerate(
     zip([*methods, *mean], ("#c8641b", "#2a6fc9", "#c9d1d9"), strict=True)
 ):

@@ -125,7 +125,7 @@ begin = time.perf_counter()
 vt.KronRidge(alpha=2.0, fit_intercept=True).fit(X)
 second = time.perf_counter() - begin
 
-fig, ax = plt.subplots(figsize=(7, 2.6))
+fig, ax = plt.subplots(figsize=(6.4, 2.6))
 words = ["first fit, with the reading", "second fit"]
 ax.barh(words, [first, second], color=["#c8641b", "#2a6fc9"])
 for place, seconds in enumerate((first, second)):

@@ -69,7 +69,7 @@ training = {
     if row["dtype"] == "float64"
 }
 paper = {"KronRidge": 45_150, "KronSVM": 89_500}
-fig, ax = plt.subplots(figsize=(8, 4))
+fig, ax = plt.subplots(figsize=(6.6, 4.4))
 for place, name in enumerate(("KronRidge", "KronSVM")):
     times = [
         paper[name],

@@ -44,7 +44,7 @@ def board(ax, values, title, **style):
     ax.set(title=title, xlabel="property of the cell", ylabel="property of the drug")
 
 
-fig, axes = plt.subplots(1, 3, figsize=(13, 4.2))
+fig, axes = plt.subplots(3, 1, figsize=(5.4, 11.5))
 board(axes[0], truth, "the truth", cmap="viridis", vmin=-1, vmax=2)
 board(axes[1], mean, "predicted", cmap="viridis", vmin=-1, vmax=2)
 board(axes[2], std, "standard deviation", cmap="magma")
@@ -73,7 +73,7 @@ before = np.sqrt(np.mean((mean - truth) ** 2))
 print(
     f"error before {before:.3f}, after the plate {error:.3f}, after a random one {by_chance:.3f}"
 )
-fig, axes = plt.subplots(1, 2, figsize=(10, 4.2))
+fig, axes = plt.subplots(2, 1, figsize=(5.4, 8))
 board(axes[0], std, "what it asks for", cmap="magma")
 axes[0].plot(c[chosen], d[chosen], "o", color="#5cc596", markersize=5)
 board(

@@ -63,7 +63,7 @@ words = {
     "end": "target new",
     "neither": "both known",
 }
-fig, ax = plt.subplots(figsize=(7, 3.4))
+fig, ax = plt.subplots(figsize=(6.4, 3.4))
 ax.bar(
     list(words.values()),
     [np.mean(scores[new]) for new in words],
