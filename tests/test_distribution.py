@@ -1,6 +1,7 @@
 """What is published: the wheel has the package and nothing else, the sdist can be tested, both say what they are."""
 
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -13,7 +14,7 @@ import pytest
 import vectrick as vt
 
 pytest.importorskip("build", reason="wheel and sdist need the package build")
-pytest.importorskip("hatchling", reason="wheel and sdist need the package hatchling")
+pytest.importorskip("hatch_fancy_pypi_readme", reason="wheel and sdist need hatchling and hatch-fancy-pypi-readme")
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parent.parent
 
@@ -56,6 +57,9 @@ def test_its_metadata_say_what_it_is(wheel):
         line.partition(",")[0] for line in about.get_all("Project-URL")
     }
     assert "Typing :: Typed" in about.get_all("Classifier")
+    links = re.findall(r"\]\(([^)]+)\)", about.get_payload())
+    assert len(links) > 10
+    assert all(link.startswith("https://") for link in links)  # the page of the package has no files of the repository
     assert {"report", "plot", "torch", "dask", "molecules"} <= set(about.get_all("Provides-Extra"))
 
 
