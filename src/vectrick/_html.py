@@ -5,6 +5,8 @@ from html import escape
 from numbers import Integral, Real
 from typing import Any
 
+from vectrick._colours import BLUE, ORANGE
+
 _NUMBER = "text-align:right;font-variant-numeric:tabular-nums"
 
 
@@ -77,8 +79,8 @@ def html_line(heights: Sequence[float], marked: int) -> str:
     x, y = places[marked]
     return (
         f'<svg width="{width}" height="{height}" role="img" aria-label="scores from {low:.3g} to {high:.3g}">'
-        f'<polyline points="{points}" fill="none" stroke="#2a6fc9" stroke-width="2"/>'
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="#c8641b"/></svg>'
+        f'<polyline points="{points}" fill="none" stroke="{BLUE}" stroke-width="2"/>'
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{ORANGE}"/></svg>'
     )
 
 

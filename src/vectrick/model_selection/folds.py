@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from vectrick._colours import BLUE, GREEN, ORANGE, PALE
 from vectrick._typing import Array
 from vectrick.backends.arrays import unmasked
 from vectrick.data.settings import NEW
@@ -12,7 +13,7 @@ from vectrick.data.splits import divide_vertices
 from vectrick.model_selection.pairs import Pairs
 
 # What edges are used for, in pictures of splits.
-COLOURS = {"training": "#2a6fc9", "validation": "#2b8a5e", "test": "#c8641b", "left out": "#c9d1d9"}
+COLOURS = {"training": BLUE, "validation": GREEN, "test": ORANGE, "left out": PALE}
 
 
 @dataclass(frozen=True)

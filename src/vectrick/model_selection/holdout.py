@@ -50,14 +50,27 @@ def hold_out(X: Edges, y: Array, fraction: float = 0.25, seed: int = 0, n_labels
         raise ValueError(f"fraction is {fraction!r}, but it must be between 0 and 1")
     generators = (np.random.default_rng([seed, attempt]) for attempt in itertools.count())
     train, both = hold_out_labeled(X, y, fraction, generators, n_labels)
+    rest = ~train & ~both
+    tests = {new: both if new == "both" else rest & mask for new, mask in by_setting(X, train).items()}
+    del tests["neither"]
+    return Holdout(np.flatnonzero(train), {new: np.flatnonzero(mask) for new, mask in tests.items()})
+
+
+def by_setting(X: Edges, train: Array) -> dict[str, Array]:
+    """Return masks of all edges by which of their vertices no training edge has; one vertex set has no "end".
+
+    >>> import numpy as np, vectrick as vt
+    >>> X = vt.Edges([0, 0, 1, 1], [0, 1, 0, 1], np.eye(2), np.eye(2))
+    >>> {new: np.flatnonzero(mask).tolist() for new, mask in by_setting(X, np.arange(4) == 0).items()}
+    {'both': [3], 'start': [2], 'end': [1], 'neither': [0]}
+    """
     known_start, known_end = (
         np.isin(np.arange(len(table)), vertices[train])
         for table, vertices in ((X.start_table, X.start), (X.end_table, X.end))
     )
     if X.is_one_set:
         known_start = known_end = known_start | known_end
-    old_start, old_end, rest = known_start[X.start], known_end[X.end], ~train & ~both
-    tests = {"both": both, "start": rest & ~old_start & old_end, "end": rest & old_start & ~old_end}
-    if X.is_one_set:  # whose edges have one new vertex or the other: one setting
-        tests = {"both": both, "start": tests["start"] | tests["end"]}
-    return Holdout(np.flatnonzero(train), {new: np.flatnonzero(mask) for new, mask in tests.items()})
+    start, end = ~known_start[X.start], ~known_end[X.end]
+    # The edges of one vertex set have one new vertex or the other: one setting.
+    one = {"start": start ^ end} if X.is_one_set else {"start": start & ~end, "end": end & ~start}
+    return {"both": start & end, **one, "neither": ~start & ~end}

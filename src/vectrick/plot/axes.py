@@ -1,8 +1,9 @@
-"""Axes to draw into, and the colours of all figures."""
+"""Axes to draw into, their names and legends."""
 
 from typing import Any
 
-BLUE, ORANGE, GREEN, PURPLE, GREY = "#2a6fc9", "#c8641b", "#2b8a5e", "#7d55c7", "#8c959f"
+from vectrick._colours import BLUE, GREEN, ORANGE, PURPLE
+
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE)
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from vectrick._colours import BLUE, GREY, ORANGE
 from vectrick._typing import ArrayLike
 from vectrick.automatic import AutoKron
 from vectrick.backends.arrays import to_host, unmasked
@@ -12,7 +13,7 @@ from vectrick.data import EdgesLike
 from vectrick.metrics import auc
 from vectrick.model_selection.alpha_paths import AlphaPath
 from vectrick.model_selection.scorers import predictions
-from vectrick.plot.axes import BLUE, COLOURS, GREY, ORANGE, axes_of, below, clean, plain
+from vectrick.plot.axes import COLOURS, axes_of, below, clean, plain
 
 
 def history(model: Any, *, ax: Any = None) -> Any:

@@ -15,7 +15,7 @@ from vectrick.data.censored import split_bounds
 from vectrick.data.folder import Dataset
 from vectrick.estimators import FittedModel, joined_source
 from vectrick.kernels.text import format_kernel
-from vectrick.model_selection.holdout import Holdout
+from vectrick.model_selection.holdout import Holdout, by_setting
 from vectrick.model_selection.trained import Trained, scoring_of
 from vectrick.reports.build import fit_report
 from vectrick.reports.page import check_report
@@ -90,7 +90,9 @@ def _beside(model: Any, X: EdgesLike, y: ArrayLike) -> Trained:
     if isinstance(model, AutoKron) and len(kept) == n_own and getattr(model, "_held_out", None):
         return searched(model, data, float(sum(model.seconds_.values())))
     scoring = getattr(model, "scoring_", None) or scoring_of(model, values)
-    holdout = Holdout(np.arange(n_own), _by_setting(data.X, n_own))
+    own = np.arange(len(kept)) < n_own
+    tests = {new: np.flatnonzero(mask & ~own) for new, mask in by_setting(data.X, own).items()}
+    holdout = Holdout(np.flatnonzero(own), {new: rows for new, rows in tests.items() if len(rows)})
     trained = Trained(model, data, holdout, scoring, history=getattr(model, "history_", {}), is_divided=False)
     trained.judge()
     if trained.history.get("seconds"):  # which models from files do not know
@@ -145,18 +147,3 @@ def _kinds(model: Any) -> dict[str, str]:
         texts = [format_kernel(getattr(part._predictor, side).kernel) for _, part in model._parts]
         kinds[side] = "kernel" if any("precomputed" in text for text in texts) else "features"
     return kinds
-
-
-def _by_setting(X: Edges, n_train: int) -> dict[str, Array]:
-    """Return the rows after the training edges by what is new about them: both vertices, one, or neither."""
-    tables = X.start_table, X.end_table
-    known = [np.zeros(len(table), bool) for table in tables]
-    known[0][X.start[:n_train]] = True
-    known[1][X.end[:n_train]] = True
-    if X.is_one_set:
-        known = [known[0] | known[1]] * 2
-    start, end = ~known[0][X.start], ~known[1][X.end]
-    later = np.arange(len(X)) >= n_train
-    one = {"start": start ^ end} if X.is_one_set else {"start": start & ~end, "end": end & ~start}
-    masks = {"both": start & end, **one, "neither": ~start & ~end}
-    return {new: np.flatnonzero(mask & later) for new, mask in masks.items() if (mask & later).any()}
