@@ -213,7 +213,7 @@ def test_refuses_what_cannot_be_split():
         list(vt.VertexKFold(2, 1).split(X, y))
     with pytest.raises(ValueError, match="new is 'all', but it must be one of 'both', 'start', 'end', 'neither'"):
         list(vt.VertexKFold(2, 2, "all").split(X, y))
-    with pytest.raises(ValueError, match="there are 10 × 10 folds, but X has only 36 edges"):
+    with pytest.raises(ValueError, match="there are 10 × 10 folds, but X has edges between only 36 pairs of vertices"):
         list(vt.VertexKFold(10, 10, "neither").split(X, y))
     with pytest.raises(ValueError, match=r"X has shape \(5, 3\), but it must be Edges or an array with two columns"):
         list(vt.VertexKFold(2, 2).split(np.zeros((5, 3))))

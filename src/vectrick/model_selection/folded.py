@@ -186,7 +186,7 @@ def calibration_folds(X: Edges, y: Array, new: str, n_folds: int, random_state: 
         if new in ("both", side) and n_folds > n_vertices:
             raise ValueError(f"n_folds is {n_folds}, but X has only {n_vertices} {side} vertices to divide")
     if new == "neither":
-        named.n_start = min(n_folds, len(pairs))
+        named.n_start = min(n_folds, int(pairs.distinct().max()) + 1)
     named._check(pairs)
     positive = rarer_class(y) if len(np.unique(y)) == 2 else None
     seed = int(check_random_state(random_state).randint(2**31 - 1))

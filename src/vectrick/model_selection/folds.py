@@ -1,5 +1,6 @@
 """The building blocks of splits by vertices: folds, parts of vertices or edges, and the checks of both."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,17 +55,25 @@ def divide_evenly(vertices: Array, size: int, n_parts: int, rng: np.random.Gener
     return np.asarray(divide_vertices(vertices, size, even_sizes(len(np.unique(vertices)), n_parts), rng, positive))
 
 
-def divide_edges(n_edges: int, sizes: Array, rng: np.random.Generator, positive: Array | None) -> Array:
-    """Return the part of each edge; with a mask, the parts get their share of it."""
-    part = np.empty(n_edges, int)
-    order = rng.permutation(n_edges)
-    if positive is not None:  # those of one class after those of the other, dealt out evenly
-        order = order[np.argsort(positive[order], kind="stable")]
-        places = np.concatenate([(np.arange(size) + 0.5) / size for size in sizes])
-        part[order] = np.repeat(np.arange(len(sizes)), sizes)[np.argsort(places, kind="stable")]
-        return part
-    part[order] = np.repeat(np.arange(len(sizes)), sizes)
-    return part
+def divide_edges(
+    pairs: Pairs, sizes_of: Callable[[int], Array], rng: np.random.Generator, positive: Array | None
+) -> Array:
+    """Return the part of each edge; edges between the same two vertices are in the same part.
+
+    ``sizes_of`` returns the sizes of the parts for a number of distinct pairs. With a mask ``positive``, each part gets
+    its share of the pairs that have such an edge.
+    """
+    number = pairs.distinct()
+    n_pairs = int(number.max(initial=-1)) + 1
+    sizes = sizes_of(n_pairs)
+    part, order = np.empty(n_pairs, int), rng.permutation(n_pairs)
+    places = np.repeat(np.arange(len(sizes)), sizes)
+    if positive is not None:  # the pairs of one class after those of the other, dealt out evenly
+        order = order[np.argsort((np.bincount(number, positive) > 0)[order], kind="stable")]
+        shares = np.concatenate([(np.arange(size) + 0.5) / size for size in sizes])
+        places = places[np.argsort(shares, kind="stable")]
+    part[order] = places
+    return part[number]
 
 
 def even_sizes(total: int, n_parts: int) -> Array:

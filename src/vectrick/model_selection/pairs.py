@@ -23,10 +23,19 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.start)
 
-    def unordered(self) -> Array:
-        """Return a number for each edge that it shares with its reverse and its repetitions; for one vertex set."""
-        low, high = np.minimum(self.start, self.end).astype(np.int64), np.maximum(self.start, self.end)
-        return np.asarray(np.unique(low * self.n_start + high, return_inverse=True)[1])
+    def distinct(self) -> Array:
+        """Return the number of the pair of vertices of each edge, by first occurrence: copies of an edge share it.
+
+        With one vertex set, an edge and its reverse share it too.
+
+        >>> Pairs.of(np.array([[0, 1], [1, 0], [0, 1]])).distinct().tolist()
+        [0, 1, 0]
+        """
+        first, second = self.start.astype(np.int64), self.end.astype(np.int64)
+        if self.one_set:
+            first, second = np.minimum(first, second), np.maximum(first, second)
+        _, rows, number = np.unique(first * self.n_end + second, return_index=True, return_inverse=True)
+        return np.argsort(np.argsort(rows))[number.ravel()]
 
     @classmethod
     def of(cls, X: Any, groups: Any = None, one_set: bool | None = None) -> "Pairs":

@@ -142,7 +142,7 @@ def _parts(
 ) -> tuple[Array, Array]:
     """Return for each edge the part of its start and of its end vertex: 0 trains, 1 validates, 2 tests."""
     if new == "neither":
-        part = divide_edges(len(pairs), _sizes(len(pairs), shares), rng, positive)
+        part = divide_edges(pairs, lambda n_pairs: _sizes(n_pairs, shares, "pairs of vertices"), rng, positive)
         return part, part
     if pairs.one_set:
         vertices = np.concatenate([pairs.start, pairs.end])
@@ -158,9 +158,9 @@ def _parts(
     return start, end
 
 
-def _sizes(total: int, shares: Array) -> Array:
+def _sizes(total: int, shares: Array, what: str = "vertices") -> Array:
     """Return the sizes of the training, validation and test parts; a part with a share has at least one."""
     held = [max(1, round(share * total)) if share else 0 for share in shares[1:]]
     if sum(held) >= total:
-        raise ValueError(f"validation_size and test_size leave none of {total} vertices to train on")
+        raise ValueError(f"validation_size and test_size leave none of {total} {what} to train on")
     return np.array([total - sum(held), *held])

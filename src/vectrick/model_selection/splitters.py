@@ -42,7 +42,7 @@ class VertexKFold(BaseCrossValidator):
     - "start" (or "end"): a fold tests the edges of one of ``n_start`` parts of the start vertices, and trains on the
       other edges. The end vertex of a test edge occurs in the training edges.
     - "neither": the edges themselves are divided into ``n_start × n_end`` parts (``n_end`` may be 1). Both vertices of
-      a test edge occur in the training edges.
+      a test edge occur in the training edges. Repeated edges between the same two vertices stay in the same part.
 
     If both ends come from one vertex set, a vertex is new on both sides at once, and there are ``n_start`` parts and
     folds. "both" tests the edges within a part; "start" and "end" test the edges from it or to it. With "neither", an
@@ -202,11 +202,7 @@ class VertexKFold(BaseCrossValidator):
         n_end = self.n_start if self.n_end is None else self.n_end
         if self.new == "neither":
             n_parts = self.n_start * n_end
-            place = pairs.unordered() if pairs.one_set else np.arange(len(pairs))  # where (j, i) may be (i, j)
-            if positive is not None:
-                positive = np.bincount(place, positive) > 0
-            n_pairs = int(place.max(initial=-1)) + 1
-            part = divide_edges(n_pairs, even_sizes(n_pairs, n_parts), rng, positive)[place]
+            part = divide_edges(pairs, lambda n_pairs: even_sizes(n_pairs, n_parts), rng, positive)
             masks = [(f"fold {i}{where}", part != i, part == i) for i in range(n_parts)]
         elif pairs.one_set:
             vertices = np.concatenate([pairs.start, pairs.end])
@@ -247,8 +243,12 @@ class VertexKFold(BaseCrossValidator):
                 raise ValueError(f"{name} is {value!r}, but it must be an integer of at least {least}")
         n_end = self.n_start if self.n_end is None else self.n_end
         if self.new == "neither":
-            if self.n_start * n_end > len(pairs):
-                raise ValueError(f"there are {self.n_start} × {n_end} folds, but X has only {len(pairs)} edges")
+            n_pairs = int(pairs.distinct().max(initial=-1)) + 1
+            if self.n_start * n_end > n_pairs:
+                raise ValueError(
+                    f"there are {self.n_start} × {n_end} folds, but X has edges between only {n_pairs} pairs of "
+                    "vertices"
+                )
             return
         if pairs.one_set:
             if n_end != self.n_start:

@@ -187,7 +187,7 @@ def _data_section(report: Report, trained: Trained, warnings: list[str]) -> None
     sides = sides_of(X)
     used = [len(np.unique(vertices)) for _, _, vertices in sides]
     pairs = used[0] * (used[0] - 1) / 2 if X.is_one_set else used[0] * used[1]
-    n_pairs = len(np.unique(Pairs.of(X).unordered())) if X.is_one_set else len(X)
+    n_pairs = int(Pairs.of(X).distinct().max(initial=-1)) + 1 if X.is_one_set else len(X)
     section = report.section("The data")
     facts = {
         "files": ", ".join(path.name for path in trained.data.files.values())

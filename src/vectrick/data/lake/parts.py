@@ -20,6 +20,8 @@ class Part:
         Whether start and end of an edge that belongs to it are held out; one of these pairs.
     share : (float, float)
         Which share of these edges, by a hash of the vertices: copies of an edge stay together.
+    one_set : bool
+        Whether both ends come from one vertex set: then an edge and its reverse stay together, too.
     seed : int
         That of the hash.
     """
@@ -29,6 +31,7 @@ class Part:
     ends: tuple[tuple[bool, bool], ...] = ((False, False),)
     share: tuple[float, float] = (0.0, 1.0)
     seed: int = 0
+    one_set: bool = False
 
     def mask(self, start: Array, end: Array) -> Array:
         """Return which edges belong to it."""
@@ -38,6 +41,8 @@ class Part:
         for of_start, of_end in self.ends:
             kept |= (new_start == of_start) & (new_end == of_end)
         if self.share != (0.0, 1.0):
+            if self.one_set:
+                start, end = np.minimum(start, end), np.maximum(start, end)
             place = _hashed(start, end, self.seed)
             kept &= (place >= self.share[0]) & (place < self.share[1])
         return kept

@@ -196,8 +196,11 @@ class ScannedEdges:
             raise ValueError(f"test_size is {test_size!r}, but it must be a number between 0 and 1")
         seed = int(check_random_state(random_state).randint(2**31 - 1))
         if new == "neither":
-            parts = [Part(share=share, seed=seed) for share in ((test_size, 1.0), (0.0, test_size))]
-            return self.only(parts[0]), self.only(parts[1])
+            train, test = ((test_size, 1.0), (0.0, test_size))
+            return (
+                self.only(Part(share=train, seed=seed, one_set=self.is_one_set)),
+                self.only(Part(share=test, seed=seed, one_set=self.is_one_set)),
+            )
         rng = np.random.default_rng(seed)
         start, end = (_held(len(table), test_size, rng) for table in (self.start_table, self.end_table))
         ends: Any = ((new in ("both", "start"), new in ("both", "end")),)
