@@ -2,6 +2,7 @@
 
 import sys
 from abc import abstractmethod
+from collections.abc import Hashable
 from numbers import Real
 from typing import Any
 
@@ -73,6 +74,11 @@ class Kernel(BaseEstimator):
             X, Y = as_characters(X, "X"), None if Y is None else as_characters(Y, "Y")
         X, Y = unmasked(X, "X"), unmasked(X if Y is None else Y, "Y")
         return self._matrix(*_same_kind(X, Y))
+
+    @property
+    def is_matrix(self) -> bool:
+        """Whether it reads values from a given kernel matrix, itself or in one of the kernels that it is made of."""
+        return any(isinstance(part, Kernel) and part.is_matrix for part in self.get_params(deep=False).values())
 
     @abstractmethod
     def _matrix(self, X: Features, Y: Features) -> Array:
@@ -214,6 +220,19 @@ def are_equal(first: Kernel, second: Kernel) -> bool:
         else isinstance(value, str | int | float | None) and value == other[name]
         for name, value in mine.items()
     )
+
+
+def is_settled(kernel: Kernel, features: Any, used: Array) -> bool:
+    """Whether a kernel does not depend on the training vertices; with gamma="scale" it does."""
+    return bool(kernel_key(kernel.resolve(features, used)) == kernel_key(kernel))
+
+
+def kernel_key(value: Any) -> Any:
+    """Return what tells kernels apart: their kind and parameters."""
+    if not isinstance(value, Kernel):
+        return value if isinstance(value, Hashable) else id(value)
+    parameters = value.get_params(deep=False)
+    return type(value), tuple((name, kernel_key(parameters[name])) for name in sorted(parameters))
 
 
 def _same_kind(X: Any, Y: Any) -> tuple[Any, Any]:

@@ -88,7 +88,7 @@ def chosen_kernel(kernel: Any, usual: Kernel) -> Kernel:
     """Return the kernel of the features that was asked for, or the usual one."""
     if kernel is None:
         return usual
-    if not isinstance(kernel, Kernel) or kernel.reads == "text" or kernel.needs_labels:
+    if not isinstance(kernel, Kernel) or kernel.reads == "text" or kernel.needs_labels or kernel.is_matrix:
         raise ValueError(f"kernel is {kernel!r}, but it must be a kernel of numbers such as vt.Gaussian(), or None")
     return kernel
 

@@ -28,6 +28,7 @@ class Precomputed(Kernel):
     learned = ("used",)
 
     is_psd = False  # this depends on the given values
+    is_matrix = True
 
     def __init__(self, used: Any = None) -> None:
         self.used = used

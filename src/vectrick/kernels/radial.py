@@ -62,6 +62,11 @@ class Radial(Kernel):
         """Return the kernel with the other kernel resolved."""
         if not isinstance(self.kernel, Kernel):
             raise ValueError(f"kernel is {self.kernel!r}, but it must be a kernel such as vt.Linear()")
+        if self.kernel.is_matrix:
+            raise ValueError(
+                "kernel of Radial reads a kernel matrix, but distances need k(x, x), and the row of a new vertex does "
+                "not have it; compute exp(-gamma * d²) from the matrix, and give that as the precomputed kernel"
+            )
         if isinstance(self.gamma, bool) or not isinstance(self.gamma, Real) or not 0 < float(self.gamma) < np.inf:
             raise ValueError(f"gamma is {self.gamma!r}, but it must be a positive number")
         return Radial(self.kernel.resolve(X, positions), self.gamma)

@@ -52,6 +52,11 @@ class Standardized(Kernel):
         """Return the kernel with the mean and the scale of the training vertices."""
         if not isinstance(self.kernel, Kernel):
             raise ValueError(f"kernel is {self.kernel!r}, but it must be a kernel such as vt.Gaussian()")
+        if self.kernel.is_matrix:
+            raise ValueError(
+                f"kernel of Standardized is {self.kernel!r}, which reads a kernel matrix, but scaled kernel values are "
+                "no kernel; use it without Standardized, or a kernel of the rows such as vt.Gaussian()"
+            )
         mean, spread = _moments(to_host(X))
         settled = Standardized(
             self.kernel,

@@ -1,6 +1,5 @@
 """Kernels computed once for all vertices and shared by all folds, which take rows and columns of them."""
 
-from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -9,6 +8,7 @@ from vectrick._typing import Array
 from vectrick.backends.memory import available_memory
 from vectrick.data import Edges, VertexTable
 from vectrick.kernels import Kernel, Linear, Precomputed, as_kernel, feature_map
+from vectrick.kernels.base import is_settled, kernel_key
 from vectrick.models.forms import WORTH_FACTORING, WORTH_RANK
 from vectrick.models.limits import checked_features
 
@@ -52,7 +52,7 @@ class Sharing:
         kernel = as_kernel(given, f"{side}_kernel")
         if kernel.needs_labels:  # of the training edges, which differ between folds
             return getattr(self.edges, f"{side}_table"), kernel
-        key = side, _key(kernel)
+        key = side, kernel_key(kernel)
         if key not in self._made:
             self._made[key] = self._make(getattr(self.edges, f"{side}_table"), getattr(self.edges, side), kernel)
         return self._made[key]
@@ -61,7 +61,7 @@ class Sharing:
         used = np.unique(vertices)
         m = len(used)
         features = checked_features(table, used)
-        if isinstance(kernel, Precomputed) or not _is_settled(kernel, features, used):
+        if kernel.is_matrix or not is_settled(kernel, features, used):
             return table, kernel
         few = kernel.features(features[:1])
         if few is not None and few.shape[1] < m:
@@ -74,19 +74,6 @@ class Sharing:
             return table, kernel
         matrix = np.asarray(kernel(features, features), np.float64)
         return _spread(matrix, used, table, square=True), SharedMatrix(is_psd=kernel.is_psd)
-
-
-def _is_settled(kernel: Kernel, features: Any, used: Array) -> bool:
-    """Return whether a kernel does not depend on the training vertices; with gamma="scale" it does."""
-    return bool(_key(kernel.resolve(features, used)) == _key(kernel))
-
-
-def _key(value: Any) -> Any:
-    """Return what tells kernels apart: their kind and parameters."""
-    if not isinstance(value, Kernel):
-        return value if isinstance(value, Hashable) else id(value)
-    parameters = value.get_params(deep=False)
-    return type(value), tuple((name, _key(parameters[name])) for name in sorted(parameters))
 
 
 def _spread(values: Array, used: Array, table: VertexTable, square: bool) -> VertexTable:

@@ -7,7 +7,7 @@ import numpy as np
 from vectrick._typing import Array
 from vectrick.backends import HOST
 from vectrick.data import VertexTable
-from vectrick.kernels import Kernel, Precomputed
+from vectrick.kernels import Precomputed
 from vectrick.models.limits import checked_features
 from vectrick.models.vertex_kernel import VertexKernel
 
@@ -19,7 +19,7 @@ def diagonal_of(side: VertexKernel, table: VertexTable, used: Array) -> Array:
     stands for them.
     """
     features = checked_features(table, used)
-    if not _is_matrix(side.kernel):
+    if not side.kernel.is_matrix:
         return np.asarray(side.kernel.diagonal(features), np.float64)
     if table.is_same(side.known):
         return _own_values(side, table, used)
@@ -49,7 +49,7 @@ def _within(side: VertexKernel, table: VertexTable, used: Array) -> Array:
 def values_between(side: VertexKernel, table: VertexTable, used: Array) -> Array:
     """Return the kernel values between vertices."""
     features = checked_features(table, used)
-    if not _is_matrix(side.kernel):
+    if not side.kernel.is_matrix:
         return np.asarray(side.kernel(features, features), np.float64)
     places = side.places(table, used)
     if (places < 0).any() and table.is_same(side.known):
@@ -62,17 +62,12 @@ def values_between(side: VertexKernel, table: VertexTable, used: Array) -> Array
     return np.asarray(side.matrix[np.ix_(places, places)])
 
 
-def _is_matrix(kernel: Kernel) -> bool:
-    """Whether a kernel, or a part of it, is known by its matrix."""
-    return any(isinstance(part, Precomputed) for part in (kernel, *kernel.get_params(deep=True).values()))
-
-
 class KernelColumns:
     """Kernel values between vertices and any of them."""
 
     def __init__(self, side: VertexKernel, table: VertexTable, used: Array) -> None:
         self._features, self._kernel = checked_features(table, used), side.kernel
-        self._matrix = values_between(side, table, used) if _is_matrix(side.kernel) else None
+        self._matrix = values_between(side, table, used) if side.kernel.is_matrix else None
 
     def block(self, vertices: Array) -> Array:
         """Return the kernel values with some vertices, a column for each."""

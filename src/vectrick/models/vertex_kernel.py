@@ -21,7 +21,6 @@ from vectrick.kernels import (
     FeatureMap,
     Kernel,
     KernelWarning,
-    Precomputed,
     feature_map,
     pivoted_cholesky,
 )
@@ -53,15 +52,15 @@ class VertexKernel:
         self, kernel: Kernel, name: str, table: VertexTable, used: Array, backend: Backend | None = None
     ) -> None:
         self.name, self.backend = name, backend_of(used) if backend is None else backend
-        if isinstance(kernel, Precomputed) and table.n_features != len(table):
+        if kernel.is_matrix and table.n_features != len(table):
             raise ValueError(
-                f"{name}_kernel is precomputed, so {table.name} must be square, but it is {len(table)} × "
+                f"{name}_kernel is {format_kernel(kernel)}, so {table.name} must be square, but it is {len(table)} × "
                 f"{table.n_features}"
             )
         _check_kind(kernel, name, table)
         if table.n_features == 0:
             raise ValueError(f"{table.name} has 0 feature(s), but a minimum of 1 is required")
-        if isinstance(kernel, Precomputed):
+        if kernel.is_matrix:
             _check_order(table)
         self._describe(table, used)
         self.vertices = checked_features(table, used)
