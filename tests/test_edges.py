@@ -76,8 +76,11 @@ def test_unknown_ids_are_listed():
 
 def test_integers_in_a_frame_are_ids():
     table = pd.DataFrame({"id": ["2", "1", "0"], "f": [20.0, 10.0, 0.0]})
-    with pytest.raises(ValueError, match=r"start has 2 ids that are not in start_table: 0, 1 \(an id there: '2'\)"):
-        vt.Edges.from_frame(pd.DataFrame({"start": [0, 1], "end": [1, 0]}), start_table=table)
+    numerals = vt.Edges.from_frame(pd.DataFrame({"start": [0, 1], "end": [1, 0]}), start_table=table)
+    assert_array_equal(numerals.start, [2, 1])
+    words = table.assign(id=["a", "b", "c"])
+    with pytest.raises(ValueError, match=r"start has 2 ids that are not in start_table: 0, 1 \(an id there: 'a'"):
+        vt.Edges.from_frame(pd.DataFrame({"start": [0, 1], "end": [1, 0]}), start_table=words)
     with pytest.raises(ValueError, match=r"start\[1\] is missing \(1 of 2 ids are\)"):
         vt.Edges.from_frame(pd.DataFrame({"start": ["0", None], "end": ["1", "0"]}), start_table=table)
     with pytest.raises(TypeError, match="start has ids of several types, int and str"):

@@ -137,7 +137,7 @@ def test_a_cartesian_model_knows_its_vertices_by_features_and_ids():
     assert not model.predict(vt.Edges.grid(S + 1, E + 1)).any()  # it has nothing to say about two new vertices
     named = vt.Edges(X.start, X.end, S, E, start_ids=list("abcdefghijklmn"), end_ids=list("ABCDEFGHIJK"))
     model = model_of("cartesian").fit(named, y)
-    others = vt.Edges(X.start, X.end, S, E, start_ids=list("opqrstuvwxyz12"), end_ids=list("LMNOPQRSTUV"))
+    others = vt.Edges(X.start, X.end, S, E, start_ids=list("opqrstuvwxyzÄÖ"), end_ids=list("LMNOPQRSTUV"))
     assert model.predict(named).any()
     assert not model.predict(others).any()
 

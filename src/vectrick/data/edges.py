@@ -25,14 +25,16 @@ class Edges:
     Parameters
     ----------
     start, end : array
-        The start and the end vertex of each edge: ids if the table has ids, else positions. Integers are ids if the
-        ids of the table are integers (such as the index of a pandas frame that was sorted), or numerals such as "7"
-        that include these integers; otherwise they are positions.
+        The start and the end vertex of each edge: ids if the table has ids, else positions. Integers are ids if some
+        ids of the table are integers (such as the index of a pandas frame that was sorted) or numerals such as "7".
+        They are positions if all ids are other words.
     start_features, end_features : array, tensor, SciPy sparse matrix, pandas or polars frame
         One row for each vertex. ``end_features=None`` means that both ends come from one vertex set. For a precomputed
         kernel, row i holds the kernel values between vertex i and all vertices of the table.
     start_ids, end_ids : array, optional
         Ids of the rows. Default: the column "id" of a frame, else the index of a pandas frame, else none.
+    positions : bool
+        Whether ``start`` and ``end`` are positions, whatever the ids are.
 
     Attributes
     ----------
@@ -61,6 +63,7 @@ class Edges:
         *,
         start_ids: Any = None,
         end_ids: Any = None,
+        positions: bool = False,
     ) -> None:
         self.start_table = VertexTable(start_features, "start_features", start_ids)
         if end_features is None:
@@ -69,8 +72,8 @@ class Edges:
             self.end_table = self.start_table
         else:
             self.end_table = VertexTable(end_features, "end_features", end_ids)
-        self.start: Any = self.start_table.positions(start, "start")
-        self.end: Any = self.end_table.positions(end, "end")
+        self.start: Any = _rows_of(self.start_table, start, "start", positions)
+        self.end: Any = _rows_of(self.end_table, end, "end", positions)
         if len(self.start) != len(self.end):
             raise ValueError(f"start has length {len(self.start)} and end has {len(self.end)}, but an edge has both")
         self._settle_device()
@@ -139,7 +142,7 @@ class Edges:
         of_first = np.concatenate([np.asarray(part, object) for part in ids]) if one_set else ids[0]
         first = _named_table(start_table, "start_table", start, start_id, of_first)
         second = first if one_set else _named_table(end_table, "end_table", end, end_id, ids[1])
-        rows = first.positions(ids[0], start, only_ids=True), second.positions(ids[1], end, only_ids=True)
+        rows = first.positions(ids[0], start), second.positions(ids[1], end)
         return cls._of(*rows, first, second)
 
     @classmethod
@@ -252,6 +255,10 @@ class Edges:
 
 # What estimators take as X: edges, or a plain array of concatenated features with ``n_start_features``.
 EdgesLike: TypeAlias = Edges | ArrayLike
+
+
+def _rows_of(table: VertexTable, vertices: Any, argument: str, positions: bool) -> Any:
+    return table.rows(vertices, argument) if positions else table.positions(vertices, argument, or_rows=True)
 
 
 def _eager(frame: Any, name: str) -> Any:

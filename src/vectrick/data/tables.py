@@ -117,44 +117,54 @@ class VertexTable:
             return False
         return (a != b).nnz == 0 if issparse(a) else bool(np.array_equal(a, b))
 
-    def positions(self, vertices: Any, argument: str, only_ids: bool = False) -> Any:
-        """Return the rows of the vertices, given as ids or positions.
+    def positions(self, vertices: Any, argument: str, or_rows: bool = False) -> Any:
+        """Return the rows of the vertices, given as ids, or as positions if the table has no ids.
 
-        Integers are ids if the ids of the table are numbers, or if all of them are numerals (such as "7" for 7) and
-        some of these integers are among them; otherwise they are positions. With ``only_ids`` integers are always ids.
+        An integer also stands for an id that is its numeral, "7" or "007" for 7. With ``or_rows`` integers are
+        positions if they cannot be meant as ids, because no id of the table is a number or a numeral.
         """
-        if backend_of(vertices) != HOST and self.ids is None:  # tensors stay where they are
-            return self._positions_elsewhere(vertices, argument)
-        values = np.asarray(unmasked(to_host(vertices), argument))
-        if values.ndim != 1:
-            raise ValueError(f"{argument} has shape {values.shape}, but it must be one-dimensional")
-        if values.dtype.kind == "b":
-            raise TypeError(f"{argument} is boolean, but it must hold positions or ids of vertices")
-        if self.ids is not None:
-            values = _as_integers(values)
-            if only_ids or values.dtype.kind not in "iu" or self.ids.dtype.kind in "iuf":
-                return self._look_up(values, argument)
-            numerals = self._numerals()
-            if numerals is not None and any(value in numerals for value in np.unique(values).tolist()):
-                return self._look_up(values, argument, numerals)
+        if self.ids is None:
+            return self.rows(vertices, argument)
+        values = self._vector(vertices, argument)
+        if values.dtype.kind not in "iu" or self.ids.dtype.kind in "iuf":
+            return self._look_up(values, argument)
+        numbers = self._numbers()
+        return self.rows(values, argument) if or_rows and not numbers else self._look_up(values, argument, numbers)
+
+    def rows(self, positions: Any, argument: str) -> Any:
+        """Return positions in the table as integers, or say which of them is wrong."""
+        if backend_of(positions) != HOST:  # tensors stay where they are
+            return self._positions_elsewhere(positions, argument)
+        values = self._vector(positions, argument)
         if values.dtype.kind not in "iu" and values.size:
-            raise TypeError(
-                f"{argument} has dtype {values.dtype}, but {self.name} has no ids, so it must hold integer positions"
-            )
+            reason = f"{self.name} has no ids, so it" if self.ids is None else "it"
+            raise TypeError(f"{argument} has dtype {values.dtype}, but {reason} must hold integer positions")
         wrong = np.flatnonzero((values < 0) | (values >= len(self))) if values.size else values
         if wrong.size:
             at = wrong[0]
             raise ValueError(f"{argument}[{at}] is {values[at]}, but {self.name} has {len(self)} vertices")
         return values.astype(np.int32)
 
-    def _numerals(self) -> dict[int, int] | None:
-        """Return the row of each number if all ids are whole numbers written as text ("7" or "007"), else None."""
-        row_of: dict[int, int] = {}
-        for row, word in enumerate(np.asarray(self.ids).tolist()):
-            if not isinstance(word, str) or _NUMERAL.fullmatch(word) is None or int(float(word)) in row_of:
-                return None
-            row_of[int(float(word))] = row
-        return row_of
+    def _vector(self, vertices: Any, argument: str) -> Array:
+        """Return ids or positions as an array of one dimension; whole numbers as integers if the table has ids."""
+        values = np.asarray(unmasked(to_host(vertices), argument))
+        if values.ndim != 1:
+            raise ValueError(f"{argument} has shape {values.shape}, but it must be one-dimensional")
+        if values.dtype.kind == "b":
+            raise TypeError(f"{argument} is boolean, but it must hold positions or ids of vertices")
+        return values if self.ids is None else _as_integers(values)
+
+    def _numbers(self) -> dict[Any, int]:
+        """Return the row of each id that is a whole number, or the numeral of one ("7" or "007"): -1 if several are."""
+        row_of: dict[Any, int] = {}
+        numerals: dict[int, int] = {}
+        for row, vertex in enumerate(np.asarray(self.ids).tolist()):
+            if not isinstance(vertex, str):
+                row_of[vertex] = row
+            elif _NUMERAL.fullmatch(vertex) is not None:
+                number = int(vertex) if vertex.isdecimal() else int(float(vertex))
+                numerals[number] = -1 if number in numerals else row
+        return numerals | row_of
 
     def _positions_elsewhere(self, values: Any, argument: str) -> Any:
         """Return positions given as a tensor, checked on its device."""
@@ -186,6 +196,8 @@ class VertexTable:
         if unknown:
             shown = ", ".join(map(repr, unknown[:_SHOWN])) + (", …" if len(unknown) > _SHOWN else "")
             known = repr(np.asarray(self.ids)[:1].tolist()[0]) if len(self) else "none"
+            if values.dtype.kind in "iu" and np.asarray(self.ids).dtype.kind not in "iuf":
+                known += "; integers are ids where there are ids, not positions"
             raise ValueError(
                 f"{argument} has {len(unknown)} ids that are not in {self.name}: {shown} (an id there: {known})"
             )

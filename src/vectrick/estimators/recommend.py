@@ -13,14 +13,18 @@ from vectrick.backends.arrays import to_host
 from vectrick.data import Edges, VertexTable
 
 
-def recommend(model: Any, start: Any, k: int, exclude_known: bool, known: Any, end_features: Any) -> Any:
+def recommend(
+    model: Any, start: Any, positions: Any, k: int, exclude_known: bool, known: Any, end_features: Any
+) -> Any:
     """Return a pandas frame with the best end vertices of each start vertex; see `FittedModel.recommend`."""
     import pandas as pd
     from scipy.special import expit
 
     if isinstance(k, bool) or not isinstance(k, Integral) or k < 1:
         raise ValueError(f"k is {k!r}, but it must be a positive integer")
-    starts, asked = _asked(model, start)
+    if (start is None) == (positions is None):
+        raise ValueError("give either start (ids, or a table of vertices) or positions (rows of model.start_table_)")
+    starts, asked = _asked(model, start, positions)
     ends = model.end_table_ if end_features is None else model._predictor.end.table(end_features)
     pairs = _known_pairs(model, starts, ends, known) if exclude_known else np.empty((2, 0), np.int64)
     which, scores = (part[asked] for part in _best(model, starts, ends, min(int(k), len(ends)), pairs))
@@ -36,18 +40,25 @@ def recommend(model: Any, start: Any, k: int, exclude_known: bool, known: Any, e
     return pd.DataFrame(frame)
 
 
-def _asked(model: Any, start: Any) -> tuple[VertexTable, Array]:
+def _asked(model: Any, start: Any, positions: Any) -> tuple[VertexTable, Array]:
     """Return the requested start vertices, each once, and the position of each request among them.
 
     Requests are ids or positions of known vertices, or a table of any vertices.
     """
     known: VertexTable = model.start_table_
+    if positions is not None:
+        single = isinstance(positions, Integral)
+        return _some_of(known, known.rows(np.array([positions]) if single else positions, "positions"))
     if isinstance(start, VertexTable) or getattr(start, "ndim", 1) == 2 or _is_frame(start):
         table: VertexTable = model._predictor.start.table(start)
         return table, np.arange(len(table))
     is_single = isinstance(start, str | Integral)
     vertices = np.array([start], object if isinstance(start, str) else None) if is_single else start
-    rows = known.positions(vertices, "start")
+    return _some_of(known, known.positions(vertices, "start"))
+
+
+def _some_of(known: VertexTable, rows: Array) -> tuple[VertexTable, Array]:
+    """Return a table of some rows, each once, and the place of each row in it."""
     distinct, asked = np.unique(np.asarray(to_host(rows)), return_inverse=True)
     return _with_names(known).take(distinct), asked.ravel()
 
