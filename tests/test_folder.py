@@ -264,3 +264,13 @@ def test_files_of_the_wrong_kind(tmp_path):
     (tmp_path / "cut.csv.gz").write_bytes(whole[: len(whole) // 2])
     with pytest.raises((ValueError, OSError), match=r"cut\.csv\.gz"):
         read_dataset(tmp_path, edges=tmp_path / "cut.csv.gz")
+
+
+def test_a_column_has_one_role(tmp_path):
+    pd.DataFrame({"start": ["a"], "end": ["x"], "label": [1.0]}).to_csv(tmp_path / "edges.csv", index=False)
+    for side, vertex in (("start", "a"), ("end", "x")):
+        pd.DataFrame({"id": [vertex], "f": [1.0]}).to_csv(tmp_path / f"{side}_features.csv", index=False)
+    with pytest.raises(ValueError, match="--label-column and --relation-column are both 'label'"):
+        read_dataset(tmp_path, relation_column="label")
+    with pytest.raises(ValueError, match="--start-column and --end-column are both 'start'"):
+        read_dataset(tmp_path, end_column="start")

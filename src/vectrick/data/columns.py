@@ -8,6 +8,7 @@ import numpy as np
 from vectrick._typing import Array
 from vectrick._warnings import warn
 from vectrick.data.files import TableFile
+from vectrick.data.numerals import refuse_commas
 
 _SHOWN = 5
 _FEW_ROWS = 20  # up to which a column of all different words may still hold categories
@@ -76,6 +77,7 @@ def read_columns(
 def _categories(source: TableFile, table: Any, column: str, expected: list[str] | None) -> tuple[Array, list[str]]:
     """Return a column of 0 and 1 for each word of a column; a column that only names the rows is left out."""
     words = source.words(table, column)
+    refuse_commas((word for word in words if word), f"{source.path}: column {column!r}")
     if expected is None:
         known = sorted({word for word in words if word is not None})
         if len(known) > len(words) / 2 and len(words) > _FEW_ROWS:

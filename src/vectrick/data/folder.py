@@ -1,5 +1,6 @@
 """Dataset folders: edges with labels, and a table of features or a kernel matrix for each side, as files with ids."""
 
+import itertools
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -166,6 +167,10 @@ def read_dataset(
     columns.append(source.need(label_column, "--label-column"))
     if relation_column is not None:
         columns.append(source.need(relation_column, "--relation-column"))
+    options = ("--start-column", "--end-column", "--label-column", "--relation-column")
+    for i, j in itertools.combinations(range(len(columns)), 2):
+        if columns[i] == columns[j]:
+            raise ValueError(f"{options[i]} and {options[j]} are both {columns[i]!r}, but they must be two columns")
     skipped: dict[str, list[str]] = {}
     tables: dict[str, VertexTable] = {}
     for side, given, usual in (("start", start_id_column, start_column), ("end", end_id_column, end_column)):

@@ -6,6 +6,7 @@ import numpy as np
 
 from vectrick._typing import Array
 from vectrick.data.files import TableFile
+from vectrick.data.numerals import is_number, refuse_commas
 
 _YES = ("yes", "y", "true", "t", "active", "positive", "pos", "+", "binder", "binding", "hit", "interaction")
 _SHOWN = 5
@@ -76,9 +77,10 @@ def _words(source: TableFile, values: Any, name: str) -> list[str] | None:
     if empty is not None:
         raise ValueError(f"{source.path}: row {empty + 1}, column {name!r} is empty, but each edge needs a label")
     distinct = sorted(set(words)) if pa.types.is_boolean(values.type) else compute.unique(values).to_pylist()
+    refuse_commas(distinct, f"{source.path}: column {name!r}")
     if len(distinct) == 2:
         return list(words)
-    if any(_is_number(word) for word in distinct):
+    if any(is_number(word) for word in distinct):
         return None  # the reader of numbers then says which one is not a number
     if 2 < len(distinct) <= _MOST:
         return list(words)
@@ -100,12 +102,5 @@ def _numeral(value: float) -> str:
 
 def _matching(positive: str, names: list[str]) -> str:
     """Return the class that a word names, whether as "1" or as "1.0"."""
-    same = [name for name in names if _is_number(positive) and float(positive) == float(name)]
+    same = [name for name in names if is_number(positive) and float(positive) == float(name)]
     return same[0] if same else positive
-
-
-def _is_number(word: str) -> bool:
-    try:
-        return float(word) == float(word)
-    except ValueError:
-        return False

@@ -23,6 +23,7 @@ from vectrick.backends.arrays import (
 from vectrick.data import Edges, VertexTable
 from vectrick.data.censored import split_bounds
 from vectrick.data.lake.scan import ScannedEdges
+from vectrick.data.numerals import refuse_commas
 
 
 def as_given(x: Any, home: Backend) -> Any:
@@ -42,7 +43,8 @@ def as_edges(estimator: Any, X: Any, reset: bool) -> Edges:
             "X is a lake, whose edges are not in memory: use model.predict_lake(X, folder), vt.score_lake(model, X), "
             "or X.edges() to read them"
         )
-    n_start = estimator.n_start_features
+    known = {} if reset else estimator.__dict__.get("_fitted_parameters", {})
+    n_start = known.get("n_start_features", estimator.n_start_features)
     if n_start is None:
         raise ValueError(
             f"X is of type {type(X).__name__}, but n_start_features is None: give Edges (vt.Edges.from_frame makes "
@@ -107,6 +109,8 @@ def as_classes(y: Any, n_edges: int) -> Array:
     labels = _as_vector(y, n_edges)
     if numpy_dtype(labels).kind == "f":
         as_real_labels(labels, n_edges)
+    if numpy_dtype(labels).kind in "OUT":
+        refuse_commas((word for word in labels.tolist() if isinstance(word, str)), "y")
     # Much code that sorts labels does not know NumPy's strings of any length.
     return labels.astype(object) if numpy_dtype(labels).kind == "T" else labels
 

@@ -1,0 +1,29 @@
+"""Words that are meant as numbers."""
+
+import re
+from collections.abc import Iterable
+
+_COMMA = re.compile(r"\s*[<>=~]*\s*[+-]?\d+(,\d+)+(\.\d+)?([eE][+-]?\d+)?\s*")
+
+
+def is_number(word: str) -> bool:
+    """Whether a word is a number, other than NaN.
+
+    >>> is_number("1e3"), is_number("3,5")
+    (True, False)
+    """
+    try:
+        return float(word) == float(word)
+    except ValueError:
+        return False
+
+
+def refuse_commas(words: Iterable[str], where: str) -> None:
+    """Refuse words that are numbers but for their commas; as classes or categories they would mean nothing."""
+    distinct = list(dict.fromkeys(words))
+    with_comma = [word for word in distinct if _COMMA.fullmatch(word)]
+    if with_comma and all(word in with_comma or is_number(word) for word in distinct):
+        raise ValueError(
+            f"{where} has numbers with commas, such as {with_comma[0]!r}; write a point for the decimals, and nothing "
+            "between thousands"
+        )
