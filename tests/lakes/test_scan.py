@@ -320,3 +320,32 @@ def test_counts_and_weights_that_cannot_be_meant(tmp_path):
         vt.scan_edges(folder, **TABLES).edges(-5)
     with pytest.raises(vt.LakeError, match="column 'w' has weights that are negative, infinite or missing"):
         vt.scan_edges(folder, weight="w", **TABLES).count()
+
+
+def test_a_link_does_not_multiply_a_lake(tmp_path):
+    lake, elsewhere = tmp_path / "lake", tmp_path / "elsewhere"
+    (lake / "year=2024").mkdir(parents=True)
+    elsewhere.mkdir()
+    frame = pd.DataFrame({"start": [0, 1, 1], "end": [1, 0, 1], "label": [1.0, 2.0, 3.0]})
+    frame.to_parquet(lake / "year=2024" / "a.parquet")
+    frame.to_parquet(elsewhere / "b.parquet")
+    (lake / "again").symlink_to(lake, target_is_directory=True)
+    (lake / "year=2024" / "up").symlink_to(lake, target_is_directory=True)
+    (lake / "year=2024" / "copy.parquet").symlink_to(lake / "year=2024" / "a.parquet")
+    tables = {"start_table": np.eye(2), "end_table": np.eye(2)}
+    assert vt.scan_edges(lake, **tables).count() == 3
+    assert vt.scan_edges(lake, filters=[("year", "==", 2024)], **tables).count() == 3
+    (lake / "year=2025").symlink_to(elsewhere, target_is_directory=True)  # a folder that is somewhere else counts
+    assert vt.scan_edges(lake, **tables).count() == 6
+    assert vt.scan_edges(lake, filters=[("year", "==", 2025)], **tables).count() == 3
+
+
+def test_ids_may_be_text_in_one_file_and_categories_in_another(tmp_path):
+    frame = pd.DataFrame({"start": ["a", "b", "a"], "end": ["x", "y", "y"], "label": [1.0, 2.0, 3.0]})
+    for number, categories in enumerate(([], ["start"], ["start", "end"], ["end"])):
+        frame.astype(dict.fromkeys(categories, "category")).to_parquet(tmp_path / f"{number}.parquet")
+    names = {"start_table": pd.DataFrame(np.eye(2), ["a", "b"]), "end_table": pd.DataFrame(np.eye(2), ["x", "y"])}
+    lake = vt.scan_edges(tmp_path, **names)
+    assert lake.count() == 12
+    assert lake.degrees()[0].tolist() == [8, 4]
+    assert len(lake.head(12)) == 12

@@ -1,5 +1,6 @@
 """Where the edges of a lake come from: partitions of row groups of Parquet files, read one after the other."""
 
+import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -92,7 +93,10 @@ class ParquetSource:
             place = self.schema.get_field_index(column)
             if column not in own.names or own.field(column).type == self.schema.field(place).type:
                 continue
-            both = [pa.schema([pa.field(column, schema.field(column).type)]) for schema in (self.schema, own)]
+            kinds = [schema.field(column).type for schema in (self.schema, own)]
+            if any(pa.types.is_dictionary(kind) for kind in kinds):  # categories are read as what they are made of
+                kinds = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in kinds]
+            both = [pa.schema([pa.field(column, kind)]) for kind in kinds]
             wide = pa.unify_schemas(both, promote_options="permissive").field(column)
             self.schema = self.schema.set(place, wide)
 
@@ -224,6 +228,9 @@ def _found(paths: Any, filesystem: Any) -> Any:
     from pyarrow import dataset, fs
 
     how = {"format": "parquet", "partitioning": "hive"}
+    linked = _behind_links(paths) if isinstance(paths, str) and filesystem is None and "://" not in paths else None
+    if linked is not None:
+        return dataset.dataset(linked, partition_base_dir=paths, **how)
     try:
         return dataset.dataset(paths, filesystem=filesystem, **how)
     except pa.ArrowInvalid:
@@ -235,6 +242,30 @@ def _found(paths: Any, filesystem: Any) -> Any:
         if not names or len(names) == len([one for one in inside if one.is_file]):
             raise
         return dataset.dataset(names, filesystem=place, partition_base_dir=root, **how)
+
+
+def _behind_links(root: str) -> list[str] | None:
+    """Return the Parquet files of a folder that holds links, each file once; None if there are no links in it.
+
+    Arrow follows links, and one to a folder above it forty times over.
+    """
+    if not os.path.isdir(root):
+        return None
+    has_links, seen = False, set()
+    files: dict[str, str] = {}
+    for folder, folders, names in os.walk(root, followlinks=True):
+        has_links |= any(os.path.islink(os.path.join(folder, name)) for name in (*folders, *names))
+        seen.add(os.path.realpath(folder))
+        # Arrow passes over hidden folders and files, too.
+        folders[:] = sorted(
+            name for name in folders
+            if not name.startswith((".", "_")) and os.path.realpath(os.path.join(folder, name)) not in seen
+        )  # fmt: skip
+        for name in sorted(names):
+            if name.endswith(_ENDINGS) and not name.startswith((".", "_")):
+                path = os.path.join(folder, name)
+                files.setdefault(os.path.realpath(path), path)
+    return list(files.values()) or None if has_links else None
 
 
 def _address(path: str) -> str:
