@@ -1,5 +1,6 @@
 """Memory: how much is free, sizes as people write them, and work space that is reused."""
 
+import math
 import platform
 import re
 from collections import deque
@@ -69,25 +70,30 @@ def format_bytes(size: float) -> str:
     return f"{size:,.3g} TB" if size < 1000 else f"{size:,.0f} TB"
 
 
-def aligned_empty(n_items: int, dtype: DTypeLike) -> NDArray[Any]:
-    """Return an uninitialised vector that starts on a cache line, or on a huge page if it is large.
+def aligned_empty(n_bytes: int, room: float = math.inf) -> NDArray[np.uint8]:
+    """Return uninitialised bytes that start on a cache line, or on a huge page if they are many and there is room.
 
     NumPy asks for huge pages from 4 MB on. With them, a buffer that the kernels address at random is contiguous in
     physical memory, so that its lines do not compete for the same places in the L2 cache.
     """
-    dtype = np.dtype(dtype)
-    n_bytes = n_items * dtype.itemsize
-    large = n_bytes >= 2**18
+    large = 2**18 <= n_bytes and 2 * HUGE_PAGE <= room
     align = HUGE_PAGE if large else CACHE_LINE
     raw = np.empty(max(n_bytes, HUGE_PAGE if large else 0) + align, np.uint8)
     skip = -raw.ctypes.data % align
-    return raw[skip : skip + n_bytes].view(dtype)
+    return raw[skip : skip + n_bytes]
 
 
 class Workspace:
-    """Named buffers that live from one product to the next and grow to the largest request."""
+    """Named buffers that live from one product to the next and grow to the largest request.
+
+    Attributes
+    ----------
+    room : float
+        The bytes that may still be spent on alignment to huge pages.
+    """
 
     def __init__(self) -> None:
+        self.room = math.inf
         self._buffers: dict[str, NDArray[Any]] = {}
         self._scratch: deque[NDArray[Any]] = deque()
 
@@ -98,7 +104,7 @@ class Workspace:
         buffer = self._buffers.get(slot)
         if buffer is None or buffer.nbytes < n_bytes:
             self._buffers.pop(slot, None)
-            buffer = self._buffers[slot] = aligned_empty(n_bytes, np.uint8)
+            buffer = self._buffers[slot] = self._new(n_bytes)
         return buffer[:n_bytes].view(dtype)
 
     @contextmanager
@@ -110,9 +116,15 @@ class Workspace:
         except IndexError:
             buffer = None
         if buffer is None or buffer.nbytes < n_bytes:
-            buffer = aligned_empty(n_bytes, np.uint8)
+            buffer = self._new(n_bytes)
         yield buffer[:n_bytes].view(dtype)
         self._scratch.append(buffer)
+
+    def _new(self, n_bytes: int) -> NDArray[np.uint8]:
+        buffer = aligned_empty(n_bytes, self.room)
+        assert buffer.base is not None
+        self.room -= buffer.base.nbytes - n_bytes
+        return buffer
 
 
 def peak_memory() -> int | None:

@@ -11,7 +11,7 @@ import numpy as np
 from vectrick._typing import Array
 from vectrick.backends import Backend, common_backend, settle_backend
 from vectrick.backends.arrays import placed
-from vectrick.backends.memory import format_bytes
+from vectrick.backends.memory import Workspace, format_bytes
 from vectrick.backends.product_path import Pair, ProductPath
 from vectrick.backends.threads import count_threads
 from vectrick.operators.base import Operator, as_mask
@@ -389,6 +389,8 @@ class KronOperator(Operator):
             space = self._spaces.pop()
         except IndexError:
             space = self.backend.workspace()
+            if isinstance(space, Workspace) and self._plan is not None:
+                space.room = self._plan.max_memory - self._plan.memory
         if block.shape[1] == 1:
             self._run(block[:, 0], out[:, 0], space)
         else:
