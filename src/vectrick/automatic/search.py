@@ -2,7 +2,7 @@
 
 import itertools
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -133,7 +133,7 @@ class Search:
             candidates = [Candidate(a, b) for a, b in pairs if not a.family == b.family == "constant"]
         else:
             candidates = [Candidate(a, a, pairwise=self.pairwise[0]) for a in starts]
-        self._score("all kernels", candidates, self._grid(ALPHAS[::2]), folds)
+        self._score("all kernels", candidates, self._grid(ALPHAS[::2]), folds, pieces=_by_end(candidates))
         if not self.results:
             why = "; ".join(f"{name}: {reason}" for name, reason in self.failed.items())
             raise ValueError(f"no candidate could be scored{': ' + why if why else ''}")
@@ -299,8 +299,12 @@ class Search:
 
     def tick(self) -> None:
         """Raise `StopSearch` if there are results and the budget is used up."""
-        if self.budget is not None and time.perf_counter() - self.begin > self.budget and self.results:
+        if self._is_late and self.results:
             raise StopSearch
+
+    @property
+    def _is_late(self) -> bool:
+        return self.budget is not None and time.perf_counter() - self.begin > self.budget
 
     def _grid(self, alphas: Array) -> Array:
         return alphas if self.alpha is None else np.array([self.alpha])
@@ -310,8 +314,10 @@ class Search:
         ground = self.ground
         sides = {ground.start if side == 0 else ground.end} if "kronecker" in self.pairwise else set()
         sides |= {ground.both} if any(name != "kronecker" for name in self.pairwise) else set()
-        usable = []
+        usable: list[VertexChoice] = []
         for choice in choices:
+            if usable and self._is_late:
+                break
             try:
                 for each in sides:
                     each.matrix(choice)
@@ -328,17 +334,18 @@ class Search:
         folds: list[int] | None,
         ground: Ground | None = None,
         solve: bool = False,
+        pieces: Sequence[Sequence[int]] | None = None,
     ) -> None:
-        """Add the results of candidates, those that were finished."""
+        """Add the results of candidates, those that were finished; the search may end after each of the pieces."""
         if not candidates:
             return
         ground = self.ground if ground is None else ground
         numbers = list(range(len(ground.folds))) if folds is None else folds
         progress = Progress(f"AutoKron, {stage}", len(candidates) * len(numbers), self.verbose)
-        begin = time.perf_counter()
         rows: Any = alphas
         if self.alpha is not None:  # which is in the unit of the models
             rows = np.array([[self.alpha / ground.scale(candidate)] for candidate in candidates])
+        rows = np.broadcast_to(rows, (len(candidates), np.shape(rows)[-1]))
         best = max((result.score for result in self.results), default=float("nan"))
         what = f"best so far {best:.3f}" if best == best else ""
 
@@ -346,24 +353,48 @@ class Search:
             progress.step(what)
             self.tick()
 
+        for piece in [range(len(candidates))] if pieces is None else pieces:
+            some = [candidates[at] for at in piece]
+            self._score_some(stage, some, rows[list(piece)], numbers, ground, solve, done)
+            self.tick()
+
+    def _score_some(
+        self,
+        stage: str,
+        candidates: list[Candidate],
+        alphas: Array,
+        folds: list[int],
+        ground: Ground,
+        solve: bool,
+        done: Callable[[], None],
+    ) -> None:
+        """Add the results of candidates that were scored on all folds."""
+        begin = time.perf_counter()
         kept: dict[Place, Array] | None = {} if solve else None
         if kept is not None and self._needs_estimators(candidates[0]):
-            rows = np.broadcast_to(rows, (len(candidates), np.shape(rows)[-1]))
-            scores = FullSolves(ground).scores(candidates, rows, numbers, done, kept)
+            scores = FullSolves(ground).scores(candidates, alphas, folds, done, kept)
         else:
-            scores = ground.scores(candidates, rows, numbers, done, solve, kept)
+            scores = ground.scores(candidates, alphas, folds, done, solve, kept)
         seconds = (time.perf_counter() - begin) / len(candidates)
-        weights = ground.weights[numbers]
-        rows = np.broadcast_to(rows, (len(candidates), scores.shape[1]))
         for at, candidate in enumerate(candidates):
             if np.isnan(scores[at]).any():
                 continue
-            found = Result(candidate, rows[at], scores[at], weights, seconds, stage, tuple(numbers), solve)
+            found = Result(
+                candidate, alphas[at], scores[at], ground.weights[folds], seconds, stage, tuple(folds), solve
+            )
             self.results.append(found)
             if kept is not None:
-                places, columns = range(scores.shape[1]), range(len(numbers))
+                places, columns = range(scores.shape[1]), range(len(folds))
                 self._kept[id(found)] = [[kept[at, place, column] for column in columns] for place in places]
-        self.tick()
+
+
+def _by_end(candidates: Sequence[Candidate]) -> list[list[int]]:
+    """Return the places of candidates by their end kernels, which share products; those of the first one by one."""
+    pieces: dict[int, list[int]] = {}
+    for at, candidate in enumerate(candidates):
+        pieces.setdefault(id(candidate.end), []).append(at)
+    groups = list(pieces.values())
+    return [[at] for group in groups[:1] for at in group] + groups[1:]
 
 
 def _with_choice(candidate: Candidate, side: str, choice: VertexChoice) -> Candidate:
