@@ -384,3 +384,17 @@ def test_real_strings_against_rdkit_and_parasail():
     scores = np.array([[parasail.sw(a, b, 11, 1, parasail.blosum62).score for b in targets] for a in targets], float)
     own = np.sqrt(np.diagonal(scores))
     assert_allclose(vt.SmithWaterman()(targets), scores / np.outer(own, own), atol=1e-12)
+
+
+def test_one_compound_has_one_form_however_its_charge_is_written():
+    pytest.importorskip("rdkit")
+    from vectrick.data.molecules import canonical
+
+    for same in (
+        ("CC(=O)[O-]", "CC(=O)[O-1]", "CC(=O)[O-:1]", "CC(=O)[OH:3]", "CC(=O)O", "[Na+].CC(=O)[O-1]", "[CH3:1]C(=O)O"),
+        ("C[NH3+]", "C[NH3+1]", "C[NH3+:2]", "CN", "C[NH2:7]"),
+        ("CCO", "[2H]C([2H])([2H])CO", "[CH3:1][CH2:2][OH:3]", "[13CH3]CO"),
+    ):
+        assert len({canonical(smiles) for smiles in same}) == 1
+        values = vt.Morgan()(list(same))
+        assert values.min() == pytest.approx(1.0)

@@ -4,7 +4,9 @@ import re
 from functools import lru_cache
 from typing import Any
 
-_ISOTOPE = re.compile(r"\[\d+[A-Za-z]")
+_ISOTOPE = re.compile(r"\[\d+[A-Za-z*]")
+_CHARGE = re.compile(r"\[[^\]]*[+-]")
+_MAPPED = re.compile(r":\d+\]")  # a number of an atom in a reaction, which is no property of the compound
 _NEEDED = "molecules need RDKit, which is not installed: pip install 'vectrick[molecules]'"
 
 
@@ -47,12 +49,16 @@ def molecule(smiles: str, parent: bool = True) -> Any:
         return None
     if not parent:
         return found
+    if _MAPPED.search(smiles):
+        for atom in found.GetAtoms():
+            atom.SetAtomMapNum(0)
+        found = Chem.RemoveHs(found)  # those that were written for their number
     # Looking at the text first spares nine of ten molecules, and most of the time.
     if _ISOTOPE.search(smiles):
         for atom in found.GetAtoms():
             atom.SetIsotope(0)
         found = Chem.RemoveHs(found)
-    if "." in smiles or "+" in smiles or "-]" in smiles:
+    if "." in smiles or _CHARGE.search(smiles):
         chooser, neutral = _standards()
         found = neutral.uncharge(chooser.choose(found) if "." in smiles else found)
     return found
