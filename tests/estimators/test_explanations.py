@@ -208,3 +208,14 @@ def test_what_cannot_be_explained_is_refused():
     forgetful = vt.KronRidge(KERNEL, KERNEL, keep_edges=False).fit(X, y)
     with pytest.raises(ValueError, match="does not keep the edges"):
         forgetful.explain(X[:1])
+
+
+@pytest.mark.filterwarnings("ignore:y is constant")
+@pytest.mark.parametrize("by", ["edge", "start", "end", "features"])
+def test_a_model_of_zeros_is_explained_by_its_intercept(by):
+    X = vt.Edges.grid(np.eye(3), np.eye(2))
+    model = vt.KronRidge(fit_intercept=True, form="dual").fit(X, np.full(6, 3.0))
+    assert not model.dual_coef_.any()
+    frame = model.explain(X[:1], by=by)
+    assert frame["contribution"].iloc[-2] == model.intercept_
+    assert list(frame["what"].iloc[-3:]) == ["the rest", "intercept", "left by the solver"]

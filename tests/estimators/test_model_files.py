@@ -12,6 +12,7 @@ from sklearn.svm import SVC
 
 import vectrick as vt
 from tests.estimators.fuzz import fuzz, models
+from vectrick.estimators.files import _readable, _whole, made_again
 from vectrick.models.files import container
 
 FITTED = models()
@@ -326,3 +327,30 @@ def test_a_forged_list_of_kernels_does_not_hang(tmp_path):
     with pytest.raises(vt.ModelFileError, match="there can be 10000 at most"):
         vt.load(tmp_path / "model.vt")
     assert time.perf_counter() - begin < 5
+
+
+def test_forged_classes_take_no_memory(tmp_path):
+    import tracemalloc
+
+    X, y = vt.datasets.make_checkerboard(20, random_state=0)
+    words = np.where(y > 0, "yes", "no")
+    model = vt.KronLogistic("gaussian", "gaussian").fit(X, words)
+    header, tensors = _whole(model)
+    header["classes"] = {"dtype": "<U99999", "values": [str(number) for number in range(2)]}
+    tracemalloc.start()
+    loaded = made_again(_readable({**header, "about": {}}, tensors), tensors)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert loaded.classes_.dtype.itemsize == 4
+    assert peak < 20e6
+    header["classes"]["values"] = ["a" * 20_000_000, "b"]
+    with pytest.raises(ValueError, match="there are 2 classes, of up to 20000000 characters"):
+        made_again({**header, "about": {}}, tensors)
+
+
+def test_files_with_too_many_threads_are_refused():
+    X, y = vt.datasets.make_checkerboard(20, random_state=0)
+    header, tensors = _whole(vt.KronRidge().fit(X, y))
+    header["parameters"]["n_threads"] = 10**30
+    with pytest.raises(ValueError, match=r"n_threads is 10+, but it must be at most 65536"):
+        made_again({**header, "about": {}}, tensors)

@@ -88,3 +88,20 @@ def test_an_interrupted_fit_leaves_the_old_model():
         model.set_params(start_kernel=interrupt).fit(X, y)
     assert (model.decision_function(X) == before).all()
     assert pickle.loads(pickle.dumps(clone(model.set_params(start_kernel="gaussian")))).alpha == 1.0
+
+
+def test_estimators_can_be_subclassed():
+    class Plain(vt.KronRidge):
+        pass
+
+    class Own(Plain):
+        def __init__(self, start_kernel="linear", end_kernel="linear", *, alpha=2.0):
+            super().__init__(start_kernel, end_kernel, alpha=alpha)
+
+    class Further(Own):
+        pass
+
+    X, y = vt.datasets.make_checkerboard(20, random_state=0)
+    assert Plain(alpha=3.0).fit(X, y).get_params()["alpha"] == 3.0
+    assert Further().fit(X, y).alpha == 2.0
+    assert repr(clone(Further(alpha=4.0))) == "Further(alpha=4.0)"

@@ -237,3 +237,13 @@ def test_bad_input_is_refused_before_work():
         vt.suggest(forgetful, pool, 5)
     with pytest.raises(ValueError, match="a posterior is there for 'kronecker' only"):
         vt.suggest(vt.KronRidge(KERNEL, KERNEL, pairwise="linear").fit(X[known], y[known]), pool, 5)
+
+
+@pytest.mark.parametrize("by", ["variance", "improvement", "diverse"])
+def test_std_of_suggestions_is_that_of_predictions(by):
+    rng = np.random.default_rng(0)
+    X = vt.Edges.grid(rng.standard_normal((12, 3)), rng.standard_normal((8, 2)))
+    model = vt.KronRidge(vt.Gaussian(0.5), vt.Gaussian(0.5), fit_intercept=True).fit(X[:20], rng.standard_normal(20))
+    plate = vt.suggest(model, X[20:], n=5, by=by)
+    std = model.predict(X[20:][plate["row"].to_numpy()], return_std=True)[1]
+    np.testing.assert_allclose(plate["std"], std, rtol=1e-6)

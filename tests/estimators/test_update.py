@@ -269,3 +269,24 @@ def test_what_an_update_refuses():
     other.update(numbered, [1.0])
     with pytest.raises(ValueError, match="the ids of start_features are text, but those of the model are numbers"):
         other.update(vt.Edges(["100"], [0], D[:1], T, start_ids=["100"]), [1.0])
+
+
+def test_wide_sparse_tables_stay_sparse():
+    import tracemalloc
+
+    from scipy.sparse import random_array
+
+    rng = np.random.default_rng(0)
+    tables = [
+        random_array((m, columns), density=min(1.0, 20 / columns), format="csr", rng=rng)
+        for m, columns in ((60, 20_000), (40, 9))
+    ]
+    start, end = np.nonzero(rng.random((60, 40)) < 0.5)
+    X, y = vt.Edges(start, end, *tables), rng.standard_normal(len(start))
+    model = vt.KronRidge(form="primal", tol=1e-10).fit(X[:-100], y[:-100])
+    tracemalloc.start()
+    model.update(X[-100:], y[-100:])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 200e6  # an identity matrix would take 3.2 GB
+    np.testing.assert_allclose(model.predict(X), vt.KronRidge(form="primal", tol=1e-10).fit(X, y).predict(X), atol=1e-6)

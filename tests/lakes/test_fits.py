@@ -472,3 +472,24 @@ def test_a_search_is_calibrated_on_edges_from_everywhere(lake, monkeypatch):
     given = {"start_kernel": "linear", "end_kernel": "linear", "loss": "logistic", "random_state": 0, "n_best": 1}
     model = vt.AutoKron(**given).fit(lake.scan("good"))
     assert 0.2 < model.predict_proba(lake.X)[:, 1].mean() < 0.8
+
+
+@pytest.mark.parametrize("kernel", ["linear", vt.Gaussian(0.5)])
+@pytest.mark.parametrize("spectral_filter", ["ridge", "iterated", "cut-off"])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_one_pass_is_that_of_memory(kernel, spectral_filter, fit_intercept, tmp_path):
+    rng = np.random.default_rng(3)
+    D, T = rng.standard_normal((12, 3)) + 1, rng.standard_normal((8, 2)) + 1
+    start, end = np.nonzero(rng.random((12, 8)) < 0.3)
+    weight, y = rng.random(len(start)) ** 3, rng.standard_normal(len(start)) + 3
+    frame = pd.DataFrame({"start": start, "end": end, "label": y, "weight": weight})
+    frame.to_parquet(tmp_path / "edges.parquet")
+    how = {"solver": "one-pass", "fit_intercept": fit_intercept, "spectral_filter": spectral_filter}
+    X = vt.Edges(start, end, D, T)
+    in_memory = vt.KronRidge(kernel, kernel, **how).fit(X, y, weight)
+    lake = vt.scan_edges(tmp_path, weight="weight", start_table=D, end_table=T)
+    np.testing.assert_allclose(
+        vt.KronRidge(kernel, kernel, **how).fit(lake).predict(X), in_memory.predict(X), atol=1e-9
+    )
+    if fit_intercept:  # which is the best one for these predictions
+        assert np.average(in_memory.predict(X) - y, weights=weight) == pytest.approx(0.0, abs=1e-9)

@@ -348,7 +348,7 @@ class AutoKron(MeanModel):
     def _train_members(self, edges: Edges, values: Any, weight: Any) -> None:
         """Train the chosen models on other edges."""
         labels = read_labels(values, len(edges), self.loss)
-        members = [clone(member) for member in self.members_]
+        members = [clone(member._as_fitted()) for member in self.members_]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", KernelWarning)
             warnings.simplefilter("ignore", ConvergenceWarning)

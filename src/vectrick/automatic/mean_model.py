@@ -60,7 +60,9 @@ class MeanModel(FittedModel):
     @property
     def _parts(self) -> list[tuple[float, Any]]:
         """The members with their weights."""
-        return list(zip(self.weights_.tolist(), self.members_, strict=True))
+        return [
+            (weight, member._as_fitted()) for weight, member in zip(self.weights_.tolist(), self.members_, strict=True)
+        ]
 
     def _keep_machines(self, machines: list[Any]) -> None:
         """Set what follows from the models of several classes."""

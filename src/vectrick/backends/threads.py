@@ -14,6 +14,7 @@ _here = threading.local()  # .inside is true in a thread that is working for the
 _lock = threading.Lock()
 _pool: ThreadPoolExecutor | None = None
 _pool_size = 0
+_MOST_THREADS = 1 << 16
 
 
 def count_threads(requested: int | None = None) -> int:
@@ -31,6 +32,8 @@ def count_threads(requested: int | None = None) -> int:
             raise TypeError(f"n_threads is {requested!r}, but it must be a positive integer or None")
         if int(requested) < 1:
             raise ValueError(f"n_threads is {requested!r}, but it must be at least 1")
+        if requested > _MOST_THREADS:
+            raise ValueError(f"n_threads is {requested!r}, but it must be at most {_MOST_THREADS}")
         return int(requested)
     text = os.environ.get("VECTRICK_NUM_THREADS", "").strip()
     if text:

@@ -348,9 +348,11 @@ class KronEstimator(OnLakes):
             constant, n_iter = monitor.best_intercept, monitor.best_iteration
         self._keep(form, training, solution, constant, n_iter, monitor.history)
         if form.name == "primal" and training.loss.may_be_flat:
-            dual = solution.dual
+            dual, kept = solution.dual, training.given.kept
             inside = training.loss.gradient(solution.predictions + constant) != 0 if dual is None else dual != 0
-            self.support_ = training.outward(training.given.kept.named(inside))
+            self.support_ = training.outward(kept.named(inside))
+            if dual is not None and not training.loss.is_smooth:  # its gradient does not determine them
+                self._dual_of_primal = training.outward(kept.spread(dual))
         return solution
 
     def _solve(
@@ -420,17 +422,16 @@ class KronEstimator(OnLakes):
     ) -> None:
         """Set the fitted attributes."""
         check_finite_model(solution, intercept)
+        self._remember_parameters()
         x, kept, outward = solution.x, training.given.kept, training.outward
-        for name in ("dual_coef_", "support_", "coef_", "components_", "kernel_weights_"):
+        for name in ("dual_coef_", "support_", "coef_", "components_", "kernel_weights_", "_dual_of_primal"):
             self.__dict__.pop(name, None)
         self._predictor = form.predictor(x, self.n_threads)
         self._source = training.given.source
         self._known_edges = None if self._source is None else (self._source.start, self._source.end)
-        # The predictions are not kept: they are as long as the edges and easy to compute again.
-        in_order = kept.outward(x) if form.name == "dual" else x
+        in_order = kept.outward(x) if form.name == "dual" else x  # predictions are easy to compute again
         self.solution_ = replace(solution, x=outward(in_order), predictions=None, dual=None, intercept=float(intercept))
-        self.intercept_ = float(intercept)
-        self.n_iter_, self.history_ = n_iter, history
+        self.intercept_, self.n_iter_, self.history_ = float(intercept), n_iter, history
         self.form_, self.form_reason_, self.plan_ = form.name, form.reason, form.plan
         if not form.kernel.is_product:
             self.components_, self.kernel_weights_ = form.kernel.labels, form.kernel.weights

@@ -21,12 +21,13 @@ from vectrick.estimators.uncertainty import (
     posterior_of,
 )
 from vectrick.estimators.update import source_of
+from vectrick.kernels.base import is_settled
 from vectrick.kernels.text import format_kernel
 from vectrick.models.edge_kernel import EdgeKernel
+from vectrick.models.kernel_spec import KernelSpec
 from vectrick.models.limits import checked_features
 from vectrick.models.own_kernel import diagonal_of
 from vectrick.models.pairwise import PairwisePredictor
-from vectrick.models.product import PrimalPredictor
 
 BY = ("edge", "start", "end", "features")
 _FEW = 64  # edges without which predictions of ridge regression follow from covariances, without a new fit
@@ -73,7 +74,8 @@ def _with_rest(frame: Any, total: float, intercept: float, prediction: float) ->
     ids = {name: object for name in ("start", "end") if name in frame}  # which stay integers beside empty cells
     counts = {"edges": "Int64"} if "edges" in frame else {}
     both = [part.astype({**ids, **counts}) for part in (frame, more)]
-    return pd.concat([part.dropna(axis=1, how="all") for part in both], ignore_index=True)[list(frame.columns)]
+    joined = pd.concat([part.dropna(axis=1, how="all") for part in both], ignore_index=True)
+    return joined.reindex(columns=list(frame.columns))  # of a model of zeros, nothing is listed
 
 
 # What the prediction is a sum of
@@ -95,11 +97,17 @@ def _dual(part: Any, owner: Any) -> Array:
     edges, source = source_of(owner)
     a = np.zeros(len(edges))
     predictor = part._predictor.on(HOST)
-    is_minimum = part.solution_.converged and part._loss_type.is_smooth
-    if not isinstance(predictor, PrimalPredictor) and not is_minimum:
-        dual = np.asarray(to_host(part.dual_coef_), np.float64)
+    is_minimum = part.solution_.converged and part._loss_type.is_smooth and not predictor.kernel.is_two_step
+    known = getattr(part, "dual_coef_", part.__dict__.get("_dual_of_primal"))
+    if not is_minimum and known is not None:
+        dual = np.asarray(to_host(known), np.float64)
         a[: len(dual)] = dual
         return a
+    if not part._loss_type.is_smooth:
+        raise ValueError(
+            f"the loss {part._loss_type.name!r} has no gradient, and the model keeps no dual coefficients: it was "
+            "stopped early in primal form, or saved by an earlier version; fit it again with form='dual'"
+        )
     kept = _trained(part, owner)
     weight = None if source.weight is None else np.asarray(to_host(source.weight), np.float64)
     trained = edges[kept]
@@ -283,11 +291,19 @@ def _each_without(model: Any, x: Edges, frame: Any, prediction: float) -> Array:
             "influence is True, which is for the minimum of the risk, but the fit ended before it "
             f"({model.solution_.reason}); model.predict_without(X, edges=...) trains again"
         )
-    rows = frame["row"].to_numpy()
-    trained = _trained(model, model)[rows]
+    if _is_of_labels(model._predictor.kernel):
+        raise ValueError(
+            "influence is True, but a kernel is made of the labels of the training edges, so it changes without one of "
+            "them; model.predict_without(X, edges=...) trains again"
+        )
+    rows, is_trained = frame["row"].to_numpy(), _trained(model, model)
+    trained = is_trained[rows]
     covariance, alphas, residuals = _removal(model, x, rows[trained])
     without = np.full(len(rows), prediction)
     without[trained] -= covariance[0, 1:] / (alphas - covariance.diagonal()[1:]) * residuals
+    for place in np.flatnonzero(trained):  # the last edge of a vertex
+        if _changes_kernels(model, rows[place : place + 1]):
+            without[place] = _decided_again(model, x, np.arange(len(is_trained)) != rows[place])[0]
     return without
 
 
@@ -298,7 +314,7 @@ def _removal(model: Any, x: Edges, rows: Array) -> tuple[Array, Array, Array]:
     posterior = posterior_of(model, N_SAMPLES, 0)
     weight = np.ones(len(rows)) if source.weight is None else np.asarray(to_host(source.weight), np.float64)[rows]
     covariance = posterior.relative_covariance(x, some)
-    return covariance, model.alpha / np.maximum(weight, 1e-300), labels - to_host(model._decide(some))
+    return covariance, model._parts[0][1].alpha / np.maximum(weight, 1e-300), labels - to_host(model._decide(some))
 
 
 def _removal_if_known(model: Any, x: Edges, rows: Array) -> tuple[Array, Array, Array] | None:
@@ -315,7 +331,7 @@ def predict_without(model: Any, X: Any, edges: Any, start: Any, end: Any) -> Arr
         raise ValueError("nothing is left out: give edges, start or end")
     if model._machines:
         raise ValueError(model._why_one_machine())
-    x, (known, source) = on_host(model, X), source_of(model)
+    x, known = on_host(model, X), source_of(model)[0]
     left_out = np.zeros(len(known), bool)
     if edges is not None:
         left_out |= _found(model, known, edges)
@@ -332,17 +348,40 @@ def predict_without(model: Any, X: Any, edges: Any, start: Any, end: Any) -> Arr
         raise ValueError("the model was not trained on any of what is to be left out")
     if len(rows) == trained.sum():
         raise ValueError("all training edges are left out, but at least one must stay")
-    found = _removal_if_known(model, x, rows) if len(rows) <= _FEW and _follows(model) else None
+    follows = len(rows) <= _FEW and _follows(model) and not _changes_kernels(model, rows)
+    found = _removal_if_known(model, x, rows) if follows else None
     if found is not None:
         covariance, alphas, residuals = found
         n = len(x)
         changed = np.linalg.solve(np.diag(alphas) - covariance[n:, n:], residuals)
         predictions: Array = to_host(model._decide(x)) - covariance[:n, n:] @ changed
         return predictions
-    rest = ~left_out
+    return _decided_again(model, x, ~left_out)
+
+
+def _decided_again(model: Any, x: Edges, rest: Array) -> Array:
+    """Return the predictions of a model that is trained on some of its edges."""
+    known, source = source_of(model)
     weight = None if source.weight is None else np.asarray(to_host(source.weight))[rest]
     again = model._trained_again(known[rest].on(HOST), np.asarray(to_host(source.labels))[rest], weight)
     return np.asarray(to_host(again._decide(x)))
+
+
+def _changes_kernels(model: Any, rows: Array) -> bool:
+    """Whether a fit without some edges would have other kernels: a vertex is lost that a kernel depends on."""
+    edges, _ = source_of(model)
+    part = model._parts[0][1]
+    kernel, rest = part._predictor.kernel, _trained(part, model)
+    rest[rows] = False
+    spec = KernelSpec.of(part)
+    for side, given in ((kernel.start, spec.start_kernels[0]), (kernel.end, spec.end_kernels[0])):
+        left = np.unique(getattr(edges, side.name)[rest])
+        if len(left) == len(side.used):
+            continue
+        features = checked_features(side.known.on(HOST), left)
+        if side.projection is not None or not is_settled(given, features, left):
+            return True
+    return False
 
 
 def _follows(model: Any) -> bool:
@@ -352,7 +391,14 @@ def _follows(model: Any) -> bool:
     except ValueError:
         return False
     part = model._parts[0][1]
-    return len(model._parts) == 1 and part._predictor.kernel.is_product and part.solution_.converged
+    kernel = part._predictor.kernel
+    is_fixed = kernel.is_product and not kernel.is_two_step and not _is_of_labels(kernel)
+    return len(model._parts) == 1 and is_fixed and part.solution_.converged
+
+
+def _is_of_labels(kernel: EdgeKernel) -> bool:
+    """Whether a kernel changes with the labels of edges that are left out."""
+    return any(side.kernel.needs_labels for side in (kernel.start, kernel.end))
 
 
 def _found(model: Any, known: Edges, given: Any) -> Array:

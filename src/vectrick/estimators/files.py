@@ -44,6 +44,7 @@ from vectrick.models.predictor import Predictor
 from vectrick.models.product import PrimalPredictor
 from vectrick.solvers import SOLVERS, Solution, Solver
 
+_LONGEST_CLASSES = 1 << 24  # characters
 _PRECONDITIONED = ("preconditioner", "preconditioner_reason")
 _FITTED = {"intercept_": float, "n_iter_": int, "form_": str, "form_reason_": str}
 
@@ -141,6 +142,8 @@ def _described(model: Any) -> tuple[dict[str, Any], Tensors]:
             header["validation_vertices"] = source.validation_vertices_
     if hasattr(fitted, "support_"):
         tensors["support"] = np.asarray(to_host(fitted.support_), np.int64)
+    if "_dual_of_primal" in fitted.__dict__:
+        tensors["dual"] = np.asarray(to_host(fitted._dual_of_primal), np.float64)
     if hasattr(fitted, "dual_coef_"):
         header["n_edges"] = len(fitted.dual_coef_)
     return header, tensors
@@ -191,7 +194,8 @@ def _classes_header(classes: Array) -> dict[str, Any]:
 def _parameters(model: Any, tensors: Tensors) -> dict[str, Any]:
     """Return the parameters as JSON; arrays of kernels go to the tensors."""
     parameters: dict[str, Any] = {}
-    for name, value in model.get_params(deep=False).items():
+    fitted = model._as_fitted() if hasattr(model, "_as_fitted") else model
+    for name, value in fitted.get_params(deep=False).items():
         several = isinstance(value, list | tuple)
         if type(value) in ESTIMATORS.values():  # its parts are in the file
             continue
@@ -302,6 +306,8 @@ def made_again(header: dict[str, Any], tensors: Tensors, depth: int = 0) -> Any:
         model.coef_ = predictor.core
         if "support" in tensors:
             model.support_ = tensor_of(tensors, "support", "i", (None,))
+        if "dual" in tensors:
+            model._dual_of_primal = finite(tensor_of(tensors, "dual", "f", (None,)))
     else:
         model.dual_coef_, model.support_ = read_coefficients(header, tensors)
     if isinstance(predictor, PairwisePredictor):
@@ -316,6 +322,7 @@ def made_again(header: dict[str, Any], tensors: Tensors, depth: int = 0) -> Any:
         model.validation_vertices_ = of_kind(dict, header["validation_vertices"])
     if header["plan"] is not None:
         model.plan_ = read_plan(header["plan"])
+    model._remember_parameters()
     model.about_ = of_kind(dict, header["about"])
     return model
 
@@ -411,4 +418,9 @@ def _classes(header: dict[str, Any], n_classes: int | None = 2) -> Array:
         raise ValueError("the classes are no labels")
     if n_classes is not None and len(values) != n_classes:
         raise ValueError(f"there are {len(values)} classes in place of {n_classes}")
+    if "U" in kind:
+        longest = max(map(len, values), default=0)  # a dtype may ask for much more
+        if len(values) * longest > _LONGEST_CLASSES:
+            raise ValueError(f"there are {len(values)} classes, of up to {longest} characters")
+        return np.array(values, np.str_)
     return np.array(values, object if "O" in kind else kind)

@@ -29,6 +29,15 @@ from vectrick.estimators.update import COLUMNS, WarmStart, has_more_classes, joi
 from vectrick.estimators.validate import as_edges, as_given
 from vectrick.models.predictor import Predictor
 
+_HOW = ("backend", "device", "n_threads", "verbose")  # parameters of how to compute, not of what
+
+
+def _copied(value: Any) -> Any:
+    """Return a parameter that later changes of kernels do not reach."""
+    if isinstance(value, list | tuple):
+        return type(value)(_copied(item) for item in value)
+    return clone(value) if hasattr(value, "get_params") and not isinstance(value, type) else value
+
 
 class FittedModel(NestedParameters):
     """The methods of a fitted estimator that are the same for all losses."""
@@ -48,8 +57,22 @@ class FittedModel(NestedParameters):
 
     @property
     def _parts(self) -> list[tuple[float, Any]]:
-        """The models that the predictions are a weighted sum of: by default this one alone."""
-        return [(1.0, self)]
+        """The models that the predictions are a weighted sum of, as they were fitted: by default this one alone."""
+        return [(1.0, self._as_fitted())]
+
+    def _remember_parameters(self) -> None:
+        """Keep the parameters of this fit: `set_params` is for the next one, and must not change a fitted model."""
+        given = self.get_params(deep=False).items()
+        self._fitted_parameters = {name: _copied(value) for name, value in given if name not in _HOW}
+
+    def _as_fitted(self) -> Self:
+        """Return the model with the parameters that it was fitted with."""
+        known = self.__dict__.get("_fitted_parameters", {})
+        if all(getattr(self, name) is value for name, value in known.items()):
+            return self
+        model = copy.copy(self)
+        model.__dict__.update(known)
+        return model
 
     def _place_machines(self) -> list[Any]:
         """Return the machines, set to the backend and device of the whole model."""
@@ -263,7 +286,7 @@ class FittedModel(NestedParameters):
 
     def _trained_again(self, edges: Edges, labels: Any, weight: Any) -> Any:
         """Return a model like this one that is trained on other edges."""
-        again: Any = clone(self)
+        again: Any = clone(self._as_fitted())
         return again.fit(edges, labels, weight)
 
     def update(self, X: EdgesLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -343,7 +366,14 @@ class FittedModel(NestedParameters):
         return given(which), given(scores) + self.intercept_
 
     def recommend(
-        self, start: Any, k: int = 10, exclude_known: bool = True, *, known: Any = None, end_features: Any = None
+        self,
+        start: Any = None,
+        k: int = 10,
+        exclude_known: bool = True,
+        *,
+        positions: Any = None,
+        known: Any = None,
+        end_features: Any = None,
     ) -> Any:
         """Return a frame with the k best end vertices for each given start vertex, without known edges.
 
@@ -351,11 +381,13 @@ class FittedModel(NestedParameters):
         ----------
         start : list of ids, or table
             Start vertices that the model knows, by their ids (or positions if they have no ids), or a table of new
-            ones as for `predict_grid`.
+            ones as for `predict_grid`. An integer also stands for an id that is its numeral, such as "7".
         k : int
             The number of end vertices for each start vertex; there are fewer if the others are known.
         exclude_known : bool
             Whether to leave out the edges that were given to `fit`, or those of ``known``.
+        positions : list of int, optional
+            Rows of ``start_table_`` instead of ``start``, for vertices that have ids.
         known : Edges or frame, optional
             Edges to leave out instead of the model's own. In a frame, the columns "start" and "end" hold the ids, or
             else the first two columns.
@@ -380,7 +412,7 @@ class FittedModel(NestedParameters):
         ['cup']
         """
         check_is_fitted(self)
-        return recommend(self, start, k, exclude_known, known, end_features)
+        return recommend(self, start, positions, k, exclude_known, known, end_features)
 
     @property
     def start_table_(self) -> VertexTable:

@@ -70,25 +70,39 @@ class OnePassFit:
         self.total = float(self.curvature.h.sum())
         constant = isinstance(self.loss, WithIntercept)
         self.constant = self.loss.intercept(zero) if constant else 0.0
-        self.mean = self.model.mean(self.curvature.h) if constant else None  # of the features, in the degree model
         self.spectrum = self.model.spectrum(self.total)
 
+    def _one_pass(self, losses: Sequence[Any]) -> tuple[list[Array], Array | None]:
+        """Return ``Zᵀ y`` of each loss and, with an intercept, the mean features of an edge; one product."""
+        zero = zeros(len(self.loss.y), self.loss.y)
+        columns = [-loss.gradient(zero) for loss in losses]
+        has_constant = isinstance(self.loss, WithIntercept)
+        if has_constant:
+            columns.append(cast(zero + self.curvature.h, self.training.dtype))
+        lifted = self.model.space.lift(namespace(zero).stack(columns, -1))
+        rhs = [lifted[:, j] + 0.0 for j in range(len(losses))]
+        return rhs, lifted[:, -1] / self.total if has_constant else None
+
     @cached_property
+    def _own_pass(self) -> tuple[Array, Array | None]:
+        (rhs,), mean = self._one_pass([self.loss])
+        return rhs, mean
+
+    @property
     def rhs(self) -> Array:
-        """The one pass, ``Zᵀ y``."""
-        return self.model.space.lift(-self.loss.gradient(zeros(len(self.loss.y), self.loss.y)))
+        """The sum of the features of the edges times their labels, ``Zᵀ y``."""
+        return self._own_pass[0]
 
     def of_each(self, trainings: Sequence[Training]) -> list["OnePassFit"]:
         """Return the same for other labels of the same edges; one product with a block of them."""
         losses = [self.lead._with_intercept(training) for training in trainings]
         zero = zeros(len(self.loss.y), self.loss.y)
-        gradients = namespace(zero).stack([-loss.gradient(zero) for loss in losses], -1)
-        rhs = self.model.space.lift(gradients)
+        rhs, mean = self._one_pass(losses)
         fits = []
         for j, (training, loss) in enumerate(zip(trainings, losses, strict=True)):
             fit = copy(self)
             fit.training, fit.loss = training, loss
-            fit.__dict__["rhs"] = rhs[:, j] + 0.0
+            fit.__dict__["_own_pass"] = rhs[j], mean
             fit.constant = loss.intercept(zero) if isinstance(loss, WithIntercept) else 0.0
             fits.append(fit)
         return fits
@@ -102,8 +116,9 @@ class OnePassFit:
         return Preconditioner(cast(inverse, self.training.dtype)).times(self.rhs)
 
     def intercept(self, w: Array) -> float:
-        """Return the intercept, by the mean prediction of the degree model."""
-        return self.constant - (0.0 if self.mean is None else float(self.mean @ w))
+        """Return the best intercept: the mean label less the mean prediction."""
+        mean = self._own_pass[1]
+        return self.constant - (0.0 if mean is None else float(mean @ w))
 
     def solved(self, alpha: float) -> Solved:
         """Return the solution for one alpha, refined if that was asked for, and the intercept."""

@@ -298,7 +298,8 @@ def _is_between(value: Any, low: float, high: float) -> bool:
 
 def named_after(cls: type, function: Any) -> Any:
     """Return a copy of a function, named so that errors show the class that the user knows."""
-    named = types.FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__)
+    what = function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    named = types.FunctionType(*what)
     named.__kwdefaults__, named.__annotations__ = function.__kwdefaults__, function.__annotations__
     named.__qualname__, named.__doc__ = f"{cls.__name__}.{function.__name__}", function.__doc__
     return named

@@ -9,7 +9,12 @@ from sklearn.exceptions import ConvergenceWarning
 from vectrick.models.kernel_spec import KernelSpec
 from vectrick.solvers import iterative_solver
 
-_OF_FIRST = ("history_", "n_iter_", "validation_vertices_")  # what the fit with held-out vertices says
+_OF_FIRST = (
+    "history_",
+    "n_iter_",
+    "validation_vertices_",
+    "_fitted_parameters",
+)  # what the fit with held-out vertices says
 
 
 def with_iterations(estimator: Any, alpha: float, iteration: int) -> Any:

@@ -73,6 +73,7 @@ def set_machines(model: Any, machines: list[Any]) -> None:
     """Make a fitted model of several classes, or of several labels of each edge, from a machine for each."""
     for name in ("dual_coef_", "support_", "coef_", *_SHARED):
         model.__dict__.pop(name, None)
+    model._remember_parameters()
     model.machines_ = machines
     first = machines[0]
     model._predictor, model._known_edges = first._predictor, first._known_edges

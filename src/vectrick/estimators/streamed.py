@@ -216,7 +216,11 @@ def check_lake_fit(model: Any, X: ScannedEdges) -> tuple[KernelSpec, type[Loss]]
     wrong = (
         ("form", model.form == "dual", "a lake has the primal form only"),
         ("solver", name not in SOLVERS, f"for a lake it must be one of {', '.join(map(repr, SOLVERS))}"),
-        ("pairwise", not spec.is_product and len(spec.components) == 1, "for a lake it must be 'kronecker'"),
+        (
+            "pairwise",
+            len(spec.components) == 1 and (not spec.is_product or spec.two_step is not None),
+            "for a lake it must be 'kronecker'",
+        ),
         ("precision", model.precision == "mixed", "a lake has full precision only"),
         ("preconditioner", model.preconditioner == "none", "passes over a lake are always preconditioned"),
         ("step", model.step is not None, "steps are searched for in passes over a lake; leave it out"),
@@ -324,6 +328,7 @@ def _keep_one_pass(model: Any, lake: Lake) -> None:
 def keep(model: Any, lake: Lake, solution: Solution, history: dict[str, list[Any]]) -> None:
     """Set the fitted attributes."""
     check_finite_model(solution, solution.intercept)
+    model._remember_parameters()
     for name in ("dual_coef_", "support_", "coef_", "components_", "kernel_weights_", "machines_", "plan_"):
         model.__dict__.pop(name, None)
     start, end = lake.sides

@@ -19,7 +19,7 @@ from vectrick.estimators.recommend import names_of
 from vectrick.estimators.uncertainty import check_has_variance, on_host, scale_of, trained_edges
 from vectrick.estimators.update import source_of
 from vectrick.models.covariances import Columns
-from vectrick.models.posterior import DensePosterior, FeaturePosterior, Posterior
+from vectrick.models.posterior import DensePosterior, FeaturePosterior, Posterior, RidgeEdges
 from vectrick.solvers.degree_model import NoDegreeModelError
 
 BY = ("variance", "improvement", "thompson", "diverse")
@@ -105,14 +105,11 @@ def suggest(
         known = "" if pool.edges is not None else "; the edges that the model was trained on are left out"
         raise ValueError(f"X_pool {what}, but n is {n}{known}")
     seed = int(check_random_state(0 if random_state is None else random_state).randint(2**31 - 1))
-    if by == "diverse":
-        trained = replace(trained, has_constant=False)
     n_train = len(trained.graph.start)
     exact = by != "thompson" and n_train**2 * pool.n_edges <= _DENSE and n_train <= 4000
-    try:
-        found: Posterior = DensePosterior(trained) if exact else FeaturePosterior(trained, 0)
-    except NoDegreeModelError as error:
-        raise ValueError(f"the model has no posterior: {error}") from error
+    whole = _posterior(trained, exact)
+    # An intercept has no prior variance that could be left.
+    found = _posterior(replace(trained, has_constant=False), exact) if by == "diverse" else whole
     scale = 1.0 if hasattr(model, "classes_") else scale_of(part, model)
     best = _best_so_far(model) if by == "improvement" else 0.0
     rng = np.random.default_rng(seed)
@@ -130,7 +127,8 @@ def suggest(
         raise ValueError(
             f"only {len(chosen)} of n = {n} edges can be chosen with per_start={per_start} and per_end={per_end}"
         )
-    spread = np.sqrt(scale * np.maximum(first[chosen], 0.0)) if not hasattr(model, "classes_") else np.nan
+    variance = first[chosen] if found is whole else whole.variance(edges[chosen])[0]
+    spread = np.sqrt(scale * np.maximum(variance, 0.0)) if not hasattr(model, "classes_") else np.nan
     return _frame(edges[chosen], rows[chosen] if rows is not None else None, mean[chosen], spread, gains)
 
 
@@ -151,6 +149,13 @@ def _check(model: Any, n: int, by: str, per_start: int | None, per_end: int | No
             raise ValueError(f"{name} is {value!r}, but it must be a positive integer")
     if model._machines:
         raise ValueError(model._why_one_machine())
+
+
+def _posterior(trained: RidgeEdges, exact: bool) -> Posterior:
+    try:
+        return DensePosterior(trained) if exact else FeaturePosterior(trained, 0)
+    except NoDegreeModelError as error:
+        raise ValueError(f"the model has no posterior: {error}") from error
 
 
 def _best_so_far(model: Any) -> float:

@@ -137,7 +137,7 @@ def trained_edges(model: Any, owner: Any = None) -> tuple[RidgeEdges, Array]:
     """
     predictor = model._predictor.on(HOST)
     kernel = predictor.kernel
-    if not kernel.is_product:
+    if not kernel.is_product or kernel.is_two_step:
         raise ValueError(f"the kernel of edges is {kernel.words}, but a posterior is there for 'kronecker' only")
     edges, source = source_of(model if owner is None else owner)
     start, end = numbers_of(kernel.start)[edges.start], numbers_of(kernel.end)[edges.end]

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import eye_array
 
 from vectrick._typing import Array
 from vectrick.backends.arrays import like, to_host, unmasked, zeros
@@ -11,7 +12,7 @@ from vectrick.data import Edges, join_edges
 from vectrick.data.censored import CENSORED, censored, split_bounds
 from vectrick.estimators.training import SourceEdges, Training
 from vectrick.estimators.validate import as_edges
-from vectrick.kernels import CholeskyMap, FeatureMap, Precomputed
+from vectrick.kernels import CholeskyMap, FeatureMap
 from vectrick.kernels.factor import ExactMap
 from vectrick.models.forms import Form
 from vectrick.models.predictor import Predictor
@@ -42,11 +43,8 @@ def joined_source(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Edges
         ("start", edges.start_table, more.start_table),
         ("end", edges.end_table, more.end_table),
     ):
-        given = getattr(model, f"{side}_kernel")
-        kernels = given if isinstance(given, list | tuple) else [given]
-        if any(isinstance(kernel, Precomputed) or kernel == "precomputed" for kernel in kernels) and not old.is_same(
-            new
-        ):
+        vertex_kernels = getattr(model._predictor.kernel, f"{side}s")
+        if any(each.kernel.is_matrix for each in vertex_kernels) and not old.is_same(new):
             raise ValueError(
                 f"{side}_kernel is precomputed, which knows the vertices of one table, but X has another one; make the "
                 "edges with the table that the model was trained with, or fit again"
@@ -130,10 +128,10 @@ class WarmStart:
         return zeros(len(turned), y) + like(turned, y, training.dtype)
 
 
-def _turn(old: FeatureMap, new: FeatureMap) -> Array | None:
+def _turn(old: FeatureMap, new: FeatureMap) -> Any:
     """Return T for which the old features of any vertex are ``Tᵀ`` times the new ones, where both know the kernel."""
     if isinstance(old, ExactMap):
-        return np.eye(new.rank) if old.rank == new.rank else None
+        return eye_array(new.rank, format="csr") if old.rank == new.rank else None
     if isinstance(old, MatrixMap):
         vertices = old.vertex_kernel.vertices[to_host(old.pivots)]
     elif isinstance(old, CholeskyMap):

@@ -12,7 +12,7 @@ from vectrick.backends import Backend
 from vectrick.backends.arrays import to_host
 from vectrick.data import Edges, Graph, VertexTable
 from vectrick.kernels import Kernel
-from vectrick.kernels.pairwise import Kronecker, PairwiseKernel, VertexFactors
+from vectrick.kernels.pairwise import Kronecker, PairwiseKernel, TwoStep, VertexFactors
 from vectrick.kernels.profile import profiles_of
 from vectrick.kernels.text import format_kernel
 from vectrick.models.kernel_spec import Component, KernelSpec, symmetry_of
@@ -62,6 +62,11 @@ class EdgeKernel:
     def end(self) -> VertexKernel:
         """The first kernel of end vertices."""
         return self.ends[0]
+
+    @property
+    def is_two_step(self) -> bool:
+        """Whether the coefficients are those of two-step ridge regression: then ridge regression has another kernel."""
+        return isinstance(self.components[0].pairwise, TwoStep)
 
     @property
     def symmetry(self) -> int:
