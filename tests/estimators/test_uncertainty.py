@@ -267,3 +267,14 @@ def test_what_cannot_be_asked_is_told():
         fitted("linear", X, y, pairwise="cartesian").predict(X, return_std=True)
     with pytest.raises(ValueError, match="the model has 2 labels for each edge"):
         vt.KronRidge().fit(X, np.c_[y, y]).posterior()
+
+
+def test_a_generator_makes_one_posterior():
+    rng = np.random.RandomState(0)
+    X = vt.Edges.grid(rng.standard_normal((12, 3)), rng.standard_normal((8, 2)))
+    model = vt.KronRidge(vt.Gaussian(0.5), vt.Gaussian(0.5), random_state=rng).fit(X[:60], rng.standard_normal(60))
+    first = model.predict(X, return_std=True)[1]
+    for n_samples in range(16, 32):
+        model.predict(X, return_std=True, n_samples=n_samples)
+    np.testing.assert_array_equal(model.predict(X, return_std=True)[1], first)
+    assert len(model._posterior[1]["posteriors"]) <= 4

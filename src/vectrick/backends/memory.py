@@ -76,7 +76,7 @@ def aligned_empty(n_bytes: int, room: float = math.inf) -> NDArray[np.uint8]:
     NumPy asks for huge pages from 4 MB on. With them, a buffer that the kernels address at random is contiguous in
     physical memory, so that its lines do not compete for the same places in the L2 cache.
     """
-    large = 2**18 <= n_bytes and 2 * HUGE_PAGE <= room
+    large = n_bytes >= 2**18 and room >= 2 * HUGE_PAGE
     align = HUGE_PAGE if large else CACHE_LINE
     raw = np.empty(max(n_bytes, HUGE_PAGE if large else 0) + align, np.uint8)
     skip = -raw.ctypes.data % align

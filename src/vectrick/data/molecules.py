@@ -7,6 +7,8 @@ from typing import Any
 _ISOTOPE = re.compile(r"\[\d+[A-Za-z*]")
 _CHARGE = re.compile(r"\[[^\]]*[+-]")
 _MAPPED = re.compile(r":\d+\]")  # a number of an atom in a reaction, which is no property of the compound
+_MANY_FRAGMENTS = 32  # of which RDKit chooses the largest quickly: its time grows with the square of their number
+_ODD = "vectrick_odd_valence"
 _NEEDED = "molecules need RDKit, which is not installed: pip install 'vectrick[molecules]'"
 
 
@@ -29,8 +31,36 @@ def wrong_smiles(text: str) -> str | None:
     """
     if not text.strip():
         return "is empty"
-    molecule = rdkit().MolFromSmiles(text.strip())
-    return "is no molecule" if molecule is None or not molecule.GetNumAtoms() else None
+    return "is no molecule" if _parsed(text)[0] is None else None
+
+
+def _parsed(smiles: str) -> tuple[Any, bool]:
+    """Return a molecule of RDKit, None for an invalid string, and whether an atom has an unusual valence.
+
+    Such molecules, of which databases of structures have many, are read without the check of valences.
+
+    >>> _parsed("CCO")[1], _parsed("CP(C)(C)(C)(C)(C)C")[1]
+    (False, True)
+    """
+    Chem = rdkit()
+    found = Chem.MolFromSmiles(smiles.strip())
+    is_odd = found is None
+    if is_odd:
+        found = _settled(Chem.MolFromSmiles(smiles.strip(), sanitize=False))
+    return (found, is_odd) if found is not None and found.GetNumAtoms() else (None, False)
+
+
+def _settled(found: Any) -> Any:
+    """Return a molecule with rings, aromatic bonds and hydrogens found, whatever its valences; None if it has none."""
+    if found is None:
+        return None
+    Chem = rdkit()
+    found.UpdatePropertyCache(strict=False)
+    steps = Chem.SanitizeFlags.SANITIZE_ALL ^ Chem.SanitizeFlags.SANITIZE_PROPERTIES
+    if Chem.SanitizeMol(found, steps, catchErrors=True) != Chem.SanitizeFlags.SANITIZE_NONE:
+        return None
+    Chem.AssignStereochemistry(found, cleanIt=True)
+    return found
 
 
 @lru_cache(8192)  # several fingerprints of a molecule are often made one after another
@@ -43,25 +73,58 @@ def molecule(smiles: str, parent: bool = True) -> Any:
     >>> rdkit().MolToSmiles(molecule("[Na+].[O-]C(=O)c1ccccc1")), rdkit().MolToSmiles(molecule("[2H]C([2H])([2H])O"))
     ('O=C(O)c1ccccc1', 'CO')
     """
+    found, is_odd = _parsed(smiles)
+    if found is not None and parent:
+        found = _parent(found, smiles, is_odd)
+    if is_odd:
+        found.SetBoolProp(_ODD, True)
+    return found
+
+
+def has_odd_valence(found: Any) -> bool:
+    """Whether a molecule was read without the check of valences.
+
+    >>> has_odd_valence(molecule("CCO")), has_odd_valence(molecule("CP(C)(C)(C)(C)(C)C"))
+    (False, True)
+    """
+    return bool(found.HasProp(_ODD))
+
+
+def _parent(found: Any, smiles: str, is_odd: bool) -> Any:
+    """Return the parent of a molecule, whose string shows what there is to do: nothing for nine of ten."""
     Chem = rdkit()
-    found = Chem.MolFromSmiles(smiles.strip())
-    if found is None or not found.GetNumAtoms():
-        return None
-    if not parent:
-        return found
-    if _MAPPED.search(smiles):
+    if is_odd or smiles.count(".") >= _MANY_FRAGMENTS:
+        found = _of_largest(found, smiles.strip(), 1 if is_odd else _MANY_FRAGMENTS)
+    is_mapped, has_isotopes = _MAPPED.search(smiles) is not None, _ISOTOPE.search(smiles) is not None
+    if is_mapped or has_isotopes:
         for atom in found.GetAtoms():
             atom.SetAtomMapNum(0)
-        found = Chem.RemoveHs(found)  # those that were written for their number
-    # Looking at the text first spares nine of ten molecules, and most of the time.
-    if _ISOTOPE.search(smiles):
-        for atom in found.GetAtoms():
             atom.SetIsotope(0)
-        found = Chem.RemoveHs(found)
+        # Hydrogens that were written for their number or mass are like others now.
+        found = _settled(Chem.RemoveHs(found, sanitize=False)) if is_odd else Chem.RemoveHs(found)
     if "." in smiles or _CHARGE.search(smiles):
         chooser, neutral = _standards()
-        found = neutral.uncharge(chooser.choose(found) if "." in smiles else found)
+        found = neutral.uncharge(chooser.choose(found) if "." in smiles and not is_odd else found)
     return found
+
+
+def _of_largest(found: Any, smiles: str, most: int) -> Any:
+    """Return the mixture of the largest organic fragments of a mixture, ``most`` of them."""
+    fragments, parts = rdkit().GetMolFrags(found), smiles.split(".")
+    if len(parts) != len(fragments):  # some are joined by the numbers of a ring
+        return found
+    atoms = list(found.GetAtoms())
+
+    def size(fragment: tuple[int, ...]) -> tuple[bool, int, float]:
+        own = [atoms[place] for place in fragment]
+        n_atoms = sum(1 + atom.GetTotalNumHs() for atom in own)
+        mass = sum(atom.GetMass() for atom in own)
+        return any(atom.GetAtomicNum() == 6 for atom in own), n_atoms, round(mass, 3)
+
+    sizes = [size(fragment) for fragment in fragments]
+    largest = max(sizes)
+    kept = dict.fromkeys(part for part, each in zip(parts, sizes, strict=True) if each == largest)
+    return _parsed(".".join(sorted(kept)[:most]))[0]
 
 
 _made: tuple[Any, Any] | None = None

@@ -23,6 +23,7 @@ from vectrick.models.vertex_kernel import VertexKernel
 from vectrick.solvers.degree_model import NoDegreeModelError
 
 N_SAMPLES = 64
+_KEPT = 4  # posteriors of a model, with different samples
 _MOST_PARTS = 2  # of a mean, whose standard deviations scale errors
 MOST_COVARIANCES = 4000  # edges whose covariances are computed
 
@@ -203,12 +204,27 @@ def _checked(make: Any) -> Any:
 
 
 def posterior_of(model: Any, n_samples: int, random_state: RandomState) -> FittedPosterior:
-    """Return the posterior of a fitted model; it is kept until the model changes."""
+    """Return the posterior of a fitted model; the last few are kept until the model changes."""
     if isinstance(n_samples, bool) or not isinstance(n_samples, int | np.integer) or n_samples < 2:
         raise ValueError(f"n_samples is {n_samples!r}, but it must be an integer of at least 2")
-    seed = int(check_random_state(0 if random_state is None else random_state).randint(2**31 - 1))
-    found: FittedPosterior = kept_of(model, (n_samples, seed), lambda: FittedPosterior(model, n_samples, seed))
-    return found
+    key = int(n_samples), _seed_of(model, random_state)
+    kept: dict[tuple[int, int], FittedPosterior] = kept_of(model, "posteriors", dict)
+    if key not in kept:
+        found = FittedPosterior(model, *key)
+        if len(kept) >= _KEPT:
+            kept.pop(next(iter(kept)))
+        kept[key] = found
+    return kept[key]
+
+
+def _seed_of(model: Any, random_state: RandomState) -> int:
+    """Return the seed of samples; a generator draws it once, so that all predictions have the same posterior."""
+    if not isinstance(random_state, np.random.RandomState):
+        return int(check_random_state(0 if random_state is None else random_state).randint(2**31 - 1))
+    drawn: dict[str, Any] = kept_of(model, "seed", dict)
+    if drawn.get("by") is not random_state:
+        drawn |= {"by": random_state, "seed": int(random_state.randint(2**31 - 1))}
+    return int(drawn["seed"])
 
 
 def kept_of(model: Any, key: Any, make: Any) -> Any:
