@@ -90,6 +90,18 @@ def test_invalid_strings_are_named_or_skipped(folder, model):
     done = inside("predict", model, "--start-smiles", "some.csv", "-o", "some.parquet", "--skip-invalid", cwd=folder)
     assert "2 of 3 molecules are invalid, and were left out" in done.stderr
     assert set(pd.read_parquet(folder / "some.parquet")["start"]) == {"a"}
+    fitted = vt.load(model)
+    expected = fitted.predict_grid(["CCO"], fitted.end_table_)[0, fitted.end_table_.ids.tolist().index("t1")]
+    (folder / "asked.csv").write_text("drug,target\na,t1\nb,t2\na,t0\nc,t1\nd0,t1\n")
+    asked = ("predict", model, "asked.csv", "--start-smiles", "some.csv", "--novelty", "--skip-invalid")
+    for name, read in (("asked.parquet", pd.read_parquet), ("asked.out.csv", pd.read_csv)):
+        done = inside(*asked, "-o", name, "--start-column", "drug", "--end-column", "target", cwd=folder)
+        assert "2 of 5 edges have a vertex that was left out, and got no prediction" in done.stderr
+        frame = read(folder / name)
+        assert frame["start"].tolist() == ["a", "b", "a", "c", "d0"]
+        for column in ("score", "novelty"):
+            assert frame[column].isna().tolist() == [False, True, False, True, False]
+        assert frame["score"][0] == pytest.approx(expected)
     (folder / "bad.fasta").write_text((folder / "targets.fasta").read_text() + ">t3b\nMKT-AY\n")
     text = (folder / "targets.fasta").read_text()
     (folder / "lacking.fasta").write_text(re.sub(r">t3 a protein\n\w+\n\w+\n", ">t3\n\n", text))
@@ -124,7 +136,7 @@ def test_salts_isotopes_and_copies_are_told(folder):
     with pytest.warns(
         UserWarning, match=r"1 are salts or mixtures.*1 have isotopes.*1 are the same compound.*'b' and 'a'"
     ):
-        table = read_strings(folder / "salts.smi", "start", "smiles").table
+        table = read_strings(folder / "salts.smi", "start", "smiles")
     assert table.ids.tolist() == list("abcd")
 
 
@@ -143,11 +155,11 @@ def test_files_that_strings_are_in(tmp_path):
         ("w.smi.gz", "id"),
         ("v.parquet", "id"),
     ):
-        table = read_strings(tmp_path / name, "start", "smiles", usual=usual).table
+        table = read_strings(tmp_path / name, "start", "smiles", usual=usual)
         assert list(zip(table.ids, table.strings, strict=True)) == rows
     with gzip.open(tmp_path / "s.fasta.gz", "wt", encoding="utf-8-sig") as file:
         file.write("; a comment\n>one kinase\nmkt\nAYI*\n\n>two\nGGG\n")
-    table = read_strings(tmp_path / "s.fasta.gz", "end", "sequences").table
+    table = read_strings(tmp_path / "s.fasta.gz", "end", "sequences")
     assert list(zip(table.ids, table.strings, strict=True)) == [("one", "MKTAYI"), ("two", "GGG")]
 
 

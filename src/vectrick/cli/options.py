@@ -150,8 +150,10 @@ class VertexOptions(ColumnOptions):
     ] = None
     end_sequences: Annotated[str | None, _data("--end-sequences", help="The same for end vertices.")] = None
     skip_invalid: Annotated[
-        bool, _data("--skip-invalid", help="Leave out molecules and sequences that are invalid, and count them.")
-    ] = False
+        bool,
+        _data("--skip-invalid", help="Leave out molecules and sequences that are invalid, and count them; their edges "
+              "get no prediction."),
+    ] = False  # fmt: skip
     of_class: Annotated[
         str | None, _data("--class", help="For a model of several classes, the class to score against the rest.")
     ] = None

@@ -141,35 +141,47 @@ def _predict_edges(
     out: Output, model: Any, start: Any, end: Any, edges: Path, output: Path, columns: tuple[str, str], label: str,
     sure: Any,
 ) -> int:  # fmt: skip
+    import numpy as np
+    import pyarrow as pa
+
     from vectrick.cli.vertices import as_written, class_names, ids_of
     from vectrick.cli.writing import named, table_writer
     from vectrick.data import Edges
     from vectrick.data.folder import read_pairs
 
     source, names = read_pairs(edges, *columns), class_names(model)
-    ids = ids_of(start), ids_of(end)
+    # Edges of vertices that were skipped are written, but not predicted: their positions are beyond the tables.
+    ids = [pa.concat_arrays([ids_of(table), pa.array(table.skipped, pa.string())]) for table in (start, end)]
     shown = [as_written(known, source.type_of(column)) for known, column in zip(ids, columns, strict=True)]
     wanted = [*columns, *([label] if label in source.columns else [])]
-    done = 0
+    done = without = 0
     with out.progress("predicting", None) as bar, table_writer(output) as write:
         for batch in source.batches(wanted, columns, _BATCH):
             rows = [
                 source.positions(batch, column, known, f"the {side} vertices of the model or of --{side}-features")
                 for column, known, side in zip(columns, ids, ("start", "end"), strict=True)
             ]
-            X = Edges._of(rows[0], rows[1], start, end)
+            known = (rows[0] < len(start)) & (rows[1] < len(end))
+            X = Edges._of(rows[0][known], rows[1][known], start, end)
             scores = model._decide(X)
-            table = {"start": named(shown[0], rows[0]), "end": named(shown[1], rows[1]), **_columns(model, scores)}
+            predicted = _columns(model, scores)
             if names is not None:
-                table["prediction"] = _labels(names, scores)
-            table |= sure.columns(X, scores)
+                predicted["prediction"] = _labels(names, scores)
+            predicted |= sure.columns(X, scores)
+            if not known.all():
+                place = pa.array(np.cumsum(known) - 1, mask=~known)
+                predicted = {name: pa.array(values).take(place) for name, values in predicted.items()}
+            table = {"start": named(shown[0], rows[0]), "end": named(shown[1], rows[1]), **predicted}
             if len(wanted) > 2:
                 table["label"] = batch.column(label)
             write(table)
             done += len(X)
-            bar.step(done)
-        if not done:
+            without += len(known) - len(X)
+            bar.step(done + without)
+        if not done + without:
             raise ValueError(f"{edges} has a header, but no rows")
+    if without:
+        out.warn(f"{without} of {done + without} edges have a vertex that was left out, and got no prediction")
     return done
 
 

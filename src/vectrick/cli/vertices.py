@@ -37,6 +37,7 @@ def vertex_table(
         features = np.vstack([new.features, features])
     both = VertexTable(features, new.name, np.concatenate([new.ids, np.asarray(known.ids)[old].astype(str)]))
     both.columns, both.text = new.columns, new.text
+    both.skipped = [name for name in new.skipped if name not in set(np.asarray(both.ids).tolist())]
     return both
 
 
@@ -61,7 +62,7 @@ def _new_vertices(
         path = named_or_given(given, kind)
         if path is None:
             return given_string(given, side, kind)
-        return read_strings(path, side, kind, *columns, skip_invalid, tell=False).table
+        return read_strings(path, side, kind, *columns, skip_invalid, tell=False)
     new = read_vertices(given, side, "features", *columns, expected=known.columns, medians=_medians(model, side))
     if issparse(known.features) and not issparse(new.features):
         new.features = csr_array(new.features)

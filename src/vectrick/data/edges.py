@@ -35,9 +35,15 @@ class Edges:
         Ids of the rows. Default: the column "id" of a frame, else the index of a pandas frame, else none.
     positions : bool
         Whether ``start`` and ``end`` are positions, whatever the ids are.
+    invalid : "error" or "skip"
+        What to do with vertices whose SMILES string or sequence is missing or cannot be read. "skip" leaves them out,
+        with their edges, and warns how many; the mask ``kept`` selects the labels: ``model.fit(X, y[X.kept])``. With
+        "error", a kernel raises an error when it reads them.
 
     Attributes
     ----------
+    kept : array of bool
+        Which of the given edges are there; only with ``invalid="skip"``.
     start, end : array
         The positions of the vertices of each edge: ``X.start_table.features[X.start]`` holds their features. A mask
         over vertices gives a mask over edges: ``X[~held[X.start]]`` leaves out the edges of held-out start vertices.
@@ -64,18 +70,22 @@ class Edges:
         start_ids: Any = None,
         end_ids: Any = None,
         positions: bool = False,
+        invalid: str = "error",
     ) -> None:
-        self.start_table = VertexTable(start_features, "start_features", start_ids)
+        gaps = _skips(invalid)
+        self.start_table = VertexTable(start_features, "start_features", start_ids, gaps=gaps)
         if end_features is None:
             if end_ids is not None:
                 raise ValueError("end_ids is given, but end_features is None: both ends share the start table")
             self.end_table = self.start_table
         else:
-            self.end_table = VertexTable(end_features, "end_features", end_ids)
+            self.end_table = VertexTable(end_features, "end_features", end_ids, gaps=gaps)
         self.start: Any = _rows_of(self.start_table, start, "start", positions)
         self.end: Any = _rows_of(self.end_table, end, "end", positions)
         if len(self.start) != len(self.end):
             raise ValueError(f"start has length {len(self.start)} and end has {len(self.end)}, but an edge has both")
+        if gaps:
+            self._skip_unreadable()
         self._settle_device()
 
     def _settle_device(self) -> None:
@@ -96,6 +106,17 @@ class Edges:
         edges.start, edges.end, edges.start_table, edges.end_table = start, end, start_table, end_table
         return edges
 
+    def _skip_unreadable(self) -> None:
+        """Leave out vertices whose strings cannot be read, and their edges."""
+        from vectrick.data.readable import readable_part  # which needs RDKit for molecules
+
+        first, of_start = readable_part(self.start_table)
+        second, of_end = (first, of_start) if self.is_one_set else readable_part(self.end_table)
+        start, end = of_start[to_host(self.start)], of_end[to_host(self.end)]
+        self.kept = (start >= 0) & (end >= 0)
+        self.start_table, self.end_table = first, second
+        self.start, self.end = start[self.kept].astype(np.int32), end[self.kept].astype(np.int32)
+
     def with_tables(self, start_table: VertexTable, end_table: VertexTable) -> "Edges":
         """Return the same edges with other descriptions of the same vertices."""
         return Edges._of(self.start, self.end, start_table, end_table)
@@ -111,13 +132,16 @@ class Edges:
         end_table: Any = None,
         start_id: str | None = None,
         end_id: str | None = None,
+        invalid: str = "error",
     ) -> "Edges":
         """Make edges from a pandas or polars frame whose columns ``start`` and ``end`` hold ids.
 
         A table holds the features of the vertices. Its ids are in its column ``start_id`` or ``end_id``; by default in
         the column with the same name as in the edges, else in the column "id", else in the index of a pandas frame. The
         index 0, 1, 2, … that pandas gives every frame is refused if a column could hold the ids, unless the index has a
-        name (``table.rename_axis("movie")``). ``end_table=None`` means that both ends share one table.
+        name (``table.rename_axis("movie")``). ``end_table=None`` means that both ends share one table. With
+        ``invalid="skip"``, vertices whose strings cannot be read are left out with their edges, and the mask ``kept``
+        selects the labels.
 
         >>> import pandas as pd, vectrick as vt
         >>> drugs = pd.DataFrame({"weight": [1.0, 2.0]}, index=["aspirin", "caffeine"])
@@ -127,6 +151,7 @@ class Edges:
         >>> vt.Edges.from_frame(df, **columns, start_table=drugs, end_table=targets).start
         array([1, 0], dtype=int32)
         """
+        gaps = _skips(invalid)
         edges = _eager(frame, "frame")
         for argument, column in (("start", start), ("end", end)):
             if column not in edges.columns:
@@ -140,14 +165,22 @@ class Edges:
         start_id = end_id if one_set and start_id is None else start_id
         ids = [edges.get_column(column).to_numpy() for column in (start, end)]
         of_first = np.concatenate([np.asarray(part, object) for part in ids]) if one_set else ids[0]
-        first = _named_table(start_table, "start_table", start, start_id, of_first)
-        second = first if one_set else _named_table(end_table, "end_table", end, end_id, ids[1])
-        rows = first.positions(ids[0], start), second.positions(ids[1], end)
-        return cls._of(*rows, first, second)
+        first = _named_table(start_table, "start_table", start, start_id, of_first, gaps)
+        second = first if one_set else _named_table(end_table, "end_table", end, end_id, ids[1], gaps)
+        found = cls._of(first.positions(ids[0], start), second.positions(ids[1], end), first, second)
+        if gaps:
+            found._skip_unreadable()
+        return found
 
     @classmethod
     def grid(
-        cls, start_features: Any, end_features: Any = None, *, start_ids: Any = None, end_ids: Any = None
+        cls,
+        start_features: Any,
+        end_features: Any = None,
+        *,
+        start_ids: Any = None,
+        end_ids: Any = None,
+        invalid: str = "error",
     ) -> "Edges":
         """Return all pairs as edges, the complete graph: edge ``i * n_end + j`` joins start vertex i and end vertex j.
 
@@ -156,7 +189,7 @@ class Edges:
         array([0, 1, 2, 0, 1, 2], dtype=int32)
         """
         none = np.empty(0, np.int32)
-        empty = cls(none, none, start_features, end_features, start_ids=start_ids, end_ids=end_ids)
+        empty = cls(none, none, start_features, end_features, start_ids=start_ids, end_ids=end_ids, invalid=invalid)
         first, second = empty.start_table, empty.end_table
         start, end = (np.arange(len(table), dtype=np.int32) for table in (first, second))
         edges = cls._of(np.repeat(start, len(end)), np.tile(end, len(start)), first, second)
@@ -257,6 +290,12 @@ class Edges:
 EdgesLike: TypeAlias = Edges | ArrayLike
 
 
+def _skips(invalid: str) -> bool:
+    if invalid not in ("error", "skip"):
+        raise ValueError(f"invalid is {invalid!r}, but it must be 'error' or 'skip'")
+    return invalid == "skip"
+
+
 def _rows_of(table: VertexTable, vertices: Any, argument: str, positions: bool) -> Any:
     return table.rows(vertices, argument) if positions else table.positions(vertices, argument, or_rows=True)
 
@@ -273,7 +312,9 @@ def _eager(frame: Any, name: str) -> Any:
         ) from None
 
 
-def _named_table(table: Any, name: str, column: str, id_column: str | None, ids: Any) -> VertexTable:
+def _named_table(
+    table: Any, name: str, column: str, id_column: str | None, ids: Any, gaps: bool = False
+) -> VertexTable:
     """Return a vertex table whose ids are in the named column, or in the column with the name of the edges' column."""
     if isinstance(table, VertexTable) and id_column is None:
         return table
@@ -284,13 +325,13 @@ def _named_table(table: Any, name: str, column: str, id_column: str | None, ids:
                 f"{name.partition('_')[0]}_id is {id_column!r}, but {name} is of type {type(table).__name__}, which "
                 "has no columns with names"
             )
-        return VertexTable(table, name)
+        return VertexTable(table, name, gaps=gaps)
     # A number is the name of a column in a frame without names, and says nothing about ids.
     if id_column is None and isinstance(column, str) and column in frame.columns:
         id_column = column
     if id_column is None and "id" not in frame.columns and _has_no_index(table):
         _refuse_accidents(frame, name, column, ids)
-    return VertexTable(table, name, id_column=id_column)
+    return VertexTable(table, name, id_column=id_column, gaps=gaps)
 
 
 def _has_no_index(table: Any) -> bool:

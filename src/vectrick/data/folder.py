@@ -1,6 +1,7 @@
 """Dataset folders: edges with labels, and a table of features or a kernel matrix for each side, as files with ids."""
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -171,20 +172,18 @@ def read_dataset(
     for i, j in itertools.combinations(range(len(columns)), 2):
         if columns[i] == columns[j]:
             raise ValueError(f"{options[i]} and {options[j]} are both {columns[i]!r}, but they must be two columns")
-    skipped: dict[str, list[str]] = {}
     tables: dict[str, VertexTable] = {}
     for side, given, usual in (("start", start_id_column, start_column), ("end", end_id_column, end_column)):
         if side in files and kinds[side] in KINDS:
-            strings = read_strings(files[side], side, kinds[side], given, usual, skip_invalid)
-            tables[side], skipped[side] = strings.table, strings.skipped
+            tables[side] = read_strings(files[side], side, kinds[side], given, usual, skip_invalid)
         elif side in files:
             tables[side] = read_vertices(files[side], side, kinds[side], given, usual, impute=impute)
     if "end" not in tables:
-        tables["end"], skipped["end"] = tables["start"], skipped.get("start", [])
+        tables["end"] = tables["start"]
     rows = _with_labels(source, source.read(columns, ids=columns[:2]), label_column, skip_unlabeled)
     dropped: list[str] = []
     for side, column in (("start", start_column), ("end", end_column)):
-        rows = _without(source, rows, column, skipped.get(side, []), dropped)
+        rows = _without(source, rows, column, tables[side].skipped, dropped)
     measured = read_affinities(source, rows, label_column, log, relation_column)
     bounds = None
     if measured is None:
@@ -315,7 +314,7 @@ def choose_table(root: Path | None, side: str, paths: dict[str, Any]) -> tuple[s
     return named[0] if named else None
 
 
-def _without(source: TableFile, rows: Any, column: str, ids: list[str], dropped: list[str]) -> Any:
+def _without(source: TableFile, rows: Any, column: str, ids: Sequence[str], dropped: list[str]) -> Any:
     """Return the rows without those of vertices that were left out, and say how many there were."""
     if not ids:
         return rows

@@ -3,8 +3,7 @@
 import gzip
 import re
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,9 @@ import numpy as np
 from vectrick._warnings import warn
 from vectrick.data.columns import TableWarning
 from vectrick.data.files import ENDINGS, TableFile
-from vectrick.data.molecules import canonical, rdkit, wrong_smiles
-from vectrick.data.sequences import FASTA, opened, plain_sequence, read_fasta, wrong_sequence
+from vectrick.data.molecules import canonical, rdkit
+from vectrick.data.readable import first_unreadable, tell_skipped, unreadable
+from vectrick.data.sequences import FASTA, opened, plain_sequence, read_fasta
 from vectrick.data.tables import VertexTable
 
 SMI = (".smi", ".smi.gz", ".smiles")
@@ -24,27 +24,18 @@ _ISOTOPE = re.compile(r"\[\d+[A-Za-z]")
 
 @dataclass(frozen=True)
 class StringKind:
-    """A kind of strings: what a column and a vertex are called, how its files end, what is wrong with a string."""
+    """A kind of strings: what a column and a vertex are called, and how its files end."""
 
     column: str
     noun: str
     endings: tuple[str, ...]
     word: str  # that the name of its column has
-    wrong: Callable[[str], str | None]
 
 
 KINDS = {
-    "smiles": StringKind("smiles", "molecules", SMI, "smi", wrong_smiles),
-    "sequences": StringKind("sequence", "sequences", FASTA, "seq", wrong_sequence),
+    "smiles": StringKind("smiles", "molecules", SMI, "smi"),
+    "sequences": StringKind("sequence", "sequences", FASTA, "seq"),
 }
-
-
-@dataclass
-class StringVertices:
-    """Strings of a file with their ids, and what was left out."""
-
-    table: VertexTable
-    skipped: list[str] = field(default_factory=list)  # ids
 
 
 def read_strings(
@@ -55,12 +46,12 @@ def read_strings(
     usual: str = "id",
     skip_invalid: bool = False,
     tell: bool = True,
-) -> StringVertices:
+) -> VertexTable:
     """Read the strings of a file: "smiles" or "sequences".
 
     Ids are in ``id_column``, by default in the column "id" or ``usual``; in a .smi file they follow the string, in a
-    FASTA file the sign ">". Invalid strings are refused, or left out with ``skip_invalid``. ``tell`` asks for a word
-    about salts, isotopes and copies.
+    FASTA file the sign ">". Invalid strings are refused, or left out with ``skip_invalid``; the table has their ids as
+    ``skipped``. ``tell`` asks for a word about salts, isotopes and copies.
     """
     source, known = Path(path), KINDS[kind]
     if kind == "smiles":
@@ -69,9 +60,12 @@ def read_strings(
     twice = [name for name, count in Counter(ids).items() if count > 1]
     if twice:
         raise ValueError(f"{source} has {len(twice)} ids more than once: {_listed(twice)}")
-    wrong = {row: why for row, string in enumerate(strings) if (why := known.wrong(string)) is not None}
-    if wrong:
-        _refuse_or_tell(source, known, strings, wrong, skip_invalid)
+    wrong = unreadable(strings, known.column)
+    if wrong and skip_invalid:
+        tell_skipped(source.name, strings, known.column, wrong)
+    elif wrong:
+        first, count = first_unreadable(strings, known.column, wrong)
+        raise ValueError(f"{source}: {first} ({count} are invalid); --skip-invalid leaves them out, with their edges")
     kept = [row for row in range(len(ids)) if row not in wrong]
     if kind == "sequences":
         strings = [plain_sequence(string) for string in strings]
@@ -79,7 +73,8 @@ def read_strings(
     table = string_table([strings[row] for row in kept], side, kind, names)
     if tell and kind == "smiles":
         _tell_of_molecules(source, names.tolist(), table.strings)
-    return StringVertices(table, [ids[row] for row in wrong])
+    table.skipped = [ids[row] for row in wrong]
+    return table
 
 
 def string_table(strings: list[str], side: str, kind: str, ids: Any) -> VertexTable:
@@ -102,10 +97,12 @@ def named_or_given(text: str, kind: str) -> Path | None:
 
 def given_string(text: str, side: str, kind: str) -> VertexTable:
     """Return the table of one string that was given in place of a file; its id is the string itself."""
-    why = KINDS[kind].wrong(text)
-    if why is not None:
+    wrong = unreadable([text], KINDS[kind].column)
+    if wrong:
         shown = text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "…"
-        raise ValueError(f"--{side}-{kind} is {shown!r}, which is no file, and as one of {KINDS[kind].noun} it {why}")
+        raise ValueError(
+            f"--{side}-{kind} is {shown!r}, which is no file, and as one of {KINDS[kind].noun} it {wrong[0]}"
+        )
     return string_table([text], side, kind, np.array([text], object))
 
 
@@ -152,20 +149,6 @@ def _read_smi(path: Path) -> list[tuple[str, str]]:
     if not rows:
         raise ValueError(f"{path} has no molecules")
     return rows
-
-
-def _refuse_or_tell(
-    path: Path, known: StringKind, strings: list[str], wrong: dict[int, str], skip_invalid: bool
-) -> None:
-    row, why = next(iter(wrong.items()))
-    shown = strings[row][:_SHOWN_CHARACTERS] + ("…" if len(strings[row]) > _SHOWN_CHARACTERS else "")
-    first = f"row {row + 1}{f', {shown!r},' if shown.strip() else ''} {why}"
-    count = f"{len(wrong)} of {len(strings)} {known.noun}"
-    if not skip_invalid:
-        raise ValueError(f"{path}: {first} ({count} are invalid); --skip-invalid leaves them out, with their edges")
-    if len(wrong) == len(strings):
-        raise ValueError(f"{path}: {first}, and no other row is valid")
-    warn(f"{path.name}: {count} are invalid, and were left out: {first}", TableWarning)
 
 
 def _tell_of_molecules(path: Path, ids: list[str], strings: list[str]) -> None:

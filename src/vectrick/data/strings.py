@@ -71,10 +71,10 @@ def as_characters(X: Any, name: str) -> Any:
     return characters(given[0], name)
 
 
-def given_strings(features: Any, name: str) -> tuple[list[str], Array | None, str] | None:
+def given_strings(features: Any, name: str, gaps: bool = False) -> tuple[list[str], Array | None, str] | None:
     """Return strings that were given as a list, an array or a column, with the index and the name of a column.
 
-    None means that there are no strings. Missing ones are refused.
+    None means that there are no strings. Missing ones are refused, or with ``gaps`` returned as empty strings.
     """
     if isinstance(features, str):
         raise TypeError(f"{name} is the string {features[:40]!r}, but it must have one for each vertex: give a list")
@@ -92,7 +92,9 @@ def given_strings(features: Any, name: str) -> tuple[list[str], Array | None, st
         return None
     if not any(isinstance(value, str) for value in values):
         return None
-    return checked_strings(values, name), index, title
+    if gaps:
+        values = ["" if value is None or value != value else value for value in values]
+    return values if gaps and all(isinstance(v, str) for v in values) else checked_strings(values, name), index, title
 
 
 def checked_strings(values: Sequence[Any], name: str) -> list[str]:

@@ -3,6 +3,7 @@
 import copy
 import itertools
 import re
+from collections.abc import Sequence
 from decimal import Decimal
 from numbers import Integral
 from typing import Any
@@ -36,6 +37,8 @@ class VertexTable:
         One id for each row. Default: those of the frame (see `id_column`), else none.
     id_column : str, optional
         The column of a frame that holds ids. Default: a column "id", else the index of a pandas frame.
+    gaps : bool
+        Whether strings may be missing or empty.
 
     Examples
     --------
@@ -46,8 +49,16 @@ class VertexTable:
     """
 
     text: str | None = None  # the name of the column, if vertices are strings; it may be empty
+    skipped: Sequence[str] = ()  # ids of a file whose strings could not be read
 
-    def __init__(self, features: Any, name: str = "features", ids: Any = None, id_column: str | None = None) -> None:
+    def __init__(
+        self,
+        features: Any,
+        name: str = "features",
+        ids: Any = None,
+        id_column: str | None = None,
+        gaps: bool = False,
+    ) -> None:
         self.name, self.id_column = name, id_column
         self.columns: list[Any] | None = None  # their names, where the table has names
         self.origin: tuple[VertexTable, Array] | None = None  # the table that it was taken from, and the rows there
@@ -60,7 +71,7 @@ class VertexTable:
         if isinstance(frame, nw.DataFrame):
             features, own_ids, self.columns = _split_frame(frame, features, name, id_column)
             self.is_named = self.is_named or "id" in frame.columns or id_column is not None or not counts_rows(native)
-        strings = given_strings(features, name)
+        strings = given_strings(features, name, gaps)
         if strings is not None:
             features, index, title = strings
             if isinstance(frame, nw.DataFrame):

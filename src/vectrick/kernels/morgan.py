@@ -10,8 +10,10 @@ from scipy.sparse import csr_array
 
 from vectrick._progress import Progress
 from vectrick._typing import Array
+from vectrick._warnings import warn
 from vectrick.backends.threads import count_threads
-from vectrick.data.molecules import molecule, rdkit
+from vectrick.data.columns import TableWarning
+from vectrick.data.molecules import has_odd_valence, molecule, rdkit
 from vectrick.kernels.base import Kernel
 from vectrick.kernels.encoded import ROWS, TextKernel, chosen_kernel
 from vectrick.kernels.minmax import MinMax
@@ -110,10 +112,13 @@ class Morgan(TextKernel):
         made: Any = (_rows(part, *settings, molecule) for part in parts)
         if len(strings) >= _MANY and n_jobs > 1:  # in processes, since RDKit reads one molecule of a process at a time
             made = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(_rows)(part, *settings) for part in parts)
-        for rows in made:
-            for row in rows:
+        odd: list[str] = []
+        for part, rows in zip(parts, made, strict=True):
+            for string, (places, values, is_odd) in zip(part, rows, strict=True):
                 progress.step("fingerprints")
-                yield row
+                odd += [string] if is_odd else []
+                yield places, values
+        _tell_odd(odd)
 
 
 def _rows(
@@ -124,8 +129,11 @@ def _rows(
     functional: bool,
     parent: bool,
     read: Callable[[str, bool], Any] = molecule.__wrapped__,
-) -> list[tuple[Array, Array]]:
-    """Return the places and the values of the entries of fingerprints that are not zero; processes remember nothing."""
+) -> list[tuple[Array, Array, bool]]:
+    """Return the places and the values of the entries of fingerprints that are not zero; processes remember nothing.
+
+    With each comes whether the molecule was read without the check of valences.
+    """
     from rdkit.Chem.rdFingerprintGenerator import GetMorganFeatureAtomInvGen, GetMorganGenerator
 
     invariants = GetMorganFeatureAtomInvGen() if functional else None
@@ -134,12 +142,30 @@ def _rows(
     for string in strings:
         found = read(string, parent)
         if found is None:
-            raise ValueError(f"{string[:_SHOWN]!r} is no molecule: RDKit cannot read this SMILES string")
+            raise ValueError(
+                f"{string[:_SHOWN]!r} is no molecule: RDKit cannot read this SMILES string; vt.Edges(..., "
+                "invalid='skip') leaves such vertices out, with their edges"
+            )
         if counts:
             entries = sorted(generator.GetCountFingerprint(found).GetNonzeroElements().items())
             places, values = np.array(entries, np.int32).reshape(-1, 2).T
         else:
             places = np.array(generator.GetFingerprint(found).GetOnBits(), np.int32)
             values = np.ones(len(places), np.int32)
-        rows.append((places, values))
+        rows.append((places, values, has_odd_valence(found)))
     return rows
+
+
+_told: set[str] = set()  # molecules that were warned of
+
+
+def _tell_odd(strings: list[str]) -> None:
+    """Warn once of molecules that were read without the check of valences."""
+    new = [string for string in strings if string not in _told]
+    if new:
+        _told.update(new)
+        warn(
+            f"{len(new)} molecules have an atom with an unusual valence, such as {new[0][:_SHOWN]!r}; they were read "
+            "without the check of valences",
+            TableWarning,
+        )

@@ -76,7 +76,7 @@ def read_lake_folder(
         kinds[side], files[side] = chosen
         id_column, usual = columns[side]
         if kinds[side] in KINDS:
-            tables[side] = read_strings(files[side], side, kinds[side], id_column, usual, skip_invalid).table
+            tables[side] = read_strings(files[side], side, kinds[side], id_column, usual, skip_invalid)
         else:
             tables[side] = read_vertices(files[side], side, kinds[side], id_column, usual, impute=impute)
     if "start" not in tables:
