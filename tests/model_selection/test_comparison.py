@@ -185,6 +185,7 @@ def test_refuses_and_reports(capsys):
 def test_memory_is_checked_first(monkeypatch):
     X, y = main_effects()
     monkeypatch.setattr("vectrick.backends.NumpyBackend.free_memory", lambda self: 1000)
+    monkeypatch.setattr("vectrick.models.limits.SMALL_BYTES", 0)
     with pytest.raises(MemoryError, match="the table of concatenated features, 400 × 5"):
         Neighbours().fit(X, y)
 

@@ -96,10 +96,13 @@ def _known_pairs(model: Any, starts: VertexTable, ends: VertexTable, known: Any)
         first, second = (np.asarray(to_host(vertices)) for vertices in (known.start, known.end))
         start_table, end_table = known.start_table, known.end_table
     else:
+        import pandas as pd
+
         ids = _id_columns(known)
         _check_known(ids, (starts, start_table), (ends, end_table))
-        return _pairs_of_ids(model, *ids, starts, ends)
-    return _pairs_of_ids(model, names_of(start_table)[first], names_of(end_table)[second], starts, ends)
+        (first, start_names), (second, end_names) = (pd.factorize(np.asarray(column)) for column in ids)
+        return _pairs_of(model, (first, second), (start_names, end_names), starts, ends)
+    return _pairs_of(model, (first, second), (names_of(start_table), names_of(end_table)), starts, ends)
 
 
 def _check_known(ids: tuple[Array, Array], *sides: tuple[VertexTable, VertexTable]) -> None:
@@ -127,20 +130,26 @@ def _id_columns(known: Any) -> tuple[Array, Array]:
     return first, second
 
 
-def _pairs_of_ids(model: Any, first: Array, second: Array, starts: VertexTable, ends: VertexTable) -> Array:
-    """Return the positions of pairs of ids, without other vertices; a vertex is not its own partner."""
+def _pairs_of(
+    model: Any, edges: tuple[Array, Array], ids: tuple[Array, Array], starts: VertexTable, ends: VertexTable
+) -> Array:
+    """Return edges between vertices that have these ids as positions, without other vertices.
+
+    A vertex is not its own partner.
+    """
     own = [table.origin is not None or table is known
            for table, known in ((starts, model.start_table_), (ends, model.end_table_))]  # fmt: skip
-    pairs = [(first, second)]
+    (first, second), (start_ids, end_ids) = edges, ids
     one_set = model.start_table_ is model.end_table_
+    rows, cols = [_rows_of(starts, start_ids, own[0])[first]], [_rows_of(ends, end_ids, own[1])[second]]
     if one_set and model._predictor.kernel.symmetry:
-        pairs.append((second, first))
+        rows.append(_rows_of(starts, end_ids, own[0])[second])
+        cols.append(_rows_of(ends, start_ids, own[1])[first])
     if one_set:
-        pairs.append((names_of(starts), names_of(starts)))
-    rows = np.concatenate([_rows_of(starts, vertices, own[0]) for vertices, _ in pairs])
-    cols = np.concatenate([_rows_of(ends, other, own[1]) for _, other in pairs])
-    both = (rows >= 0) & (cols >= 0)
-    return np.stack([rows[both], cols[both]])
+        rows.append(np.arange(len(starts)) if starts.has_names or own[0] else np.full(len(starts), -1))
+        cols.append(_rows_of(ends, names_of(starts), own[1]))
+    pairs = np.stack([np.concatenate(rows), np.concatenate(cols)])
+    return pairs[:, (pairs >= 0).all(axis=0)]
 
 
 def _rows_of(table: VertexTable, ids: Array, is_own: bool) -> Array:

@@ -2,9 +2,11 @@
 
 import sys
 from abc import abstractmethod
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from numbers import Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array, hstack, issparse
@@ -73,7 +75,9 @@ class Kernel(BaseEstimator):
         if self.reads == "text":
             X, Y = as_characters(X, "X"), None if Y is None else as_characters(Y, "Y")
         X, Y = unmasked(X, "X"), unmasked(X if Y is None else Y, "Y")
-        return self._matrix(*_same_kind(X, Y))
+        X, Y = _same_kind(X, Y)
+        computed = _computed.get()
+        return self._matrix(X, Y) if computed is None else computed.of(self, X, Y)
 
     @property
     def is_matrix(self) -> bool:
@@ -91,6 +95,10 @@ class Kernel(BaseEstimator):
     def with_profiles(self, profiles: Array) -> "Kernel":
         """Return the kernel with the profiles of the training vertices, if it needs them (see `Profile`)."""
         return self
+
+    def with_parameters(self, **parameters: Any) -> Self:
+        """Return a kernel of the same class, which may be a subclass, with some other parameters."""
+        return type(self)(**{**self.get_params(deep=False), **parameters})
 
     def resolve(self, X: Features, positions: Array) -> "Kernel":
         """Return the kernel with values for all parameters that depend on the training vertices.
@@ -112,6 +120,41 @@ class Kernel(BaseEstimator):
 
     def __mul__(self, other: Any) -> "Product":
         return Product(self, other) if isinstance(other, Kernel) else NotImplemented
+
+
+class _Computed:
+    """Kernel matrices that were computed before, by kernel and tables; as many as there is room for."""
+
+    def __init__(self) -> None:
+        self._known: dict[Any, tuple[Any, Any, Array]] = {}
+        self._room = _KEPT_BYTES
+
+    def of(self, kernel: Kernel, X: Any, Y: Any) -> Array:
+        key = kernel_key(kernel), id(X), id(Y)
+        if key not in self._known:
+            values = kernel._matrix(X, Y)
+            self._room -= 8 * values.shape[0] * values.shape[1]
+            if self._room < 0:
+                return values
+            self._known[key] = X, Y, values  # with the tables, so that their ids stay theirs
+        return self._known[key][2]
+
+
+_KEPT_BYTES = 1 << 28
+_computed: ContextVar[_Computed | None] = ContextVar("computed", default=None)
+
+
+@contextmanager
+def computed_once() -> Iterator[None]:
+    """Compute the values of a kernel between the same two tables only once within a ``with`` block.
+
+    Several models of one ensemble share kernels, or kernels that theirs are made of. Nobody may change the values.
+    """
+    token = _computed.set(_Computed())
+    try:
+        yield
+    finally:
+        _computed.reset(token)
 
 
 KERNELS: Registry[Kernel] = Registry("kernel", Kernel)

@@ -81,7 +81,7 @@ class TextKernel(Encoded):
         settled = self.inner.resolve(self.encoded(X), positions)
         if are_equal(settled, self.inner):
             return self
-        return type(self)(**{**self.get_params(deep=False), "kernel": settled})
+        return self.with_parameters(kernel=settled)
 
 
 def chosen_kernel(kernel: Any, usual: Kernel) -> Kernel:

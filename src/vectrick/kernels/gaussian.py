@@ -34,7 +34,7 @@ class Gaussian(Kernel):
 
     def resolve(self, X: Features, positions: Array) -> "Gaussian":
         """Return the kernel with a number for gamma."""
-        return Gaussian(settle_gamma(self.gamma, X))
+        return self.with_parameters(gamma=settle_gamma(self.gamma, X))
 
     def _matrix(self, X: Features, Y: Features) -> Array:
         gamma = settle_gamma(self.gamma, X)

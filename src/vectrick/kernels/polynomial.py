@@ -39,7 +39,7 @@ class Polynomial(Kernel):
             raise ValueError(f"degree is {self.degree!r}, but it must be a positive integer")
         if not self.coef0 >= 0:
             raise ValueError(f"coef0 is {self.coef0!r}, but it must not be negative")
-        return Polynomial(self.degree, settle_gamma(self.gamma, X), self.coef0)
+        return self.with_parameters(gamma=settle_gamma(self.gamma, X))
 
     def _matrix(self, X: Features, Y: Features) -> Array:
         gamma = settle_gamma(self.gamma, X)

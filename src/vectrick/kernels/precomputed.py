@@ -35,7 +35,7 @@ class Precomputed(Kernel):
 
     def resolve(self, X: Features, positions: Array) -> "Precomputed":
         """Return the kernel with the columns of the training vertices."""
-        return Precomputed(np.asarray(to_host(positions)))
+        return self.with_parameters(used=np.asarray(to_host(positions)))
 
     def _matrix(self, X: Features, Y: Features) -> Array:
         if self.used is None:

@@ -80,7 +80,7 @@ class Profile(Encoded):
 
     def with_profiles(self, profiles: Array) -> "Profile":
         """Return the kernel with the profiles of the training vertices."""
-        return Profile(self.kernel, self.like, self.neighbours, profiles)
+        return self.with_parameters(profiles=profiles, known=None)
 
     def resolve(self, X: Features, positions: Array) -> "Profile":
         """Return the kernel with its training vertices, whose profiles it must have."""
@@ -98,7 +98,7 @@ class Profile(Encoded):
         near = None if self.like is None else self.like.resolve(X, positions)
         known = to_host(X)
         profiles = mean_of_copies(self.profiles, known)
-        settled = Profile(self.kernel, near, self.neighbours, profiles, known)
+        settled = self.with_parameters(like=near, profiles=profiles, known=known)
         settled.kernel = settled.inner.resolve(profiles, positions)
         return settled
 

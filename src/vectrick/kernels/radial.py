@@ -69,7 +69,7 @@ class Radial(Kernel):
             )
         if isinstance(self.gamma, bool) or not isinstance(self.gamma, Real) or not 0 < float(self.gamma) < np.inf:
             raise ValueError(f"gamma is {self.gamma!r}, but it must be a positive number")
-        return Radial(self.kernel.resolve(X, positions), self.gamma)
+        return self.with_parameters(kernel=self.kernel.resolve(X, positions))
 
     def _matrix(self, X: Features, Y: Features) -> Array:
         values = self.kernel(X, Y)

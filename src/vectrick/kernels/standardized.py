@@ -58,10 +58,9 @@ class Standardized(Kernel):
                 "no kernel; use it without Standardized, or a kernel of the rows such as vt.Gaussian()"
             )
         mean, spread = _moments(to_host(X))
-        settled = Standardized(
-            self.kernel,
-            mean if self.mean is None else _given(self.mean, "mean", X.shape[1]),
-            spread if self.scale is None else _given(self.scale, "scale", X.shape[1]),
+        settled = self.with_parameters(
+            mean=mean if self.mean is None else _given(self.mean, "mean", X.shape[1]),
+            scale=spread if self.scale is None else _given(self.scale, "scale", X.shape[1]),
         )
         settled.kernel = self.kernel.resolve(settled._scaled(X), positions)
         return settled

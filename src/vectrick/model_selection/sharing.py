@@ -22,10 +22,6 @@ class SharedMatrix(Precomputed):
         super().__init__(used)
         self.is_psd = is_psd
 
-    def resolve(self, X: Any, positions: Array) -> "SharedMatrix":
-        """Return the kernel with the columns of the training vertices."""
-        return SharedMatrix(np.asarray(positions), self.is_psd)
-
 
 class Sharing:
     """Edges whose vertex tables hold a kernel's matrix or thin factor in place of features, one for each kernel.

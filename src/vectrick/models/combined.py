@@ -8,7 +8,9 @@ import numpy as np
 from vectrick._typing import Array
 from vectrick.backends import Backend
 from vectrick.data import Edges, VertexTable
+from vectrick.kernels.base import computed_once
 from vectrick.models.predictor import Predictor
+from vectrick.models.product import ProductPredictor, product_blocks, vertices_of
 
 
 class CombinedPredictor(Predictor):
@@ -17,6 +19,9 @@ class CombinedPredictor(Predictor):
     def __init__(self, parts: Sequence[Predictor], weights: Sequence[float]) -> None:
         super().__init__(parts[0].kernel, parts[0].n_threads)
         self.parts, self.weights = tuple(parts), tuple(float(weight) for weight in weights)
+        for part in parts[1:]:  # so that values of a kernel that several of them have are computed once
+            part.start.share_vertices(parts[0].start)
+            part.end.share_vertices(parts[0].end)
 
     @property
     def coefficients(self) -> Array:
@@ -37,9 +42,21 @@ class CombinedPredictor(Predictor):
 
     def predict(self, edges: Edges) -> Array:
         """Return the predictions for edges."""
-        each = zip(self.parts, self.weights, strict=True)
-        total: Any = sum(weight * part.predict(edges) for part, weight in each)
+        products = self._products
+        if products is None or not len(edges):
+            each = [part.predict(edges) for part in self.parts]
+        else:
+            with computed_once():
+                vertices = vertices_of(self, edges)
+                each = [part.predict_graph(*vertices) for part in products]
+        total: Any = sum(weight * values for weight, values in zip(self.weights, each, strict=True))
         return total
+
+    @property
+    def _products(self) -> list[ProductPredictor] | None:
+        """The predictors, if all of them are on one Kronecker product."""
+        products = [part for part in self.parts if isinstance(part, ProductPredictor)]
+        return products if len(products) == len(self.parts) else None
 
     def predict_all(self, edges: Edges, coefficients: Array) -> Array:
         """Refuse, as `operator` does."""
@@ -57,6 +74,10 @@ class CombinedPredictor(Predictor):
     ) -> Iterator[tuple[slice, slice, Array]]:
         """Yield the grid of predictions block by block; all predictors have the same blocks."""
         width = self.width if width is None else width
+        products = self._products
+        if products is not None:
+            yield from product_blocks(self, products, self.weights, start, end, width)
+            return
         for blocks in zip(*(part.blocks(start, end, width) for part in self.parts), strict=True):
             rows, cols, _ = blocks[0]
             yield rows, cols, sum(w * block for w, (_, _, block) in zip(self.weights, blocks, strict=True))

@@ -12,6 +12,7 @@ from vectrick.backends.memory import format_bytes
 from vectrick.data import VertexTable
 from vectrick.operators.factors import is_finite
 
+SMALL_BYTES = 1 << 22  # for which nobody asks whether they fit: that takes longer than to make them
 _SHOWN = 5  # vertices named in an error
 
 
@@ -23,7 +24,10 @@ def check_finite(K: Any, name: str) -> None:
 
 def check_memory(what: str, n_rows: int, n_cols: int, backend: Backend = HOST) -> None:
     """Refuse a matrix of doubles that does not fit into the memory of a backend, before it is made."""
-    n_bytes, free = 8 * n_rows * n_cols, backend.free_memory()
+    n_bytes = 8 * n_rows * n_cols
+    if n_bytes <= SMALL_BYTES:
+        return
+    free = backend.free_memory()
     if n_bytes > free:
         raise MemoryError(
             f"{what}, {n_rows} × {n_cols}, takes {format_bytes(n_bytes)}, but there are only {format_bytes(free)}; use "

@@ -12,9 +12,13 @@ from vectrick.backends.arrays import placed
 from vectrick.backends.memory import format_bytes
 from vectrick.data import Edges, VertexTable
 from vectrick.models.edge_kernel import EdgeKernel
+from vectrick.models.limits import SMALL_BYTES
 from vectrick.models.vertex_kernel import VertexKernel, aligned_edges
 
 _LONG_ROW = 1 << 15  # pairs of one start vertex that are predicted at once
+
+
+KEPT = "_kept_functions"  # the attribute with functions of vertices that are kept between calls
 
 
 class Predictor(ABC):
@@ -22,6 +26,9 @@ class Predictor(ABC):
 
     def __init__(self, kernel: EdgeKernel, n_threads: int | None) -> None:
         self.kernel, self.n_threads = kernel, n_threads
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != KEPT}
 
     @property
     def start(self) -> VertexKernel:
@@ -84,7 +91,8 @@ class Predictor(ABC):
 
     def fits_beside(self, n_rows: int, n_cols: int) -> bool:
         """Whether a matrix of doubles takes no more than a fourth of the memory that is free."""
-        return 8 * n_rows * n_cols <= self.backend.free_memory() // 4
+        n_bytes = 8 * n_rows * n_cols
+        return n_bytes <= SMALL_BYTES or n_bytes <= self.backend.free_memory() // 4
 
     def check(self, start: VertexTable, end: VertexTable) -> None:
         """Refuse tables with another number of columns than in training."""

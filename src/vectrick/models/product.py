@@ -2,7 +2,7 @@
 
 import copy
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,12 +15,14 @@ from vectrick.backends.arrays import cast, contiguous, numpy_dtype, placed, true
 from vectrick.backends.threads import even_parts
 from vectrick.data import Edges, Graph, VertexTable
 from vectrick.kernels import CholeskyMap, FeatureMap
+from vectrick.kernels.base import computed_once
 from vectrick.models.edge_kernel import EdgeKernel
 from vectrick.models.limits import checked_features
-from vectrick.models.predictor import Predictor, block_slices
+from vectrick.models.predictor import KEPT, Predictor, block_slices
 from vectrick.models.vertex_kernel import MatrixMap, SpectralMap, VertexKernel
 from vectrick.operators import kron
 
+_KEPT_BYTES = 1 << 27  # of functions of the training table's end vertices, which the next grid needs again
 _SMALL_GRID, _FILLED = 1 << 20, 8  # pairs, and pairs for each edge, up to which the whole grid is predicted for edges
 
 
@@ -61,9 +63,15 @@ class ProductPredictor(Predictor):
         if len(edges) == 0 or len(self.coefficients) == 0:
             self.check(edges.start_table, edges.end_table)
             return zeros(len(edges), self.coefficients)
-        graph, first, second = self._functions(edges)
+        return self.predict_graph(*vertices_of(self, edges))
+
+    def predict_graph(self, graph: Graph, start_features: Any, end_features: Any) -> Array:
+        """Return the predictions for edges between vertices with these features."""
+        if len(self.coefficients) == 0:
+            return zeros(len(graph.start), self.coefficients)
+        first, second = self.start_functions(start_features), self.end_functions(end_features)
         n_pairs = first.shape[0] * second.shape[0]
-        filled = n_pairs <= min(_SMALL_GRID, _FILLED * len(edges))
+        filled = n_pairs <= min(_SMALL_GRID, _FILLED * len(graph.start))
         if filled and self._are_here(first, second):
             # Two matrix products and no plan: planning and sorting would take longer.
             with self.backend.exact_products():
@@ -100,11 +108,8 @@ class ProductPredictor(Predictor):
 
     def _functions(self, edges: Edges) -> tuple[Graph, Any, Any]:
         """Return the vertices of the edges, and φ and ψ of each."""
-        self.check(edges.start_table, edges.end_table)
-        graph = Graph.of(edges)
-        first = self.start_functions(checked_features(edges.start_table, graph.used_start))
-        second = self.end_functions(checked_features(edges.end_table, graph.used_end))
-        return graph, first, second
+        graph, start_features, end_features = vertices_of(self, edges)
+        return graph, self.start_functions(start_features), self.end_functions(end_features)
 
     @property
     def width(self) -> int:
@@ -115,26 +120,66 @@ class ProductPredictor(Predictor):
         self, start: VertexTable, end: VertexTable, width: int | None = None
     ) -> Iterator[tuple[slice, slice, Array]]:
         """Yield the grid of predictions block by block."""
-        self.check(start, end)
-        start, end = start.on(self.backend), end.on(self.backend)
-        core = self.core
-        wide = core.shape[1]
-        kept: dict[int, Any] = {}  # ψ of the end vertices, where all of them fit
-        keep = self.fits_beside(wide, len(end))
-        for rows, all_cols in block_slices(len(start), len(end), width or self.width, self.backend):
-            first = self.start_functions(checked_features(start, np.arange(rows.start, rows.stop)))
-            with self.backend.exact_products():
-                left = first @ core
-            left = left.toarray() if issparse(left) else left
-            for cols in all_cols:
-                second = kept.get(cols.start)
-                if second is None:
-                    second = self.end_functions(checked_features(end, np.arange(cols.start, cols.stop)))
-                    if keep:
-                        kept[cols.start] = second
-                with self.backend.exact_products():
-                    block = (second @ left.T).T if issparse(second) else left @ second.T
-                yield rows, cols, block
+        return product_blocks(self, [self], [1.0], start, end, width or self.width)
+
+    def start_side(self, features: Any) -> Array:
+        """Return ``Σᵢ core[i, j] φᵢ`` of start vertices, a row for each."""
+        first = self.start_functions(features)
+        with self.backend.exact_products():
+            left = first @ self.core
+        return left.toarray() if issparse(left) else left
+
+    def block(self, left: Array, second: Any) -> Array:
+        """Return the predictions for all pairs, from `start_side` and `end_functions`."""
+        with self.backend.exact_products():
+            block: Array = (second @ left.T).T if issparse(second) else left @ second.T
+        return block
+
+
+def vertices_of(predictor: Predictor, edges: Edges) -> tuple[Graph, Any, Any]:
+    """Return the graph of edges, and the features of its start and its end vertices."""
+    predictor.check(edges.start_table, edges.end_table)
+    graph = Graph.of(edges)
+    start, end = edges.start_table, edges.end_table
+    return graph, checked_features(start, graph.used_start), checked_features(end, graph.used_end)
+
+
+def product_blocks(
+    owner: Predictor,
+    parts: Sequence[ProductPredictor],
+    weights: Sequence[float],
+    start: VertexTable,
+    end: VertexTable,
+    width: int,
+) -> Iterator[tuple[slice, slice, Array]]:
+    """Yield the grid of predictions of a weighted sum of predictors block by block.
+
+    The functions of end vertices are kept for all rows of blocks if they fit, and by ``owner`` for further calls if
+    they are few and the end vertices are those of the training table.
+    """
+    owner.check(start, end)
+    wide = sum(part.core.shape[1] for part in parts)
+    is_own = end is owner.end.known and 8 * wide * len(end) <= _KEPT_BYTES
+    kept: dict[tuple[int, int], Any] = owner.__dict__.setdefault(KEPT, {}) if is_own else {}
+    keep = is_own or owner.fits_beside(wide, len(end))
+    start, end = start.on(owner.backend), end.on(owner.backend)
+    for rows, all_cols in block_slices(len(start), len(end), width, owner.backend):
+        with computed_once():
+            features = checked_features(start, np.arange(rows.start, rows.stop))
+            lefts = [part.start_side(features) for part in parts]
+        for cols in all_cols:
+            functions = kept.get((cols.start, cols.stop))
+            if functions is None:
+                with computed_once():
+                    features = checked_features(end, np.arange(cols.start, cols.stop))
+                    functions = [part.end_functions(features) for part in parts]
+                if keep:
+                    kept[cols.start, cols.stop] = functions
+            blocks = [part.block(*both) for part, *both in zip(parts, lefts, functions, strict=True)]
+            total: Any = blocks[0]
+            if len(parts) > 1:
+                total = sum(weight * block for weight, block in zip(weights, blocks, strict=True))
+            yield rows, cols, total
 
 
 class DualPredictor(ProductPredictor):

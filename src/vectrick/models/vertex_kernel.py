@@ -90,6 +90,12 @@ class VertexKernel:
         self.n_columns, self.columns, self.id_column = table.n_features, table.columns, table.id_column
         self.text = table.text
 
+    def share_vertices(self, other: "VertexKernel") -> None:
+        """Take the tables of all and of the training vertices from another kernel, if they are the same."""
+        same = np.array_equal(to_host(other.used), to_host(self.used)) and self.known.is_same(other.known)
+        if same and backend_of(self.vertices) == backend_of(other.vertices):
+            self.known, self.vertices = other.known, other.vertices
+
     @property
     def projection(self) -> Array | None:
         """The matrix that multiplies kernel values of new vertices if the kernel had to be repaired, else None."""
