@@ -1,7 +1,7 @@
 """The soak: ``python -m tests.soak --minutes 10 --seed 0`` tries random cases until the time is over.
 
-A case is a random problem against a dense solution, a call or a command with bad input, a process that is killed or
-interrupted, a fork, or several threads. Each follows from the seed and its number, so that ``--case 123`` tries one of
+A case is a random problem against a dense solution, two ways to one answer, a call or a command with bad input, a
+process that is killed or interrupted, a fork, or several threads. Each follows from the seed and its number, so that ``--case 123`` tries one of
 them again. The first that finds something is shown, and the exit code is 1.
 """
 
@@ -16,12 +16,16 @@ import warnings
 
 import numpy as np
 
-from tests.soak import calls, commands, crashes, oracle
+from tests.soak import agreement, calls, commands, crashes, oracle
 
 # How often each kind of case is tried; commands and crashes take a second or more each.
 KINDS = {
     "oracle": (oracle.check_problem, 60),
     "classes": (oracle.check_classes, 15),
+    "splits": (agreement.check_splits, 12),
+    "lakes": (agreement.check_lake, 12),
+    "batches": (agreement.check_batches, 15),
+    "explanations": (agreement.check_explanations, 12),
     "calls": (calls.check_call, 60),
     "commands": (commands.check_command, 4),
     "kills": (crashes.check_kill, 1),

@@ -1,10 +1,11 @@
-"""Work on several processes at once, a thread each, so that no CPU has more to do than one thread."""
+"""Work on several processes at once, each with its share of the threads, so that no CPU has more than one to run."""
 
 import os
 import threading
 import time
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from numbers import Integral
 from typing import Any
 
@@ -12,7 +13,7 @@ from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
 
 from vectrick._warnings import warn
-from vectrick.backends.threads import count_threads
+from vectrick.backends.threads import count_threads, thread_share
 from vectrick.extensions import register, registered
 from vectrick.model_selection.finished import Work
 
@@ -50,8 +51,10 @@ def in_parallel(
         if result is not None:
             told(result)
     warned = set()
-    processes = Parallel(n_jobs=max(1, min(n_jobs, len(missing))), return_as="generator")
-    done = processes(delayed(_with_warnings)(work, tasks[name], os.getpid(), registered()) for name in missing)
+    n_processes = max(1, min(n_jobs, len(missing)))
+    beside = os.getpid(), max(1, count_threads() // n_processes), registered()
+    processes = Parallel(n_jobs=n_processes, return_as="generator")
+    done = processes(delayed(_with_warnings)(work, tasks[name], *beside) for name in missing)
     for name, (result, caught) in zip(missing, done, strict=True):
         told(result)
         results[name] = result
@@ -65,13 +68,15 @@ def in_parallel(
 
 
 def _with_warnings(
-    work: Callable[..., Any], task: tuple[Any, ...], parent: int, extensions: list[Any]
+    work: Callable[..., Any], task: tuple[Any, ...], parent: int, n_threads: int, extensions: list[Any]
 ) -> tuple[Any, list[tuple[type[Warning], str]]]:
-    if os.getpid() != parent:
+    is_alone = os.getpid() == parent
+    if not is_alone:
         _end_with(parent)
         for extension in extensions:
             register(extension)
-    with warnings.catch_warnings(record=True) as caught:
+    share = nullcontext() if is_alone else thread_share(n_threads)
+    with share, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         warnings.simplefilter("ignore", ConvergenceWarning)
         result = work(*task)
