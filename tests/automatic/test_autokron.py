@@ -1,5 +1,6 @@
 """`AutoKron`: what it chooses, what it refuses, and that it lives where the other estimators live."""
 
+import itertools
 import json
 import pickle
 import time
@@ -14,6 +15,7 @@ from sklearn.model_selection import cross_val_score
 import vectrick as vt
 import vectrick.automatic.search as search_module
 from vectrick.automatic import SearchWarning
+from vectrick.automatic.ground import Ground
 from vectrick.automatic.mean import log_odds
 from vectrick.metrics import auc
 
@@ -344,6 +346,29 @@ class TestHome:
 
 
 class TestEnding:
+    def test_budget_and_interrupts_end_the_first_stage(self, classes, monkeypatch):
+        """Candidates that were scored before the end are kept, also within the first stage."""
+        whole = vt.AutoKron(random_state=0).fit(*classes).search_
+        n_first = (whole["stage"] == "all kernels").sum()
+        scored, calls = Ground.scores, itertools.count()
+
+        def interrupted(self, *args):
+            if next(calls) == 2:
+                raise KeyboardInterrupt
+            return scored(self, *args)
+
+        monkeypatch.setattr(Ground, "scores", interrupted)
+        model = vt.AutoKron(random_state=0).fit(*classes)
+        assert any("interrupted" in line for line in model.told_)
+        assert set(model.search_["stage"]) == {"all kernels"}
+        assert 0 < len(model.search_) < n_first
+        monkeypatch.setattr(Ground, "scores", scored)
+        clock = itertools.count()
+        monkeypatch.setattr("vectrick.automatic.search.time.perf_counter", lambda: float(next(clock)))
+        model = vt.AutoKron(random_state=0, budget=60).fit(*classes)
+        assert set(model.search_["stage"]) == {"all kernels"}
+        assert 0 < len(model.search_) < n_first
+
     def test_budget(self, classes):
         begin = time.perf_counter()
         model = vt.AutoKron(random_state=0, budget=1e-6).fit(*classes)

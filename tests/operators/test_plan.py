@@ -1,7 +1,10 @@
 """The planner: the cheapest path that fits, said in a table that a person understands."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
+from scipy.sparse import random_array
 
 import vectrick as vt
 from tests.operators.factories import make_edges
@@ -95,3 +98,30 @@ def test_path_names():
 def test_formats():
     assert [format_seconds(s) for s in (12.0, 0.0123, 4.2e-5)] == ["12 s", "12.3 ms", "42 µs"]
     assert format_table(["a", "b"], [["xx", "y"]]) == "a   b\nxx  y"
+
+
+@pytest.mark.parametrize("kinds", [("dense", "dense"), ("csr", "dense"), ("coo", "csr"), ("low", "csc")])
+def test_the_operator_keeps_to_its_memory(kinds):
+    """Buffers are aligned to huge pages only if the slack fits into max_memory, too."""
+    rng = np.random.default_rng(0)
+    limit = 20_000_000
+
+    def factor(kind, m, q):
+        if kind == "low":
+            return vt.LowRank(rng.standard_normal((m, 5)), rng.standard_normal((q, 5)))
+        return (
+            rng.standard_normal((m, q)) if kind == "dense" else random_array((m, q), density=0.05, format=kind, rng=rng)
+        )
+
+    M, N = factor(kinds[0], 733, 568), factor(kinds[1], 526, 899)
+    rows = rng.integers(0, 733, 100_000), rng.integers(0, 526, 100_000)
+    cols = rng.integers(0, 568, 34_000), rng.integers(0, 899, 34_000)
+    v = rng.standard_normal(34_000)
+    vt.kron(M, N)[rows, cols] @ v  # compiles, and loads what is loaded late
+    tracemalloc.start()
+    op = vt.kron(M, N, max_memory=limit)[rows, cols]
+    op @ v
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert op.plan.memory <= limit
+    assert peak < 1.3 * limit  # with what sorting takes in passing

@@ -69,7 +69,8 @@ def kron(
         Default: the environment variable VECTRICK_NUM_THREADS, then the CPUs that this process may use. A path gives
         the same result to the last bit for any number; "auto" may take another path for another number.
     max_memory : int or str, optional
-        Bytes, or text such as "2GB", that the operator may take. Default: what the machine has free.
+        Bytes, or text such as "2GB", that the operator may take; its transpose may take as much again. Default: what
+        the machine has free.
     once : bool
         Whether the operator serves one product only: then the time to sort the edges counts when "auto" chooses.
     backend : str, optional
