@@ -13,6 +13,7 @@ from vectrick.backends.arrays import cast, numpy_dtype, placed, true_places, zer
 from vectrick.data import Edges, EdgesLike, Graph, Kept
 from vectrick.data.lake.scan import ScannedEdges
 from vectrick.data.signs import check_signs
+from vectrick.estimators.by_passes import fit_by_passes
 from vectrick.estimators.callbacks import FitStep, Monitor, Validation, Watch, check_watch
 from vectrick.estimators.data_warnings import warn_of_constant, warn_of_data
 from vectrick.estimators.holding_out import hold_out_some, vertices_only_in
@@ -27,7 +28,7 @@ from vectrick.estimators.validate import as_edges, as_weights, labels_on, with_b
 from vectrick.estimators.weights import learned_weights
 from vectrick.losses import Loss, Pointwise, WithIntercept
 from vectrick.models.edge_kernel import EdgeKernel
-from vectrick.models.forms import Form, choose_form
+from vectrick.models.forms import Form, Maps, choose_form
 from vectrick.models.kernel_spec import PairwiseKernels, VertexKernels
 from vectrick.models.preconditioning import Choice, choose_preconditioner
 from vectrick.models.product import PrimalPredictor
@@ -293,15 +294,18 @@ class KronEstimator(OnLakes):
             given = replace(given, held=held)
         return Training(given, graph, loss, kernel)
 
-    def _choose_form(self, training: Training) -> Form:
-        """Choose dual or primal form and make its operator."""
+    def _choose_form(self, training: Training, maps: Maps | None = None) -> Form:
+        """Choose dual or primal form and make its operator; ``maps`` are thin factors that are known already."""
         limits: dict[str, Any] = {"tolerance": self.factor_tol, "n_threads": self.n_threads, "dtype": training.dtype}
-        return choose_form(self.form, training.kernel, training.graph, **limits)
+        return choose_form(self.form, training.kernel, training.graph, maps=maps, **limits)
 
     def _finish(self, training: Training) -> None:
         """Choose the form, minimise, and keep the result."""
         with training.backend.own_threads():
-            form = self._choose_form(training)
+            done, maps = fit_by_passes(self, training)
+            if done:
+                return
+            form = self._choose_form(training, maps)
             start = None if training.warm is None else training.warm(form, training)
             solution = self._minimise(training, form, start=start)
             check_not_zero(training, form.space, solution, self.intercept_)

@@ -6,10 +6,10 @@ from vectrick._progress import Progress
 from vectrick.backends import settle_backend
 from vectrick.backends.threads import count_threads
 from vectrick.data.lake.scan import ScannedEdges
-from vectrick.passes.engine import Engine, LocalEngine
+from vectrick.passes.engine import LakeEngine, LocalEngine
 
 
-def engine_of(model: Any, X: ScannedEdges) -> Engine:
+def engine_of(model: Any, X: ScannedEdges) -> LakeEngine:
     """Return the engine that an estimator asks for."""
     reading: list[Progress] = []
 

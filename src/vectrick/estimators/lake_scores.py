@@ -13,7 +13,7 @@ from vectrick.estimators.engines import engine_of
 from vectrick.metrics.binned import Bins, BoundedScore
 from vectrick.models.lake_features import features_of
 from vectrick.models.product import PrimalPredictor
-from vectrick.passes.engine import Engine
+from vectrick.passes.engine import LakeEngine
 from vectrick.passes.risks import Sides
 from vectrick.passes.score_tasks import Counted, Sample
 from vectrick.passes.tasks import Coding, add_up
@@ -33,7 +33,7 @@ class LakeValidation:
         The score.
     """
 
-    engine: Engine
+    engine: LakeEngine
     sides: Sides
     scoring: str
     coding: Coding = field(default_factory=Coding)

@@ -125,14 +125,7 @@ def _train(model: Any, train: ScannedEdges, held: ScannedEdges | None, watch: Wa
     fit = LakeFit(model, lake)
     how: dict[str, Any] = {"watch": watch, "max_iter": fit.max_iter}
     monitor = Monitor(type(model).__name__, model.verbose, validation, model.n_iter_no_change, **how)
-    try:
-        solution = fit.solve(float(model.alpha), monitor)
-    except KeyboardInterrupt:
-        last = monitor.last
-        if last is None:
-            raise
-        n_products = 2 * lake.engine.n_passes
-        solution = Solution(last.x, None, False, INTERRUPTED, last.n_iter, n_products, [], last.intercept)
+    solution = fit.watched(float(model.alpha), monitor)
     monitor.finish(solution)
     if solution.reason != INTERRUPTED:
         solution.warn("passes", model.tol)

@@ -19,7 +19,7 @@ from vectrick.models.predictor import Predictor
 from vectrick.models.product import DualPredictor, PrimalPredictor
 from vectrick.models.vertex_kernel import VertexKernel, check_matrices
 from vectrick.operators import LowRank, Plan, kron, kron_sum, plan_kron
-from vectrick.solvers import Dual, Primal, Space
+from vectrick.solvers import Dual, Primal
 
 Maps = tuple[FeatureMap | None, FeatureMap | None]
 
@@ -37,7 +37,7 @@ class Form:
     """The chosen form: its space, why it was chosen, and how predictions are made from its coefficients."""
 
     name: str
-    space: Space
+    space: Any  # a Space; None after a fit by passes, which needs none
     plan: Plan
     reason: str
     graph: Graph
@@ -55,19 +55,27 @@ class Form:
 
 
 def choose_form(
-    form: str, kernel: EdgeKernel, graph: Graph, *, dtype: np.dtype[Any], tolerance: float, n_threads: int | None
+    form: str,
+    kernel: EdgeKernel,
+    graph: Graph,
+    *,
+    dtype: np.dtype[Any],
+    tolerance: float,
+    n_threads: int | None,
+    maps: Maps | None = None,
 ) -> Form:
     """Return the form that was asked for, or the cheaper one; a sum of pairwise kernels has the dual form only.
 
     Thin factors of both sides make the primal form possible: exact factors for linear kernels, and factors by pivoted
     Cholesky to ``tolerance`` for smooth kernels. "auto" chooses the primal form if a product with the features and one
     with their transpose take no longer than one with the kernel matrix, and if there are no more coefficients than
-    edges.
+    edges. ``maps`` are these factors, if they are known already.
     """
     if not kernel.is_product:
         return _form_of_sum(kernel, graph, dtype, tolerance, n_threads)
     start, end = kernel.start, kernel.end
-    maps = find_factor(start, form, tolerance), find_factor(end, form, tolerance)
+    if maps is None:
+        maps = find_factor(start, form, tolerance), find_factor(end, form, tolerance)
     both = (maps[0], maps[1]) if maps[0] is not None and maps[1] is not None else None
     primal, reason = form == "primal", "asked for"
     if form == "auto":

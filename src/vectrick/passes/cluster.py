@@ -22,7 +22,7 @@ from vectrick.data.lake.blocks import EdgeBlock
 from vectrick.data.lake.counts import Counts
 from vectrick.data.lake.reader import EdgeReader
 from vectrick.data.lake.scan import ScannedEdges
-from vectrick.passes.engine import Engine, Progress
+from vectrick.passes.engine import LakeEngine, Progress
 from vectrick.passes.host import HostPasses
 from vectrick.passes.places import best_passes
 from vectrick.passes.tasks import Task
@@ -69,7 +69,7 @@ def active_client() -> Any:
         ) from None
 
 
-class DaskEngine(Engine):
+class DaskEngine(LakeEngine):
     """Passes on the workers of a Dask cluster.
 
     A worker reads a partition once and keeps it; a pass is a task for each thread that has partitions, so a round trip

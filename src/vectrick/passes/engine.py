@@ -1,4 +1,4 @@
-"""Engines: they read the partitions of a lake, keep them as blocks, and run tasks over all of them in order."""
+"""Engines: they keep edges as blocks, of a lake or of arrays in memory, and run tasks over all of them in order."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -8,6 +8,7 @@ import numpy as np
 
 from vectrick._typing import Array
 from vectrick.backends import HOST, Backend
+from vectrick.data.lake.blocks import EdgeBlock
 from vectrick.data.lake.counts import Counts
 from vectrick.data.lake.scan import ScannedEdges
 from vectrick.passes.host import HostPasses
@@ -18,20 +19,19 @@ Progress = Callable[[str, int, int], None]  # what is done, how many partitions 
 
 
 class Engine(ABC):
-    """Passes over the edges of a lake. ``n_passes`` counts them."""
+    """Passes over blocks of edges. ``n_passes`` counts them.
 
-    def __init__(self, edges: ScannedEdges, progress: Progress | None = None) -> None:
-        self.edges, self.progress = edges, progress
+    Parameters
+    ----------
+    rows_are_start : bool
+        Whether the rows of blocks are start vertices.
+    shape : (int, int)
+        The numbers of vertices of rows and columns.
+    """
+
+    def __init__(self, rows_are_start: bool, shape: tuple[int, int]) -> None:
+        self.rows_are_start, self.shape = rows_are_start, shape
         self.n_passes = 0
-
-    @property
-    def rows_are_start(self) -> bool:
-        """Whether the rows of blocks are start vertices."""
-        return self.edges.reader.rows_are_start
-
-    @abstractmethod
-    def read(self, room: int) -> Counts:
-        """Read the lake, unless that was done, and return what was found; ``room`` bytes of edges stay in memory."""
 
     @abstractmethod
     def set_features(self, start: Array, end: Array) -> None:
@@ -46,13 +46,51 @@ class Engine(ABC):
         self.n_passes += 1
         return add_up(self.answers(task))
 
+
+class ArrayEngine(Engine):
+    """Passes over edges in memory, sorted into one block."""
+
+    def __init__(
+        self, start: Array, end: Array, label: Array, weight: Array | None, sizes: tuple[int, int], n_threads: int
+    ) -> None:
+        rows_are_start = sizes[0] <= sizes[1]
+        super().__init__(rows_are_start, sizes if rows_are_start else sizes[::-1])
+        rows, cols = (start, end) if rows_are_start else (end, start)
+        self.n_threads = n_threads
+        self._block, self._places = EdgeBlock.placed(rows, cols, label, weight, self.shape)
+
+    def set_features(self, start: Array, end: Array) -> None:
+        """Keep the features."""
+        self._passes = HostPasses(*((start, end) if self.rows_are_start else (end, start)))
+
+    def answers(self, task: Task) -> Iterator[Any]:
+        """Run a task on the block."""
+        yield task.run(self._passes, self._block, self.n_threads)
+
+    def predictions(self, core: Array) -> Array:
+        """Return the predictions of a core for all edges, in their own order."""
+        self.n_passes += 1
+        return self._passes.predictions(self._block, core, self.n_threads)[self._places]
+
+
+class LakeEngine(Engine):
+    """Passes over the edges of a lake."""
+
+    def __init__(self, edges: ScannedEdges, progress: Progress | None = None) -> None:
+        super().__init__(edges.reader.rows_are_start, edges.reader.shape)
+        self.edges, self.progress = edges, progress
+
+    @abstractmethod
+    def read(self, room: int) -> Counts:
+        """Read the lake, unless that was done, and return what was found; ``room`` bytes of edges stay in memory."""
+
     def told(self, what: str, done: int, total: int) -> None:
         """Report progress."""
         if self.progress is not None:
             self.progress(what, done, total)
 
 
-class LocalEngine(Engine):
+class LocalEngine(LakeEngine):
     """Passes in this process, with threads inside each block; blocks beyond the memory limit are read ahead."""
 
     def __init__(

@@ -116,7 +116,8 @@ class HostPasses:
             _each_piece(block, used, n_threads)
             return [self._core(block, S, n_threads) for S in sums], sum(numbers[1:], numbers[0])
 
-    def knows(self, loss: type[Loss]) -> bool:
+    @staticmethod
+    def knows(loss: type[Loss]) -> bool:
         """Whether there are compiled loops for a loss: `label_sums`, `loss_sums` and `curvature_sums`."""
         return LOSSES.get(loss.name) is loss and loss.name in _COMPILED
 

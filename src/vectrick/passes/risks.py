@@ -46,7 +46,7 @@ class QuadraticRisk:
     Parameters
     ----------
     engine : Engine
-        Over lakes that were read.
+        Over edges that were read.
     sides : Sides
         The features.
     degrees : (array, array)
@@ -106,7 +106,7 @@ class _Groups:
         self.of_start = side == "start"
         own, other = (sides.start, sides.end) if self.of_start else (sides.end, sides.start)
         engine.set_features(sides.start, sides.end)
-        sums = engine.total(VertexSums(engine.edges.reader.shape, with_labels=True))
+        sums = engine.total(VertexSums(engine.shape, with_labels=True))
         is_rows = self.of_start == risk.rows_are_start
         W, Wy, Wyy = sums[0::2] if is_rows else sums[1::2]
         safe = np.where(W > 0, W, 1.0)

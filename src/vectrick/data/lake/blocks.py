@@ -80,11 +80,18 @@ class EdgeBlock:
         >>> block.positions(), block.label
         ((array([0, 2], dtype=int32), array([0, 1], dtype=int32)), array([4., 5.], dtype=float32))
         """
+        return cls.placed(rows, cols, label, weight, shape)[0]
+
+    @classmethod
+    def placed(
+        cls, rows: Array, cols: Array, label: Array | None, weight: Array | None, shape: tuple[int, int]
+    ) -> tuple["EdgeBlock", Array]:
+        """Sort edges into a block; return it, and the place of each edge there."""
         n, width = len(rows), _width(len(rows), shape)
         dtypes = np.uint16, np.uint16, _compact_type(label), _compact_type(weight)
         row, col, labels, weights = in_one_buffer(n, dtypes)
         if not n:
-            return cls(row, col, labels, weights, np.empty((0, 5), np.int64), (0, 0))
+            return cls(row, col, labels, weights, np.empty((0, 5), np.int64), (0, 0)), np.empty(0, np.int64)
         n_tiles = -(-shape[1] // width)
         if n_tiles * shape[0] <= _COUNTERS * n:
             pieces, places = _sorted_by_counting(rows, cols, shape[0], n_tiles, width, row, col)
@@ -93,7 +100,7 @@ class EdgeBlock:
         for values, array in ((label, labels), (weight, weights)):
             if values is not None:
                 array[places] = values
-        return cls(row, col, labels, weights, pieces, (int(rows.min()), int(rows.max()) + 1))
+        return cls(row, col, labels, weights, pieces, (int(rows.min()), int(rows.max()) + 1)), places
 
 
 def _width(n_edges: int, shape: tuple[int, int]) -> int:

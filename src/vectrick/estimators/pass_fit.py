@@ -1,0 +1,136 @@
+"""Minimising by passes over blocks of edges, of a lake or of arrays: the risk, its preconditioner, and the solvers."""
+
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from vectrick._typing import Array
+from vectrick.estimators.callbacks import Monitor
+from vectrick.losses import Loss, Pointwise, RankRLS, Squared, WithIntercept
+from vectrick.passes.engine import Engine
+from vectrick.passes.risks import PointwiseRisk, QuadraticRisk, Sides
+from vectrick.passes.tasks import Coding
+from vectrick.solvers import Solution
+from vectrick.solvers.solution import INTERRUPTED, Callback, finest
+from vectrick.solvers.streamed import DegreeSpectrum, streamed_newton, streamed_ridge
+
+_STEPS, _NEWTON_STEPS = 1000, 100  # iterations at most
+
+
+class PassFit:
+    """The risk of an estimator as passes over edges, and its minima; all alphas share what does not depend on them.
+
+    Parameters
+    ----------
+    model : KronEstimator
+        Its tolerance, numbers of iterations and groups count.
+    engine : Engine
+        Makes the passes.
+    features : Sides
+        The features of the vertices of both sides.
+    degrees : (array, array)
+        The sums of the weights at start and end vertices.
+    loss : type of Loss
+        A sum over edges, or RankRLS.
+    coding : Coding
+        How labels become those of the loss.
+    with_constant : bool
+        Whether there is an intercept.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        engine: Engine,
+        features: Sides,
+        degrees: tuple[Array, Array],
+        loss: type[Loss],
+        coding: Coding,
+        with_constant: bool,
+    ) -> None:
+        self.model, self.engine, self.features, self.degrees = model, engine, features, degrees
+        self.loss, self.coding, self.with_constant = loss, coding, with_constant
+        self.is_quadratic = issubclass(loss, Squared | RankRLS)
+
+    @property
+    def tol(self) -> float:
+        """The tolerance, or the smallest one that means anything."""
+        return max(self.model.tol, finest(self.features.start[:1]))
+
+    @property
+    def max_iter(self) -> int:
+        """The largest number of iterations."""
+        return int(self.model.max_iter or (_STEPS if self.is_quadratic else _NEWTON_STEPS))
+
+    @property
+    def centred(self) -> str | None:
+        """Which edges share a constant."""
+        if self.loss is RankRLS:
+            return str(getattr(self.model, "groups", None) or "all")
+        return "all" if self.with_constant else None
+
+    @cached_property
+    def quadratic(self) -> QuadraticRisk:
+        """The risk of a quadratic loss."""
+        return QuadraticRisk(self.engine, self.features, self.degrees, self.centred, self.coding)
+
+    @cached_property
+    def pointwise(self) -> PointwiseRisk:
+        """The risk of another loss."""
+        assert issubclass(self.loss, Pointwise)
+        return PointwiseRisk(self.engine, self.features, self.loss, self.coding, self.with_constant)
+
+    @cached_property
+    def spectrum(self) -> DegreeSpectrum:
+        """The degree model."""
+        if not self.is_quadratic:
+            return DegreeSpectrum.of(self.features, self.degrees)
+        return DegreeSpectrum.of(self.features, self._curvatures(), self.centred)
+
+    def _curvatures(self) -> tuple[Array, Array]:
+        """Return the sums of curvatures at the vertices; with groups, those of the other side go with the degrees."""
+        start, end = self.degrees
+        if self.centred not in ("start", "end"):
+            return start, end
+        total = self.quadratic.total
+        own, other = (start, end) if self.centred == "start" else (end, start)
+        own, other = own**2 * (total / (own**2).sum()), other * (total / other.sum())
+        return (own, other) if self.centred == "start" else (other, own)
+
+    def solve(self, alpha: float, callback: Callback | None = None, start: Solution | None = None) -> Solution:
+        """Minimise by passes, perhaps from the solution for another alpha."""
+        if self.is_quadratic:
+            inverse = self.spectrum.inverse(alpha, centred=self.centred == "all")
+            solution = streamed_ridge(
+                self.quadratic, alpha, inverse, tol=self.tol, max_iter=self.max_iter,
+                start=None if start is None else start.x, callback=callback,
+            )  # fmt: skip
+            return replace(solution, intercept=0.0) if self.loss is RankRLS else solution
+        zero = np.zeros(self.features.size), self.first_constant()
+        return streamed_newton(
+            self.pointwise, alpha, self.spectrum, start=zero if start is None else (start.x, start.intercept),
+            tol=self.tol, max_iter=self.max_iter, inner_iter=self.model.inner_iter, callback=callback,
+        )  # fmt: skip
+
+    def watched(self, alpha: float, monitor: Monitor) -> Solution:
+        """Minimise with a monitor; an interruption ends with its last iterate, if it keeps one."""
+        try:
+            return self.solve(alpha, monitor)
+        except KeyboardInterrupt:
+            last = monitor.last
+            if last is None:
+                raise
+            n_products = 2 * self.engine.n_passes
+            return Solution(last.x, None, False, INTERRUPTED, last.n_iter, n_products, [], last.intercept)
+
+    def first_constant(self) -> float:
+        """Return the constant prediction to start from."""
+        return 0.0
+
+    def best_constant(self, share: float) -> float:
+        """Return the best constant prediction for a share of positive labels."""
+        assert issubclass(self.loss, Pointwise)
+        loss = self.loss(np.array([1.0, -1.0]), np.array([share, 1.0 - share]))
+        return WithIntercept(loss).intercept(np.zeros(2))
