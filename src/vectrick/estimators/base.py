@@ -19,7 +19,14 @@ from vectrick.estimators.data_warnings import warn_of_constant, warn_of_data
 from vectrick.estimators.holding_out import hold_out_some, vertices_only_in
 from vectrick.estimators.intercepts import has_intercept
 from vectrick.estimators.on_lakes import OnLakes
-from vectrick.estimators.parameters import ATTRIBUTES, PARAMETERS, check_in_memory, check_parameters, named_after
+from vectrick.estimators.parameters import (
+    ATTRIBUTES,
+    PARAMETERS,
+    check_in_memory,
+    check_parameters,
+    limits_iterations,
+    named_after,
+)
 from vectrick.estimators.refit import train_on_all
 from vectrick.estimators.soundness import check_finite_model, check_not_zero, check_range
 from vectrick.estimators.streamed import fit_lake
@@ -399,8 +406,9 @@ class KronEstimator(OnLakes):
         asked = self.preconditioner
         if asked == "auto" and not solver.has_preconditioner:
             return Choice(None, f"solver {solver.label!r} has none")
-        if asked == "auto" and (validation is not None or self.max_iter is not None or self.step is not None):
-            what = "early stopping" if validation is not None else "max_iter" if self.max_iter is not None else "step"
+        few = limits_iterations(self, solver)
+        if asked == "auto" and (validation is not None or few or self.step is not None):
+            what = "early stopping" if validation is not None else "max_iter" if few else "step"
             return Choice(None, f"with {what} the path of the iterates is part of the regularizer")
         return choose_preconditioner(
             asked, form, loss, float(self.alpha), self.tol, numpy_dtype(loss.y), self.n_threads

@@ -15,6 +15,7 @@ from vectrick.backends import HOST
 from vectrick.backends.arrays import cast
 from vectrick.backends.threads import count_threads
 from vectrick.estimators.callbacks import Monitor
+from vectrick.estimators.parameters import limits_iterations
 from vectrick.estimators.pass_fit import PassFit
 from vectrick.estimators.training import Training
 from vectrick.kernels import FeatureMap
@@ -25,7 +26,7 @@ from vectrick.passes.engine import ArrayEngine
 from vectrick.passes.host import HostPasses
 from vectrick.passes.risks import Sides
 from vectrick.passes.tasks import Coding
-from vectrick.solvers import Solution
+from vectrick.solvers import Solution, iterative_solver
 from vectrick.solvers.solution import INTERRUPTED
 
 MANY_EDGES = 1 << 17  # from which sorting them into a block pays
@@ -48,7 +49,7 @@ def fit_by_passes(model: Any, training: Training) -> tuple[bool, Maps | None]:
 def _is_possible(model: Any, training: Training) -> bool:
     """Whether a fit runs to convergence on the CPU, with a loss that has compiled loops, and there are many edges."""
     given, kernel = training.given, training.kernel
-    converges = given.solver is None and given.held is None and model.max_iter is None and model.step is None
+    converges = given.solver is None and given.held is None and model.step is None
     return bool(
         len(training.graph.start) >= MANY_EDGES
         and converges
@@ -57,6 +58,7 @@ def _is_possible(model: Any, training: Training) -> bool:
         and not kernel.is_two_step
         and given.bounds is None
         and HostPasses.knows(type(training.loss))
+        and not limits_iterations(model, iterative_solver(training.loss))
         and model.form != "dual"
         and model.preconditioner != "none"
         and model.precision == "full"

@@ -61,7 +61,7 @@ _PARAMETERS = """\
     preconditioner : str
         "kronecker" preconditions "cg" and "newton" by the degree model of the graph, so that fits to convergence take
         tens of iterations in place of hundreds; "none" does not. "auto" predicts which one takes less time. It stands
-        for "none" with early stopping, an explicit ``max_iter`` or ``step``, where the path of the iterates matters.
+        for "none" with early stopping, ``step``, or a ``max_iter`` below the default, where the iterates matter.
         ``solution_.preconditioner`` says what was used, ``solution_.preconditioner_reason`` why.
     max_iter : int, optional
         The maximum number of iterations; by default that of the solver: <iterations>.
@@ -294,6 +294,17 @@ def _is_between(value: Any, low: float, high: float) -> bool:
     # Compared without conversion: an integer may be too large for a float, and is then refused as well.
     number: Any = value
     return isinstance(value, Real) and not isinstance(value, bool) and low <= number <= _LARGEST and number < high
+
+
+def limits_iterations(estimator: Any, solver: Any) -> bool:
+    """Whether ``max_iter`` is below the usual limit of a solver: then the iterates are part of the regularizer.
+
+    >>> import vectrick as vt
+    >>> cg = vt.solvers.iterative_solver(vt.losses.Squared)
+    >>> [limits_iterations(vt.KronRidge(max_iter=n), cg) for n in (None, 40, 3000)]
+    [False, True, False]
+    """
+    return estimator.max_iter is not None and int(estimator.max_iter) < int(solver.max_iter)
 
 
 def named_after(cls: type, function: Any) -> Any:

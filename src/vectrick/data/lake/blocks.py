@@ -16,6 +16,7 @@ ROW_TILE = 1 << 16
 _NARROW, _WIDE = 1 << 13, 1 << 16  # columns of a tile
 _RUN = 4  # edges of a row in a tile that make up for fetching the row
 _COUNTERS = 4  # for each edge, up to which counting is the fastest way to sort
+_SAMPLE = 1000  # values that are looked at first
 _SEGMENT, _MOST_SEGMENTS = 1 << 17, 16  # edges for which another thread pays, and threads that a block has work for
 
 
@@ -177,8 +178,9 @@ def _compact_type(values: Array | None) -> Any:
     if values.dtype == np.float32:
         return np.float32
     with np.errstate(over="ignore", invalid="ignore"):
-        same = np.array_equal(values.astype(np.float32), values, equal_nan=True)
-    return np.float32 if same else np.float64
+        # The first few say at once of most values that they need eight.
+        same = (np.array_equal(some.astype(np.float32), some, equal_nan=True) for some in (values[:_SAMPLE], values))
+        return np.float32 if all(same) else np.float64
 
 
 def in_one_buffer(length: int, dtypes: tuple[Any, ...]) -> list[Any]:
