@@ -100,12 +100,13 @@ def warm(args: argparse.Namespace, backend: str = "cpu") -> None:
 def streamed(args: argparse.Namespace) -> dict[str, Any]:
     """Fit by streaming within a limit of memory."""
     X = scan(args, max_memory=args.max_memory)
-    reading = timed(lambda: ridge(max_iter=1, tol=0.5).fit(X))[0]
+    cold = timed(lambda: ridge().fit(X))[0]  # reads the lake first
     seconds, model = timed(lambda: ridge().fit(X))
     passes = np.diff(model.history_["seconds"])
     return {
         "peak": peak(),
-        "reading": reading,
+        "reading": cold - seconds,
+        "cold": cold,
         "seconds": seconds,
         "pass": float(np.median(passes)),
         "iterations": model.n_iter_,
@@ -126,8 +127,7 @@ def in_memory(args: argparse.Namespace) -> dict[str, Any]:
     found: dict[str, Any] = {"product": min(seconds)}
     del features
     if len(y) <= 2e7:
-        given = {"form": "primal", "preconditioner": "kronecker", "solver": "cg"}
-        found["seconds"], model = timed(lambda: ridge(**given).fit(X, y))
+        found["seconds"], model = timed(lambda: ridge().fit(X, y))
         found["iterations"] = model.n_iter_
     return {**found, "peak": peak()}
 
@@ -244,7 +244,9 @@ def rows_of(found: dict[str, Any]) -> list[list[str]]:
     ]
     if "small" in found:
         whole, part = found["small"]["in_memory"], found["small"]["streamed"]
-        rows.append(["streamed fit / fit in memory", "≤ 1.15", f"{part['seconds'] / whole['seconds']:.2f}"])
+        rows.append(
+            ["fit in memory / streamed fit with the reading", "≤ 0.8", f"{whole['seconds'] / part['cold']:.2f}"]
+        )
     for name, words in (("read", "the lake was read before"), ("reading", "with the reading")):
         ratios = np.divide(c[f"workers_{name}"], c[f"one_process_{name}"])
         shown = f"{np.median(ratios):.2f} ({ratios.min():.2f} to {ratios.max():.2f})"

@@ -208,7 +208,7 @@ def _given_weights(given: Any, n_wanted: int, shape: tuple[int, int] | None) -> 
     """Return a weight for each component, which may be given as a matrix of this shape."""
     try:
         array = np.asarray(unmasked(given, "kernel_weights"), np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         if isinstance(given, np.ma.MaskedArray):
             raise error from None
         raise ValueError(f"kernel_weights is {given!r}, but it must hold numbers") from None
