@@ -241,3 +241,9 @@ def test_a_kernel_that_varies_little_beside_its_mean_keeps_its_weight(mean):
     y = (years[X.start, 0] - mean) + 0.01 * rng.standard_normal(len(X))
     model = vt.KronRidge(["linear", vt.Gaussian(gamma=100.0)], "constant", kernel_weights="alignment").fit(X, y)
     assert model.kernel_weights_[0] > 0
+
+
+def test_weights_beyond_doubles_are_refused():
+    X = vt.Edges.grid(np.eye(3), np.eye(3))
+    with pytest.raises(ValueError, match=r"kernel_weights is .*, but it must hold numbers"):
+        vt.KronRidge(["linear", "gaussian"], "linear", kernel_weights=[10**400, 1]).fit(X, np.arange(9.0))
