@@ -1,6 +1,9 @@
 """Integers are ids where a table has ids; positions have an argument of their own."""
 
+from decimal import Decimal
+
 import numpy as np
+import pandas as pd
 import pytest
 
 import vectrick as vt
@@ -63,3 +66,47 @@ def test_edges_with_numerals_take_ids_or_positions_on_demand():
         vt.Edges([0, 1], [0, 1], FEATURES, np.eye(3), start_ids=NUMERALS)
     assert vt.Edges([7, 101], [0, 1], FEATURES, np.eye(3), start_ids=NUMERALS).start.tolist() == [4, 0]
     assert vt.Edges([0, 1], [0, 1], FEATURES, np.eye(3), start_ids=NUMERALS, positions=True).start.tolist() == [0, 1]
+
+
+def _named_model():
+    X = vt.Edges.grid(FEATURES, np.eye(3), start_ids=list("abcde"), end_ids=list("xyz"))
+    return vt.KronRidge().fit(X, rng.standard_normal(15))
+
+
+def test_missing_ids_of_known_edges_leave_out_nothing():
+    model = _named_model()
+    for known in (
+        pd.DataFrame({"start": ["a", None], "end": ["x", "z"]}),
+        pd.DataFrame({"start": ["a", "a"], "end": ["x", None]}),
+    ):
+        assert set(model.recommend(["a"], known=known)["end"]) == {"y", "z"}
+
+
+def test_positions_in_another_table_are_not_ids_of_known_edges():
+    ids = np.arange(5)[::-1]
+    X = vt.Edges(np.repeat(ids, 3), np.tile(np.arange(3), 5), FEATURES, np.eye(3), start_ids=ids)
+    model = vt.KronRidge().fit(X, rng.standard_normal(15))
+    own = vt.Edges([3], [0], FEATURES, np.eye(3))  # row 3, which is id 1
+    assert set(model.recommend([1], known=own)["end"]) == {1, 2}
+    assert set(model.recommend([3], known=own)["end"]) == {0, 1, 2}
+    other = vt.Edges([3], [0], FEATURES + 1, np.eye(3))
+    with pytest.raises(ValueError, match="known has positions in start_features, but the vertices of"):
+        model.recommend([1], known=other)
+    with pytest.raises(ValueError, match="none of them is one"):
+        _named_model().recommend(
+            ["a"], known=vt.Edges(["q"], ["x"], np.eye(1), np.eye(1), start_ids=["q"], end_ids=["x"])
+        )
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        [b"a", b"b", b"c", b"d", b"e"],
+        [(0, "a"), (0, "b"), (1, "a"), (1, "b"), (2, "a")],
+        [Decimal("0.5") + i for i in range(5)],
+    ],
+)
+def test_ids_that_are_no_integers_leave_positions_to_edges(ids):
+    table = np.empty(5, object)
+    table[:] = ids
+    assert vt.Edges([0, 4], [0, 1], FEATURES, np.eye(3), start_ids=table).start.tolist() == [0, 4]

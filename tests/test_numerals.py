@@ -9,7 +9,10 @@ from vectrick.data.folder import read_dataset
 from vectrick.data.numerals import refuse_commas
 
 
-@pytest.mark.parametrize("words", [["3,5", "4,5"], ["3,5", "4"], ["1,000", "2"], ["-3,5e2", "1"], ["<3,5", "4,1"]])
+@pytest.mark.parametrize(
+    "words",
+    [["3,5", "4,5"], ["3,5", "4"], ["1,000", "2"], ["-3,5e2", "1"], ["<3,5", "4,1"], ["1.234,5", "2,1"], [",5", "3,"]],
+)
 def test_commas_are_refused(words):
     with pytest.raises(ValueError, match="write a point for the decimals"):
         refuse_commas(words, "y")

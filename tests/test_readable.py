@@ -92,3 +92,33 @@ def test_mixtures_of_many_fragments_take_a_moment():
         assert canonical(".".join(parts)) == parent
     assert canonical(".".join(["C1", *["O"] * 40, "C1"])) == "CC"  # two parts that a ring number joins
     assert time.perf_counter() - begin < 20  # it took minutes
+
+
+def test_invented_names_say_nothing_about_other_tables():
+    kernels = {"start_kernel": vt.Morgan(), "end_kernel": vt.Gaussian(0.5), "pairwise": "cartesian", "alpha": 0.1}
+    y = [1.0, 2.0, 3.0, 4.0, 5.0]
+    with pytest.warns(TableWarning):
+        skipped = vt.Edges([0, 0, 2, 2, 3], [0, 1, 0, 2, 1], ["CCO", "C1CC", "CCN", "c1ccccc1"], T, invalid="skip")
+    with pytest.warns(TableWarning):
+        asked = vt.Edges([0, 1, 3], [0, 1, 2], ["CCN", "CCO", "C1CC", "c1ccccc1"], T, invalid="skip")
+    clean = vt.Edges([0, 0, 1, 1, 2], [0, 1, 0, 2, 1], ["CCO", "CCN", "c1ccccc1"], T)
+    same = vt.Edges([0, 1, 2], [0, 1, 2], ["CCN", "CCO", "c1ccccc1"], T)
+    np.testing.assert_allclose(
+        vt.KronRidge(**kernels).fit(skipped, y).predict(asked), vt.KronRidge(**kernels).fit(clean, y).predict(same)
+    )
+
+
+def test_gaps_of_pandas_and_masks_of_grids():
+    with pytest.warns(TableWarning, match="1 of 3 molecules are invalid"):
+        X = vt.Edges.grid(pd.Series(["CCO", None, "CCN"], dtype="string"), T, invalid="skip")
+    assert X.kept.tolist() == [True] * 3 + [False] * 3 + [True] * 3
+    assert len(X) == X.kept.sum()
+    with pytest.warns(TableWarning, match="1 of 2 molecules are invalid"):
+        vt.Edges.grid(["CCO", pd.NA], T, invalid="skip")
+
+
+def test_one_bad_string_does_not_change_the_kind_of_all():
+    with pytest.warns(TableWarning, match="1 of 3 sequences are invalid"):
+        X = vt.Edges.grid(["MKTAYIAKQ", "MKT-AYI", "GGSGGSGGS"], T, invalid="skip")
+    assert X.start_table.strings == ["MKTAYIAKQ", "GGSGGSGGS"]
+    assert len(vt.Edges.grid(["MKTAYIAKQ*", "GGSGGSGGS"], T, invalid="skip")) == 6

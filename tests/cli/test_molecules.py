@@ -116,6 +116,20 @@ def test_invalid_strings_are_named_or_skipped(folder, model):
     assert "row 17, 'MKT-AY', has the letter '-' at 4" in bad.stderr
 
 
+def test_edges_of_skipped_molecules_in_a_lake_are_left_out(folder, model):
+    (folder / "few.csv").write_text("id,smiles\na,CCO\nb,C1CC\n")
+    (folder / "asked").mkdir()
+    asked = pd.DataFrame({"drug": ["a", "b", "a", "d0"], "target": ["t1", "t2", "t0", "t1"]})
+    asked.to_parquet(folder / "asked" / "0.parquet")
+    columns = ("--start-column", "drug", "--end-column", "target", "--start-smiles", "few.csv")
+    done = inside("predict", model, "asked", "-o", "answers", *columns, "--skip-invalid", cwd=folder)
+    assert "1 edges of unknown vertices" in done.stderr
+    assert pd.read_parquet(folder / "answers")["drug"].tolist() == ["a", "a", "d0"]
+    asked.assign(drug="nobody").to_parquet(folder / "asked" / "1.parquet")
+    done = inside("predict", model, "asked", "-o", "others", *columns, "--skip-invalid", cwd=folder, code=2)
+    assert "'nobody'" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

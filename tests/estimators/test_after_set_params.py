@@ -75,3 +75,21 @@ def test_members_of_a_search_keep_theirs():
     for member in model.members_:
         member.set_params(alpha=7.0)
     np.testing.assert_array_equal(model.predict(X, return_std=True)[1], before)
+
+
+def test_wrappers_and_searches_keep_theirs(tmp_path):
+    conformal = vt.ConformalKron(vt.KronRidge("gaussian", "gaussian"), method="cv+", random_state=0).fit(X, Y)
+    conformal.set_params(method="full").save(tmp_path / "conformal.vt")
+    loaded = vt.load(tmp_path / "conformal.vt")
+    assert loaded.method == "cv+"
+    np.testing.assert_allclose(loaded.predict(X), conformal.predict(X))
+    rows = rng.integers(0, 4, (200, 4)).astype(float)
+    given = vt.ConformalKron(vt.KronRidge("gaussian", "gaussian", n_start_features=1), new="neither", random_state=0)
+    given.fit(rows, rows[:, 0])
+    before = given.predict_interval(rows)
+    np.testing.assert_array_equal(given.set_params(model__n_start_features=2).predict_interval(rows), before)
+    values = vt.AutoKron(random_state=0, n_best=2).fit(X, Y)
+    before = values.predict_without(X[:3], start=[2])
+    np.testing.assert_allclose(values.set_params(loss="logistic").predict_without(X[:3], start=[2]), before)
+    classes = vt.AutoKron(random_state=0, n_best=2).fit(X, np.where(Y > 0, "yes", "no"))
+    assert hasattr(classes.set_params(loss="ridge"), "predict_proba")

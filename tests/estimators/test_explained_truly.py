@@ -95,3 +95,22 @@ def test_two_step_refuses_lakes(tmp_path):
     lake = vt.scan_edges(tmp_path, start_table=START, end_table=END)
     with pytest.raises(ValueError, match="two_step"):
         vt.KronRidge(pairwise="two_step").fit(lake)
+
+
+@pytest.mark.parametrize("kind", [vt.KronRidge, vt.KronSVM])
+def test_primal_fits_that_ended_early_are_not_explained_by_their_gradient(kind):
+    y = Y if kind is vt.KronRidge else np.sign(Y)
+    how = {"alpha": 0.001, "early_stopping": True, "random_state": 0, "validation_fraction": 0.3, "refit": False}
+    dual = kind(vt.Gaussian(0.5), vt.Gaussian(0.5), form="dual", **how).fit(X, y)
+    assert abs(dual.explain(X[:1])["contribution"].iloc[-1]) < 1e-8
+    with pytest.raises(ValueError, match="fit it with form='dual', or to convergence"):
+        kind(vt.Gaussian(0.5), vt.Gaussian(0.5), form="primal", **how).fit(X, y).explain(X[:1])
+
+
+def test_hinge_in_primal_form_can_be_updated():
+    y = np.sign(Y)
+    model = vt.KronSVM(vt.Gaussian(0.5), vt.Gaussian(0.5), loss="hinge", form="primal", tol=1e-6).fit(X[:60], y[:60])
+    whole = clone(model).fit(X[:65], y[:65])
+    np.testing.assert_allclose(
+        model.update(X[60:65], y[60:65]).decision_function(X), whole.decision_function(X), atol=1e-2
+    )

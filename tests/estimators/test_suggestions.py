@@ -239,7 +239,7 @@ def test_bad_input_is_refused_before_work():
         vt.suggest(vt.KronRidge(KERNEL, KERNEL, pairwise="linear").fit(X[known], y[known]), pool, 5)
 
 
-@pytest.mark.parametrize("by", ["variance", "improvement", "diverse"])
+@pytest.mark.parametrize("by", ["variance", "improvement", "diverse", "thompson"])
 def test_std_of_suggestions_is_that_of_predictions(by):
     rng = np.random.default_rng(0)
     X = vt.Edges.grid(rng.standard_normal((12, 3)), rng.standard_normal((8, 2)))

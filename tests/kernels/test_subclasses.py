@@ -1,5 +1,7 @@
 """A subclass of a kernel stays what it is when its parameters are settled in a fit."""
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -34,3 +36,33 @@ def test_settled_kernels_keep_their_class(kernel):
     )
     assert type(doubled._predictor.start.kernel) is Own
     np.testing.assert_allclose(doubled.predict(edges), plain.predict(edges), rtol=1e-6, atol=1e-8)
+
+
+def test_subclasses_may_have_an_init_of_their_own():
+    class Narrow(vt.Gaussian):
+        def __init__(self):
+            super().__init__(10.0)
+
+    model = vt.KronRidge(Narrow(), "linear").fit(X, Y)
+    np.testing.assert_array_equal(model.predict(X), vt.KronRidge(vt.Gaussian(10.0), "linear").fit(X, Y).predict(X))
+
+
+class Held(vt.kernels.Kernel):
+    """A kernel that holds what cannot be copied, and columns in tuples of lists."""
+
+    def __init__(self, lock=None, columns=([0], [1])):
+        self.lock = lock
+        self.columns = columns
+
+    def _matrix(self, X, Y):
+        return X[:, self.columns[0]] @ Y[:, self.columns[0]].T + X[:, self.columns[1]] @ Y[:, self.columns[1]].T
+
+    def diagonal(self, X):
+        return (X[:, [0, 1]] ** 2).sum(1)
+
+
+def test_kernels_may_hold_anything():
+    model = vt.KronRidge(Held(threading.Lock()), "linear").fit(X, Y)
+    grid = model.predict_grid(X.start_table, X.end_table)
+    np.testing.assert_allclose(grid.ravel(), model.predict(X))
+    assert len(model.recommend([0], k=2, exclude_known=False)) == 2

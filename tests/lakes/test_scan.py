@@ -5,9 +5,11 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from pyarrow.fs import LocalFileSystem
 
 import vectrick as vt
 from tests.lakes.lake import make_lake
+from vectrick.data import VertexTable
 
 
 def written(folder, **columns):
@@ -335,6 +337,8 @@ def test_a_link_does_not_multiply_a_lake(tmp_path):
     tables = {"start_table": np.eye(2), "end_table": np.eye(2)}
     assert vt.scan_edges(lake, **tables).count() == 3
     assert vt.scan_edges(lake, filters=[("year", "==", 2024)], **tables).count() == 3
+    assert vt.scan_edges(f"file://{lake}", **tables).count() == 3
+    assert vt.scan_edges(str(lake), filesystem=LocalFileSystem(), **tables).count() == 3
     (lake / "year=2025").symlink_to(elsewhere, target_is_directory=True)  # a folder that is somewhere else counts
     assert vt.scan_edges(lake, **tables).count() == 6
     assert vt.scan_edges(lake, filters=[("year", "==", 2025)], **tables).count() == 3
@@ -349,3 +353,10 @@ def test_ids_may_be_text_in_one_file_and_categories_in_another(tmp_path):
     assert lake.count() == 12
     assert lake.degrees()[0].tolist() == [8, 4]
     assert len(lake.head(12)) == 12
+
+
+def test_ids_beyond_the_integers_of_a_lake_are_refused(tmp_path):
+    pd.DataFrame({"start": [5], "end": [0], "label": [1.0]}).to_parquet(tmp_path / "a.parquet")
+    table = VertexTable(np.eye(2), "start_table", np.array([5, 2**64], object))
+    with pytest.raises(TypeError, match="the ids of start_table are of no type that a lake has"):
+        vt.scan_edges(tmp_path, start_table=table, end_table=np.eye(2))

@@ -202,15 +202,18 @@ class AutoKron(MeanModel):
                         "X is a lake, which has its labels and weights with it; leave out y and sample_weight"
                     )
                 fit_lake_search(self, X)
+                self._remember_parameters()
                 return self
             edges = as_edges(self, X, reset=True)
             try:
                 labels = read_labels(y, len(edges), self.loss)
             except SeveralClassesError as several:
                 self._fit_against_rest(edges, y, sample_weight, several.classes)
+                self._remember_parameters()
                 return self
             weight = as_weights(None if sample_weight is None else to_host(sample_weight), len(edges))
             self._fit_one(edges, y, labels, weight)
+            self._remember_parameters()
         except BaseException:  # whatever the error, an earlier model stays intact
             self.__dict__ = before
             raise
@@ -347,7 +350,7 @@ class AutoKron(MeanModel):
 
     def _train_members(self, edges: Edges, values: Any, weight: Any) -> None:
         """Train the chosen models on other edges."""
-        labels = read_labels(values, len(edges), self.loss)
+        labels = read_labels(values, len(edges), self._as_fitted().loss)
         members = [clone(member._as_fitted()) for member in self.members_]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", KernelWarning)

@@ -98,7 +98,7 @@ class MeanModel(FittedModel):
         positive = decisions > 0 if self.classes_.dtype.kind in "biuf" else to_host(decisions > 0)  # words are there
         return like(self.classes_, positive)[cast(positive, np.int64)]
 
-    @available_if(lambda model: _is_classifier(model, if_unknown=True))  # type: ignore[untyped-decorator]
+    @available_if(lambda model: _is_classifier(model._as_fitted(), if_unknown=True))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: EdgesLike) -> Array:
         """Return the probabilities of the classes, a column for each; they were calibrated on the inner folds."""
         decisions = self._decide(X)
@@ -118,9 +118,10 @@ class MeanModel(FittedModel):
         weight = unmasked(sample_weight, "sample_weight")
         if hasattr(self, "classes_"):
             return float(accuracy_score(labels, predicted, sample_weight=weight))
-        if self.loss in RANKS:
+        loss = self._as_fitted().loss
+        if loss in RANKS:
             edges = as_edges(self, X, reset=False)
-            groups = None if RANKS[self.loss] is None else to_host(getattr(edges, str(RANKS[self.loss])))
+            groups = None if RANKS[loss] is None else to_host(getattr(edges, str(RANKS[loss])))
             return concordance_index(labels, predicted, groups)
         return float(r2_score(*within_bounds(labels, predicted), sample_weight=weight))
 

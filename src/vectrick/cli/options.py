@@ -194,7 +194,10 @@ class VertexOptions(ColumnOptions):
         """Load a model, or the model of one of its classes, and set the backend and the device of its predictions."""
         import vectrick as vt
 
-        model = vt.load(path).set_params(backend=self.backend, device=self.device)
+        model = vt.load(path)
+        if "backend" not in model.get_params(deep=False):
+            raise ValueError(f"{path} holds a {type(model).__name__}, which is for Python: use vt.load({str(path)!r})")
+        model.set_params(backend=self.backend, device=self.device)
         if self.of_class is None:
             return model
         if not hasattr(model, "machines_"):

@@ -153,7 +153,7 @@ def _predict_edges(
     # Edges of vertices that were skipped are written, but not predicted: their positions are beyond the tables.
     ids = [pa.concat_arrays([ids_of(table), pa.array(table.skipped, pa.string())]) for table in (start, end)]
     shown = [as_written(known, source.type_of(column)) for known, column in zip(ids, columns, strict=True)]
-    wanted = [*columns, *([label] if label in source.columns else [])]
+    wanted = [*columns, *([label] if label in source.columns and label not in columns else [])]
     done = without = 0
     with out.progress("predicting", None) as bar, table_writer(output) as write:
         for batch in source.batches(wanted, columns, _BATCH):

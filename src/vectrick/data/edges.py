@@ -113,7 +113,7 @@ class Edges:
         first, of_start = readable_part(self.start_table)
         second, of_end = (first, of_start) if self.is_one_set else readable_part(self.end_table)
         start, end = of_start[to_host(self.start)], of_end[to_host(self.end)]
-        self.kept = (start >= 0) & (end >= 0)
+        self.kept, self._readable = (start >= 0) & (end >= 0), (of_start >= 0, of_end >= 0)
         self.start_table, self.end_table = first, second
         self.start, self.end = start[self.kept].astype(np.int32), end[self.kept].astype(np.int32)
 
@@ -193,6 +193,8 @@ class Edges:
         first, second = empty.start_table, empty.end_table
         start, end = (np.arange(len(table), dtype=np.int32) for table in (first, second))
         edges = cls._of(np.repeat(start, len(end)), np.tile(end, len(start)), first, second)
+        if invalid == "skip":
+            edges.kept = np.logical_and.outer(*empty._readable).ravel()
         edges._settle_device()
         return edges
 

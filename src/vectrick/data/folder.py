@@ -169,9 +169,7 @@ def read_dataset(
     if relation_column is not None:
         columns.append(source.need(relation_column, "--relation-column"))
     options = ("--start-column", "--end-column", "--label-column", "--relation-column")
-    for i, j in itertools.combinations(range(len(columns)), 2):
-        if columns[i] == columns[j]:
-            raise ValueError(f"{options[i]} and {options[j]} are both {columns[i]!r}, but they must be two columns")
+    _check_roles(*zip(options, columns, strict=False))
     tables: dict[str, VertexTable] = {}
     for side, given, usual in (("start", start_id_column, start_column), ("end", end_id_column, end_column)):
         if side in files and kinds[side] in KINDS:
@@ -258,7 +256,15 @@ def read_pairs(path: Path | str, start_column: str = "start", end_column: str = 
     source = TableFile(path)
     source.need(start_column, "--start-column")
     source.need(end_column, "--end-column")
+    _check_roles(("--start-column", start_column), ("--end-column", end_column))
     return source
+
+
+def _check_roles(*named: tuple[str, str]) -> None:
+    """Refuse a column that is named for two roles."""
+    for (option, column), (other, same) in itertools.combinations(named, 2):
+        if column == same:
+            raise ValueError(f"{option} and {other} are both {column!r}, but they must be two columns")
 
 
 def _locate(

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-_COMMA = re.compile(r"\s*[<>=~]*\s*[+-]?\d+(,\d+)+(\.\d+)?([eE][+-]?\d+)?\s*")
+_COMMA = re.compile(r"\s*[<>=~≤≥]*\s*[+-]?(?=[^,]*,)(?=\D*\d)[\d.,']+([eE][+-]?\d+)?\s*")
 
 
 def is_number(word: str) -> bool:

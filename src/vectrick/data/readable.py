@@ -8,8 +8,8 @@ from vectrick._typing import Array
 from vectrick._warnings import warn
 from vectrick.data.columns import TableWarning
 from vectrick.data.molecules import wrong_smiles
-from vectrick.data.sequences import wrong_sequence
-from vectrick.data.strings import kind_of_strings
+from vectrick.data.sequences import plain_sequence, wrong_sequence
+from vectrick.data.strings import LETTERS, kind_of_strings
 from vectrick.data.tables import VertexTable
 
 _SHOWN = 40  # characters of a string
@@ -48,12 +48,14 @@ def tell_skipped(where: str, strings: Sequence[str], kind: str, wrong: dict[int,
 def readable_part(table: VertexTable) -> tuple[VertexTable, Array]:
     """Return the vertices of a table whose strings can be read, and the new position of each vertex, -1 for others.
 
-    A table without ids gets its positions as ids, so that its vertices keep their names.
+    In a table without ids, vertices keep their positions as names, which say nothing about other tables.
     """
     if table.text is None:
         return table, np.arange(len(table))
     strings = table.strings
-    kind = kind_of_strings([string for string in strings if string], table.text)
+    plain = [string for string in strings if string and set(plain_sequence(string)) <= LETTERS]
+    # One string that is no sequence does not make molecules of all others.
+    kind = kind_of_strings(plain if 2 * len(plain) > len(strings) else [s for s in strings if s], table.text)
     wrong = unreadable(strings, kind)
     if not wrong:
         return table, np.arange(len(table))
@@ -64,5 +66,5 @@ def readable_part(table: VertexTable) -> tuple[VertexTable, Array]:
     part = table.take(rows)
     part.origin = None
     if part.ids is None:
-        part.ids, part.is_named = rows, True
+        part.ids, part.is_named = rows, False
     return part, position

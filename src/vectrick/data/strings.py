@@ -15,7 +15,7 @@ from vectrick._typing import Array
 
 LONGEST = 65_521  # characters of a string; the width of every table of characters, and of hardly any other
 _LAST, _SURROGATES = 0x10FFFF, (0xD800, 0xDFFF)  # of Unicode
-_LETTERS, _ATOMS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ*"), frozenset("BCNOPSFI")  # atoms that need no brackets
+LETTERS, _ATOMS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ*"), frozenset("BCNOPSFI")  # atoms that need no brackets
 
 
 def characters(strings: Sequence[str], name: str = "strings") -> csr_array:
@@ -93,15 +93,25 @@ def given_strings(features: Any, name: str, gaps: bool = False) -> tuple[list[st
     if not any(isinstance(value, str) for value in values):
         return None
     if gaps:
-        values = ["" if value is None or value != value else value for value in values]
-    return values if gaps and all(isinstance(v, str) for v in values) else checked_strings(values, name), index, title
+        values = ["" if is_missing(value) else value for value in values]
+        if all(isinstance(value, str) for value in values):
+            return [str(value) for value in values], index, title
+    return checked_strings(values, name), index, title
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN or pandas' NA; only NA cannot be compared."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        return True
 
 
 def checked_strings(values: Sequence[Any], name: str) -> list[str]:
     """Return strings, or say which of them is missing or none."""
     for at, value in enumerate(values):
         if not isinstance(value, str) or not value.strip():
-            shown = "empty" if isinstance(value, str) or value is None or value != value else repr(value)
+            shown = "empty" if isinstance(value, str) or is_missing(value) else repr(value)
             raise ValueError(f"{name}[{at}] is {shown}, but each vertex must have a string")
     return [str(value) for value in values]
 
@@ -118,4 +128,4 @@ def kind_of_strings(strings: Sequence[str], column: str = "") -> str:
     if "seq" in word or "fasta" in word or "protein" in word:
         return "sequence"
     letters = set().union(*strings) if strings else set()
-    return "sequence" if letters <= _LETTERS and letters - _ATOMS else "smiles"
+    return "sequence" if letters <= LETTERS and letters - _ATOMS else "smiles"

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array, issparse
 from vectrick._typing import Array
 from vectrick.backends import HOST, Backend, backend_of
 from vectrick.backends.arrays import cast, given_array, numpy_dtype, placed, to_host, unmasked
-from vectrick.data.strings import characters, given_strings, strings_of
+from vectrick.data.strings import characters, given_strings, is_missing, strings_of
 
 _SHOWN = 5  # ids named in an error
 _ASYMMETRY, _LARGE_DIAGONAL = 0.05, 0.95  # of a matrix that looks like a kernel
@@ -170,8 +170,10 @@ class VertexTable:
         row_of: dict[Any, int] = {}
         numerals: dict[int, int] = {}
         for row, vertex in enumerate(np.asarray(self.ids).tolist()):
-            if not isinstance(vertex, str):
-                row_of[vertex] = row
+            if _is_whole(vertex):
+                row_of[int(vertex)] = row
+            elif not isinstance(vertex, str):
+                continue
             elif _NUMERAL.fullmatch(vertex) is not None:
                 number = int(vertex) if vertex.isdecimal() else int(float(vertex))
                 numerals[number] = -1 if number in numerals else row
@@ -208,7 +210,7 @@ class VertexTable:
             shown = ", ".join(map(repr, unknown[:_SHOWN])) + (", …" if len(unknown) > _SHOWN else "")
             known = repr(np.asarray(self.ids)[:1].tolist()[0]) if len(self) else "none"
             if values.dtype.kind in "iu" and np.asarray(self.ids).dtype.kind not in "iuf":
-                known += "; integers are ids where there are ids, not positions"
+                known += "; integers are ids where there are ids, not positions, which positions= takes"
             raise ValueError(
                 f"{argument} has {len(unknown)} ids that are not in {self.name}: {shown} (an id there: {known})"
             )
@@ -270,7 +272,7 @@ def _split_frame(frame: Any, native: Any, name: str, id_column: str | None) -> t
         )
     values = (frame if column is None else frame.drop(column)).to_numpy()
     if values.dtype == object:  # pandas' own missing values
-        values = np.array([[np.nan if _is_missing(entry) else float(entry) for entry in row] for row in values])
+        values = np.array([[np.nan if is_missing(entry) else float(entry) for entry in row] for row in values])
     return values.astype(np.float32 if values.dtype == np.float32 else np.float64, copy=False), ids, kept
 
 
@@ -326,14 +328,6 @@ def counts_rows(table: Any) -> bool:
     if index is None or not hasattr(index, "to_numpy"):
         return True
     return getattr(index, "name", None) is None and np.array_equal(index.to_numpy(), np.arange(len(index)))
-
-
-def _is_missing(value: Any) -> bool:
-    """Whether a value is None, NaN or pandas' NA; only NA cannot be compared."""
-    try:
-        return value is None or bool(value != value)
-    except TypeError:
-        return True
 
 
 def _as_matrix(features: Any, name: str) -> Any:

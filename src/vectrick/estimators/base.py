@@ -13,20 +13,13 @@ from vectrick.backends.arrays import cast, numpy_dtype, placed, true_places, zer
 from vectrick.data import Edges, EdgesLike, Graph, Kept
 from vectrick.data.lake.scan import ScannedEdges
 from vectrick.data.signs import check_signs
-from vectrick.estimators.by_passes import fit_by_passes
+from vectrick.estimators.by_passes import fit_by_passes, limits_iterations
 from vectrick.estimators.callbacks import FitStep, Monitor, Validation, Watch, check_watch
 from vectrick.estimators.data_warnings import warn_of_constant, warn_of_data
 from vectrick.estimators.holding_out import hold_out_some, vertices_only_in
 from vectrick.estimators.intercepts import has_intercept
 from vectrick.estimators.on_lakes import OnLakes
-from vectrick.estimators.parameters import (
-    ATTRIBUTES,
-    PARAMETERS,
-    check_in_memory,
-    check_parameters,
-    limits_iterations,
-    named_after,
-)
+from vectrick.estimators.parameters import ATTRIBUTES, PARAMETERS, check_in_memory, check_parameters, named_after
 from vectrick.estimators.refit import train_on_all
 from vectrick.estimators.soundness import check_finite_model, check_not_zero, check_range
 from vectrick.estimators.streamed import fit_lake
@@ -303,8 +296,8 @@ class KronEstimator(OnLakes):
 
     def _choose_form(self, training: Training, maps: Maps | None = None) -> Form:
         """Choose dual or primal form and make its operator; ``maps`` are thin factors that are known already."""
-        limits: dict[str, Any] = {"tolerance": self.factor_tol, "n_threads": self.n_threads, "dtype": training.dtype}
-        return choose_form(self.form, training.kernel, training.graph, maps=maps, **limits)
+        how: dict[str, Any] = {"tolerance": self.factor_tol, "n_threads": self.n_threads, "dtype": training.dtype}
+        return choose_form(self.form, training.kernel, training.graph, maps=maps, **how)
 
     def _finish(self, training: Training) -> None:
         """Choose the form, minimise, and keep the result."""
@@ -318,11 +311,7 @@ class KronEstimator(OnLakes):
             check_not_zero(training, form.space, solution, self.intercept_)
 
     def _minimise(
-        self,
-        training: Training,
-        form: Form,
-        validation: Validation | None = None,
-        start: Array | None = None,
+        self, training: Training, form: Form, validation: Validation | None = None, start: Array | None = None
     ) -> Solution:
         """Minimise, keep and return the result; use ``validation`` and ``start`` if they are given."""
         loss, watch = self._with_intercept(training), training.watch
@@ -403,16 +392,14 @@ class KronEstimator(OnLakes):
 
     def _precondition(self, form: Form, loss: Loss, solver: Solver, validation: Validation | None) -> Choice:
         """Return the preconditioner, or None, and why."""
-        asked = self.preconditioner
-        if asked == "auto" and not solver.has_preconditioner:
+        if self.preconditioner == "auto" and not solver.has_preconditioner:
             return Choice(None, f"solver {solver.label!r} has none")
         few = limits_iterations(self, solver)
-        if asked == "auto" and (validation is not None or few or self.step is not None):
+        if self.preconditioner == "auto" and (validation is not None or few or self.step is not None):
             what = "early stopping" if validation is not None else "max_iter" if few else "step"
             return Choice(None, f"with {what} the path of the iterates is part of the regularizer")
-        return choose_preconditioner(
-            asked, form, loss, float(self.alpha), self.tol, numpy_dtype(loss.y), self.n_threads
-        )
+        how = float(self.alpha), self.tol, numpy_dtype(loss.y), self.n_threads
+        return choose_preconditioner(self.preconditioner, form, loss, *how)
 
     def _validation(self, form: Form, training: Training) -> Validation | None:
         """Return the `Validation` of the held-out edges, or None if there are none."""

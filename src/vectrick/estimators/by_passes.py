@@ -15,7 +15,6 @@ from vectrick.backends import HOST
 from vectrick.backends.arrays import cast
 from vectrick.backends.threads import count_threads
 from vectrick.estimators.callbacks import Monitor
-from vectrick.estimators.parameters import limits_iterations
 from vectrick.estimators.pass_fit import PassFit
 from vectrick.estimators.training import Training
 from vectrick.kernels import FeatureMap
@@ -33,6 +32,17 @@ MANY_EDGES = 1 << 17  # from which sorting them into a block pays
 _NARROW = 128  # features of a vertex whose rows stay in the cache; with more, two products take less time
 _THIN = 2  # vertices for each feature, at least
 _INEXACT = 10.0  # times the tolerance, that the true residual may have
+
+
+def limits_iterations(estimator: Any, solver: Any) -> bool:
+    """Whether ``max_iter`` is below the usual limit of a solver: then the iterates are part of the regularizer.
+
+    >>> import vectrick as vt
+    >>> cg = vt.solvers.iterative_solver(vt.losses.Squared)
+    >>> [limits_iterations(vt.KronRidge(max_iter=n), cg) for n in (None, 40, 3000)]
+    [False, True, False]
+    """
+    return estimator.max_iter is not None and int(estimator.max_iter) < int(solver.max_iter)
 
 
 def fit_by_passes(model: Any, training: Training) -> tuple[bool, Maps | None]:

@@ -28,8 +28,10 @@ from vectrick.models.kernel_spec import KernelSpec
 from vectrick.models.limits import checked_features
 from vectrick.models.own_kernel import diagonal_of
 from vectrick.models.pairwise import PairwisePredictor
+from vectrick.models.product import DualPredictor
 
 BY = ("edge", "start", "end", "features")
+_LOOKED_AT, _FAR = 1000, 0.1  # edges, and a relative error of their predictions
 _FEW = 64  # edges without which predictions of ridge regression follow from covariances, without a new fit
 
 
@@ -114,8 +116,25 @@ def _dual(part: Any, owner: Any) -> Array:
     values, bounds = split_bounds(np.asarray(to_host(source.labels))[kept])
     labels = _as_numbers(owner, values)
     loss = part._make_loss(part._loss_type, labels, None if weight is None else weight[kept], trained, bounds)
-    a[kept] = -loss.gradient(predictor.predict(trained).astype(np.float64) + part.intercept_) / part.alpha
+    f = predictor.predict(trained).astype(np.float64)
+    a[kept] = -loss.gradient(f + part.intercept_) / part.alpha
+    if not is_minimum:
+        _check_explains(part, trained, a[kept], f)
     return a
+
+
+def _check_explains(part: Any, trained: Edges, a: Array, f: Array) -> None:
+    """Refuse coefficients that do not make the function of a fit that ended before the minimum."""
+    kernel = part._predictor.on(HOST).kernel
+    start, end = numbers_of(kernel.start)[trained.start], numbers_of(kernel.end)[trained.end]
+    some = np.linspace(0, len(f) - 1, min(len(f), _LOOKED_AT)).astype(int)
+    made = DualPredictor(kernel, Graph(start, end, kernel.start.used, kernel.end.used), a, part.n_threads)
+    error = np.abs(made.predict(trained[some]) - f[some]).max()
+    if error > _FAR * np.abs(f[some]).max():
+        raise ValueError(
+            f"the model is in primal form, and its fit ended before the minimum ({part.solution_.reason}), so it has "
+            "no coefficients of training edges to explain it by; fit it with form='dual', or to convergence"
+        )
 
 
 def _trained(part: Any, owner: Any) -> Array:

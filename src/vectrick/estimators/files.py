@@ -112,6 +112,7 @@ def _read_composite(header: dict[str, Any], tensors: Tensors, depth: int) -> Any
     model._restore(of_kind(dict, header["state"]), parts)
     model._known_edges = read_known_edges(tensors, model._predictor)
     model._source = read_source(model, tensors)
+    model._remember_parameters()
     model.about_ = of_kind(dict, header["about"])
     return model
 

@@ -20,6 +20,7 @@ from vectrick.data import Edges, EdgesLike, VertexTable
 from vectrick.data.lake.scan import ScannedEdges
 from vectrick.estimators.explanations import explain, predict_without
 from vectrick.estimators.files import save_model
+from vectrick.estimators.fit_parameters import FitParameters
 from vectrick.estimators.lake_predictions import predict_lake
 from vectrick.estimators.nested_parameters import NestedParameters
 from vectrick.estimators.recommend import recommend
@@ -29,17 +30,8 @@ from vectrick.estimators.update import COLUMNS, WarmStart, has_more_classes, joi
 from vectrick.estimators.validate import as_edges, as_given
 from vectrick.models.predictor import Predictor
 
-_HOW = ("backend", "device", "n_threads", "verbose")  # parameters of how to compute, not of what
 
-
-def _copied(value: Any) -> Any:
-    """Return a parameter that later changes of kernels do not reach."""
-    if isinstance(value, list | tuple):
-        return type(value)(_copied(item) for item in value)
-    return clone(value) if hasattr(value, "get_params") and not isinstance(value, type) else value
-
-
-class FittedModel(NestedParameters):
+class FittedModel(FitParameters, NestedParameters):
     """The methods of a fitted estimator that are the same for all losses."""
 
     _predictor: Predictor
@@ -59,20 +51,6 @@ class FittedModel(NestedParameters):
     def _parts(self) -> list[tuple[float, Any]]:
         """The models that the predictions are a weighted sum of, as they were fitted: by default this one alone."""
         return [(1.0, self._as_fitted())]
-
-    def _remember_parameters(self) -> None:
-        """Keep the parameters of this fit: `set_params` is for the next one, and must not change a fitted model."""
-        given = self.get_params(deep=False).items()
-        self._fitted_parameters = {name: _copied(value) for name, value in given if name not in _HOW}
-
-    def _as_fitted(self) -> Self:
-        """Return the model with the parameters that it was fitted with."""
-        known = self.__dict__.get("_fitted_parameters", {})
-        if all(getattr(self, name) is value for name, value in known.items()):
-            return self
-        model = copy.copy(self)
-        model.__dict__.update(known)
-        return model
 
     def _place_machines(self) -> list[Any]:
         """Return the machines, set to the backend and device of the whole model."""

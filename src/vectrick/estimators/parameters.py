@@ -296,17 +296,6 @@ def _is_between(value: Any, low: float, high: float) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and low <= number <= _LARGEST and number < high
 
 
-def limits_iterations(estimator: Any, solver: Any) -> bool:
-    """Whether ``max_iter`` is below the usual limit of a solver: then the iterates are part of the regularizer.
-
-    >>> import vectrick as vt
-    >>> cg = vt.solvers.iterative_solver(vt.losses.Squared)
-    >>> [limits_iterations(vt.KronRidge(max_iter=n), cg) for n in (None, 40, 3000)]
-    [False, True, False]
-    """
-    return estimator.max_iter is not None and int(estimator.max_iter) < int(solver.max_iter)
-
-
 def named_after(cls: type, function: Any) -> Any:
     """Return a copy of a function, named so that errors show the class that the user knows."""
     what = function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__

@@ -94,7 +94,10 @@ def _known_pairs(model: Any, starts: VertexTable, ends: VertexTable, known: Any)
         first, second = (np.asarray(to_host(vertices)) for vertices in edges)
     elif isinstance(known, Edges):
         first, second = (np.asarray(to_host(vertices)) for vertices in (known.start, known.end))
-        start_table, end_table = known.start_table, known.end_table
+        names = _names_in(known.start_table, start_table), _names_in(known.end_table, end_table)
+        if len(known):
+            _check_known((names[0][first], names[1][second]), (starts, start_table), (ends, end_table))
+        return _pairs_of(model, (first, second), names, starts, ends)
     else:
         import pandas as pd
 
@@ -103,6 +106,18 @@ def _known_pairs(model: Any, starts: VertexTable, ends: VertexTable, known: Any)
         (first, start_names), (second, end_names) = (pd.factorize(np.asarray(column)) for column in ids)
         return _pairs_of(model, (first, second), (start_names, end_names), starts, ends)
     return _pairs_of(model, (first, second), (names_of(start_table), names_of(end_table)), starts, ends)
+
+
+def _names_in(table: VertexTable, known: VertexTable) -> Array:
+    """Return the ids of a table as a model has them; a table without ids must be the model's own."""
+    if table.has_names or not known.has_names:
+        return names_of(table)
+    if not table.is_same(known):
+        raise ValueError(
+            f"known has positions in {table.name}, but the vertices of the model have ids (such as "
+            f"{names_of(known)[:1].tolist()[0]!r}); give known edges whose tables have ids, or a frame of ids"
+        )
+    return names_of(known)
 
 
 def _check_known(ids: tuple[Array, Array], *sides: tuple[VertexTable, VertexTable]) -> None:
@@ -141,15 +156,20 @@ def _pairs_of(
            for table, known in ((starts, model.start_table_), (ends, model.end_table_))]  # fmt: skip
     (first, second), (start_ids, end_ids) = edges, ids
     one_set = model.start_table_ is model.end_table_
-    rows, cols = [_rows_of(starts, start_ids, own[0])[first]], [_rows_of(ends, end_ids, own[1])[second]]
+    rows, cols = [_taken(_rows_of(starts, start_ids, own[0]), first)], [_taken(_rows_of(ends, end_ids, own[1]), second)]
     if one_set and model._predictor.kernel.symmetry:
-        rows.append(_rows_of(starts, end_ids, own[0])[second])
-        cols.append(_rows_of(ends, start_ids, own[1])[first])
+        rows.append(_taken(_rows_of(starts, end_ids, own[0]), second))
+        cols.append(_taken(_rows_of(ends, start_ids, own[1]), first))
     if one_set:
         rows.append(np.arange(len(starts)) if starts.has_names or own[0] else np.full(len(starts), -1))
         cols.append(_rows_of(ends, names_of(starts), own[1]))
     pairs = np.stack([np.concatenate(rows), np.concatenate(cols)])
     return pairs[:, (pairs >= 0).all(axis=0)]
+
+
+def _taken(rows: Array, which: Array) -> Array:
+    """Return some of the rows; -1, a missing id, stays -1."""
+    return np.append(rows, -1)[which]
 
 
 def _rows_of(table: VertexTable, ids: Array, is_own: bool) -> Array:

@@ -22,6 +22,7 @@ from vectrick.models.covariances import Columns
 from vectrick.models.posterior import DensePosterior, FeaturePosterior, Posterior, RidgeEdges
 from vectrick.solvers.degree_model import NoDegreeModelError
 
+_MOST_EXACT = 4000  # training edges whose covariances are computed
 BY = ("variance", "improvement", "thompson", "diverse")
 _CANDIDATES = 1 << 20  # pairs of a grid that are looked at more than once
 _ACTIVE = 1 << 14  # candidates whose covariances are followed from the beginning
@@ -106,7 +107,7 @@ def suggest(
         raise ValueError(f"X_pool {what}, but n is {n}{known}")
     seed = int(check_random_state(0 if random_state is None else random_state).randint(2**31 - 1))
     n_train = len(trained.graph.start)
-    exact = by != "thompson" and n_train**2 * pool.n_edges <= _DENSE and n_train <= 4000
+    exact = by != "thompson" and n_train**2 * pool.n_edges <= _DENSE and n_train <= _MOST_EXACT
     whole = _posterior(trained, exact)
     # An intercept has no prior variance that could be left.
     found = _posterior(replace(trained, has_constant=False), exact) if by == "diverse" else whole
@@ -127,7 +128,10 @@ def suggest(
         raise ValueError(
             f"only {len(chosen)} of n = {n} edges can be chosen with per_start={per_start} and per_end={per_end}"
         )
-    variance = first[chosen] if found is whole else whole.variance(edges[chosen])[0]
+    if not exact and n_train <= _MOST_EXACT:  # of few edges, the exact variance takes little time
+        variance = DensePosterior(trained).variance(edges[chosen])[0]
+    else:
+        variance = first[chosen] if found is whole else whole.variance(edges[chosen])[0]
     spread = np.sqrt(scale * np.maximum(variance, 0.0)) if not hasattr(model, "classes_") else np.nan
     return _frame(edges[chosen], rows[chosen] if rows is not None else None, mean[chosen], spread, gains)
 

@@ -117,7 +117,7 @@ class WarmStart:
             places = training.given.kept.places
             a = like(a if places is None else a[to_host(places)], y, training.dtype)
             return a if form.name == "dual" else form.space.lift(training.given.kept.inward(a))
-        if form.maps is None or not isinstance(self.predictor, PrimalPredictor):
+        if form.maps is None or not isinstance(self.predictor, PrimalPredictor) or not training.loss.is_smooth:
             return None
         core = to_host(self.predictor.core)
         both = zip((self.predictor.start_map, self.predictor.end_map), form.maps, strict=True)

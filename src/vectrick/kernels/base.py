@@ -1,8 +1,9 @@
 """The base of vertex kernels, and their sums and products."""
 
+import copy
 import sys
 from abc import abstractmethod
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from numbers import Real
@@ -98,7 +99,10 @@ class Kernel(BaseEstimator):
 
     def with_parameters(self, **parameters: Any) -> Self:
         """Return a kernel of the same class, which may be a subclass, with some other parameters."""
-        return type(self)(**{**self.get_params(deep=False), **parameters})
+        settled = copy.copy(self)  # a subclass may have an __init__ of its own
+        for name, value in parameters.items():
+            setattr(settled, name, value)
+        return settled
 
     def resolve(self, X: Features, positions: Array) -> "Kernel":
         """Return the kernel with values for all parameters that depend on the training vertices.
@@ -273,7 +277,11 @@ def is_settled(kernel: Kernel, features: Any, used: Array) -> bool:
 def kernel_key(value: Any) -> Any:
     """Return what tells kernels apart: their kind and parameters."""
     if not isinstance(value, Kernel):
-        return value if isinstance(value, Hashable) else id(value)
+        try:
+            hash(value)
+        except TypeError:
+            return id(value)
+        return value
     parameters = value.get_params(deep=False)
     return type(value), tuple((name, kernel_key(parameters[name])) for name in sorted(parameters))
 

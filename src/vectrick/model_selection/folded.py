@@ -18,6 +18,7 @@ from vectrick.backends import HOST
 from vectrick.backends.arrays import to_host, unmasked
 from vectrick.data import Edges, EdgesLike
 from vectrick.estimators import FittedModel, as_edges, as_weights, save_model
+from vectrick.estimators.fit_parameters import FitParameters
 from vectrick.model_selection.folds import Fold, check_new, rarer_class
 from vectrick.model_selection.pairs import Pairs
 from vectrick.model_selection.splitters import VertexKFold
@@ -33,7 +34,7 @@ class Held:
     test: Array  # positions
 
 
-class FoldedModel(BaseEstimator):
+class FoldedModel(FitParameters, BaseEstimator):
     """A model that is trained on all edges, and on folds that hold out edges like those that will be asked for."""
 
     model: Any
@@ -60,6 +61,7 @@ class FoldedModel(BaseEstimator):
         try:
             self._check()
             self._fit(X, y, sample_weight)
+            self._remember_parameters()
         except BaseException:  # whatever the error, what was fitted before stays intact
             self.__dict__ = before
             raise
@@ -140,12 +142,12 @@ class FoldedModel(BaseEstimator):
 
     def _edges(self, X: Any) -> Edges:
         """Return edges as the models take them."""
-        return as_edges(self, X, reset=False).on(HOST)
+        return as_edges(self._as_fitted(), X, reset=False).on(HOST)
 
     def save(self, path: Path | str, *, about: dict[str, Any] | None = None) -> None:
         """Write it to one file that `vectrick.load` reads; see `FittedModel.save`."""
         check_is_fitted(self, "model_")
-        save_model(self, path, about)
+        save_model(self._as_fitted(), path, about)
 
     @property
     def _file_parts(self) -> list[Any]:

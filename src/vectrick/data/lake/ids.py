@@ -33,11 +33,15 @@ class IdMap:
         import pyarrow as pa
 
         self.column, self.n_vertices, self.name = column, len(table), table.name
+        self.skipped = pa.array(table.skipped, pa.string())  # ids whose strings could not be read
         self.values: Any = None  # the ids, unless these are positions
         if table.ids is not None and not _counts(table.ids):
             ids = table.ids
             text = ids.dtype.kind in "OUT"
-            self.values = pa.array(ids.tolist() if text else ids)
+            try:
+                self.values = pa.array(ids.tolist() if text else ids)
+            except (OverflowError, pa.ArrowException) as error:
+                raise IdTypeError(f"the ids of {table.name} are of no type that a lake has: {error}", column) from None
 
     @property
     def is_text(self) -> bool:
@@ -76,6 +80,15 @@ class IdMap:
         column, ids = _comparable(column, self.values)
         found = compute.index_in(column, value_set=ids)
         return compute.fill_null(found, -1).to_numpy(zero_copy_only=False)
+
+    def without_skipped(self, unknown: Any) -> Any:
+        """Return ids that are in no table, without those of vertices that were left out."""
+        import pyarrow as pa
+        from pyarrow import compute
+
+        if not len(self.skipped):
+            return unknown
+        return unknown.filter(compute.invert(compute.is_in(unknown.cast(pa.string()), value_set=self.skipped)))
 
     def describe(self, unknown: Any) -> str:
         """Return which ids are in no table, for an error."""

@@ -102,12 +102,13 @@ class EdgeReader:
         kept = (start >= 0) & (end >= 0)
         n_unknown = len(kept) - int(kept.sum())
         if n_unknown and self.missing == "error":
-            ids, found = (self.start, start) if (start < 0).any() else (self.end, end)
-            unknown = table.column(ids.column).filter(pa_mask(found < 0))
-            raise LakeError(
-                f"{where}: column {ids.column!r} has {len(unknown)} edges whose vertex is not in {ids.name}: "
-                f"{ids.describe(unknown)}; missing='drop' leaves such edges out"
-            )
+            for ids, found in ((self.start, start), (self.end, end)):
+                unknown = ids.without_skipped(table.column(ids.column).filter(pa_mask(found < 0)))
+                if len(unknown):
+                    raise LakeError(
+                        f"{where}: column {ids.column!r} has {len(unknown)} edges whose vertex is not in {ids.name}: "
+                        f"{ids.describe(unknown)}; missing='drop' leaves such edges out"
+                    )
         label = None if self.label is None else as_numbers(table.column(self.label), self.label, where)
         weight = None if self.weight is None else as_numbers(table.column(self.weight), self.weight, where)
         if weight is not None and not ((weight[kept] >= 0) & np.isfinite(weight[kept])).all():

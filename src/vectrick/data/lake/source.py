@@ -228,9 +228,10 @@ def _found(paths: Any, filesystem: Any) -> Any:
     from pyarrow import dataset, fs
 
     how = {"format": "parquet", "partitioning": "hive"}
-    linked = _behind_links(paths) if isinstance(paths, str) and filesystem is None and "://" not in paths else None
+    root = _local_folder(paths, filesystem)
+    linked = None if root is None else _behind_links(root)
     if linked is not None:
-        return dataset.dataset(linked, partition_base_dir=paths, **how)
+        return dataset.dataset(linked, partition_base_dir=root, **how)
     try:
         return dataset.dataset(paths, filesystem=filesystem, **how)
     except pa.ArrowInvalid:
@@ -242,6 +243,17 @@ def _found(paths: Any, filesystem: Any) -> Any:
         if not names or len(names) == len([one for one in inside if one.is_file]):
             raise
         return dataset.dataset(names, filesystem=place, partition_base_dir=root, **how)
+
+
+def _local_folder(path: Any, filesystem: Any) -> str | None:
+    """Return the folder on this machine that a path or an address names, None if it is elsewhere."""
+    from pyarrow import fs
+
+    if not isinstance(path, str) or not (filesystem is None or isinstance(filesystem, fs.LocalFileSystem)):
+        return None
+    if "://" not in path:
+        return path
+    return str(fs.FileSystem.from_uri(path)[1]) if path.startswith("file://") else None
 
 
 def _behind_links(root: str) -> list[str] | None:
