@@ -7,6 +7,7 @@ from vectrick.estimators.composite_files import frame_header, read_frame
 from vectrick.estimators.data_warnings import warn_of_data
 from vectrick.estimators.engines import engine_of
 from vectrick.estimators.files import load, register_estimator, save_model
+from vectrick.estimators.fit_parameters import FitParameters
 from vectrick.estimators.fitted import FittedModel
 from vectrick.estimators.holding_out import vertices_only_in
 from vectrick.estimators.intercepts import has_intercept
@@ -33,6 +34,7 @@ for _kind in (KronLogistic, KronRanker, KronRidge, KronSVM):
 __all__ = [
     "LATER",
     "N_SAMPLES",
+    "FitParameters",
     "FitStep",
     "FittedModel",
     "KronEstimator",

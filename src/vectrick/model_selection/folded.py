@@ -17,8 +17,7 @@ from vectrick._typing import Array, ArrayLike
 from vectrick.backends import HOST
 from vectrick.backends.arrays import to_host, unmasked
 from vectrick.data import Edges, EdgesLike
-from vectrick.estimators import FittedModel, as_edges, as_weights, save_model
-from vectrick.estimators.fit_parameters import FitParameters
+from vectrick.estimators import FitParameters, FittedModel, as_edges, as_weights, save_model
 from vectrick.model_selection.folds import Fold, check_new, rarer_class
 from vectrick.model_selection.pairs import Pairs
 from vectrick.model_selection.splitters import VertexKFold
