@@ -288,7 +288,10 @@ def test_paths_of_alpha(kind):
     given = {"random_state": 0, **({} if kind is vt.KronRanker else {"fit_intercept": False})}
     one = vt.alpha_path(kind("gaussian", "gaussian", **given), X, y, alphas=alphas)
     other = vt.alpha_path(kind("gaussian", "gaussian", **given, backend="torch", device="cpu"), X, y, alphas=alphas)
-    np.testing.assert_allclose(other.scores, one.scores, atol=1e-6)
+    # Eighty truncated conjugate gradients amplify rounding, and two predictions that are nearly equal may swap.
+    np.testing.assert_allclose(other.scores, one.scores, atol=2e-3)
+    for model, same in zip(other.models, one.models, strict=True):
+        np.testing.assert_allclose(model._decide(X), same._decide(X), atol=1e-6 if kind is vt.KronRidge else 1e-3)
 
 
 @pytest.mark.filterwarnings("ignore:solver")
