@@ -6,10 +6,11 @@ import pytest
 from vectrick.backends import HOST
 from vectrick.losses import Centered, Diagonal
 from vectrick.models.iterations import Spectrum, pattern_iterations, plain_iterations
+from vectrick.solvers.cg import solve_system
 from vectrick.solvers.degree_model import Basis, DegreeModel, NoDegreeModelError, centred_side, curvature_of, degrees_of
 from vectrick.solvers.one_pass import filtered
-from vectrick.solvers.preconditioned import Patience, preconditioned_gradients
-from vectrick.solvers.space import Mirrored, Residual
+from vectrick.solvers.preconditioned import Patience
+from vectrick.solvers.space import Measured, Mirrored
 
 M, Q = 7, 5
 
@@ -140,8 +141,8 @@ def test_a_complete_graph_takes_one_iteration(rng):
     model = model_of(rng, *kernels(rng), (start, end), h)
     b = model.space.lift(rng.standard_normal(M * Q))
     found = model.preconditioner(Diagonal(h), 0.1, as_made=True)
-    rest = Residual(b, float(b @ b))
-    result = preconditioned_gradients(model.space, Diagonal(h), rest, 0.1, found, 1e-10, 10)
+    rest = Measured(b, float(b @ b), float(b @ b))
+    result = solve_system(model.space, Diagonal(h), rest, [0.1], found, tol=1e-10, max_iter=10)
     assert result.n_iter == 1
     assert result.converged
 

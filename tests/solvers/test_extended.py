@@ -47,7 +47,7 @@ def test_the_space_is_that_of_all_functions():
     u, v = space.element(c), space.element(d)
     assert_allclose(u.f, (gram @ c)[:1200], atol=1e-9)
     assert space.inner(u, v) == pytest.approx(c @ gram @ d)
-    assert space.residual(c).square == pytest.approx(c @ gram @ c)
+    assert space.measured(c).square == pytest.approx(c @ gram @ c)
 
     class Inverse:
         outside = 0.25
@@ -55,7 +55,7 @@ def test_the_space_is_that_of_all_functions():
         def times(self, t):
             return 0.1 * t
 
-    found = space.turned(c, Inverse())
+    found = space.measured(c, Inverse())
     expected = 0.25 * c
     expected[1200:] += (0.1 - 0.25) * (gram @ c)[1200:]
     assert_allclose(found.c, expected, atol=1e-9)

@@ -15,9 +15,9 @@ from vectrick.estimators.training import Training
 from vectrick.losses import WithIntercept
 from vectrick.models.preconditioning import Preconditioning, primal_form, thin_maps
 from vectrick.solvers import OnePass, Solution, as_solver
+from vectrick.solvers.cg import solve_system
 from vectrick.solvers.degree_model import NoDegreeModelError, Preconditioner
 from vectrick.solvers.one_pass import FILTERS, filtered
-from vectrick.solvers.preconditioned import preconditioned_gradients
 from vectrick.solvers.solution import finest
 
 ONE_PASS = "one pass over the edges, as asked for"
@@ -131,12 +131,12 @@ class OnePassFit:
             solution = Solution(self.model.outward(w), None, False, ONE_PASS, 1, space.n_products, [], **used)
             return solution, self.intercept(w)
         x, scale = space.element(w), float(self.rhs @ self.rhs) ** 0.5
-        rest = space.residual(space.lift(-self.loss.gradient(x.f)) - alpha * x.c)
+        rest = space.measured(space.lift(-self.loss.gradient(x.f)) - alpha * x.c)
         inverse = self.model.preconditioner(self.curvature, alpha, as_made=True)
         tol = max(lead.tol, finest(w)) * (scale / rest.norm if rest.norm > 0 else 1.0)
-        found = preconditioned_gradients(space, self.curvature, rest, alpha, inverse, tol, lead.refine)
+        found = solve_system(space, self.curvature, rest, [alpha], inverse, tol=tol, max_iter=lead.refine)
         x.add(1.0, found.x[0])
-        residual = space.residual(space.lift(self.loss.gradient(x.f)) + alpha * x.c).norm / (scale or 1.0)
+        residual = space.measured(space.lift(self.loss.gradient(x.f)) + alpha * x.c).norm / (scale or 1.0)
         converged = residual <= max(lead.tol, finest(w))
         reason = f"{ONE_PASS}, and {found.n_iter} iterations"
         residuals = [value * rest.norm / (scale or 1.0) for value in found.residuals] + [residual]

@@ -7,7 +7,6 @@ predictions F is ``H (F - Y)``.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import inf
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,10 @@ from numpy.typing import NDArray
 from vectrick._typing import Array
 from vectrick.backends.arrays import like, namespace, to_host, zeros
 from vectrick.losses import Centered, Curvature
+from vectrick.solvers.cg import conjugate_gradients
 from vectrick.solvers.degree_model import DegreeModel, Preconditioner, curvature_of
 from vectrick.solvers.solution import LIMIT, STALLED, TOLERANCE, Solution, finest
-from vectrick.solvers.space import Dual, Element, Primal, Space
+from vectrick.solvers.space import Dual, Element, Measured, Primal, Space
 
 _LOOKS = 4  # at the dual problem at most, each to a smaller residual
 _CLOSER = 0.5  # below the residual that should suffice
@@ -36,27 +36,13 @@ class _Column:
     residuals: list[float] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class _Measured:
-    """Residuals with the squared norm of each column, preconditioned, and with predictions in dual form."""
-
-    r: Array
-    square: Array
-    z: Array
-    along: Array  # the product of r and z
-    f: Array | None = None  # the predictions of z
-
-    def only(self, which: Array) -> "_Measured":
-        f = None if self.f is None else self.f[:, which]
-        return _Measured(self.r[:, which], self.square[which], self.z[:, which], self.along[which], f)
-
-
 class LeastSquares:
     """``½ ‖H^½ (f - y)‖² + ½ α ‖f‖²`` over a space, for each column of Y."""
 
     def __init__(self, space: Space, curvature: Curvature, Y: Array, alpha: float, rhs: Array | None = None) -> None:
         self.space, self.curvature, self.Y, self.alpha = space, curvature, Y, alpha
-        self.first = self.measured(space.lift(self.curved(Y)) if rhs is None else rhs)
+        self.rhs = space.lift(self.curved(Y)) if rhs is None else rhs
+        self.first = self.measured(self.rhs)
         self.scale = np.sqrt(np.maximum(to_host(self.first.square), 0.0))
 
     def curved(self, F: Array) -> Array:
@@ -75,17 +61,17 @@ class LeastSquares:
         norms, scale = np.sqrt(np.maximum(to_host(square), 0.0)), self.scale[which]
         return norms / np.where(scale > 0, scale, 1.0)
 
-    def measured(self, r: Array, preconditioner: Preconditioner | None = None) -> _Measured:
+    def measured(self, r: Array, preconditioner: Preconditioner | None = None) -> Measured:
         """Return the norms of a residual; one product in dual form."""
         if isinstance(self.space, Dual):
             f = self.space.predict(r)
             square = (r * f).sum(0)
-            return _Measured(r, square, r, square, f)
+            return Measured(r, square, square, f)
         square = (r * r).sum(0)
         if preconditioner is None:
-            return _Measured(r, square, r, square)
+            return Measured(r, square, square)
         z = preconditioner.times(r)
-        return _Measured(r, square, z, (r * z).sum(0))
+        return Measured(z, (r * z).sum(0), square)
 
     def looked_at(self, c: Array) -> tuple[Element, NDArray[Any]]:
         """Return functions with true predictions, and how large their gradients are; two products."""
@@ -106,51 +92,79 @@ class LeastSquares:
         preconditioner: Preconditioner | None = None,
         callback: ColumnCallback | None = None,
     ) -> None:
-        """Minimise from x, in place, each column to its own tolerance; an iteration takes the products of one vector.
-
-        A column that has reached its tolerance is left out of further products.
-        """
+        """Minimise from x, in place, each column to its own tolerance; an iteration is a product with all of them."""
         before = max(column.n_iter for column in columns)
-        now = self.first
-        if before or preconditioner is not None:
-            now = self.measured(-self.gradient(x) if before else now.r, preconditioner)
-        p, beta, which = Element(now.z, now.f), None, np.arange(len(columns))
-        for k in range(before, max_iter + 1):
-            relative = self.relative(now.square, which)
-            on = relative > tol[which]
-            for residual, number, goes_on in zip(relative, which, on, strict=True):
-                columns[number].residuals.append(float(residual))
-                columns[number].reason, columns[number].n_iter = LIMIT if goes_on else TOLERANCE, k
-            if callback is not None:
-                callback(k, float(relative.max()))
-            if not on.any() or k == max_iter:
-                return
-            if not on.all():
-                rest = like(np.flatnonzero(on), now.r)
-                now, which, beta = now.only(rest), which[on], None if beta is None else beta[rest]
-                p = Element(p.c[:, rest], None if p.f is None else p.f[:, rest])
-            p = self._direction(now, beta, p)
-            hp = self.curved(p.f)
-            curve = (p.f * hp).sum(0) + self.alpha * self._inner(p)
-            if not bool(((curve > 0) & (curve < inf)).all()):
-                for number in which:
-                    columns[number].reason = STALLED
-                return
-            step, along = now.along / curve, now.along
-            taken = slice(None) if len(which) == len(columns) else like(which, now.r)
-            x.c[:, taken] += step * p.c
-            x.f[:, taken] += step * p.f
-            now = self.measured(now.r - step * (self.space.lift(hp) + self.alpha * p.c), preconditioner)
-            beta = now.along / along
+        r = -self.gradient(x) if before else self.rhs + 0.0
+        known = None if before or preconditioner is not None else self.first
+        system = _ColumnSystem(self, x, tol, columns, preconditioner, callback)
+        reason, _ = conjugate_gradients(system, system, r, max_iter, known, before)
+        if reason == STALLED:
+            for number in system.which:
+                columns[number].reason = STALLED
 
-    def _direction(self, now: _Measured, beta: Array | None, p: Element) -> Element:
-        c = now.z if beta is None else now.z + beta * p.c
-        if now.f is None:
-            return self.space.element(c)
-        return Element(c, now.f if beta is None else now.f + beta * p.f)
 
-    def _inner(self, p: Element) -> Array:
-        return (p.c * (p.f if isinstance(self.space, Dual) else p.c)).sum(0)
+class _ColumnSystem:
+    """The systems of all columns; one that has reached its tolerance is left out of further products."""
+
+    measures_last = True
+
+    def __init__(
+        self,
+        problem: LeastSquares,
+        x: Element,
+        tol: NDArray[Any],
+        columns: list[_Column],
+        preconditioner: Preconditioner | None,
+        callback: ColumnCallback | None,
+    ) -> None:
+        self.problem, self.x, self.tol, self.columns = problem, x, tol, columns
+        self.preconditioner, self.callback = preconditioner, callback
+        self.which = np.arange(len(columns))  # those that go on
+
+    def add(self, step: Array, p: Element) -> None:
+        """Move the columns that go on."""
+        taken = slice(None) if len(self.which) == len(self.columns) else like(self.which, p.c)
+        self.x.c[:, taken] += step * p.c
+        self.x.f[:, taken] += step * p.f
+
+    def measured(self, r: Array) -> Measured:
+        """Return residuals, preconditioned."""
+        return self.problem.measured(r, self.preconditioner)
+
+    def onward(self, z: Measured, beta: Array | None, p: Element | None) -> Element:
+        """Return the next directions."""
+        c = z.c + 0.0 if beta is None or p is None else z.c + beta * p.c
+        if z.f is None:
+            return self.problem.space.element(c)
+        return Element(c, z.f if beta is None or p is None else z.f + beta * p.f)
+
+    def curved(self, p: Element) -> tuple[Array, Array]:
+        """Return ``H predict(p)``, and the curvature along each direction."""
+        hp = self.problem.curved(p.f)
+        other = p.f if isinstance(self.problem.space, Dual) else p.c
+        return hp, (p.f * hp).sum(0) + self.problem.alpha * (p.c * other).sum(0)
+
+    def image(self, made: Array, p: Element) -> Array:
+        """Return ``(B + α) p``."""
+        return self.problem.space.lift(made) + self.problem.alpha * p.c
+
+    def reached(self, k: int, x: Any, z: Measured | None) -> Any:
+        """Return why to stop, or the columns that go on if they have become fewer."""
+        assert z is not None
+        relative = self.problem.relative(z.square, self.which)
+        on = relative > self.tol[self.which]
+        for residual, number, goes_on in zip(relative, self.which, on, strict=True):
+            column = self.columns[number]
+            column.residuals.append(float(residual))
+            column.reason, column.n_iter = LIMIT if goes_on else TOLERANCE, k
+        if self.callback is not None:
+            self.callback(k, float(relative.max()))
+        if not on.any():
+            return TOLERANCE
+        if on.all():
+            return None
+        self.which = self.which[on]
+        return like(np.flatnonzero(on), z.c)
 
 
 def minimise_columns(

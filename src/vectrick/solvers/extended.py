@@ -11,10 +11,10 @@ from typing import Any
 from vectrick._typing import Array
 from vectrick.backends.arrays import namespace, zeros
 from vectrick.operators import Operator
-from vectrick.solvers.space import Element, Inverse, Residual, Subspace, Turned, TurnedSpace
+from vectrick.solvers.space import Element, Inverse, Measured, Space, Subspace
 
 
-class Extended(TurnedSpace):
+class Extended(Space):
     """Coefficients of the edges and, behind them, of the orthonormal functions."""
 
     def __init__(self, A: Operator, features: Operator, transposed: Operator) -> None:
@@ -51,32 +51,25 @@ class Extended(TurnedSpace):
         a, w = self._parts(u.c)
         return float(a @ v.f) + float(w @ v.u)
 
-    def residual(self, c: Array) -> Residual:
-        """Return the squared norm of a function."""
-        function = self.element(c)
-        return Residual(c, self.inner(function, function))
-
-    def direction(self, r: Residual, beta: float = 0.0, p: Element | None = None) -> Element:
-        """Return ``r + β p``, and predict it."""
-        return self.element(r.c + 0.0 if p is None else r.c + beta * p.c)
-
-    def turned(self, r: Array, inverse: Inverse) -> Turned:
-        """Return a preconditioned residual with its predictions; three products."""
+    def measured(self, r: Array, inverse: Inverse | None = None) -> Measured:
+        """Return a residual with its predictions, perhaps preconditioned; three products."""
         a, w = self._parts(r)
         self.n_products += 3
         f, t = self.A @ a, self.transposed @ a
         u = t + w
         square = float(a @ f) + 2 * float(w @ t) + float(w @ w)
+        if inverse is None:
+            return Measured(r, square, square, f + self.features @ w, u)
         more = inverse.times(u) - inverse.outside * u
         along = inverse.outside * square + float(u @ more)
         v = inverse.outside * w + more
         f = inverse.outside * f + self.features @ v
         c = namespace(a).concatenate([inverse.outside * a, v])
-        return Turned(c, along, square, f, inverse.outside * t + v)
+        return Measured(c, along, square, f, inverse.outside * t + v)
 
-    def onward(self, z: Turned, beta: float, p: Element | None) -> Element:
-        """Return the next direction ``z + β p``, and use up both."""
-        new = Element(z.c, z.f, z.u)
+    def onward(self, z: Measured, beta: float = 0.0, p: Element | None = None) -> Element:
+        """Return ``z + β p``."""
+        new = Element(z.c, z.f, z.u).copy()
         if p is not None:
             new.add(beta, p)
         return new

@@ -109,7 +109,7 @@ def krylov_basis(
         if minimal_residual:
             size, element = float(rest @ rest) ** 0.5, None
         else:
-            measured = space.residual(rest)
+            measured = space.measured(rest)
             size, element = measured.norm, measured
         if k == 0:
             length = size
@@ -120,7 +120,7 @@ def krylov_basis(
         if element is None:
             v = space.element(rest / size)
         else:
-            direction = space.direction(element)
+            direction = space.onward(element)
             v = Element(direction.c / size, direction.f / size)
         if told is not None:
             told(v)
@@ -132,5 +132,5 @@ def krylov_basis(
             rest -= size * before
         before = v.c
     else:
-        beside.append(float(rest @ rest) ** 0.5 if minimal_residual else space.residual(rest).norm)
+        beside.append(float(rest @ rest) ** 0.5 if minimal_residual else space.measured(rest).norm)
     return KrylovBasis(vectors[: len(diagonal)], np.array(diagonal), np.array(beside), length, minimal_residual)

@@ -12,7 +12,7 @@ from vectrick.losses import Loss
 from vectrick.solvers.base import Limits, Solver
 from vectrick.solvers.line_search import exact_step
 from vectrick.solvers.solution import CALLBACK, LIMIT, ROUNDING, TOLERANCE, Callback, Iterate, Solution, why_stalled
-from vectrick.solvers.space import Element, Residual, Space
+from vectrick.solvers.space import Element, Measured, Space
 
 _MEMORY = 10  # pairs of step and change of gradient
 
@@ -43,12 +43,13 @@ def lbfgs(
     ``tol`` is relative to the norm of the gradient at zero.
     """
     x = space.zero(loss.y) if start is None else space.element(start)
-    first = space.residual(space.lift(loss.gradient(0 * x.f))).norm
+    first = space.measured(space.lift(loss.gradient(0 * x.f))).norm
     gradient = _gradient(space, loss, alpha, x)
     pairs: deque[tuple[Element, Element, float]] = deque(maxlen=_MEMORY)
     residuals: list[float] = []
     for k in range(max_iter):
-        size = Residual(gradient.c, space.inner(gradient, gradient)).norm
+        square = space.inner(gradient, gradient)
+        size = Measured(gradient.c, square, square).norm
         residuals.append(size / first if first else 0.0)
         if residuals[-1] <= tol:
             return Solution(x.c, x.f, True, TOLERANCE, k, space.n_products, residuals)

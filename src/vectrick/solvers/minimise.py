@@ -199,7 +199,7 @@ def _scale(space: Space, loss: Loss, solution: Solution) -> float:
 def _verified(space: Space, loss: Loss, alpha: float, solution: Solution, tol: float, first: float) -> Solution:
     """Return a solution whose ``converged`` follows from its coefficients alone, not from a recurrence."""
     f = space.predict(solution.x)
-    rest = space.residual(space.lift(loss.gradient(f)) + alpha * solution.x).norm
+    rest = space.measured(space.lift(loss.gradient(f)) + alpha * solution.x).norm
     relative = rest / first if first else 0.0
     near = relative <= 10 * tol
     reached = relative <= tol or (solution.converged and (near or relative <= rounding(f)))

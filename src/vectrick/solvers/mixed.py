@@ -3,18 +3,15 @@
 For a quadratic loss this is iterative refinement: each direction solves for what is left, to a few digits.
 """
 
-from typing import Any
-
 from sklearn.exceptions import ConvergenceWarning
 
 from vectrick._warnings import warn
 from vectrick.backends.arrays import cast, numpy_dtype, zeros
 from vectrick.losses import Curvature, Loss
-from vectrick.solvers.cg import conjugate_gradients
+from vectrick.solvers.cg import solve_system
 from vectrick.solvers.degree_model import Preconditioner
-from vectrick.solvers.preconditioned import preconditioned_gradients
 from vectrick.solvers.solution import rounding
-from vectrick.solvers.space import Dual, Element, Residual, Space
+from vectrick.solvers.space import Dual, Element, Measured, Space
 
 ACCURACY = 3e-3  # how exactly to solve a system: each correction gains about as many digits
 _SHARES = 4  # one direction may take a fourth of all iterations, so a system that is too hard leaves some for others
@@ -37,7 +34,7 @@ class LowPrecision:
     def direction(
         self,
         curvature: Curvature,
-        gradient: Residual,
+        gradient: Measured,
         residual: float,
         accuracy: float,
         tol: float,
@@ -55,14 +52,11 @@ class LowPrecision:
         rhs = cast(gradient.c / scale, "float32")
         sub = self.low.subspace(curvature.active, rhs)
         before = sub.space.n_products
-        rest = sub.space.residual(sub.take(rhs))
+        rest = sub.space.measured(sub.take(rhs))
         max_iter = self.max_iter if self.budget is None else min(self.max_iter // _SHARES + 1, self.budget)
-        limits: dict[str, Any] = {"tol": max(accuracy, ACCURACY), "max_iter": max_iter}
-        system = sub.space, sub.curvature(curvature.lowered()), rest
-        if precondition is None:
-            result = conjugate_gradients(*system, [self.alpha], **limits)
-        else:
-            result = preconditioned_gradients(*system, self.alpha, precondition.lowered(), **limits)
+        system = sub.space, sub.curvature(curvature.lowered()), rest, [self.alpha]
+        inverse = None if precondition is None else precondition.lowered()
+        result = solve_system(*system, inverse, tol=max(accuracy, ACCURACY), max_iter=max_iter)
         self.space.n_products += sub.space.n_products - before
         self.n_corrections += 1
         self._before, self._promised = residual, result.residuals[-1]

@@ -6,12 +6,11 @@ from typing import Any
 from vectrick._typing import Array
 from vectrick.losses import Curvature, Loss
 from vectrick.solvers.base import Accept, Limits, Solver
-from vectrick.solvers.cg import conjugate_gradients
+from vectrick.solvers.cg import solve_system
 from vectrick.solvers.degree_model import DegreeModel, Preconditioner
 from vectrick.solvers.direct import solve_directly
 from vectrick.solvers.line_search import exact_step
 from vectrick.solvers.mixed import LowPrecision
-from vectrick.solvers.preconditioned import preconditioned_gradients
 from vectrick.solvers.qmr import quasi_minimal_residuals
 from vectrick.solvers.quadratic import LinearResult
 from vectrick.solvers.solution import (
@@ -26,7 +25,7 @@ from vectrick.solvers.solution import (
     rounding,
     why_stalled,
 )
-from vectrick.solvers.space import Dual, Element, Residual, Space
+from vectrick.solvers.space import Dual, Element, Measured, Space
 
 
 @dataclass(frozen=True)
@@ -106,7 +105,7 @@ def newton(
     mixed = low  # it counts corrections, also once low is None because it no longer helped
     x = space.zero(loss.y) if start is None else space.element(start)
     risk = _risk(space, loss, alpha, x)
-    at_zero = space.residual(space.lift(loss.gradient(0 * x.f)))
+    at_zero = space.measured(space.lift(loss.gradient(0 * x.f)))
     first = at_zero.norm
     residuals: list[float] = []
     near = False  # whether the last system was solved to the wanted accuracy
@@ -121,7 +120,7 @@ def newton(
         is_first = k == 0 and start is None
         gradient = at_zero.c if is_first else space.lift(loss.gradient(x.f)) + alpha * x.c
         sub = space.subspace(curvature.active if low is None else None, gradient)
-        rest = at_zero if is_first and sub.keep is None else sub.space.residual(sub.take(gradient))
+        rest = at_zero if is_first and sub.keep is None else sub.space.measured(sub.take(gradient))
         residuals.append(rest.norm / first if first else 0.0)
         if residuals[-1] <= tol:
             closer = None if accept is None else accept(x, residuals[-1])
@@ -147,7 +146,7 @@ def newton(
                     new = None
             if new is None:
                 low, sub = None, space.subspace(curvature.active, gradient)
-                rest = sub.space.residual(sub.take(gradient))
+                rest = sub.space.measured(sub.take(gradient))
         if new is None and near and isinstance(space, Dual) and curvature.active is not None and inner.step is None:
             new = _sparse_step(space, loss, alpha, x, risk, curvature, gradient, accuracy * rest.norm, inner)
         if new is None:
@@ -178,20 +177,17 @@ def _forcing(residual: float, tol: float) -> float:
 def _solve(
     space: Space,
     curvature: Curvature,
-    gradient: Residual,
+    gradient: Measured,
     alpha: float,
     inner: Inner,
     tol: float,
     precondition: Preconditioner | None = None,
 ) -> LinearResult:
-    if precondition is not None:
-        how = (precondition, tol, inner.max_iter)
-        return preconditioned_gradients(space, curvature, gradient, alpha, *how)
     if inner.method == "direct":
         return LinearResult([solve_directly(space, curvature, gradient.c, alpha)], TOLERANCE, 1)
     if inner.method == "qmr":
         return quasi_minimal_residuals(space, curvature, gradient.c, alpha, tol=tol, max_iter=inner.max_iter)
-    return conjugate_gradients(space, curvature, gradient, [alpha], tol=tol, max_iter=inner.max_iter)
+    return solve_system(space, curvature, gradient, [alpha], precondition, tol=tol, max_iter=inner.max_iter)
 
 
 def _step(
@@ -241,7 +237,7 @@ def _sparse_step(
         space.n_products += 1
         gone = Element(c, space.A.restrict(cols=outside) @ c[outside])
     sub = space.subspace(curvature.active)
-    rest = sub.space.residual(sub.take(gradient - curvature.times(gone.f) - alpha * c))
+    rest = sub.space.measured(sub.take(gradient - curvature.times(gone.f) - alpha * c))
     if rest.norm > 0:
         result = _solve(sub.space, sub.curvature(curvature), rest, alpha, inner, min(0.5, accuracy / rest.norm))
         if not result.converged:

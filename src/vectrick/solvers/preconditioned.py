@@ -1,4 +1,4 @@
-"""Conjugate gradients with the degree model as preconditioner, and the way back to the coefficients of a form.
+"""Minimising with the degree model as preconditioner, and the way back to the coefficients of a form.
 
 The work is done with the features of the degree model, in which it is diagonal, whatever the form. Primal coefficients
 are turned back. Dual ones follow from the gradient, ``a = -L'(p) / α``. Their error is that of the predictions p over
@@ -6,65 +6,20 @@ are turned back. Dual ones follow from the gradient, ``a = -L'(p) / α``. Their 
 """
 
 from dataclasses import dataclass, replace
-from math import inf, isfinite, log
+from math import inf, log
 from typing import Any
 
 from vectrick._typing import Array
-from vectrick.losses import Curvature, Loss
-from vectrick.solvers.base import Accept, Limits, Solver
-from vectrick.solvers.degree_model import DegreeModel, Preconditioner
-from vectrick.solvers.quadratic import LinearCallback, LinearResult, gradient_at_zero
-from vectrick.solvers.solution import CALLBACK, LIMIT, STALLED, TOLERANCE, Iterate, Solution, finest
-from vectrick.solvers.space import Dual, Element, Residual, Space, TurnedSpace
+from vectrick.losses import Loss
+from vectrick.solvers.base import Limits, Solver
+from vectrick.solvers.degree_model import DegreeModel
+from vectrick.solvers.quadratic import gradient_at_zero
+from vectrick.solvers.solution import CALLBACK, TOLERANCE, Iterate, Solution, finest
+from vectrick.solvers.space import Dual, Element, Space
 
 _CLOSER = 0.5  # how much below the residual that should suffice the next look at the dual problem is made
 _NEAR = 1e-4  # a relative residual from which the last digits are worth finding without the preconditioner
 _FIRST_LOOK, _EARLY = 5, 0.1  # iterations before patience can end, and as a share of what it allows
-
-
-def preconditioned_gradients(
-    space: Space,
-    curvature: Curvature,
-    rhs: Residual,
-    alpha: float,
-    preconditioner: Preconditioner,
-    tol: float,
-    max_iter: int,
-    callback: LinearCallback | None = None,
-    accept: Accept | None = None,
-) -> LinearResult:
-    """Solve ``(B + α I) x = b``, with ``B x = Zᵀ H Z x``; an iteration takes two products, or three if Z is extended.
-
-    ``tol`` is relative to the norm of b. ``accept`` is asked when it was reached, and may name a smaller one.
-    """
-    assert isinstance(space, TurnedSpace)
-    x, r = space.zero(rhs.c), rhs.c + 0.0
-    z = space.turned(r, preconditioner)
-    p: Element | None = None
-    residuals, beta = [0.0 if rhs.square <= 0 else 1.0], 0.0
-    for k in range(max_iter + 1):
-        if residuals[-1] <= tol:
-            closer = None if accept is None or k == 0 else accept(x, residuals[-1])
-            if closer is None:
-                return LinearResult([x], TOLERANCE, k, residuals, scale=rhs.norm)
-            tol = closer
-        if k == max_iter:
-            return LinearResult([x], LIMIT, k, residuals, scale=rhs.norm)
-        p = space.onward(z, beta, p)
-        hp = curvature.times(p.f)
-        curve = float(p.f @ hp) + alpha * space.inner(p, p)
-        if not 0 < curve < inf or not isfinite(z.along):
-            return LinearResult([x], STALLED, k, residuals, scale=rhs.norm)
-        step, before = z.along / curve, z.along
-        x.add(step, p)
-        r -= step * (space.lift(hp) + alpha * p.c)
-        del hp
-        z = space.turned(r, preconditioner)
-        residuals.append(z.norm / rhs.norm)
-        if callback is not None and callback(k + 1, [x], residuals[-1]):
-            return LinearResult([x], CALLBACK, k + 1, residuals, scale=rhs.norm)
-        beta = z.along / before
-    raise AssertionError("unreachable: the last iteration returns")
 
 
 class DualLook:
@@ -88,7 +43,7 @@ class DualLook:
         """Set the dual coefficients ``a``, their predictions ``f``, and their ``relative`` residual."""
         a = self.loss.gradient(predictions) * (-1.0 / self.alpha)
         f = self.space.predict(a)
-        rest = self.space.residual(self.loss.gradient(f) + self.alpha * a).norm
+        rest = self.space.measured(self.loss.gradient(f) + self.alpha * a).norm
         self.relative = rest / self.scale if self.scale else 0.0
         self.a, self.f = a, f
 

@@ -78,7 +78,7 @@ class QuadraticSolver(Solver):
         tol, scale = limits.tol, None
         if start is not None:
             rhs = rhs - alphas[0] * base.c
-            left, scale = space.residual(rhs).norm, gradient_at_zero(space, loss)
+            left, scale = space.measured(rhs).norm, gradient_at_zero(space, loss)
             tol *= scale / left if left > 0 else 1.0  # a start that is near needs fewer digits
 
         def moved(x: Element) -> Element:
@@ -111,4 +111,4 @@ class QuadraticSolver(Solver):
 
 def gradient_at_zero(space: Space, loss: Loss) -> float:
     """Return the norm of the gradient at the function zero."""
-    return space.residual(space.lift(loss.gradient(space.zero(loss.y).f))).norm
+    return space.measured(space.lift(loss.gradient(space.zero(loss.y).f))).norm

@@ -31,7 +31,8 @@ class Element:
     def add(self, t: float, other: "Element") -> None:
         """Add t times another function in place."""
         _add(self.c, t, other.c)
-        _add(self.f, t, other.f)
+        if self.f is not None:
+            _add(self.f, t, other.f)
         if self.u is not None:
             _add(self.u, t, other.u)
 
@@ -42,6 +43,10 @@ class Element:
     def times(self, t: float) -> "Element":
         """Return t times the function."""
         return Element(t * self.c, t * self.f, None if self.u is None else t * self.u)
+
+    def only(self, columns: Array) -> "Element":
+        """Return some of several functions."""
+        return Element(self.c[:, columns], self.f[:, columns])
 
     def negate(self) -> None:
         """Turn the function around in place."""
@@ -57,20 +62,6 @@ def _add(x: Array, t: float, y: Array) -> None:
         x[piece] += t * y[piece]
 
 
-@dataclass
-class Residual:
-    """A function that is only measured: coefficients, squared norm, and predictions in dual form."""
-
-    c: Array
-    square: float
-    f: Array | None = None
-
-    @property
-    def norm(self) -> float:
-        """The norm; zero if rounding made its square negative, and NaN if the square is NaN."""
-        return float(self.square**0.5) if not self.square <= 0 else 0.0
-
-
 class Inverse(Protocol):
     """A preconditioner: an inverse for some functions, and a number for all that are orthogonal to them."""
 
@@ -83,22 +74,28 @@ class Inverse(Protocol):
 
 
 @dataclass
-class Turned:
-    """A preconditioned residual: its coefficients, its product with the residual, and the squared norm of the latter.
+class Measured:
+    """A residual r and what a preconditioner makes of it: coefficients, their product with r, and the norm of r.
 
-    Its predictions, and inner products with further functions, are there if they come with it.
+    Without a preconditioner they are r itself. Their predictions, and inner products with further functions, are there
+    if they come with it. For several columns, ``along`` and ``square`` have a number for each.
     """
 
     c: Array
-    along: float
-    square: float
+    along: Any
+    square: Any
     f: Array | None = None
     u: Array | None = None
 
     @property
     def norm(self) -> float:
-        """The norm of the residual."""
+        """The norm of the residual; zero if rounding made its square negative, and NaN if the square is NaN."""
         return float(self.square**0.5) if not self.square <= 0 else 0.0
+
+    def only(self, columns: Array) -> "Measured":
+        """Return some of several residuals."""
+        f = None if self.f is None else self.f[:, columns]
+        return Measured(self.c[:, columns], self.along[columns], self.square[columns], f)
 
 
 class Space(ABC):
@@ -130,12 +127,12 @@ class Space(ABC):
         """Return the inner product of two functions."""
 
     @abstractmethod
-    def residual(self, c: Array) -> "Residual":
-        """Return the squared norm of a function, and its predictions if they come with it; one product in dual form."""
+    def measured(self, r: Array, inverse: Inverse | None = None) -> Measured:
+        """Return a residual with its norm, perhaps preconditioned, and with predictions if they come with it."""
 
     @abstractmethod
-    def direction(self, r: "Residual", beta: float = 0.0, p: Element | None = None) -> Element:
-        """Return ``r + β p`` with its predictions, and use up p; one product in primal form."""
+    def onward(self, z: Measured, beta: float = 0.0, p: Element | None = None) -> Element:
+        """Return ``z + β p`` with its predictions, and use up p; one product if z has none."""
 
     @abstractmethod
     def lowered(self) -> "Space":
@@ -184,17 +181,19 @@ class Dual(Space):
         """Return ``aᵀ A a'``."""
         return float(u.c @ v.f)
 
-    def residual(self, c: Array) -> "Residual":
-        """Return ``cᵀ A c``, and ``A c``."""
-        f = self.predict(c)
-        return Residual(c, float(c @ f), f)
+    def measured(self, r: Array, inverse: Inverse | None = None) -> Measured:
+        """Return ``rᵀ A r``, and ``A r``; preconditioners know other functions."""
+        assert inverse is None
+        f = self.predict(r)
+        square = float(r @ f)
+        return Measured(r, square, square, f)
 
-    def direction(self, r: "Residual", beta: float = 0.0, p: Element | None = None) -> Element:
-        """Return ``r + β p``; its predictions follow from those of both."""
-        assert r.f is not None
+    def onward(self, z: Measured, beta: float = 0.0, p: Element | None = None) -> Element:
+        """Return ``z + β p``; its predictions follow from those of both."""
+        assert z.f is not None
         if p is None:
-            return Element(r.c + 0.0, r.f + 0.0)
-        return Element(r.c + beta * p.c, r.f + beta * p.f)
+            return Element(z.c + 0.0, z.f + 0.0)
+        return Element(z.c + beta * p.c, z.f + beta * p.f)
 
     def lowered(self) -> "Dual":
         """Return the same functions with products in float32."""
@@ -210,19 +209,7 @@ class Dual(Space):
         return Subspace(self, Dual(self.A.restrict(rows=keep, cols=keep)), keep)
 
 
-class TurnedSpace(Space):
-    """A space with functions that a preconditioner knows."""
-
-    @abstractmethod
-    def turned(self, r: Array, inverse: Inverse) -> Turned:
-        """Return a preconditioned residual, with its predictions if they come with it."""
-
-    @abstractmethod
-    def onward(self, z: Turned, beta: float, p: Element | None) -> Element:
-        """Return the next direction ``z + β p`` with its predictions, and use up both."""
-
-
-class Primal(TurnedSpace):
+class Primal(Space):
     """Coefficients w, predictions ``Φ w``; a step takes a product with Φ and one with its transpose.
 
     A step takes two products, and O(n + size).
@@ -258,28 +245,20 @@ class Primal(TurnedSpace):
         """Return ``wᵀ w'``."""
         return float(u.c @ v.c)
 
-    def residual(self, c: Array) -> "Residual":
-        """Return ``cᵀ c``; its predictions are not needed."""
-        return Residual(c, float(c @ c))
-
-    def direction(self, r: "Residual", beta: float = 0.0, p: Element | None = None) -> Element:
-        """Return ``r + β p``, and predict it."""
-        if p is None:
-            return self.element(r.c + 0.0)
-        p.f = None  # as long as the edges, and not needed any more
-        return self.element(r.c + beta * p.c)
-
-    def turned(self, r: Array, inverse: Inverse) -> Turned:
-        """Return a preconditioned residual; its predictions are not known yet."""
+    def measured(self, r: Array, inverse: Inverse | None = None) -> Measured:
+        """Return ``rᵀ r``, perhaps preconditioned; its predictions are not known yet."""
+        square = float(r @ r)
+        if inverse is None:
+            return Measured(r, square, square)
         z = inverse.times(r)
-        return Turned(z, float(r @ z), float(r @ r))
+        return Measured(z, float(r @ z), square)
 
-    def onward(self, z: Turned, beta: float, p: Element | None) -> Element:
-        """Return the next direction ``z + β p``, and use up both; one product."""
-        if p is not None:
-            p.f = None  # as long as the edges
-            z.c += beta * p.c
-        return self.element(z.c)
+    def onward(self, z: Measured, beta: float = 0.0, p: Element | None = None) -> Element:
+        """Return ``z + β p``, and predict it."""
+        if p is None:
+            return self.element(z.c + 0.0)
+        p.f = None  # as long as the edges, and not needed any more
+        return self.element(z.c + beta * p.c)
 
     def lowered(self) -> "Primal":
         """Return the same functions with products in float32."""
