@@ -14,7 +14,7 @@ from vectrick.solvers.hinge_dual import Box
 from vectrick.solvers.lbfgs import LBFGS
 from vectrick.solvers.minimise import check_solver, iterative_solver, minimise, minimise_path
 from vectrick.solvers.minres import Minres
-from vectrick.solvers.newton import Newton, NewtonDirect, NewtonQMR
+from vectrick.solvers.newton_steps import Newton, NewtonDirect, NewtonQMR
 from vectrick.solvers.one_pass import OnePass
 from vectrick.solvers.preconditioned import Patience
 from vectrick.solvers.qmr import QMR
