@@ -1,9 +1,10 @@
-"""Minimising by passes: conjugate gradients and Newton's method that never hold a vector as long as the edges.
+"""Minimising by passes: systems and Newton steps that never hold a vector as long as the edges.
 
 An iteration gives a vector of coefficients to a pass over the edges and takes one back. In exact arithmetic the
-iterates of ridge regression are those of `preconditioned_gradients` in primal form.
+iterates of ridge regression are those of `solve_system` in primal form.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import inf, isfinite
 from typing import Any
@@ -12,18 +13,22 @@ import numpy as np
 
 from vectrick._typing import Array
 from vectrick.passes.risks import Point, PointwiseRisk, QuadraticRisk, Sides
+from vectrick.solvers.base import Accept
+from vectrick.solvers.cg import conjugate_gradients
 from vectrick.solvers.degree_model import Basis, Preconditioner
+from vectrick.solvers.newton import minimise_by_newton
 from vectrick.solvers.one_pass import filtered
 from vectrick.solvers.solution import (
     CALLBACK,
-    LIMIT,
     ROUNDING,
+    STALLED,
     TOLERANCE,
     Callback,
     Iterate,
     Solution,
     why_stalled,
 )
+from vectrick.solvers.space import Element, Inverse, Measured
 
 _WHY = "passes over the edges are few with it"
 _USED: dict[str, Any] = {"preconditioner": "kronecker", "preconditioner_reason": _WHY}
@@ -83,6 +88,51 @@ class DegreeSpectrum:
         return Preconditioner(inverse, (self.end.turn, self.start.turn))
 
 
+class _PassSystem:
+    """``(B + α) w = b``, where a product with B is one pass."""
+
+    measures_last = True
+
+    def __init__(
+        self,
+        times: Callable[[Array], Array],
+        alpha: float,
+        inverse: Inverse,
+        tol: float,
+        scale: float,
+        callback: Callable[[int, Array, float], bool] | None = None,
+    ) -> None:
+        self.times, self.alpha, self.inverse = times, alpha, inverse
+        self.tol, self.scale, self.callback = tol, scale, callback
+        self.residuals: list[float] = []
+
+    def measured(self, r: Array) -> Measured:
+        """Return a residual, preconditioned."""
+        z = self.inverse.times(r)
+        return Measured(z, float(r @ z), float(r @ r))
+
+    def onward(self, z: Measured, beta: float | None, p: Element | None) -> Element:
+        """Return the next direction."""
+        return Element(z.c if beta is None or p is None else z.c + beta * p.c, None)
+
+    def curved(self, p: Element) -> tuple[Array, float]:
+        """Return the image of a direction, and the curvature along it; one pass."""
+        q = self.times(p.c) + self.alpha * p.c
+        return q, float(p.c @ q)
+
+    def image(self, made: Array, p: Element) -> Array:
+        """Return the image."""
+        return made
+
+    def reached(self, k: int, x: Element, z: Measured | None) -> str | None:
+        """Return why to stop, or None."""
+        assert z is not None
+        self.residuals.append(z.norm / self.scale if self.scale else 0.0)
+        if k and self.callback is not None and self.callback(k, x.c, self.residuals[-1]):
+            return CALLBACK
+        return TOLERANCE if self.residuals[-1] <= self.tol else None
+
+
 def streamed_ridge(
     risk: QuadraticRisk,
     alpha: float,
@@ -94,44 +144,21 @@ def streamed_ridge(
     callback: Callback | None = None,
 ) -> Solution:
     """Solve ``(B + α) w = b`` by preconditioned conjugate gradients; an iteration is one pass."""
-    first = float(risk.rhs @ risk.rhs) ** 0.5
-    x = np.zeros_like(risk.rhs) if start is None else start + 0.0
-    r = risk.rhs + 0.0 if start is None else risk.rhs - risk.times(x) - alpha * x
-    p: Any = None
-    residuals, along = [_relative(r, first)], 0.0
+    scale = float(risk.rhs @ risk.rhs) ** 0.5
+    x = Element(np.zeros_like(risk.rhs) if start is None else start + 0.0, None)
+    r = risk.rhs + 0.0 if start is None else risk.rhs - risk.times(x.c) - alpha * x.c
 
-    def ended(reason: str, k: int) -> Solution:
-        converged = reason in (TOLERANCE, ROUNDING)
-        n_products = 2 * risk.engine.n_passes
-        constant = risk.intercept(x)
-        return Solution(x, None, converged, reason, k, n_products, residuals, constant, scale=first, **_USED)
+    def told(k: int, w: Array, residual: float) -> bool:
+        assert callback is not None
+        n_products, constant = 2 * risk.engine.n_passes, risk.intercept(w)
+        return bool(callback(Iterate(k, n_products, w, None, risk.value(w, r, alpha), residual, constant)))
 
-    for k in range(max_iter + 1):
-        if residuals[-1] <= tol:
-            return ended(TOLERANCE, k)
-        if k == max_iter:
-            return ended(LIMIT, k)
-        z = inverse.times(r)
-        before, along = along, float(r @ z)
-        p = z if p is None else z + (along / before) * p
-        q = risk.times(p) + alpha * p
-        curve = float(p @ q)
-        if not 0 < curve < inf or not isfinite(along):
-            return ended(why_stalled(x, residuals[-1]), k)
-        x += (along / curve) * p
-        r -= (along / curve) * q
-        residuals.append(_relative(r, first))
-        if callback is not None:
-            told = Iterate(
-                k + 1, 2 * risk.engine.n_passes, x, None, risk.value(x, r, alpha), residuals[-1], risk.intercept(x)
-            )
-            if callback(told):
-                return ended(CALLBACK, k + 1)
-    raise AssertionError("unreachable: the last iteration returns")
-
-
-def _relative(r: Array, first: float) -> float:
-    return float(r @ r) ** 0.5 / first if first else 0.0
+    system = _PassSystem(risk.times, alpha, inverse, tol, scale, None if callback is None else told)
+    reason, n_iter = conjugate_gradients(system, x, r, max_iter)
+    if reason == STALLED:
+        reason = why_stalled(x.c, system.residuals[-1])
+    reached = reason in (TOLERANCE, ROUNDING), reason, n_iter, 2 * risk.engine.n_passes, system.residuals
+    return Solution(x.c, None, *reached, risk.intercept(x.c), scale=scale, **_USED)
 
 
 def streamed_newton(
@@ -145,36 +172,60 @@ def streamed_newton(
     inner_iter: int,
     callback: Callback | None = None,
 ) -> Solution:
-    """Minimise a loss by Newton's method; systems are solved by preconditioned conjugate gradients.
+    """Minimise a loss by Newton's method; systems are solved by preconditioned conjugate gradients."""
+    problem = _PassProblem(risk, alpha, model, risk.at(*start), inner_iter)
+    return minimise_by_newton(problem, tol, max_iter, callback)
+
+
+class _PassProblem:
+    """A regularized risk at a point, whose gradient a pass gives.
 
     A pass gives the loss and its gradient at a trial step, which serves the next iteration if the step is taken. So the
     search along a direction asks only that the slope be small, and costs no pass where Newton's own step is good.
     """
-    point = risk.at(*start)
-    first = _norm(risk, point, alpha)
-    residuals = [1.0 if first > 0 else 0.0]
 
-    def ended(reason: str, k: int) -> Solution:
-        converged = reason in (TOLERANCE, ROUNDING)
-        n_products = 2 * risk.engine.n_passes
-        return Solution(point.w, None, converged, reason, k, n_products, residuals, point.b, scale=first, **_USED)
+    measures_last = True
 
-    for k in range(max_iter + 1):
-        if residuals[-1] <= tol:
-            return ended(TOLERANCE, k)
-        if k == max_iter:
-            return ended(LIMIT, k)
-        direction = _direction(risk, point, alpha, model, _forcing(residuals[-1], tol), inner_iter)
-        new = _search(risk, point, alpha, *direction)
+    def __init__(self, risk: PointwiseRisk, alpha: float, model: DegreeSpectrum, point: Point, max_iter: int) -> None:
+        self.risk, self.alpha, self.model, self.point, self.max_iter = risk, alpha, model, point, max_iter
+        self.scale = _norm(risk, point, alpha)
+
+    def residual(self) -> float:
+        """Return the relative norm of the gradient."""
+        return _norm(self.risk, self.point, self.alpha) / self.scale if self.scale > 0 else 0.0
+
+    def accept(self, accept: Accept, residual: float) -> float | None:
+        """Say that the tolerance suffices."""
+        return None
+
+    def move(self, residual: float, tol: float, accuracy: float) -> str | None:
+        """Make a Newton step."""
+        new = _search(self.risk, self.point, self.alpha, *self._direction(accuracy))
         if new is None:
-            return ended(why_stalled(point.w, residuals[-1]), k)
-        point = new
-        residuals.append(_norm(risk, point, alpha) / first)
-        if callback is not None:
-            n_products, value = 2 * risk.engine.n_passes, _value(point, alpha)
-            if callback(Iterate(k + 1, n_products, point.w, None, value, residuals[-1], point.b)):
-                return ended(CALLBACK, k + 1)
-    raise AssertionError("unreachable: the last iteration returns")
+            return why_stalled(self.point.w, residual)
+        self.point = new
+        return None
+
+    def _direction(self, tol: float) -> tuple[Array, float]:
+        """Return the Newton step of the coefficients and of the intercept."""
+        risk, point = self.risk, self.point
+        has_constant = risk.with_constant and point.curvature > 0
+        inverse = self.model.inverse(self.alpha, point.curvature / self.model.total, has_constant)
+        r = -_rest(risk, point, self.alpha)
+        d = Element(np.zeros_like(r), None)
+        system = _PassSystem(lambda p: risk.times(point, p), self.alpha, inverse, tol, float(r @ r) ** 0.5)
+        conjugate_gradients(system, d, r, self.max_iter)
+        return d.c, -(point.slope + float(point.mean @ d.c)) / point.curvature if has_constant else 0.0
+
+    def iterate(self, n_iter: int, residual: float) -> Iterate:
+        """Return the point as callbacks see it."""
+        point, n_products = self.point, 2 * self.risk.engine.n_passes
+        return Iterate(n_iter, n_products, point.w, None, _value(point, self.alpha), residual, point.b)
+
+    def solution(self, converged: bool, reason: str, n_iter: int, residuals: list[float]) -> Solution:
+        """Return the point as the result."""
+        reached = converged, reason, n_iter, 2 * self.risk.engine.n_passes, residuals
+        return Solution(self.point.w, None, *reached, self.point.b, scale=self.scale, **_USED)
 
 
 def _value(point: Point, alpha: float) -> float:
@@ -194,36 +245,6 @@ def _norm(risk: PointwiseRisk, point: Point, alpha: float) -> float:
     # The slope of the intercept counts on the scale of the coefficients: through what it would change there.
     constant = point.slope**2 / point.curvature if risk.with_constant and point.curvature > 0 else 0.0
     return float(rest @ rest + constant) ** 0.5
-
-
-def _forcing(residual: float, tol: float) -> float:
-    """Return how exactly to solve a Newton system: roughly far from the minimum, more and more exactly near it."""
-    return float(max(min(0.1, residual**0.5), 0.3 * tol / residual, 1e-10))
-
-
-def _direction(
-    risk: PointwiseRisk, point: Point, alpha: float, model: DegreeSpectrum, tol: float, max_iter: int
-) -> tuple[Array, float]:
-    """Return the Newton step of the coefficients and of the intercept."""
-    has_constant = risk.with_constant and point.curvature > 0
-    inverse = model.inverse(alpha, point.curvature / model.total, has_constant)
-    r = -_rest(risk, point, alpha)
-    first = float(r @ r) ** 0.5
-    d, p, along = np.zeros_like(r), None, 0.0
-    for _ in range(max_iter):
-        if float(r @ r) ** 0.5 <= tol * first:
-            break
-        z = inverse.times(r)
-        before, along = along, float(r @ z)
-        p = z if p is None else z + (along / before) * p
-        q = risk.times(point, p) + alpha * p
-        curve = float(p @ q)
-        if not 0 < curve < inf:
-            break
-        d += (along / curve) * p
-        r -= (along / curve) * q
-    constant = -(point.slope + float(point.mean @ d)) / point.curvature if has_constant else 0.0
-    return d, constant
 
 
 def _search(risk: PointwiseRisk, point: Point, alpha: float, d: Array, db: float) -> Point | None:
