@@ -60,8 +60,8 @@ def regression(values):
 @pytest.fixture
 def exact(monkeypatch):
     """Let solutions be as good as float32 allows, to compare them."""
-    monkeypatch.setattr("vectrick.automatic.fold_solves._TOL", 1e-6)
-    monkeypatch.setattr("vectrick.automatic.fold_solves._NEWTON_TOL", 1e-6)
+    monkeypatch.setattr("vectrick.automatic.fold_fit._RIDGE", {"tol": 1e-6})
+    monkeypatch.setattr("vectrick.automatic.fold_fit._LOGISTIC", {"tol": 1e-6})
     monkeypatch.setattr("vectrick.automatic.full_solves._TOL", 1e-8)
 
 

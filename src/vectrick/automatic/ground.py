@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from vectrick._typing import Array
-from vectrick.automatic.fold_solves import FoldFeatures, FoldLabels, solve_logistic, solve_ridge
+from vectrick.automatic.fold_fit import FoldFit, FoldLabels
 from vectrick.automatic.vertex_kernels import VertexChoice, matrix_of
 from vectrick.backends.threads import count_threads, run_tasks, single_threaded_blas
 from vectrick.data import Edges
@@ -25,6 +25,7 @@ from vectrick.kernels.pairwise import PAIRWISE
 from vectrick.kernels.profile import mean_of_copies, profiles_of
 from vectrick.metrics.scores import OF_CLASSES, SCORES
 from vectrick.model_selection.folds import Fold
+from vectrick.passes.risks import Sides
 from vectrick.solvers.degree_model import Basis
 
 ALPHAS = 2.0 ** np.arange(-8, 13, 2)  # relative to the mean kernel value of an edge with itself
@@ -357,12 +358,10 @@ class Ground:
                 P, lam = side.basis(choice, candidate.start_constant, first.train, profiles)
                 core, spectrum = P[first.train].T @ half, (labels.kappa * lam[:, None] * mu).astype(np.float32)
                 tested_start, tested_end = P[first.tested], Q[second.tested].T
-                of_fold = FoldFeatures(P[first.train], Q[second.train], spectrum, core, labels)
+                features = Sides(P[first.train], Q[second.train])
+                fit = FoldFit(candidate.loss, features, (lam, mu), labels) if solve else None
                 for place, alpha in enumerate(alphas[at]):
-                    if not solve:
-                        w, mean = core / (spectrum + np.float32(alpha)), labels.mean
-                    else:
-                        w, mean = (solve_logistic if candidate.loss == "logistic" else solve_ridge)(of_fold, alpha)
+                    w, mean = (core / (spectrum + np.float32(alpha)), labels.mean) if fit is None else fit.solved(alpha)
                     grid = (tested_start @ w) @ tested_end
                     yield at, place, grid[first.place, second.place].astype(np.float64) + mean
 

@@ -10,7 +10,7 @@ from vectrick._typing import Array
 from vectrick.estimators.callbacks import Monitor
 from vectrick.losses import Loss, Pointwise, RankRLS, Squared, WithIntercept
 from vectrick.passes.engine import Engine
-from vectrick.passes.risks import PointwiseRisk, QuadraticRisk, Sides
+from vectrick.passes.risks import Point, PointwiseRisk, QuadraticRisk, Sides
 from vectrick.passes.tasks import Coding
 from vectrick.solvers import Solution
 from vectrick.solvers.solution import INTERRUPTED, Callback, finest
@@ -83,6 +83,11 @@ class PassFit:
         return PointwiseRisk(self.engine, self.features, self.loss, self.coding, self.with_constant)
 
     @cached_property
+    def zero(self) -> Point:
+        """The function without coefficients, and the derivatives of another loss there."""
+        return self.pointwise.at(np.zeros(self.features.size), self.first_constant())
+
+    @cached_property
     def spectrum(self) -> DegreeSpectrum:
         """The degree model."""
         if not self.is_quadratic:
@@ -108,9 +113,8 @@ class PassFit:
                 start=None if start is None else start.x, callback=callback,
             )  # fmt: skip
             return replace(solution, intercept=0.0) if self.loss is RankRLS else solution
-        zero = np.zeros(self.features.size), self.first_constant()
         return streamed_newton(
-            self.pointwise, alpha, self.spectrum, start=zero if start is None else (start.x, start.intercept),
+            self.pointwise, alpha, self.spectrum, zero=self.zero, start=start,
             tol=self.tol, max_iter=self.max_iter, inner_iter=self.model.inner_iter, callback=callback,
         )  # fmt: skip
 

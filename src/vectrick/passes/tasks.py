@@ -20,7 +20,7 @@ class Task(Protocol):
     def name(self) -> str:
         """Its name, as people read it on a dashboard."""
 
-    def run(self, passes: Any, block: EdgeBlock, n_threads: int) -> Any:
+    def run(self, passes: Any, block: Any, n_threads: int) -> Any:
         """Return the answer, with the features that ``passes`` have."""
 
 

@@ -10,6 +10,10 @@ class NewtonProblem(Protocol):
     """A regularized risk at a point that moves."""
 
     @property
+    def forcing(self) -> tuple[float, float]:
+        """How roughly systems are solved at most, and the share of the tolerance that they are solved to at the end."""
+
+    @property
     def measures_last(self) -> bool:
         """Whether the gradient after a step is known at once, and not only by another product."""
 
@@ -46,7 +50,7 @@ def minimise_by_newton(
             tol = closer
         if k == max_iter:
             break
-        reason = problem.move(residuals[-1], tol, _forcing(residuals[-1], tol))
+        reason = problem.move(residuals[-1], tol, _accuracy(residuals[-1], tol, *problem.forcing))
         if reason is not None:
             return problem.solution(reason == ROUNDING, reason, k, residuals)
         if problem.measures_last:
@@ -58,6 +62,6 @@ def minimise_by_newton(
     return problem.solution(False, LIMIT, max_iter, residuals)
 
 
-def _forcing(residual: float, tol: float) -> float:
+def _accuracy(residual: float, tol: float, roughest: float, share: float) -> float:
     """Return how exactly to solve a Newton system: roughly far from the minimum, more and more exactly near it."""
-    return float(max(min(0.05, residual**0.5), 0.1 * tol / residual, 1e-10))
+    return float(max(min(roughest, residual**0.5), share * tol / residual, 1e-10))

@@ -83,6 +83,7 @@ class _SpaceProblem:
     """
 
     measures_last = False
+    forcing = 0.05, 0.1
 
     def __init__(self, space: Space, loss: Loss, alpha: float, inner: Inner, start: Array | None) -> None:
         self.space, self.loss, self.alpha, self.inner = space, loss, alpha, inner

@@ -49,9 +49,9 @@ class DegreeSpectrum:
 
     start: Basis
     end: Basis
-    total: float
+    total: float  # the sum of the weights
     mean: Array
-    dtype: Any
+    kappa: float  # by which the product of two degrees is the expected weight of the edges between them
 
     @classmethod
     def of(cls, sides: Sides, degrees: tuple[Array, Array], centred: str | None = None) -> "DegreeSpectrum":
@@ -62,14 +62,21 @@ class DegreeSpectrum:
             own = features if used.all() else features[used]
             basis = Basis.of_features(own.astype(np.float64, copy=False), degree[used], centred == centre)
             bases.append(replace(basis, features=basis.features[:0]))  # which is as large as the table
+        return cls.in_bases(bases[0], bases[1], sides, degrees, 1.0 / float(degrees[0].sum()))
+
+    @classmethod
+    def in_bases(
+        cls, start: Basis, end: Basis, sides: Sides, degrees: tuple[Array, Array], kappa: float
+    ) -> "DegreeSpectrum":
+        """Return the model of degrees in bases that are there already."""
         sums = [degree @ features for features, degree in zip((sides.start, sides.end), degrees, strict=True)]
         mean = (sums[1][:, None] * sums[0]).reshape(-1) / float(degrees[0].sum() * degrees[1].sum())
-        return cls(bases[0], bases[1], float(degrees[0].sum()), mean, sides.start.dtype)
+        return cls(start, end, float(degrees[0].sum()), mean, kappa)
 
     @property
     def spectrum(self) -> Array:
         """The sizes of the model, a row for each end direction and a column for each start direction."""
-        return self.end.spectrum[:, None] * self.start.spectrum / self.total
+        return self.kappa * self.end.spectrum[:, None] * self.start.spectrum
 
     def inverse(self, alpha: float, scale: float = 1.0, centred: bool = False) -> Preconditioner:
         """Return the inverse of ``scale`` times the model plus alpha, perhaps with a constant minimised out."""
@@ -166,14 +173,19 @@ def streamed_newton(
     alpha: float,
     model: DegreeSpectrum,
     *,
-    start: tuple[Array, float],
+    zero: Point,
+    start: Solution | None,
     tol: float,
     max_iter: int,
     inner_iter: int,
     callback: Callback | None = None,
 ) -> Solution:
-    """Minimise a loss by Newton's method; systems are solved by preconditioned conjugate gradients."""
-    problem = _PassProblem(risk, alpha, model, risk.at(*start), inner_iter)
+    """Minimise a loss by Newton's method; systems are solved by preconditioned conjugate gradients.
+
+    ``zero`` is the point with no coefficients, where the gradient is that of every alpha.
+    """
+    point = zero if start is None else risk.at(start.x, start.intercept)
+    problem = _PassProblem(risk, alpha, model, point, inner_iter, _norm(risk, zero, alpha))
     return minimise_by_newton(problem, tol, max_iter, callback)
 
 
@@ -185,10 +197,13 @@ class _PassProblem:
     """
 
     measures_last = True
+    forcing = 0.1, 0.3
 
-    def __init__(self, risk: PointwiseRisk, alpha: float, model: DegreeSpectrum, point: Point, max_iter: int) -> None:
-        self.risk, self.alpha, self.model, self.point, self.max_iter = risk, alpha, model, point, max_iter
-        self.scale = _norm(risk, point, alpha)
+    def __init__(
+        self, risk: PointwiseRisk, alpha: float, model: DegreeSpectrum, point: Point, max_iter: int, scale: float
+    ) -> None:
+        self.risk, self.alpha, self.model, self.point = risk, alpha, model, point
+        self.max_iter, self.scale = max_iter, scale
 
     def residual(self) -> float:
         """Return the relative norm of the gradient."""
