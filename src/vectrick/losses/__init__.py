@@ -7,7 +7,7 @@ True
 
 from typing import Any
 
-from vectrick.losses.base import LOSSES, Loss, Pointwise
+from vectrick.losses.base import LOSSES, Formula, Loss, Pointwise
 from vectrick.losses.censored import Censored
 from vectrick.losses.curvature import Centered, Curvature, Diagonal, Identity
 from vectrick.losses.hinge import Hinge
@@ -19,6 +19,8 @@ from vectrick.losses.squared_hinge import SquaredHinge
 
 for _kind in (Squared, Censored, SquaredHinge, Hinge, Logistic, RankRLS):
     LOSSES.register(_kind)
+
+COMPILED: tuple[type[Formula], ...] = (Squared, SquaredHinge, Logistic)  # in passes over sorted edges
 
 
 def as_loss(value: Any, of_classes: bool) -> type[Loss]:
@@ -43,11 +45,13 @@ def as_loss(value: Any, of_classes: bool) -> type[Loss]:
 
 
 __all__ = [
+    "COMPILED",
     "LOSSES",
     "Censored",
     "Centered",
     "Curvature",
     "Diagonal",
+    "Formula",
     "Hinge",
     "Identity",
     "Logistic",

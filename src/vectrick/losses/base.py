@@ -140,3 +140,40 @@ class Pointwise(Loss):
 
     def _weighted(self, values: Array, piece: slice) -> Array:
         return values if self.weight is None else values * self.weight[piece]
+
+
+class Formula(Pointwise):
+    """A sum over the edges whose terms are formulas, written once: for NumPy, torch, and compiled passes.
+
+    A subclass defines three static functions of a namespace, predictions and labels. The namespace has ``exp``,
+    ``log1p``, ``abs``, ``where``, ``zeros_like`` and ``ones_like``; compiled passes call them with single numbers.
+
+    Value, gradient and curvature take O(n) for n edges.
+    """
+
+    @staticmethod
+    @abstractmethod
+    def value_of(xp: Any, p: Array, y: Array) -> Array:
+        """Return the loss of each edge."""
+
+    @staticmethod
+    @abstractmethod
+    def slope_of(xp: Any, p: Array, y: Array) -> Array:
+        """Return its derivative with respect to the prediction."""
+
+    @staticmethod
+    @abstractmethod
+    def curvature_of(xp: Any, p: Array, y: Array) -> Array:
+        """Return its second derivative, as numbers or as a mask."""
+
+    def values(self, p: Array, y: Array) -> Array:
+        """Return the loss of each edge."""
+        return self.value_of(self.xp, p, y)
+
+    def slopes(self, p: Array, y: Array) -> Array:
+        """Return the derivative of each edge's loss with respect to its prediction."""
+        return self.slope_of(self.xp, p, y)
+
+    def curvatures(self, p: Array, y: Array) -> Array:
+        """Return the second derivative of each edge's loss with respect to its prediction."""
+        return self.curvature_of(self.xp, p, y)

@@ -1,10 +1,12 @@
 """The hinge loss of the L1-SVM."""
 
+from typing import Any
+
 from vectrick._typing import Array
-from vectrick.losses.base import Pointwise
+from vectrick.losses.base import Formula
 
 
-class Hinge(Pointwise):
+class Hinge(Formula):
     """``Σ max(0, 1 - yᵢ pᵢ)`` for labels -1 and +1; it has no curvature, and needs a solver that does not use it.
 
     Value, gradient and curvature take O(n) for n edges.
@@ -20,15 +22,18 @@ class Hinge(Pointwise):
     is_smooth = False
     may_be_flat = True
 
-    def values(self, p: Array, y: Array) -> Array:
+    @staticmethod
+    def value_of(xp: Any, p: Array, y: Array) -> Array:
         """Return the margin errors."""
         errors = 1 - y * p
-        return self.xp.where(errors > 0, errors, self.xp.zeros_like(errors))
+        return xp.where(errors > 0, errors, xp.zeros_like(errors))
 
-    def slopes(self, p: Array, y: Array) -> Array:
+    @staticmethod
+    def slope_of(xp: Any, p: Array, y: Array) -> Array:
         """Return ``-y`` inside the margin."""
-        return self.xp.where(y * p < 1, -y, self.xp.zeros_like(y))
+        return xp.where(y * p < 1, -y, xp.zeros_like(y))
 
-    def curvatures(self, p: Array, y: Array) -> Array:
+    @staticmethod
+    def curvature_of(xp: Any, p: Array, y: Array) -> Array:
         """Return zeros."""
-        return self.xp.zeros_like(y)
+        return xp.zeros_like(p)

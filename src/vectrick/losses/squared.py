@@ -1,11 +1,13 @@
 """The squared loss of ridge regression."""
 
+from typing import Any
+
 from vectrick._typing import Array
-from vectrick.losses.base import Pointwise
+from vectrick.losses.base import Formula
 from vectrick.losses.curvature import Diagonal, Identity
 
 
-class Squared(Pointwise):
+class Squared(Formula):
     """``½ Σ (pᵢ - yᵢ)²``.
 
     Value, gradient and curvature take O(n) for n edges.
@@ -18,19 +20,23 @@ class Squared(Pointwise):
     name = "squared"
     is_quadratic = True
 
-    def values(self, p: Array, y: Array) -> Array:
+    @staticmethod
+    def value_of(xp: Any, p: Array, y: Array) -> Array:
         """Return half the squared errors."""
         return 0.5 * (p - y) ** 2
 
-    def slopes(self, p: Array, y: Array) -> Array:
+    @staticmethod
+    def slope_of(xp: Any, p: Array, y: Array) -> Array:
         """Return the errors."""
         return p - y
 
-    def curvatures(self, p: Array, y: Array) -> Array:
+    @staticmethod
+    def curvature_of(xp: Any, p: Array, y: Array) -> Array:
         """Return ones."""
-        return self.xp.ones_like(y)
+        return xp.ones_like(p)
 
     def curvature(self, p: Array) -> Diagonal:
         """Return the identity, or the weights."""
-        is_one = self.weight is None and type(self).curvatures is Squared.curvatures
-        return Identity(self.y) if is_one else super().curvature(p)
+        kind = type(self)
+        is_own = kind.curvatures is Formula.curvatures and kind.curvature_of is Squared.curvature_of
+        return Identity(self.y) if self.weight is None and is_own else super().curvature(p)

@@ -1,10 +1,12 @@
 """The squared hinge loss of the L2-SVM."""
 
+from typing import Any
+
 from vectrick._typing import Array
-from vectrick.losses.base import Pointwise
+from vectrick.losses.base import Formula
 
 
-class SquaredHinge(Pointwise):
+class SquaredHinge(Formula):
     """``½ Σ max(0, 1 - yᵢ pᵢ)²`` for labels -1 and +1.
 
     Value, gradient and curvature take O(n) for n edges.
@@ -19,18 +21,19 @@ class SquaredHinge(Pointwise):
 
     may_be_flat = True
 
-    def values(self, p: Array, y: Array) -> Array:
+    @staticmethod
+    def value_of(xp: Any, p: Array, y: Array) -> Array:
         """Return half the squared margin errors."""
-        return 0.5 * self._errors(p, y) ** 2
+        errors = 1 - y * p
+        return 0.5 * xp.where(errors > 0, errors, xp.zeros_like(errors)) ** 2
 
-    def slopes(self, p: Array, y: Array) -> Array:
+    @staticmethod
+    def slope_of(xp: Any, p: Array, y: Array) -> Array:
         """Return ``p - y`` inside the margin."""
-        return -y * self._errors(p, y)
+        errors = 1 - y * p
+        return -y * xp.where(errors > 0, errors, xp.zeros_like(errors))
 
-    def curvatures(self, p: Array, y: Array) -> Array:
+    @staticmethod
+    def curvature_of(xp: Any, p: Array, y: Array) -> Array:
         """Return one inside the margin, zero outside, as a mask."""
         return y * p < 1
-
-    def _errors(self, p: Array, y: Array) -> Array:
-        errors = 1 - y * p
-        return self.xp.where(errors > 0, errors, self.xp.zeros_like(errors))

@@ -14,12 +14,11 @@ from vectrick.backends.cpu.products import dense_product
 from vectrick.backends.memory import Workspace
 from vectrick.backends.threads import even_parts, run_tasks
 from vectrick.data.lake.blocks import EdgeBlock
-from vectrick.losses import LOSSES, Loss
+from vectrick.losses import COMPILED, Loss
 
 _CHUNK = 1 << 13  # edges whose predictions are made, used and forgotten at a time: no temporary array asks for pages
 _NONE = np.empty(0, np.float32)
 _ALONE = 2  # references to an array that one variable holds, with the one of the question
-_COMPILED = ("squared", "squared_hinge", "logistic")  # losses
 
 # What to make of predictions (one array for each core), labels and weights of some edges: values to sum features with,
 # and numbers to add up.
@@ -119,13 +118,13 @@ class HostPasses:
     @staticmethod
     def knows(loss: type[Loss]) -> bool:
         """Whether there are compiled loops for a loss: `label_sums`, `loss_sums` and `curvature_sums`."""
-        return LOSSES.get(loss.name) is loss and loss.name in _COMPILED
+        return loss in COMPILED
 
     def label_sums(
         self, block: EdgeBlock, positive: float | None, with_mean: bool, n_threads: int = 1
     ) -> tuple[Array, ...]:
         """Return the core ``Σ h y φ ⊗ ψ``, with means also ``Σ h φ ⊗ ψ``, and the sums of h, h y and h y²."""
-        from vectrick.backends.cpu.loss_kernels import label_sums
+        from vectrick.passes.loss_kernels import label_sums
 
         how = *_labels(block, positive), block.rows[0]
         numbers = np.zeros((len(block.pieces), 3))
@@ -143,10 +142,10 @@ class HostPasses:
         self, block: EdgeBlock, W: Array, constant: float, loss: type[Loss], positive: float | None, n_threads: int = 1
     ) -> tuple[Array, Array, Array]:
         """Return the cores ``Σ L' φ ⊗ ψ`` and ``Σ L'' φ ⊗ ψ``, and the sums of the loss and its derivatives."""
-        from vectrick.backends.cpu.loss_kernels import LOSS_NUMBERS, loss_sums
+        from vectrick.passes.loss_kernels import loss_sums
 
         L, low = self.left(W, n_threads)[slice(*block.rows)], block.rows[0]
-        how = *_labels(block, positive), float(constant), LOSS_NUMBERS[loss.name], low
+        how = *_labels(block, positive), float(constant), _number(loss), low
         numbers = np.zeros((len(block.pieces), 3))
 
         def use(piece: int, row0: int, col0: int, first: int, stop: int) -> None:
@@ -162,11 +161,11 @@ class HostPasses:
         n_threads: int = 1,
     ) -> Array:  # fmt: skip
         """Return the core ``Σ L'' d φ ⊗ ψ`` with the predictions d of a direction D."""
-        from vectrick.backends.cpu.loss_kernels import LOSS_NUMBERS, curvature_sums
+        from vectrick.passes.loss_kernels import curvature_sums
 
         low = block.rows[0]
         L, M = (self.left(core, n_threads, most=2)[slice(*block.rows)] for core in (W, D))
-        how = *_labels(block, positive), float(constant), LOSS_NUMBERS[loss.name], low
+        how = *_labels(block, positive), float(constant), _number(loss), low
 
         def use(_: int, row0: int, col0: int, first: int, stop: int) -> None:
             curvature_sums(L, M, self.C, S, block.row, block.col, *how, row0, col0, first, stop)
@@ -240,6 +239,11 @@ class HostPasses:
         out = np.empty((self.R.shape[1], S.shape[1]), self.dtype)
         dense_product(self.R[low:high].T, S, out, n_threads)
         return out
+
+
+def _number(loss: type[Loss]) -> int:
+    """Return the place of a loss among those that are compiled."""
+    return [kind is loss for kind in COMPILED].index(True)
 
 
 def _labels(block: EdgeBlock, positive: float | None) -> tuple[Any, ...]:

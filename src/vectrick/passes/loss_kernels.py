@@ -1,34 +1,42 @@
 """Passes over sorted edges with the losses that the package has, as Numba kernels for one thread.
 
-Losses of users are Python code, which threads cannot run at the same time; those of the package are written out here.
-`pass_kernels` explains the arguments.
+Losses of users are Python code, which threads cannot run at the same time; the formulas of the package are compiled.
+`vectrick.backends.cpu.pass_kernels` explains the arguments.
 """
 
-import math
+from typing import Any
 
 import numpy as np
 from numba import njit
 
+from vectrick.backends.cpu import scalars
+from vectrick.losses import COMPILED, Formula
+
 _FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 
-LOSS_NUMBERS = {"squared": 0, "squared_hinge": 1, "logistic": 2}
+
+def _compiled(loss: type[Formula]) -> Any:
+    """Return a function that returns the loss of a prediction, and its first and second derivative."""
+    value, slope, curvature = (njit(nogil=True)(f) for f in (loss.value_of, loss.slope_of, loss.curvature_of))
+
+    @njit(nogil=True)
+    def parts(p, y):  # type: ignore[no-untyped-def]
+        return value(scalars, p, y), slope(scalars, p, y), 1.0 * curvature(scalars, p, y)
+
+    return parts
+
+
+_first, _second, _third = map(_compiled, COMPILED)
 
 
 @njit(nogil=True, cache=True)
 def _parts(kind, p, y):  # type: ignore[no-untyped-def]
-    """Return the loss of a prediction, and its first and second derivative."""
+    """Return the loss of a prediction, and its derivatives; ``kind`` is the place of the loss in `COMPILED`."""
     if kind == 0:
-        return 0.5 * (p - y) * (p - y), p - y, 1.0
+        return _first(p, y)
     if kind == 1:
-        error = 1.0 - y * p
-        if error <= 0:
-            return 0.0, 0.0, 0.0
-        return 0.5 * error * error, -y * error, 1.0
-    margin = y * p
-    small = math.exp(-abs(margin))
-    value = math.log1p(small) + max(-margin, 0.0)
-    wrong = (small if margin > 0 else 1.0) / (1.0 + small)  # the probability of the other class
-    return value, -y * wrong, small / ((1.0 + small) * (1.0 + small))
+        return _second(p, y)
+    return _third(p, y)
 
 
 @njit(nogil=True, cache=True, fastmath=_FASTMATH)
