@@ -7,8 +7,8 @@ from vectrick.backends import HOST
 from vectrick.losses import Centered, Diagonal
 from vectrick.models.iterations import Spectrum, pattern_iterations, plain_iterations
 from vectrick.solvers.cg import solve_system
-from vectrick.solvers.degree_model import Basis, DegreeModel, NoDegreeModelError, centred_side, curvature_of, degrees_of
-from vectrick.solvers.one_pass import filtered
+from vectrick.solvers.degree_model import DegreeModel, NoDegreeModelError, centred_side, curvature_of, degrees_of
+from vectrick.solvers.degrees import Basis, filtered
 from vectrick.solvers.preconditioned import Patience
 from vectrick.solvers.space import Measured, Mirrored
 

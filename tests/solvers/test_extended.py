@@ -10,7 +10,7 @@ import vectrick as vt
 from vectrick.models import preconditioning
 from vectrick.models.preconditioning import Preconditioning
 from vectrick.operators import kron
-from vectrick.solvers.degree_model import Basis
+from vectrick.solvers.degrees import Basis
 from vectrick.solvers.extended import Extended
 
 RNG = np.random.default_rng(5)

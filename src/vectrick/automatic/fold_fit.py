@@ -14,8 +14,7 @@ from vectrick.passes.grid import Grid, GridEngine
 from vectrick.passes.risks import Sides
 from vectrick.passes.tasks import Coding
 from vectrick.solvers import Solution
-from vectrick.solvers.degree_model import Basis
-from vectrick.solvers.streamed import DegreeSpectrum
+from vectrick.solvers.degrees import Basis, DegreeSpectrum
 
 # Far finer than the differences between candidates.
 _RIDGE: dict[str, Any] = {"tol": 1e-3, "max_iter": 40}

@@ -26,7 +26,7 @@ from vectrick.kernels.profile import mean_of_copies, profiles_of
 from vectrick.metrics.scores import OF_CLASSES, SCORES
 from vectrick.model_selection.folds import Fold
 from vectrick.passes.risks import Sides
-from vectrick.solvers.degree_model import Basis
+from vectrick.solvers.degrees import Basis, filtered
 
 ALPHAS = 2.0 ** np.arange(-8, 13, 2)  # relative to the mean kernel value of an edge with itself
 FAST = ("kronecker", "symmetric", "antisymmetric")  # pairwise kernels with one-pass scores
@@ -361,7 +361,10 @@ class Ground:
                 features = Sides(P[first.train], Q[second.train])
                 fit = FoldFit(candidate.loss, features, (lam, mu), labels) if solve else None
                 for place, alpha in enumerate(alphas[at]):
-                    w, mean = (core / (spectrum + np.float32(alpha)), labels.mean) if fit is None else fit.solved(alpha)
+                    if fit is None:
+                        w, mean = core * filtered(spectrum, np.float32(alpha), "ridge", 1), labels.mean
+                    else:
+                        w, mean = fit.solved(alpha)
                     grid = (tested_start @ w) @ tested_end
                     yield at, place, grid[first.place, second.place].astype(np.float64) + mean
 

@@ -16,8 +16,8 @@ from vectrick.losses import WithIntercept
 from vectrick.models.preconditioning import Preconditioning, primal_form, thin_maps
 from vectrick.solvers import OnePass, Solution, as_solver
 from vectrick.solvers.cg import solve_system
-from vectrick.solvers.degree_model import NoDegreeModelError, Preconditioner
-from vectrick.solvers.one_pass import FILTERS, filtered
+from vectrick.solvers.degree_model import NoDegreeModelError
+from vectrick.solvers.degrees import FILTERS, Preconditioner, filtered
 from vectrick.solvers.solution import finest
 
 ONE_PASS = "one pass over the edges, as asked for"

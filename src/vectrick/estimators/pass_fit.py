@@ -13,8 +13,9 @@ from vectrick.passes.engine import Engine
 from vectrick.passes.risks import Point, PointwiseRisk, QuadraticRisk, Sides
 from vectrick.passes.tasks import Coding
 from vectrick.solvers import Solution
+from vectrick.solvers.degrees import DegreeSpectrum
 from vectrick.solvers.solution import INTERRUPTED, Callback, finest
-from vectrick.solvers.streamed import DegreeSpectrum, streamed_newton, streamed_ridge
+from vectrick.solvers.streamed import streamed_newton, streamed_ridge
 
 _STEPS, _NEWTON_STEPS = 1000, 100  # iterations at most
 

@@ -29,7 +29,7 @@ from vectrick.models.own_kernel import diagonal_of, values_between
 from vectrick.models.preconditioning import Preconditioning, Side, thin_maps
 from vectrick.operators import kron
 from vectrick.solvers.columns import solve_columns
-from vectrick.solvers.degree_model import Basis
+from vectrick.solvers.degrees import Basis
 from vectrick.solvers.space import Primal
 
 DENSE = 2000  # training edges up to which their kernel matrix is decomposed

@@ -26,14 +26,8 @@ from vectrick.models.iterations import MOST, Spectrum, more_iterations, pattern_
 from vectrick.models.vertex_kernel import SpectralMap, VertexKernel
 from vectrick.operators import plan_kron
 from vectrick.operators.plan import format_seconds
-from vectrick.solvers.degree_model import (
-    Basis,
-    DegreeModel,
-    NoDegreeModelError,
-    centred_side,
-    curvature_of,
-    degrees_of,
-)
+from vectrick.solvers.degree_model import DegreeModel, NoDegreeModelError, centred_side, curvature_of, degrees_of
+from vectrick.solvers.degrees import Basis
 from vectrick.solvers.preconditioned import Patience
 from vectrick.solvers.space import Dual, Primal
 

@@ -16,7 +16,8 @@ from vectrick._typing import Array
 from vectrick.backends.arrays import like, namespace, to_host, zeros
 from vectrick.losses import Centered, Curvature
 from vectrick.solvers.cg import conjugate_gradients
-from vectrick.solvers.degree_model import DegreeModel, Preconditioner, curvature_of
+from vectrick.solvers.degree_model import DegreeModel, curvature_of
+from vectrick.solvers.degrees import Preconditioner
 from vectrick.solvers.solution import LIMIT, STALLED, TOLERANCE, Solution, finest
 from vectrick.solvers.space import Dual, Element, Measured, Primal, Space
 

@@ -12,168 +12,24 @@ its degrees, and on a complete graph it is the matrix itself.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from vectrick._typing import Array
 from vectrick.backends import Backend
-from vectrick.backends.arrays import cast, contiguous, group_sums, like, namespace, placed, zeros
+from vectrick.backends.arrays import cast, contiguous, group_sums, namespace, placed, zeros
 from vectrick.losses import Centered, Curvature, Diagonal
 from vectrick.operators import Operator, kron
+from vectrick.solvers.degrees import Basis, Preconditioner, moment
 from vectrick.solvers.extended import Extended
 from vectrick.solvers.space import Mirrored, Primal
 
-_MORE, _ROUNDS = 20, 2  # directions and products beyond what is kept, when the largest are found
 _WORTH_TURNING = 128  # features of a side up to which its basis is turned when the degrees have changed
 
 
 class NoDegreeModelError(ValueError):
     """A problem has no degree model; the message says why."""
-
-
-@dataclass(frozen=True)
-class Basis:
-    """Features of the vertices of a side in which its part of the degree model is diagonal.
-
-    Attributes
-    ----------
-    features : array
-        A row for each vertex.
-    spectrum : array
-        The diagonal of ``Φᵀ D Φ``.
-    turn : array, optional
-        The columns of U if the features are ``Φ U`` for given features Φ; None if they were made from a kernel matrix.
-    inverse : array, optional
-        If they were made from a kernel matrix K, the C for which they are ``K C``.
-    is_part : bool
-        Whether these are the largest directions only.
-    """
-
-    features: Array
-    spectrum: Array
-    turn: Array | None = None
-    inverse: Array | None = None
-    is_part: bool = False
-
-    @classmethod
-    def of_matrix(cls, K: Array, degrees: Array, centred: bool = False) -> "Basis":
-        """Return the basis of a kernel matrix: ``Φ Φᵀ = K``; O(m³). All degrees must be positive.
-
-        >>> import numpy as np
-        >>> basis = Basis.of_matrix(np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([1.0, 1.0]))
-        >>> basis.spectrum.round(6), (basis.features @ basis.features.T).round(6)
-        (array([1., 3.]), array([[2., 1.],
-               [1., 2.]]))
-        """
-        xp = namespace(K)
-        roots = degrees**0.5
-        values, vectors = xp.linalg.eigh(roots[:, None] * K * roots)
-        kept = values > 4 * float(np.finfo(np.float64).eps) * _largest(values)
-        values, vectors = values[kept], vectors[:, kept]
-        features = vectors * values**0.5 / roots[:, None]
-        if not centred:
-            return cls(features, values, inverse=roots[:, None] * vectors / values**0.5)
-        turned = cls.of_features(features, degrees, centred=True)
-        return cls(turned.features, turned.spectrum)
-
-    @classmethod
-    def largest(cls, K: Array, degrees: Array, rank: int) -> "Basis":
-        """Return about the largest directions of the basis of a kernel matrix; O(m² rank).
-
-        They are found from random ones in a few products with the matrix (Halko, Martinsson and Tropp 2011), and are
-        orthonormal functions of the kernel, however near they are to eigenvectors. SciPy's ``eigsh`` and scikit-learn's
-        randomized methods do the same on the CPU only.
-
-        >>> import numpy as np
-        >>> Basis.largest(np.diag([1.0, 2.0, 9.0]), np.ones(3), 1).spectrum.round(6)
-        array([9.])
-        """
-        xp = namespace(K)
-        roots = degrees**0.5
-        M = roots[:, None] * K * roots
-        more = min(rank + _MORE, len(K))
-        Q = like(np.random.default_rng(0).standard_normal((len(K), more)), K)
-        for _ in range(_ROUNDS):
-            Q = xp.linalg.qr(M @ Q)[0]
-        image = M @ Q
-        values, vectors = xp.linalg.eigh(Q.T @ image)
-        kept = values > 1e-10 * _largest(values)
-        values, vectors = values[kept][-rank:], vectors[:, kept][:, -rank:]
-        features = (image @ (vectors / values**0.5)) / roots[:, None]
-        return cls(features, degrees @ features**2, is_part=True)
-
-    @classmethod
-    def of_features(cls, features: Array, degrees: Array, centred: bool = False) -> "Basis":
-        """Return the basis of given features, turned; ``centred`` takes their mean at the degrees from them first."""
-        xp = namespace(features)
-        m, rank = features.shape
-        if rank > m and not centred:  # directions that no vertex has need no coefficient
-            weighted = degrees[:, None] ** 0.5 * features
-            values, vectors = xp.linalg.eigh(weighted @ weighted.T)
-            kept = values > 4 * float(np.finfo(np.float64).eps) * _largest(values)
-            turn = weighted.T @ (vectors[:, kept] / values[kept] ** 0.5)
-            return cls(features @ turn, values[kept], turn)
-        values, turn = xp.linalg.eigh(_moment(features, degrees, centred))
-        return cls(features @ turn, xp.clip(values, 0.0, None), turn)
-
-    @property
-    def rank(self) -> int:
-        """The number of features."""
-        return int(self.features.shape[1])
-
-
-def _moment(features: Array, degrees: Array, centred: bool) -> Array:
-    """Return ``Φᵀ D Φ``, or ``Σ d (φ - φ̄)(φ - φ̄)ᵀ``."""
-    moment = features.T @ (degrees[:, None] * features)
-    if not centred:
-        return moment
-    mean = degrees @ features / degrees.sum()
-    return moment - degrees.sum() * mean[:, None] * mean
-
-
-def _largest(values: Array) -> float:
-    return max(float(values[-1]), 0.0) if len(values) else 0.0
-
-
-@dataclass(frozen=True)
-class Preconditioner:
-    """The inverse of a degree model for one alpha, ``(M - s m mᵀ)⁻¹``; m is the mean feature if there is an intercept.
-
-    ``inverse`` is diagonal after ``turns`` of the end and the start features, if there are any.
-    """
-
-    inverse: Array  # a row for each end feature, a column for each start feature
-    turns: tuple[Array | None, Array | None] = (None, None)
-    mean: Array | None = None  # M⁻¹ m
-    scale: float = 0.0  # s / (1 - s mᵀ M⁻¹ m)
-    outside: float = 0.0  # the inverse for functions that are orthogonal to the features
-
-    def times(self, c: Array) -> Array:
-        """Return the inverse times coefficients, or times each column of a matrix of them."""
-        if c.ndim == 2:
-            return namespace(c).stack([self.times(contiguous(column)) for column in c.T], -1)
-        z = self._diagonal(c)
-        if self.mean is not None:
-            z += (self.scale * (self.mean @ c)) * self.mean
-        return z
-
-    def _diagonal(self, c: Array) -> Array:
-        end, start = self.turns
-        if end is None and start is None:
-            return self.inverse.reshape(-1) * c
-        z = c.reshape(-1, self.inverse.shape[1] if start is None else start.shape[0])
-        z = z if end is None else end.T @ z
-        z = self.inverse * (z if start is None else z @ start)
-        z = z if start is None else z @ start.T
-        return (z if end is None else end @ z).reshape(-1)
-
-    def lowered(self) -> "Preconditioner":
-        """Return the same in float32."""
-        end, start = (None if turn is None else cast(turn, np.float32) for turn in self.turns)
-        mean = None if self.mean is None else cast(self.mean, np.float32)
-        return Preconditioner(cast(self.inverse, np.float32), (end, start), mean, self.scale, self.outside)
 
 
 class DegreeModel:
@@ -295,10 +151,7 @@ class DegreeModel:
         """Return the preconditioner after the mean feature has been minimised out with the intercept."""
         if self.grouped or not isinstance(curvature, Centered):
             return plain
-        mean = self.mean(h)
-        moved = plain.times(mean)
-        rest = 1.0 - total * float(mean @ moved)
-        return plain if not rest > 0 else replace(plain, mean=moved, scale=total / rest)
+        return plain.without_constant(self.mean(h), total)
 
     def mean(self, h: Array) -> Array:
         """Return the mean feature of an edge in the degree model."""
@@ -351,7 +204,7 @@ def _renewed(basis: Basis, degrees: Array) -> tuple[Array, Array | None]:
     if basis.rank > _WORTH_TURNING:
         return degrees @ basis.features**2, None
     xp = namespace(basis.features)
-    values, vectors = xp.linalg.eigh(_moment(basis.features, degrees, False))
+    values, vectors = xp.linalg.eigh(moment(basis.features, degrees, False))
     return xp.clip(values, 0.0, None), vectors
 
 

@@ -9,7 +9,7 @@ from vectrick._warnings import warn
 from vectrick.backends.arrays import cast, numpy_dtype, zeros
 from vectrick.losses import Curvature, Loss
 from vectrick.solvers.cg import solve_system
-from vectrick.solvers.degree_model import Preconditioner
+from vectrick.solvers.degrees import Preconditioner
 from vectrick.solvers.solution import rounding
 from vectrick.solvers.space import Dual, Element, Measured, Space
 

@@ -7,7 +7,8 @@ from vectrick._typing import Array
 from vectrick.losses import Curvature, Loss
 from vectrick.solvers.base import Accept, Limits, Solver
 from vectrick.solvers.cg import solve_system
-from vectrick.solvers.degree_model import DegreeModel, Preconditioner
+from vectrick.solvers.degree_model import DegreeModel
+from vectrick.solvers.degrees import Preconditioner
 from vectrick.solvers.direct import solve_directly
 from vectrick.solvers.line_search import exact_step
 from vectrick.solvers.mixed import LowPrecision

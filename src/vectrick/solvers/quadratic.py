@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from vectrick._typing import Array
 from vectrick.losses import Curvature, Diagonal, Loss
 from vectrick.solvers.base import Accept, Limits, Solver
-from vectrick.solvers.degree_model import Preconditioner
+from vectrick.solvers.degrees import Preconditioner
 from vectrick.solvers.solution import TOLERANCE, Iterate, Solution
 from vectrick.solvers.space import Dual, Element, Space
 

@@ -5,19 +5,17 @@ iterates of ridge regression are those of `solve_system` in primal form.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from math import inf, isfinite
 from typing import Any
 
 import numpy as np
 
 from vectrick._typing import Array
-from vectrick.passes.risks import Point, PointwiseRisk, QuadraticRisk, Sides
+from vectrick.passes.risks import Point, PointwiseRisk, QuadraticRisk
 from vectrick.solvers.base import Accept
 from vectrick.solvers.cg import conjugate_gradients
-from vectrick.solvers.degree_model import Basis, Preconditioner
+from vectrick.solvers.degrees import DegreeSpectrum, Preconditioner
 from vectrick.solvers.newton import minimise_by_newton
-from vectrick.solvers.one_pass import filtered
 from vectrick.solvers.solution import (
     CALLBACK,
     ROUNDING,
@@ -35,64 +33,6 @@ _USED: dict[str, Any] = {"preconditioner": "kronecker", "preconditioner_reason":
 _FLAT = 0.1  # the slope along a step, relative to the first one, at which it is long enough
 _TRIES = 12  # steps along a direction
 _HIDDEN = 1e-13  # of the risk, that rounding may add
-
-
-@dataclass(frozen=True)
-class DegreeSpectrum:
-    """The degree model of both sides: bases in which it is diagonal, and the mean feature of an edge in it.
-
-    >>> features = np.array([[1.0, 0.0], [1.0, 2.0]])
-    >>> model = DegreeSpectrum.of(Sides(features, features), (np.ones(2), np.ones(2)))
-    >>> model.inverse(1.0).times(np.array([1.0, 0.0, 0.0, 0.0])).round(3)
-    array([ 0.544, -0.175, -0.175,  0.035])
-    """
-
-    start: Basis
-    end: Basis
-    total: float  # the sum of the weights
-    mean: Array
-    kappa: float  # by which the product of two degrees is the expected weight of the edges between them
-
-    @classmethod
-    def of(cls, sides: Sides, degrees: tuple[Array, Array], centred: str | None = None) -> "DegreeSpectrum":
-        """Return the model of degrees; the features of the side opposite to groups are centred."""
-        bases = []
-        for features, degree, centre in zip((sides.start, sides.end), degrees, ("end", "start"), strict=True):
-            used = degree > 0
-            own = features if used.all() else features[used]
-            basis = Basis.of_features(own.astype(np.float64, copy=False), degree[used], centred == centre)
-            bases.append(replace(basis, features=basis.features[:0]))  # which is as large as the table
-        return cls.in_bases(bases[0], bases[1], sides, degrees, 1.0 / float(degrees[0].sum()))
-
-    @classmethod
-    def in_bases(
-        cls, start: Basis, end: Basis, sides: Sides, degrees: tuple[Array, Array], kappa: float
-    ) -> "DegreeSpectrum":
-        """Return the model of degrees in bases that are there already."""
-        sums = [degree @ features for features, degree in zip((sides.start, sides.end), degrees, strict=True)]
-        mean = (sums[1][:, None] * sums[0]).reshape(-1) / float(degrees[0].sum() * degrees[1].sum())
-        return cls(start, end, float(degrees[0].sum()), mean, kappa)
-
-    @property
-    def spectrum(self) -> Array:
-        """The sizes of the model, a row for each end direction and a column for each start direction."""
-        return self.kappa * self.end.spectrum[:, None] * self.start.spectrum
-
-    def inverse(self, alpha: float, scale: float = 1.0, centred: bool = False) -> Preconditioner:
-        """Return the inverse of ``scale`` times the model plus alpha, perhaps with a constant minimised out."""
-        turns = self.end.turn, self.start.turn
-        plain = Preconditioner(1.0 / (scale * self.spectrum + alpha), turns)
-        if not centred:
-            return plain
-        total = scale * self.total
-        moved = plain.times(self.mean)
-        rest = 1.0 - total * float(self.mean @ moved)
-        return plain if not rest > 0 else Preconditioner(plain.inverse, turns, moved, total / rest)
-
-    def filtered(self, alpha: float, spectral_filter: str, filter_iter: int) -> Preconditioner:
-        """Return what a filter makes of the inverse."""
-        inverse = filtered(self.spectrum, alpha, spectral_filter, filter_iter)
-        return Preconditioner(inverse, (self.end.turn, self.start.turn))
 
 
 class _PassSystem:
