@@ -175,3 +175,96 @@ def test_few_questions_about_devices_are_left_above_the_backends():
         if question.search(line) and not line.lstrip().startswith(("#", '"'))
     ]
     assert len(asked) < 10, "\n".join(asked)
+
+
+def updates(loop):
+    """Yield target, sign and factors of vectors that move: ``x += t * p``, ``x.add(t, p)``, anywhere ``x - t * p``."""
+    signs = {ast.Add: 1, ast.Sub: -1}
+
+    def of(target, sign, value):
+        if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mult):
+            yield from ((target, sign, ast.unparse(side)) for side in (value.left, value.right))
+
+    for node in ast.walk(loop):
+        if isinstance(node, ast.AugAssign) and type(node.op) in signs:
+            yield from of(ast.unparse(node.target), signs[type(node.op)], node.value)
+        elif isinstance(node, ast.BinOp) and type(node.op) in signs and not isinstance(node.left, ast.BinOp):
+            yield from of(ast.unparse(node.left), signs[type(node.op)], node.right)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".add") and len(node.args) == 2:
+            yield ast.unparse(node.func).removesuffix(".add"), 1, ast.unparse(node.args[0])
+
+
+def quotients(loop):
+    """Return the names that a loop gives to quotients."""
+    found = set()
+    for node in ast.walk(loop):
+        if isinstance(node, ast.Assign):
+            target, value = node.targets[0], node.value
+            both = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)
+            for name, part in zip(target.elts, value.elts, strict=True) if both else [(target, value)]:
+                if any(isinstance(inner, ast.Div) for inner in ast.walk(part)):
+                    found.add(ast.unparse(name))
+    return found
+
+
+def conjugate_gradients_in(tree):
+    """Return whether a loop goes by one quotient along a direction, and takes as much of its image from a residual."""
+    for loop in ast.walk(tree):
+        if isinstance(loop, ast.For | ast.While):
+            lengths = quotients(loop)
+            found = [update for update in updates(loop) if update[2] in lengths or " / " in update[2]]
+            up = {(target, factor) for target, sign, factor in found if sign > 0}
+            down = {(target, factor) for target, sign, factor in found if sign < 0}
+            if any(one == other and x != r for x, one in up for r, other in down):
+                return True
+    return False
+
+
+SYSTEMS = ("conjugate_gradients", "solve_system", "solve_directly", "quasi_minimal_residuals", "linalg.solve", "lstsq")
+
+
+def newton_in(tree):
+    """Return whether a loop solves systems, itself or through functions of its file, with curvatures of its own."""
+    functions = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+
+    def reached(node, seen):
+        words = [ast.unparse(call.func) for call in ast.walk(node) if isinstance(call, ast.Call)]
+        yield from words
+        for word in words:
+            name = word.removeprefix("self.")
+            if name in functions and name not in seen:
+                yield from reached(functions[name], seen | {name})
+
+    for loop in ast.walk(tree):
+        if isinstance(loop, ast.For | ast.While):
+            words = list(reached(loop, frozenset()))
+            if any(word.endswith(SYSTEMS) for word in words) and any("curvature" in word for word in words):
+                return True
+    return False
+
+
+def test_there_is_one_loop_of_conjugate_gradients_and_one_of_newton():
+    trees = {file.relative_to(SOURCE).as_posix(): ast.parse(file.read_text()) for file in SOURCE.rglob("*.py")}
+    assert {name for name, tree in trees.items() if conjugate_gradients_in(tree)} == {"solvers/cg.py"}
+    assert not {name for name, tree in trees.items() if newton_in(tree)}  # the one loop asks a problem to move
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        "x += (along / curve) * p; r -= (along / curve) * q",
+        "a = rr / pq; x, r = x + a * p, r - a * q",
+        "length = np.float32(rz / float(p @ q))\n    w = w + length * d\n    rest = rest - length * image",
+        "step, before = z.along / curve, z.along; x.add(step, p); r -= step * (A @ p)",
+        "step = along / curve; x.c[:, on] += step * p.c; now = measured(r); r = r - step * q",
+    ],
+)
+def test_a_second_loop_of_conjugate_gradients_would_be_seen(steps):
+    assert conjugate_gradients_in(ast.parse(f"while True:\n    {steps}"))
+
+
+def test_a_second_newton_would_be_seen():
+    direct = "for k in range(9):\n    h = loss.curvature(p)\n    p = p - np.linalg.solve(H(h), loss.gradient(p))"
+    apart = "def step(p):\n    return solve_system(loss.curvature(p))\nwhile True:\n    p = p - step(p)"
+    assert newton_in(ast.parse(direct))
+    assert newton_in(ast.parse(apart))

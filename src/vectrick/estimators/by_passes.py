@@ -18,6 +18,7 @@ from vectrick.estimators.callbacks import Monitor
 from vectrick.estimators.pass_fit import PassFit
 from vectrick.estimators.training import Training
 from vectrick.kernels import FeatureMap
+from vectrick.losses import RankRLS
 from vectrick.models.forms import Form, Maps, find_factor
 from vectrick.models.limits import check_finite
 from vectrick.operators.plan import pass_plan
@@ -67,7 +68,7 @@ def _is_possible(model: Any, training: Training) -> bool:
         and kernel.is_product
         and not kernel.is_two_step
         and given.bounds is None
-        and HostPasses.knows(type(training.loss))
+        and (isinstance(training.loss, RankRLS) or HostPasses.knows(type(training.loss)))
         and not limits_iterations(model, iterative_solver(training.loss))
         and model.form != "dual"
         and model.preconditioner != "none"

@@ -1,0 +1,97 @@
+"""Every estimator and loss on every way of a fit: products, passes in memory, a lake, two Dask workers, and torch."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import vectrick as vt
+from vectrick.estimators import by_passes
+
+pytest.importorskip("distributed")
+
+from distributed import Client, LocalCluster
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+
+# The estimator, its parameters, and its labels in the lake.
+MODELS = {
+    "ridge": (vt.KronRidge, {}, "y"),
+    "censored, without bounds": (vt.KronRidge, {"loss": "censored"}, "y"),
+    "squared hinge": (vt.KronSVM, {}, "good"),
+    "logistic": (vt.KronLogistic, {}, "good"),
+    "several classes": (vt.KronLogistic, {}, "grade"),
+    "ranking": (vt.KronRanker, {}, "y"),
+    "ranking within start vertices": (vt.KronRanker, {"groups": "start"}, "y"),
+    "ranking within end vertices": (vt.KronRanker, {"groups": "end"}, "y"),
+    "one pass": (vt.KronRidge, {"solver": "one-pass"}, "y"),
+}
+# What some ways do not have, and what they say. The table in docs/guide/scale.md gives the reasons.
+MISSING = {
+    "hinge": (vt.KronSVM, {"loss": "hinge"}, "good", "hinge"),
+    "mixed precision": (vt.KronRidge, {"precision": "mixed"}, "y", "precision"),
+    "dual form": (vt.KronRidge, {"form": "dual"}, "y", "form"),
+}
+
+
+@pytest.fixture(scope="module")
+def two():
+    """A client of two workers with one thread each."""
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+def labels(lake, name):
+    return {"y": lake.y, "good": lake.good, "grade": lake.grade}[name]
+
+
+def fitted(way, lake, kind, label, monkeypatch, **parameters):
+    """Return a model that was fitted in one way."""
+    monkeypatch.setattr(by_passes, "MANY_EDGES", 1 if way == "passes" else 1 << 40)
+    if way in ("lake", "dask"):
+        return kind(**parameters, backend="dask" if way == "dask" else "auto").fit(lake.scan(label, weight="weight"))
+    if way == "torch":
+        pytest.importorskip("torch")
+        parameters |= {"backend": "torch", "device": "cpu"}
+    model = kind(**parameters).fit(lake.X, labels(lake, label), lake.weight)
+    if way == "passes" and model.plan_.path != "passes":
+        assert parameters.get("solver") == "one-pass" or parameters.get("loss") == "censored" or label == "grade"
+    return model
+
+
+def coefficients(model):
+    machines = getattr(model, "estimators_", None) or [model]
+    return np.concatenate([np.append(np.ravel(machine.coef_), machine.intercept_) for machine in machines])
+
+
+@pytest.mark.parametrize("way", ["passes", "lake", "dask", "torch"])
+@pytest.mark.parametrize("name", MODELS)
+def test_coefficients_are_those_of_products_in_memory(name, way, lake, two, monkeypatch):
+    kind, parameters, label = MODELS[name]
+    parameters = {"alpha": 0.7, "form": "primal", **parameters}
+    if parameters.get("solver") != "one-pass":
+        parameters["tol"] = 1e-11
+    reference = fitted("products", lake, kind, label, monkeypatch, **parameters)
+    if way in ("lake", "dask"):
+        del parameters["form"]
+    model = fitted(way, lake, kind, label, monkeypatch, **parameters)
+    expected = coefficients(reference)
+    np.testing.assert_allclose(coefficients(model), expected, atol=1e-7 * abs(expected).max())
+
+
+@pytest.mark.parametrize("way", ["lake", "dask"])
+@pytest.mark.parametrize("name", MISSING)
+def test_ways_say_what_they_do_not_have(name, way, lake, two, monkeypatch):
+    kind, parameters, label, word = MISSING[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted("products", lake, kind, label, monkeypatch, **parameters)
+    with pytest.raises(ValueError, match=word):
+        fitted(way, lake, kind, label, monkeypatch, **parameters)
