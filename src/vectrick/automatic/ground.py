@@ -362,7 +362,7 @@ class Ground:
                 fit = FoldFit(candidate.loss, features, (lam, mu), labels) if solve else None
                 for place, alpha in enumerate(alphas[at]):
                     if fit is None:
-                        w, mean = core * filtered(spectrum, np.float32(alpha), "ridge", 1), labels.mean
+                        w, mean = core * filtered(spectrum, float(alpha), "ridge", 1), labels.mean
                     else:
                         w, mean = fit.solved(alpha)
                     grid = (tested_start @ w) @ tested_end

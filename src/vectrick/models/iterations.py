@@ -1,16 +1,24 @@
 """How many iterations conjugate gradients takes, from a spectrum that is known in part: simulated, not computed."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vectrick.solvers.cg import ImageSystem, conjugate_gradients
+from vectrick.solvers.degrees import Preconditioner
+from vectrick.solvers.space import Element
 
 MOST = 1000  # iterations, after which most solvers give up
 _RANDOM = 160  # coefficients of the random pattern that stands for the graph
 _BINS = 200  # in each decade of the spectrum
 _BLOCKS, _POWERS = 40, np.geomspace(0.02, 20.0, 200)  # of the values that a sample does not have
 _MATTERS = 0.1  # the size over alpha from which a direction counts
+
+
+Times: TypeAlias = Callable[[NDArray[Any]], NDArray[Any]]  # a product with a matrix
 
 
 @dataclass(frozen=True)
@@ -76,7 +84,7 @@ def plain_iterations(spectrum: Spectrum, alpha: float, tol: float, max_iter: int
     weight, squares = np.bincount(bins, counts * s), np.bincount(bins, counts * s * s)
     filled = weight > 0
     weight, centre = weight[filled], squares[filled] / weight[filled]
-    return _iterations(centre + alpha, np.sqrt(weight), np.ones(len(weight)), tol, max_iter)
+    return _iterations(lambda p: (centre + alpha) * p, np.sqrt(weight), np.ones(len(weight)), tol, max_iter)
 
 
 def pattern_iterations(spectrum: Spectrum, n_edges: int, alpha: float, tol: float) -> int:
@@ -95,22 +103,15 @@ def pattern_iterations(spectrum: Spectrum, n_edges: int, alpha: float, tol: floa
     rng = np.random.default_rng(0)
     Z = rng.standard_normal((rows, p)) * (some / rows) ** 0.5
     b = rng.standard_normal(p) * some**0.5
-    return _iterations(Z.T @ Z + alpha * np.eye(p), b, 1.0 / (some + alpha), tol, MOST)
+    matrix = Z.T @ Z + alpha * np.eye(p)
+    return _iterations(lambda q: matrix @ q, b, 1.0 / (some + alpha), tol, MOST)
 
 
-def _iterations(matrix: NDArray[Any], b: NDArray[Any], inverse: NDArray[Any], tol: float, max_iter: int) -> int:
-    """Return the iterations of preconditioned conjugate gradients with a matrix, or with a diagonal one."""
-    r, z = b.copy(), inverse * b
-    p, along, first = z, float(r @ z), float(np.linalg.norm(b))
-    for k in range(1, max_iter + 1):
-        q = matrix @ p if matrix.ndim == 2 else matrix * p
-        r = r - along / float(p @ q) * q
-        if not float(np.linalg.norm(r)) > tol * first:
-            return k
-        z = inverse * r
-        before, along = along, float(r @ z)
-        p = z + along / before * p
-    return max_iter
+def _iterations(times: Times, b: NDArray[Any], inverse: NDArray[Any], tol: float, max_iter: int) -> int:
+    """Return the iterations of conjugate gradients with a matrix and a diagonal preconditioner."""
+    system = ImageSystem(times, 0.0, Preconditioner(inverse[None]), tol, float(np.linalg.norm(b)))
+    _, n_iter = conjugate_gradients(system, Element(np.zeros_like(b), None), b + 0.0, max_iter)
+    return max(1, n_iter)
 
 
 def more_iterations(left_out: float, tol: float) -> float:

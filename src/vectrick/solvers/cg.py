@@ -1,6 +1,6 @@
 """Conjugate gradients: the one loop of the package, for systems of every kind, and for several shifts at once."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import inf, isfinite
 from typing import Any, Protocol
@@ -92,6 +92,51 @@ def _is_positive(curve: Any, along: Any) -> bool:
     if isinstance(curve, float):
         return 0 < curve < inf and isfinite(along)
     return bool(((curve > 0) & (curve < inf)).all())
+
+
+class ImageSystem:
+    """``(B + α) x = b``, where a function gives products with B, in the plain inner product."""
+
+    measures_last = True
+
+    def __init__(
+        self,
+        times: Callable[[Array], Array],
+        alpha: float,
+        inverse: Inverse,
+        tol: float,
+        scale: float,
+        callback: Callable[[int, Array, float], bool] | None = None,
+    ) -> None:
+        self.times, self.alpha, self.inverse = times, alpha, inverse
+        self.tol, self.scale, self.callback = tol, scale, callback
+        self.residuals: list[float] = []
+
+    def measured(self, r: Array) -> Measured:
+        """Return a residual, preconditioned."""
+        z = self.inverse.times(r)
+        return Measured(z, float(r @ z), float(r @ r))
+
+    def onward(self, z: Measured, beta: float | None, p: Element | None) -> Element:
+        """Return the next direction."""
+        return Element(z.c if beta is None or p is None else z.c + beta * p.c, None)
+
+    def curved(self, p: Element) -> tuple[Array, float]:
+        """Return the image of a direction, and the curvature along it."""
+        q = self.times(p.c) + self.alpha * p.c
+        return q, float(p.c @ q)
+
+    def image(self, made: Array, p: Element) -> Array:
+        """Return the image."""
+        return made
+
+    def reached(self, k: int, x: Element, z: Measured | None) -> str | None:
+        """Return why to stop, or None."""
+        assert z is not None
+        self.residuals.append(z.norm / self.scale if self.scale else 0.0)
+        if k and self.callback is not None and self.callback(k, x.c, self.residuals[-1]):
+            return CALLBACK
+        return TOLERANCE if self.residuals[-1] <= self.tol else None
 
 
 class ConjugateGradients(QuadraticSolver):

@@ -4,7 +4,6 @@ An iteration gives a vector of coefficients to a pass over the edges and takes o
 iterates of ridge regression are those of `solve_system` in primal form.
 """
 
-from collections.abc import Callable
 from math import inf, isfinite
 from typing import Any
 
@@ -13,11 +12,10 @@ import numpy as np
 from vectrick._typing import Array
 from vectrick.passes.risks import Point, PointwiseRisk, QuadraticRisk
 from vectrick.solvers.base import Accept
-from vectrick.solvers.cg import conjugate_gradients
+from vectrick.solvers.cg import ImageSystem, conjugate_gradients
 from vectrick.solvers.degrees import DegreeSpectrum, Preconditioner
 from vectrick.solvers.newton import minimise_by_newton
 from vectrick.solvers.solution import (
-    CALLBACK,
     ROUNDING,
     STALLED,
     TOLERANCE,
@@ -26,58 +24,13 @@ from vectrick.solvers.solution import (
     Solution,
     why_stalled,
 )
-from vectrick.solvers.space import Element, Inverse, Measured
+from vectrick.solvers.space import Element
 
 _WHY = "passes over the edges are few with it"
 _USED: dict[str, Any] = {"preconditioner": "kronecker", "preconditioner_reason": _WHY}
 _FLAT = 0.1  # the slope along a step, relative to the first one, at which it is long enough
 _TRIES = 12  # steps along a direction
 _HIDDEN = 1e-13  # of the risk, that rounding may add
-
-
-class _PassSystem:
-    """``(B + α) w = b``, where a product with B is one pass."""
-
-    measures_last = True
-
-    def __init__(
-        self,
-        times: Callable[[Array], Array],
-        alpha: float,
-        inverse: Inverse,
-        tol: float,
-        scale: float,
-        callback: Callable[[int, Array, float], bool] | None = None,
-    ) -> None:
-        self.times, self.alpha, self.inverse = times, alpha, inverse
-        self.tol, self.scale, self.callback = tol, scale, callback
-        self.residuals: list[float] = []
-
-    def measured(self, r: Array) -> Measured:
-        """Return a residual, preconditioned."""
-        z = self.inverse.times(r)
-        return Measured(z, float(r @ z), float(r @ r))
-
-    def onward(self, z: Measured, beta: float | None, p: Element | None) -> Element:
-        """Return the next direction."""
-        return Element(z.c if beta is None or p is None else z.c + beta * p.c, None)
-
-    def curved(self, p: Element) -> tuple[Array, float]:
-        """Return the image of a direction, and the curvature along it; one pass."""
-        q = self.times(p.c) + self.alpha * p.c
-        return q, float(p.c @ q)
-
-    def image(self, made: Array, p: Element) -> Array:
-        """Return the image."""
-        return made
-
-    def reached(self, k: int, x: Element, z: Measured | None) -> str | None:
-        """Return why to stop, or None."""
-        assert z is not None
-        self.residuals.append(z.norm / self.scale if self.scale else 0.0)
-        if k and self.callback is not None and self.callback(k, x.c, self.residuals[-1]):
-            return CALLBACK
-        return TOLERANCE if self.residuals[-1] <= self.tol else None
 
 
 def streamed_ridge(
@@ -100,7 +53,7 @@ def streamed_ridge(
         n_products, constant = 2 * risk.engine.n_passes, risk.intercept(w)
         return bool(callback(Iterate(k, n_products, w, None, risk.value(w, r, alpha), residual, constant)))
 
-    system = _PassSystem(risk.times, alpha, inverse, tol, scale, None if callback is None else told)
+    system = ImageSystem(risk.times, alpha, inverse, tol, scale, None if callback is None else told)
     reason, n_iter = conjugate_gradients(system, x, r, max_iter)
     if reason == STALLED:
         reason = why_stalled(x.c, system.residuals[-1])
@@ -168,7 +121,7 @@ class _PassProblem:
         inverse = self.model.inverse(self.alpha, point.curvature / self.model.total, has_constant)
         r = -_rest(risk, point, self.alpha)
         d = Element(np.zeros_like(r), None)
-        system = _PassSystem(lambda p: risk.times(point, p), self.alpha, inverse, tol, float(r @ r) ** 0.5)
+        system = ImageSystem(lambda p: risk.times(point, p), self.alpha, inverse, tol, float(r @ r) ** 0.5)
         conjugate_gradients(system, d, r, self.max_iter)
         return d.c, -(point.slope + float(point.mean @ d.c)) / point.curvature if has_constant else 0.0
 
