@@ -242,6 +242,38 @@ def test_predictions_from_lake_to_lake(lake, tmp_path):
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        vt.KronRidge(),
+        vt.KronSVM(),
+        vt.KronLogistic(),
+        vt.KronRidge("gaussian", "gaussian", form="dual"),
+        vt.KronLogistic("gaussian", "gaussian", alpha=3.0),
+        vt.AutoKron(random_state=0, budget=1.0),
+    ],
+    ids=str,
+)
+def test_a_lake_is_predicted_like_edges_in_memory(lake, model):
+    X = lake.scan(None)
+    label = (
+        lake.y if type(model) is vt.KronRidge else lake.grade if model.get_params().get("alpha") == 3.0 else lake.good
+    )
+    model = clone(model).fit(lake.X, label)
+    for method in ("predict", "decision_function", "predict_proba"):
+        if hasattr(model, method):
+            inside, outside = getattr(model, method)(lake.X), getattr(model, method)(X)
+            assert inside.shape == outside.shape
+            np.testing.assert_allclose(outside, inside, atol=1e-10)
+    assert model.predict(X).shape == (700,)
+
+
+def test_predictions_beyond_the_memory_limit_are_refused(lake):
+    model = vt.KronRidge().fit(lake.X, lake.y)
+    with pytest.raises(MemoryError, match=r"fit twice into max_memory=.*predict_lake"):
+        model.predict(lake.scan(None, max_memory="4KB"))
+
+
 def test_failed_predictions_leave_nothing(lake, tmp_path):
     model = vt.KronRidge().fit(lake.scan())
     X = lake.scan()
@@ -378,8 +410,9 @@ def test_scores_that_cannot_be_meant(lake):
         vt.KronRidge().fit(lake.scan(), validation=lake.scan(None))
     with pytest.raises(TypeError, match="score_lake is for edges of a lake"):
         vt.score_lake(values, lake.X)
-    with pytest.raises(ValueError, match=r"X is a lake, .*predict_lake"):
-        values.predict(lake.scan())
+    for ask in (values.novelty, values.explain, lambda X: values.predict(X, return_std=True)):
+        with pytest.raises(ValueError, match=r"X is a lake, .* which X.edges\(\) reads"):
+            ask(lake.scan())
 
 
 def rewritten(lake, **columns):

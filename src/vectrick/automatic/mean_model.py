@@ -88,7 +88,7 @@ class MeanModel(FittedModel):
         With ``return_std``, the standard deviations of values are returned as well: the weighted sum of those of the
         members, which is an upper bound. They are for means of ridge regressions.
         """
-        decisions = self._decide(X)
+        decisions = self._decide(X if not return_std else as_edges(self, X, reset=False))
         if return_std:
             return with_uncertainty(self, X, decisions, True, False, n_samples)
         if self._machines:

@@ -21,7 +21,7 @@ from vectrick.data.lake.scan import ScannedEdges
 from vectrick.estimators.explanations import explain, predict_without
 from vectrick.estimators.files import save_model
 from vectrick.estimators.fit_parameters import FitParameters
-from vectrick.estimators.lake_predictions import predict_lake
+from vectrick.estimators.lake_predictions import decide_lake, predict_lake
 from vectrick.estimators.nested_parameters import NestedParameters
 from vectrick.estimators.recommend import recommend
 from vectrick.estimators.training import SourceEdges
@@ -77,6 +77,8 @@ class FittedModel(FitParameters, NestedParameters):
     def _decide(self, X: Any) -> Array:
         """Return the real-valued predictions for edges; a column for each machine if there are several."""
         check_is_fitted(self)
+        if isinstance(X, ScannedEdges):
+            return decide_lake(self, X)
         edges = self._predictor.aligned(as_edges(self, X, reset=False))
         if self._machines:
             return self._decide_all(edges)

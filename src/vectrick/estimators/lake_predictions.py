@@ -10,6 +10,8 @@ import numpy as np
 from vectrick._files import replacing_folder
 from vectrick._progress import Progress
 from vectrick._typing import Array
+from vectrick.backends.arrays import to_host
+from vectrick.backends.memory import format_bytes
 from vectrick.backends.threads import count_threads, even_parts, run_tasks
 from vectrick.data import Edges
 from vectrick.data.lake.reader import EdgeReader
@@ -62,6 +64,24 @@ class LakeDecisions:
 
         run_tasks(task, len(parts), self.n_threads)
         return out + model.intercept_
+
+
+def decide_lake(model: Any, X: ScannedEdges) -> Array:
+    """Return the decisions for all edges of a lake, in the order of its rows; an error if they are too many."""
+    decisions, made, n_bytes = LakeDecisions(model, X), [], 0
+    X.reader.source.check()
+    progress = Progress("predicting partitions", X.n_partitions, getattr(model, "verbose", 0))
+    for number in range(X.n_partitions):
+        for _, start, end in X.reader.kept_rows(number):
+            made.append(to_host(decisions(start, end)))
+            n_bytes += made[-1].nbytes
+        if 2 * n_bytes > X.memory_limit:  # they are joined at the end
+            raise MemoryError(
+                f"the predictions of {number + 1} of {X.n_partitions} partitions take {format_bytes(n_bytes)}, but all "
+                f"must fit twice into max_memory={format_bytes(X.memory_limit)}; use model.predict_lake(X, folder)"
+            )
+        progress.step()
+    return np.concatenate(made) if made else decisions(*np.empty((2, 0), np.int32))
 
 
 def predict_lake(model: Any, X: ScannedEdges, path: Path | str, columns: Columns, overwrite: bool = False) -> int:

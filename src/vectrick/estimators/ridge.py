@@ -5,6 +5,7 @@ from typing import Any, Self
 
 from sklearn.base import RegressorMixin, clone
 from sklearn.metrics import r2_score
+from sklearn.utils.validation import check_is_fitted
 
 from vectrick._typing import Array, ArrayLike, RandomState, Table
 from vectrick.backends import Backend
@@ -22,6 +23,7 @@ from vectrick.estimators.regressor import KronRegressor
 from vectrick.estimators.several_targets import as_targets, fit_targets
 from vectrick.estimators.training import Given, Training
 from vectrick.estimators.uncertainty import N_SAMPLES, grid_std, samples_of, with_uncertainty
+from vectrick.estimators.validate import as_edges
 from vectrick.losses import Loss, Squared, WithIntercept, as_loss
 from vectrick.models.kernel_spec import PairwiseKernels, VertexKernels
 from vectrick.solvers import OnePass, Solver, minimise_path
@@ -164,8 +166,11 @@ class KronRidge(RegressorMixin, KronRegressor):
         n_samples : int
             The number of samples, where variances are estimated.
         """
-        mean = super().predict(X)
-        return with_uncertainty(self, X, mean, return_std, return_cov, n_samples) if return_std or return_cov else mean
+        if not (return_std or return_cov):
+            return super().predict(X)
+        check_is_fitted(self)
+        X = as_edges(self, X, reset=False)
+        return with_uncertainty(self, X, super().predict(X), return_std, return_cov, n_samples)
 
     def sample(self, X: EdgesLike, n: int = 1, random_state: RandomState = None) -> Array:
         """Draw n functions from the posterior: a row for each, with its values at edges X, at most 4000."""

@@ -40,8 +40,7 @@ def as_edges(estimator: Any, X: Any, reset: bool) -> Edges:
         return X
     if isinstance(X, ScannedEdges):
         raise ValueError(
-            "X is a lake, whose edges are not in memory: use model.predict_lake(X, folder), vt.score_lake(model, X), "
-            "or X.edges() to read them"
+            "X is a lake, whose edges are not in memory; this needs edges in memory, which X.edges() reads"
         )
     known = {} if reset else estimator.__dict__.get("_fitted_parameters", {})
     n_start = known.get("n_start_features", estimator.n_start_features)
