@@ -26,13 +26,12 @@ from vectrick.passes.engine import ArrayEngine
 from vectrick.passes.host import HostPasses
 from vectrick.passes.risks import Sides
 from vectrick.passes.tasks import Coding
-from vectrick.solvers import Solution, iterative_solver
+from vectrick.solvers import iterative_solver
 from vectrick.solvers.solution import INTERRUPTED
 
 MANY_EDGES = 1 << 17  # from which sorting them into a block pays
 _NARROW = 128  # features of a vertex whose rows stay in the cache; with more, two products take less time
 _THIN = 2  # vertices for each feature, at least
-_INEXACT = 10.0  # times the tolerance, that the true residual may have
 
 
 def limits_iterations(estimator: Any, solver: Any) -> bool:
@@ -114,8 +113,6 @@ def _fit(model: Any, training: Training, maps: tuple[FeatureMap, FeatureMap]) ->
     except np.linalg.LinAlgError:  # features are too large
         return False
     solution = fit.watched(float(model.alpha), monitor)
-    if solution.converged and fit.is_quadratic:
-        solution = _checked(fit, float(model.alpha), solution)
     if not solution.x.any():
         return False
     solution = replace(solution, x=cast(solution.x, training.dtype))
@@ -145,15 +142,3 @@ class _ArrayFit(PassFit):
         if not self.with_constant:
             return 0.0
         return self.best_constant(float(np.average(self.labels > 0, weights=self.weight)))
-
-
-def _checked(fit: PassFit, alpha: float, solution: Solution) -> Solution:
-    """Return a solution whose residual was computed from its coefficients, perhaps after further iterations."""
-    risk = fit.quadratic
-    rest = risk.rhs - risk.times(solution.x) - alpha * solution.x
-    scale = solution.scale or 1.0
-    relative = float(rest @ rest) ** 0.5 / scale
-    if relative > _INEXACT * fit.tol:
-        again = fit.solve(alpha, start=solution)
-        return replace(again, n_iter=solution.n_iter + again.n_iter, scale=solution.scale)
-    return replace(solution, residuals=[*solution.residuals, relative])

@@ -18,6 +18,8 @@ from vectrick.solvers.solution import INTERRUPTED, Callback, finest
 from vectrick.solvers.streamed import streamed_newton, streamed_ridge
 
 _STEPS, _NEWTON_STEPS = 1000, 100  # iterations at most
+_DRIFT = 10.0  # for what a sum of many edges adds to the rounding of one product
+_INEXACT = 10.0  # times the tolerance, that the true residual may have
 
 
 class PassFit:
@@ -122,13 +124,36 @@ class PassFit:
     def watched(self, alpha: float, monitor: Monitor) -> Solution:
         """Minimise with a monitor; an interruption ends with its last iterate, if it keeps one."""
         try:
-            return self.solve(alpha, monitor)
+            return self._checked(alpha, self.solve(alpha, monitor))
         except KeyboardInterrupt:
             last = monitor.last
             if last is None:
                 raise
             n_products = 2 * self.engine.n_passes
             return Solution(last.x, None, False, INTERRUPTED, last.n_iter, n_products, [], last.intercept)
+
+    def _checked(self, alpha: float, solution: Solution) -> Solution:
+        """Return a solution whose residual is that of its coefficients, after further iterations if it is too large.
+
+        Iterations carry their residual along, and rounding adds to it. Where that could matter, one more pass looks.
+        """
+        if not (self.is_quadratic and solution.converged and solution.scale):
+            return solution
+        risk, x = self.quadratic, solution.x
+        largest = float(self.spectrum.spectrum.max()) + alpha
+        drift = _DRIFT * solution.n_iter * self._rounding * largest * float(np.linalg.norm(x)) / solution.scale
+        if drift <= self.tol:
+            return solution
+        rest = risk.rhs - risk.times(x) - alpha * x
+        relative = float(np.linalg.norm(rest)) / solution.scale
+        if relative > _INEXACT * self.tol:
+            again = self.solve(alpha, start=solution)
+            return replace(again, n_iter=solution.n_iter + again.n_iter, scale=solution.scale)
+        return replace(solution, residuals=[*solution.residuals, relative])
+
+    @property
+    def _rounding(self) -> float:
+        return float(np.finfo(self.features.start.dtype).eps)
 
     def first_constant(self) -> float:
         """Return the constant prediction to start from."""
