@@ -95,6 +95,7 @@ def test_what_cannot_be_drawn_is_text(wrong):
     assert len(vt.VertexKFold(**wrong)._repr_html_()) < 1000
 
 
+@pytest.mark.slow
 def test_results_show_their_tables(edges):
     X, y = edges
     path = vt.alpha_path(vt.KronRidge(K, K, random_state=0), X, y, [0.1, 1.0])

@@ -100,6 +100,7 @@ def test_devices():
     assert cpu.free_memory() > 2**20
 
 
+@pytest.mark.slow
 def test_rates_are_measured_and_remembered(tmp_path, monkeypatch):
     monkeypatch.setenv("VECTRICK_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr("vectrick.backends.rates._found", {})

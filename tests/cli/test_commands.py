@@ -180,6 +180,7 @@ def test_predict_new_vertices(place):
     )
 
 
+@pytest.mark.slow
 def test_predict_a_grid(place):
     vectrick("fit", "data", "-o", "log.vt", "--loss", "logistic", cwd=place)
     told = as_json("predict", "log.vt", "--grid", "-o", "grid.parquet", cwd=place)
@@ -239,6 +240,7 @@ def test_words_for_classes(tmp_path):
     assert [one["score"] for one in low] == sorted(one["score"] for one in low)
 
 
+@pytest.mark.slow
 def test_nothing_left_to_rank(place):
     model = vt.load(place / "model.vt")
     every = pd.DataFrame({"start": "d3", "end": model.end_table_.ids})
@@ -398,6 +400,7 @@ def test_tune_chooses_a_pairwise_kernel(tmp_path):
     assert "--pairwise has 'nothing', but it must be some of kronecker" in done.stderr
 
 
+@pytest.mark.slow
 def test_info_of_data_and_of_a_model(place):
     told = as_json("info", "data", cwd=place)
     assert (told["edges"], told["start_vertices"], told["end_vertices"]) == (800, 60, 40)
@@ -423,6 +426,7 @@ def test_info_warns(tmp_path):
     assert any("2 vertices of end_features have the same features as another one" in line for line in said)
 
 
+@pytest.mark.slow
 def test_doctor(tmp_path):
     told = as_json("doctor", cwd=tmp_path)
     assert {"product against np.kron", "model file", "speed"} <= set(told["checks"])

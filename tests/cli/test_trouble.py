@@ -221,6 +221,7 @@ def test_unknown_options_and_commands(place):
         assert done.stdout == ""
 
 
+@pytest.mark.slow
 def test_errors_as_json_and_with_a_traceback(place):
     done = vectrick("fit", "nowhere", "--json", cwd=place, code=2)
     assert json.loads(done.stdout)["error"].startswith("there is no folder nowhere")
@@ -337,6 +338,7 @@ def test_ctrl_c_keeps_the_best_model(place):
     assert model.n_iter_ == model.history_["iteration"][int(np.argmax(model.history_["score"]))]
 
 
+@pytest.mark.slow
 def test_ctrl_c_before_there_is_a_model(place):
     process = start(["evaluate", "data", "-v"], place)
     wait_for(process, "read in")
@@ -430,6 +432,7 @@ def test_a_finished_run_removes_its_checkpoint_and_a_damaged_one_is_refused(plac
     assert not (place / "bad.ckpt").exists()
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away(place):
     command = f"{sys.executable} -m vectrick rank known.vt --start d0 --top 40 | head -1"
     done = subprocess.run(command, shell=True, cwd=place, capture_output=True, text=True, check=False)

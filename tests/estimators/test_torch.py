@@ -337,6 +337,7 @@ def test_kernel_matrices_that_do_not_fit_on_the_device_stay_on_the_host(monkeypa
     np.testing.assert_allclose(model.predict(X), expected, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_numba_is_not_loaded():
     import subprocess
     import sys

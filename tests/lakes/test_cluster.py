@@ -56,6 +56,7 @@ def coefficients(lake, **more):
     return vt.KronRidge(backend="dask", tol=1e-10, **more).fit(lake.scan()).coef_
 
 
+@pytest.mark.slow
 def test_a_cluster_gives_the_bits_of_one_process(lake, two):
     local = vt.KronRidge(tol=1e-10).fit(lake.scan())
     assert np.array_equal(coefficients(lake), local.coef_)

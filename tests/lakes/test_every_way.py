@@ -71,9 +71,11 @@ def coefficients(model):
     return np.concatenate([np.append(np.ravel(machine.coef_), machine.intercept_) for machine in machines])
 
 
-@pytest.mark.parametrize("way", ["passes", "lake", "dask", "torch"])
+@pytest.mark.parametrize("way", ["passes", "lake", pytest.param("dask", marks=pytest.mark.slow), "torch"])
 @pytest.mark.parametrize("name", MODELS)
-def test_coefficients_are_those_of_products_in_memory(name, way, lake, two, monkeypatch):
+def test_coefficients_are_those_of_products_in_memory(name, way, lake, monkeypatch, request):
+    if way == "dask":
+        request.getfixturevalue("two")
     kind, parameters, label = MODELS[name]
     parameters = {"alpha": 0.7, "form": "primal", **parameters}
     if parameters.get("solver") != "one-pass":
@@ -86,12 +88,11 @@ def test_coefficients_are_those_of_products_in_memory(name, way, lake, two, monk
     np.testing.assert_allclose(coefficients(model), expected, atol=1e-7 * abs(expected).max())
 
 
-@pytest.mark.parametrize("way", ["lake", "dask"])
 @pytest.mark.parametrize("name", MISSING)
-def test_ways_say_what_they_do_not_have(name, way, lake, two, monkeypatch):
+def test_lakes_say_what_they_do_not_have(name, lake, monkeypatch):
     kind, parameters, label, word = MISSING[name]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fitted("products", lake, kind, label, monkeypatch, **parameters)
     with pytest.raises(ValueError, match=word):
-        fitted(way, lake, kind, label, monkeypatch, **parameters)
+        fitted("lake", lake, kind, label, monkeypatch, **parameters)

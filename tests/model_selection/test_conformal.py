@@ -123,6 +123,7 @@ def test_probabilities_of_new_edges_are_calibrated(new, method):
     assert set(calibrated.predict(test)) == {"no", "yes"}
 
 
+@pytest.mark.slow
 def test_the_calibrator_of_scikit_learn_works_on_edges():
     train, y_train, test, y_test = outer(*classes(), "both")
     cv = vt.VertexKFold(3, 3, "both", random_state=0)

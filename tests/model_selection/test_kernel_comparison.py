@@ -80,6 +80,7 @@ def test_every_kernel_that_fits_is_tried():
     assert tried(both, np.r_[values, values], vt.KronRidge()) == [*two, "gaussian", "symmetric", "mlpk"]
 
 
+@pytest.mark.slow
 def test_two_step_regression_where_the_graph_is_complete():
     rng = np.random.default_rng(0)
     X = vt.Edges.grid(rng.standard_normal((8, 2)), rng.standard_normal((7, 2)))

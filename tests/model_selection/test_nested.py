@@ -210,6 +210,7 @@ def test_refuses_what_cannot_be_meant():
         vt.nested_score(vt.KronRidge(), X, rare, GRID)
 
 
+@pytest.mark.slow
 def test_real_data():
     K, G, start, end, y = read_graph("gpcr")
     X = vt.Edges(start, end, K, G)

@@ -73,6 +73,7 @@ def test_adjoint_of_every_path(product):
         dot_test(vt.kron(M, N, path=path)[index(rows), index(cols)], rng)
 
 
+@pytest.mark.slow
 @given(products(), st.floats(0, 1), st.floats(0, 1))
 @settings(max_examples=100)
 def test_restriction_of_every_path(product, row_share, col_share):

@@ -23,6 +23,7 @@ for _name, _kind in list(vars(contract).items()):
         globals()[_name] = type(_name, (_kind,), {"where": WHERE, "__module__": __name__})
 
 
+@pytest.mark.slow
 class TestBlocks(contract.Kron):
     """A product that fits only block by block."""
 

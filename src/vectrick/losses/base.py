@@ -146,9 +146,26 @@ class Formula(Pointwise):
     """A sum over the edges whose terms are formulas, written once: for NumPy, torch, and compiled passes.
 
     A subclass defines three static functions of a namespace, predictions and labels. The namespace has ``exp``,
-    ``log1p``, ``abs``, ``where``, ``zeros_like`` and ``ones_like``; compiled passes call them with single numbers.
+    ``log1p``, ``abs``, ``where``, ``zeros_like`` and ``ones_like``. Compiled passes call the package's own formulas with
+    single numbers; in passes over a lake, those of users are called with pieces of the edges.
 
     Value, gradient and curvature take O(n) for n edges.
+
+    Examples
+    --------
+    >>> import numpy as np, vectrick as vt
+    >>> class LogCosh(vt.losses.Formula):
+    ...     @staticmethod
+    ...     def value_of(xp, p, y):
+    ...         return xp.abs(p - y) + xp.log1p(xp.exp(-2 * xp.abs(p - y)))
+    ...     @staticmethod
+    ...     def slope_of(xp, p, y):
+    ...         return xp.tanh(p - y)
+    ...     @staticmethod
+    ...     def curvature_of(xp, p, y):
+    ...         return 1 - xp.tanh(p - y) ** 2
+    >>> LogCosh(np.array([1.0, 3.0])).gradient(np.ones(2)).round(3)
+    array([ 0.   , -0.964])
     """
 
     @staticmethod
