@@ -5,6 +5,7 @@ import numpy as np
 from vectrick._typing import Array
 from vectrick._warnings import warn
 from vectrick.backends import HOST
+from vectrick.backends.arrays import to_host
 from vectrick.data import Edges, VertexTable
 from vectrick.data.complaints import DataWarning, copies, repeated_edges, reverse_labels, told_of, uneven_scales
 from vectrick.kernels import Constant, Cosine, Gaussian, Kernel, Linear, Polynomial, Product, Sum
@@ -74,6 +75,7 @@ def _warn_of_table(table: VertexTable, kernels: tuple[Kernel, ...]) -> None:
 def _warn_of_constant(y: Array, spec: KernelSpec) -> None:
     if any(map(_has_constant, (*spec.start_kernels, *spec.end_kernels))):
         return
+    y = to_host(y)  # labels may be on their way to a device, of edges that are on the host
     values, counts = np.unique(y, return_counts=True)
     rare = counts.min() / len(y)
     if len(values) == 2 and rare < _RARE:

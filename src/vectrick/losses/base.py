@@ -146,8 +146,8 @@ class Formula(Pointwise):
     """A sum over the edges whose terms are formulas, written once: for NumPy, torch, and compiled passes.
 
     A subclass defines three static functions of a namespace, predictions and labels. The namespace has ``exp``,
-    ``log1p``, ``abs``, ``where``, ``zeros_like`` and ``ones_like``. Compiled passes call the package's own formulas with
-    single numbers; in passes over a lake, those of users are called with pieces of the edges.
+    ``log1p``, ``abs``, ``where``, ``zeros_like`` and ``ones_like``. Compiled passes call the package's own formulas
+    with single numbers; formulas of users are called with pieces of the edges.
 
     Value, gradient and curvature take O(n) for n edges.
 

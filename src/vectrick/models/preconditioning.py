@@ -163,8 +163,8 @@ class Forecast:
 
     @property
     def pays(self) -> bool:
-        """Whether the preconditioner saves time."""
-        return self.seconds[1] <= min(self.ahead * self.seconds[0], self.seconds[0] - _WORTH)
+        """Whether the preconditioner saves time; without it, iterations may be more than were counted."""
+        return self.is_far or self.seconds[1] <= min(self.ahead * self.seconds[0], self.seconds[0] - _WORTH)
 
     def __str__(self) -> str:
         (without, with_it), times = self.iterations, [format_seconds(seconds) for seconds in self.seconds]
