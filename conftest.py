@@ -11,3 +11,4 @@ _NEEDS = {
 }
 collect_ignore = [path for package, paths in _NEEDS.items() if find_spec(package) is None for path in paths]
 os.environ["MPLBACKEND"] = "agg"  # no windows
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # tests run side by side, and would slow each other

@@ -211,6 +211,8 @@ def conjugate_gradients_in(tree):
     """Return whether a loop goes by one quotient along a direction, and takes as much of its image from a residual."""
     for loop in ast.walk(tree):
         if isinstance(loop, ast.For | ast.While):
+            if not any(isinstance(node, ast.Div) for node in ast.walk(loop)):
+                continue
             lengths = quotients(loop)
             found = [update for update in updates(loop) if update[2] in lengths or " / " in update[2]]
             up = {(target, factor) for target, sign, factor in found if sign > 0}
@@ -225,6 +227,9 @@ SYSTEMS = ("conjugate_gradients", "solve_system", "solve_directly", "quasi_minim
 
 def newton_in(tree):
     """Return whether a loop solves systems, itself or through functions of its file, with curvatures of its own."""
+    words_of = {getattr(node, "id", getattr(node, "attr", None)) for node in ast.walk(tree)}
+    if not words_of & {system.rpartition(".")[2] for system in SYSTEMS}:
+        return False
     functions = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
 
     def reached(node, seen):

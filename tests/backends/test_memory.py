@@ -69,6 +69,7 @@ def test_a_product_allocates_only_its_result(graph):
         assert peak < u.nbytes + 50_000, path
 
 
+@pytest.mark.slow
 def test_the_estimate_covers_the_peak(graph):
     rng, M, N, rows, cols = graph
     thin = make_factor(rng, 500, 520, "low-rank")

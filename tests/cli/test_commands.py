@@ -92,6 +92,7 @@ def test_losses(place, loss, kind):
     assert told["scores"]["both"] > 0.7
 
 
+@pytest.mark.slow
 def test_values_get_ridge_regression_with_an_intercept(tmp_path):
     write_data(tmp_path / "values", classes=False)
     told = as_json("fit", "values", "--manual", cwd=tmp_path)
@@ -101,6 +102,7 @@ def test_values_get_ridge_regression_with_an_intercept(tmp_path):
     assert vt.load(tmp_path / "model.vt").fit_intercept
 
 
+@pytest.mark.slow
 def test_options_reach_the_estimator(place):
     vectrick(
         "fit", "data", "-o", "options.vt", "--start-kernel", "polynomial(degree=2) + constant(0.5)", "--end-kernel",
@@ -163,6 +165,7 @@ def test_predict_edges(place, ending):
     np.testing.assert_array_equal(found["prediction"].astype(float), model.predict(X))
 
 
+@pytest.mark.slow
 def test_predict_new_vertices(place):
     rng = np.random.default_rng(5)
     new = pd.DataFrame({"g": rng.standard_normal(3), "id": ["n0", "n1", "d0"], "f": rng.standard_normal(3)})

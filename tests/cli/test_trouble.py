@@ -236,6 +236,7 @@ def test_a_folder_that_cannot_be_written(tmp_path, monkeypatch):
         check_output(tmp_path / "model.vt", force=False)
 
 
+@pytest.mark.slow
 def test_predictions_of_unknown_edges_leave_nothing_behind(place, tmp_path):
     many = pd.DataFrame({"start": ["d0"] * 50 + ["who"], "end": ["t0"] * 51})
     many.to_csv(tmp_path / "edges.csv", index=False)

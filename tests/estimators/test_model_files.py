@@ -130,6 +130,7 @@ def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.slow
 def test_a_killed_writer_leaves_the_old_file_or_the_new_one(tmp_path):
     path = tmp_path / "model.vt"
     code = f"""

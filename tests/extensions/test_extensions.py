@@ -114,6 +114,7 @@ def test_a_loss_of_the_other_kind_is_refused(data):
         vt.KronRidge(loss=mine.Boosting).fit(X, y)
 
 
+@pytest.mark.slow
 def test_a_file_that_names_an_unknown_one_is_refused(data, tmp_path):
     X, y = data
     for number, model in enumerate((models()["kernel"], models()["pairwise"])):

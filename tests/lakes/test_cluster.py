@@ -21,6 +21,7 @@ from vectrick.passes.tasks import Normal
 
 # What Dask and its event loop leave to the garbage collector when workers are killed is not ours to fix.
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
@@ -56,7 +57,6 @@ def coefficients(lake, **more):
     return vt.KronRidge(backend="dask", tol=1e-10, **more).fit(lake.scan()).coef_
 
 
-@pytest.mark.slow
 def test_a_cluster_gives_the_bits_of_one_process(lake, two):
     local = vt.KronRidge(tol=1e-10).fit(lake.scan())
     assert np.array_equal(coefficients(lake), local.coef_)

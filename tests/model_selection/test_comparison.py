@@ -190,6 +190,7 @@ def test_memory_is_checked_first(monkeypatch):
         Neighbours().fit(X, y)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_real_data():
     """On GPCR, Kronecker models and baselines are above chance for new vertices, and vertex means are not."""

@@ -1,5 +1,7 @@
 """Processes that work side by side have their share of the threads."""
 
+import pytest
+
 from vectrick.backends.threads import count_threads, thread_share
 from vectrick.model_selection.finished import Finished
 from vectrick.model_selection.parallel import in_parallel
@@ -11,6 +13,7 @@ def _threads(_):
     return [count_threads()] + [library["num_threads"] for library in threadpool_info()]
 
 
+@pytest.mark.slow
 def test_processes_have_their_share_of_threads(monkeypatch):
     monkeypatch.setenv("VECTRICK_NUM_THREADS", "")
     work = Finished().work("threads")
