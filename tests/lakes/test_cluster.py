@@ -28,16 +28,6 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module")
-def two():
-    """A client of two workers with one thread each."""
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
-        Client(cluster) as client,
-    ):
-        yield client
-
-
 @pytest.fixture
 def apart():
     """Make clusters of their own, for tests that break them; they are the active ones."""

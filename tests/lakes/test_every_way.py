@@ -8,10 +8,6 @@ import pytest
 import vectrick as vt
 from vectrick.estimators import by_passes
 
-pytest.importorskip("distributed")
-
-from distributed import Client, LocalCluster
-
 pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
@@ -36,16 +32,6 @@ MISSING = {
     "mixed precision": (vt.KronRidge, {"precision": "mixed"}, "y", "precision"),
     "dual form": (vt.KronRidge, {"form": "dual"}, "y", "form"),
 }
-
-
-@pytest.fixture(scope="module")
-def two():
-    """A client of two workers with one thread each."""
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
-        Client(cluster) as client,
-    ):
-        yield client
 
 
 def labels(lake, name):
