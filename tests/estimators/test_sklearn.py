@@ -22,7 +22,6 @@ ESTIMATORS = [
     vt.KronRanker(n_start_features=1),
     vt.KronRanker(n_start_features=1, groups="start"),
 ]
-UNLIKE = {"check_sample_weight_equivalence_on_dense_data": "a search treats all edges with a weight alike"}
 SEARCHES = [
     vt.AutoKron(n_start_features=1, loss=loss, start_kernel="gaussian", alpha=1.0, random_state=0, n_best=2)
     for loss in ("ridge", "logistic")
@@ -36,7 +35,7 @@ def test_scikit_learn_check(estimator, check):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::vectrick.automatic.find.SearchWarning")  # of data with too few vertices for folds
-@parametrize_with_checks(SEARCHES, expected_failed_checks=lambda estimator: UNLIKE)
+@parametrize_with_checks(SEARCHES)
 def test_scikit_learn_check_of_searches(estimator, check):
     check(estimator)
 
