@@ -191,10 +191,14 @@ def test_auto_leaves_the_path_of_the_iterates_alone():
 
 def test_auto_takes_it_where_it_pays_and_says_why():
     X, y = vt.datasets.make_checkerboard(1000, random_state=0)
-    model = vt.KronRidge(G, G, alpha=0.01).fit(X, y)
-    assert model.solution_.preconditioner == "kronecker"
-    assert "iterations" in model.solution_.preconditioner_reason
-    easy = vt.KronRidge(G, G, alpha=1e6).fit(X, y)
+    for alpha in (0.01, 1e6):  # fits in primal form run to convergence with it
+        model = vt.KronRidge(G, G, alpha=alpha).fit(X, y)
+        assert (model.form_, model.solution_.preconditioner) == ("primal", "kronecker")
+        assert "passes over the edges are few with it" in model.solution_.preconditioner_reason
+    dual = vt.KronRidge(G, G, alpha=0.01, form="dual").fit(X, y)
+    assert dual.solution_.preconditioner == "kronecker"
+    assert "iterations" in dual.solution_.preconditioner_reason
+    easy = vt.KronRidge(G, G, alpha=1e6, form="dual").fit(X, y)
     assert easy.solution_.preconditioner == "none"
 
 

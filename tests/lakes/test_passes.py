@@ -46,7 +46,7 @@ def test_sums_equal_those_of_the_kronecker_product(case):
 def test_sums_of_labels_equal_those_of_the_kronecker_product(case, coding, compiled, monkeypatch):
     block, passes, Z, y, w, tol, *_ = case
     if not compiled:
-        monkeypatch.setattr(HostPasses, "knows", lambda *_: False)
+        monkeypatch.setattr(HostPasses, "has_sums", lambda *_: False)
     y = coding(y)
     rhs, mean, numbers = Labels(coding, True).run(passes, block, 2)
     assert np.allclose(rhs.ravel(), Z.T @ (w * y), **tol)
@@ -62,7 +62,7 @@ def test_sums_of_labels_equal_those_of_the_kronecker_product(case, coding, compi
 def test_derivatives_of_losses_equal_those_of_the_loss(case, name, compiled, monkeypatch):
     block, passes, Z, y, w, tol, *_ = case
     if not compiled:
-        monkeypatch.setattr(HostPasses, "knows", lambda *_: False)
+        monkeypatch.setattr(HostPasses, "has_sums", lambda *_: False)
     kind, rng = LOSSES[name], np.random.default_rng(2)
     W, D, signs = core(rng, passes), core(rng, passes), np.where(y == 1, 1.0, -1.0)
     p, d = Z @ W.astype(float).ravel() + 0.3, Z @ D.astype(float).ravel()

@@ -83,11 +83,11 @@ class FoldFit(PassFit):
     def __init__(self, loss: str, features: Sides, sizes: tuple[Array, Array], labels: FoldLabels) -> None:
         self.labels, self.sizes = labels, sizes
         self._last: Solution | None = None  # that of another alpha
-        self.mean = labels.mean if loss == "ridge" else 0.0
+        self.offset = labels.mean if loss == "ridge" else 0.0
         model = KronRidge(**_RIDGE) if loss == "ridge" else KronLogistic(**_LOGISTIC)
         engine = GridEngine(labels.grid if loss == "ridge" else labels.classes)
         kind = Squared if loss == "ridge" else Logistic
-        super().__init__(model, engine, features, labels.degrees, kind, Coding(), labels.has_intercept)
+        super().__init__(model, engine, features, labels.degrees, kind, Coding(), labels.has_intercept, labels.mean)
 
     @cached_property
     def spectrum(self) -> DegreeSpectrum:
@@ -95,12 +95,7 @@ class FoldFit(PassFit):
         bases = [Basis(np.empty((0, len(sizes))), sizes) for sizes in self.sizes]
         return DegreeSpectrum.in_bases(bases[0], bases[1], self.features, self.degrees, self.labels.kappa)
 
-    def first_constant(self) -> float:
-        """Return the best constant prediction of labels -1 and 1."""
-        share = 0.5 * (1.0 + self.labels.mean)
-        return self.best_constant(min(max(share, 1e-6), 1 - 1e-6)) if self.with_constant else 0.0
-
     def solved(self, alpha: float) -> tuple[Array, float]:
         """Return the coefficients, a row for each start feature, and the intercept."""
         solution = self._last = self.solve(alpha, start=self._last)
-        return self.features.core(solution.x, rows_are_start=True), solution.intercept + self.mean
+        return self.features.core(solution.x, rows_are_start=True), solution.intercept + self.offset

@@ -6,7 +6,8 @@ from vectrick._progress import Progress
 from vectrick.backends import settle_backend
 from vectrick.backends.threads import count_threads
 from vectrick.data.lake.scan import ScannedEdges
-from vectrick.passes.engine import LakeEngine, LocalEngine
+from vectrick.passes.engine import LakeEngine
+from vectrick.passes.local import LocalEngine
 
 
 def engine_of(model: Any, X: ScannedEdges) -> LakeEngine:

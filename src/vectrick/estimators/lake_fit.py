@@ -45,21 +45,8 @@ class LakeFit(PassFit):
 
     def __init__(self, model: Any, lake: Lake) -> None:
         what = lake.engine, lake.features, lake.degrees, lake.loss, lake.coding, lake.with_constant
-        super().__init__(model, *what)
+        super().__init__(model, *what, mean=_mean_label(lake))
         self.lake = lake
-
-    def first_constant(self) -> float:
-        """Return the best constant prediction, as far as the labels are known without another pass."""
-        lake = self.lake
-        if not lake.with_constant:
-            return 0.0
-        mean, labels, positive = lake.counts.total / lake.counts.n_edges, lake.counts.labels, lake.coding.positive
-        if positive is None:
-            return mean
-        if labels is None or len(labels) != 2:
-            return 0.0
-        share = (mean - labels[0]) / (labels[1] - labels[0])
-        return self.best_constant(share if positive == labels[1] else 1.0 - share)
 
     def one_pass(self, alpha: float) -> Solution:
         """Return ``M⁻¹ Φᵀ y`` with the degree model M, or what a filter makes of it; perhaps refined."""
@@ -76,3 +63,15 @@ class LakeFit(PassFit):
             w, None, False, _ONE_PASS, 1, risk.engine.n_passes, [], risk.intercept(w), preconditioner="kronecker",
             preconditioner_reason="one pass is its first direction",
         )  # fmt: skip
+
+
+def _mean_label(lake: Lake) -> float | None:
+    """Return the mean label as the loss has it; None if more than the counts of a reading is needed."""
+    counts, positive = lake.counts, lake.coding.positive
+    mean = counts.total / counts.n_edges
+    if positive is None:
+        return mean
+    if counts.labels is None or len(counts.labels) != 2:
+        return None
+    share = (mean - counts.labels[0]) / (counts.labels[1] - counts.labels[0])
+    return float(2 * share - 1 if positive == counts.labels[1] else 1 - 2 * share)

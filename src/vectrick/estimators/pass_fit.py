@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from vectrick._typing import Array
+from vectrick.backends.arrays import numpy_dtype, zeros
 from vectrick.estimators.callbacks import Monitor
 from vectrick.losses import Loss, Pointwise, RankRLS, Squared, WithIntercept
 from vectrick.passes.engine import Engine
@@ -19,6 +20,7 @@ from vectrick.solvers.streamed import streamed_newton, streamed_ridge
 
 _STEPS, _NEWTON_STEPS = 1000, 100  # iterations at most
 _DRIFT = 10.0  # for what a sum of many edges adds to the rounding of one product
+_RARE = 1e-6  # the least share of a class that training starts from
 _INEXACT = 10.0  # times the tolerance, that the true residual may have
 
 
@@ -41,6 +43,8 @@ class PassFit:
         How labels become those of the loss.
     with_constant : bool
         Whether there is an intercept.
+    mean : float, optional
+        The mean label as the loss has it, if that is known without a pass; training starts there.
     """
 
     def __init__(
@@ -52,9 +56,10 @@ class PassFit:
         loss: type[Loss],
         coding: Coding,
         with_constant: bool,
+        mean: float | None = None,
     ) -> None:
         self.model, self.engine, self.features, self.degrees = model, engine, features, degrees
-        self.loss, self.coding, self.with_constant = loss, coding, with_constant
+        self.loss, self.coding, self.with_constant, self.mean_label = loss, coding, with_constant, mean
         self.is_quadratic = issubclass(loss, Squared | RankRLS)
 
     @property
@@ -88,7 +93,7 @@ class PassFit:
     @cached_property
     def zero(self) -> Point:
         """The function without coefficients, and the derivatives of another loss there."""
-        return self.pointwise.at(np.zeros(self.features.size), self.first_constant())
+        return self.pointwise.at(zeros(self.features.size, self.features.start, np.float64), self._first_constant())
 
     @cached_property
     def spectrum(self) -> DegreeSpectrum:
@@ -141,11 +146,11 @@ class PassFit:
             return solution
         risk, x = self.quadratic, solution.x
         largest = float(self.spectrum.spectrum.max()) + alpha
-        drift = _DRIFT * solution.n_iter * self._rounding * largest * float(np.linalg.norm(x)) / solution.scale
+        drift = _DRIFT * solution.n_iter * self._rounding * largest * float(x @ x) ** 0.5 / solution.scale
         if drift <= self.tol:
             return solution
         rest = risk.rhs - risk.times(x) - alpha * x
-        relative = float(np.linalg.norm(rest)) / solution.scale
+        relative = float(rest @ rest) ** 0.5 / solution.scale
         if relative > _INEXACT * self.tol:
             again = self.solve(alpha, start=solution)
             return replace(again, n_iter=solution.n_iter + again.n_iter, scale=solution.scale)
@@ -153,14 +158,15 @@ class PassFit:
 
     @property
     def _rounding(self) -> float:
-        return float(np.finfo(self.features.start.dtype).eps)
+        return float(np.finfo(numpy_dtype(self.features.start)).eps)
 
-    def first_constant(self) -> float:
-        """Return the constant prediction to start from."""
-        return 0.0
-
-    def best_constant(self, share: float) -> float:
-        """Return the best constant prediction for a share of positive labels."""
+    def _first_constant(self) -> float:
+        """Return the constant prediction to start from: the best one, as far as the labels are known."""
+        if not self.with_constant or self.mean_label is None:
+            return 0.0
+        if not self.loss.of_classes:
+            return self.mean_label
         assert issubclass(self.loss, Pointwise)
+        share = min(max(0.5 * (1.0 + self.mean_label), _RARE), 1 - _RARE)
         loss = self.loss(np.array([1.0, -1.0]), np.array([share, 1.0 - share]))
         return WithIntercept(loss).intercept(np.zeros(2))

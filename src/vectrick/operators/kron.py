@@ -369,8 +369,12 @@ class KronOperator(Operator):
 
     def lowered(self) -> "KronOperator":
         """Return the same operator computing in float32, by TF32 on a GPU that has it."""
-        options, dtype = replace(self._options, fast=True), np.dtype(np.float32)
-        operator = KronOperator(in_dtype(self.M, dtype), in_dtype(self.N, dtype), self.rows, self.cols, options)
+        dtype = np.dtype(np.float32)
+        return self.with_factors(in_dtype(self.M, dtype), in_dtype(self.N, dtype), replace(self._options, fast=True))
+
+    def with_factors(self, M: Factor, N: Factor, options: KronOptions | None = None) -> "KronOperator":
+        """Return the operator of the same rows and columns with other factors; what was made of the edges is shared."""
+        operator = KronOperator(M, N, self.rows, self.cols, options or self._options)
         operator._shares = None if self._problem is None else self._problem.sharing
         operator._prepare()
         return operator

@@ -1,7 +1,6 @@
 """What is made of a block of edges on a device of torch: products with its features, whose sorted edges stay there."""
 
 import weakref
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,82 +9,58 @@ from vectrick._typing import Array
 from vectrick.backends import Backend
 from vectrick.backends.arrays import placed, to_host
 from vectrick.data.lake.blocks import EdgeBlock
-from vectrick.losses import Loss
 from vectrick.operators import kron
-from vectrick.passes.host import HostPasses, Use
+from vectrick.passes.host import HostPasses
+from vectrick.passes.products import EdgeProducts, ProductPasses
 
 _SHARE = 4  # of the memory that is free beside it, that a block may take to stay there: sorting another one takes more
-_BYTES = 64  # of an edge in a product, its transpose and its vectors
+_BYTES = 72  # of an edge in a product, its transpose and its vectors
 
 
-class _OnDevice:
-    """A block on a device: its product with features, labels and weights."""
-
-    def __init__(self, block: EdgeBlock, R: Array, C: Array, backend: Backend) -> None:
-        rows, cols = (placed(vertices, backend) for vertices in block.positions())
-        self.features = kron(C, R, backend=backend)[(cols, rows), :]
-        self.transposed = self.features.T
-        self.label, self.weight = (
-            None if values is None else placed(values, backend, np.float64) for values in (block.label, block.weight)
-        )
-
-
-class DevicePasses:
+class DevicePasses(ProductPasses):
     """The passes of `HostPasses` on a device.
 
-    Blocks stay there while they fit; others come in each pass. Results are NumPy arrays. All bits are the same in every
+    Blocks stay there while they fit; others come in each pass. Cores are NumPy arrays. All bits are the same in every
     run on such a device, but not those of the CPU.
     """
 
     def __init__(self, host: HostPasses, backend: Backend) -> None:
         self.host, self.backend = host, backend
         self.R, self.C = (placed(features, backend) for features in (host.R, host.C))
-        self._blocks: weakref.WeakKeyDictionary[EdgeBlock, _OnDevice] = weakref.WeakKeyDictionary()
+        self._blocks: weakref.WeakKeyDictionary[EdgeBlock, EdgeProducts] = weakref.WeakKeyDictionary()
 
     @property
     def dtype(self) -> Any:
         """That of the features."""
         return self.host.dtype
 
-    def _there(self, block: EdgeBlock) -> _OnDevice:
+    def edges_of(self, block: EdgeBlock) -> EdgeProducts:
+        """Return a block on the device."""
         there = self._blocks.get(block)
         if there is None:
-            there = _OnDevice(block, self.R, self.C, self.backend)
+            rows, cols = (placed(vertices, self.backend) for vertices in block.positions())
+            features = kron(self.R, self.C, backend=self.backend)[(rows, cols), :]
+            label, weight = (
+                None if values is None else placed(values, self.backend, np.float64)
+                for values in (block.label, block.weight)
+            )
+            there = EdgeProducts(features, features.T, (self.R.shape[1], self.C.shape[1]), label, weight)
             if self.backend.has_room(_BYTES * len(block), _SHARE):
                 self._blocks[block] = there
         return there
 
-    def _vector(self, W: Array) -> Array:
-        return placed(np.ascontiguousarray(W.T, self.dtype).reshape(-1), self.backend)
+    def predicted(self, edges: EdgeProducts, W: Array) -> Array:
+        """Return the predictions of a core that is on the host."""
+        return super().predicted(edges, placed(np.ascontiguousarray(W, self.dtype), self.backend))
 
-    def _core(self, w: Array) -> Array:
-        core: Array = to_host(w).reshape(self.C.shape[1], self.R.shape[1]).T
+    def lifted(self, edges: EdgeProducts, values: Array) -> Array:
+        """Return the core ``Σ v φ ⊗ ψ``, on the host."""
+        core: Array = to_host(super().lifted(edges, values))
         return core
-
-    def quadratic(self, block: EdgeBlock, W: Array, n_threads: int = 1) -> Array:
-        """Return the core ``Σ h p φ ⊗ ψ`` over the edges."""
-        there = self._there(block)
-        p = there.features @ self._vector(W)
-        if there.weight is not None:
-            p = p * there.weight
-        return self._core(there.transposed @ self.backend.cast(p, self.dtype))
-
-    def pointwise(
-        self, block: EdgeBlock, cores: Sequence[Array], use: Use, n_sums: int, n_threads: int = 1
-    ) -> tuple[list[Array], Array]:
-        """Return one or two cores ``Σ v φ ⊗ ψ`` of values that ``use`` makes of predictions, and its numbers."""
-        there = self._there(block)
-        predicted = [there.features @ self._vector(W) for W in cores]
-        values, numbers = use(predicted, there.label, there.weight)
-        return [self._core(there.transposed @ self.backend.cast(value, self.dtype)) for value in values], numbers
-
-    def knows(self, loss: type[Loss]) -> bool:
-        """Say no: losses are computed by torch."""
-        return False
 
     def predictions(self, block: EdgeBlock, W: Array, n_threads: int = 1) -> Array:
         """Return the predictions of the edges, in the order of the block."""
-        predictions: Array = to_host(self._there(block).features @ self._vector(W))
+        predictions: Array = to_host(self.predicted(self.edges_of(block), W))
         return predictions
 
     def predictions_at(self, block: EdgeBlock, W: Array, places: Array, n_threads: int = 1) -> Array:

@@ -116,7 +116,7 @@ class HostPasses:
             return [self._core(block, S, n_threads) for S in sums], sum(numbers[1:], numbers[0])
 
     @staticmethod
-    def knows(loss: type[Loss]) -> bool:
+    def has_sums(loss: type[Loss]) -> bool:
         """Whether there are compiled loops for a loss: `label_sums`, `loss_sums` and `curvature_sums`."""
         return loss in COMPILED
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from vectrick._typing import Array
+from vectrick.backends.arrays import cast, contiguous, copy_of, numpy_dtype
 from vectrick.losses import Pointwise
 from vectrick.passes.engine import Engine
 from vectrick.passes.tasks import Coding, ColumnSums, Curve, Gradient, Labels, Normal, RowSums, VertexSums
@@ -28,13 +29,13 @@ class Sides:
         return int(self.start.shape[1] * self.end.shape[1])
 
     def core(self, w: Array, rows_are_start: bool) -> Array:
-        """Return coefficients as a core of blocks."""
-        W = w.reshape(self.end.shape[1], self.start.shape[1]).astype(self.start.dtype)
-        return np.ascontiguousarray(W.T if rows_are_start else W)
+        """Return a copy of coefficients as a core of blocks; solvers change theirs in place."""
+        W = cast(w.reshape(self.end.shape[1], self.start.shape[1]), numpy_dtype(self.start))
+        return contiguous(copy_of(W.T if rows_are_start else W))
 
     def vector(self, core: Array, rows_are_start: bool) -> Array:
         """Return a core of blocks as coefficients."""
-        return np.ascontiguousarray(core.T if rows_are_start else core, np.float64).reshape(-1)
+        return cast(contiguous(core.T if rows_are_start else core), np.float64).reshape(-1)
 
 
 class QuadraticRisk:

@@ -47,7 +47,7 @@ class Labels:
 
     def run(self, passes: Any, block: EdgeBlock, n_threads: int) -> Partial:
         """Return the sums of a block."""
-        if passes.knows(Squared):
+        if passes.has_sums(Squared):
             compiled: Partial = passes.label_sums(block, self.coding.positive, self.with_mean, n_threads)
             return compiled
 
@@ -85,7 +85,7 @@ class Gradient:
 
     def run(self, passes: Any, block: EdgeBlock, n_threads: int) -> Partial:
         """Return the sums of a block."""
-        if passes.knows(self.loss):
+        if passes.has_sums(self.loss):
             sums: Partial = passes.loss_sums(
                 block, self.core, self.intercept, self.loss, self.coding.positive, n_threads
             )
@@ -116,7 +116,7 @@ class Curve:
 
     def run(self, passes: Any, block: EdgeBlock, n_threads: int) -> Partial:
         """Return the product of a block."""
-        if passes.knows(self.loss):
+        if passes.has_sums(self.loss):
             cores = self.core, self.direction
             return (passes.curvature_sums(block, *cores, self.intercept, self.loss, self.coding.positive, n_threads),)
 
@@ -178,7 +178,7 @@ def add_up(partials: Any) -> Partial:
     """Return the sums of what blocks answered, in their order."""
     total: list[Array] | None = None
     for partial in partials:
-        arrays = [np.asarray(array, np.float64) for array in partial]
+        arrays = [cast(array, np.float64) for array in partial]
         if total is None:
             total = [array + 0.0 for array in arrays]
         else:

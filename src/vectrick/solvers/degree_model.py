@@ -21,7 +21,7 @@ from vectrick.backends import Backend
 from vectrick.backends.arrays import cast, contiguous, group_sums, namespace, placed, zeros
 from vectrick.losses import Centered, Curvature, Diagonal
 from vectrick.operators import Operator, kron
-from vectrick.solvers.degrees import Basis, Preconditioner, moment
+from vectrick.solvers.degrees import Basis, Preconditioner, moment, turned_back
 from vectrick.solvers.extended import Extended
 from vectrick.solvers.space import Mirrored, Primal
 
@@ -162,13 +162,7 @@ class DegreeModel:
 
     def outward(self, w: Array) -> Array:
         """Return coefficients of the features that the bases were turned from."""
-        if self._is_given:
-            return w
-        z = w.reshape(self.shape)
-        for basis in (self.end, self.start):
-            z = z if basis.turn is None else cast(basis.turn, self.dtype) @ z
-            z = z.T
-        return contiguous(z).reshape(-1)
+        return w if self._is_given else turned_back(w, self.end, self.start)
 
     def inward(self, w: Array) -> Array:
         """Return coefficients of the space from those of the features that the bases were turned from."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from vectrick._typing import Array
-from vectrick.backends.arrays import cast, contiguous, like, namespace
+from vectrick.backends.arrays import cast, contiguous, like, namespace, numpy_dtype
 from vectrick.passes.risks import Sides
 
 FILTERS = ("ridge", "iterated", "cut-off")
@@ -187,8 +187,8 @@ class DegreeSpectrum:
         bases = []
         for features, degree, centre in zip((sides.start, sides.end), degrees, ("end", "start"), strict=True):
             used = degree > 0
-            own = features if used.all() else features[used]
-            basis = Basis.of_features(own.astype(np.float64, copy=False), degree[used], centred == centre)
+            own = features if bool(used.all()) else features[used]
+            basis = Basis.of_features(cast(own, np.float64), degree[used], centred == centre)
             bases.append(replace(basis, features=basis.features[:0]))  # which is as large as the table
         return cls.in_bases(bases[0], bases[1], sides, degrees, 1.0 / float(degrees[0].sum()))
 
@@ -197,7 +197,8 @@ class DegreeSpectrum:
         cls, start: Basis, end: Basis, sides: Sides, degrees: tuple[Array, Array], kappa: float
     ) -> "DegreeSpectrum":
         """Return the model of degrees in bases that are there already."""
-        sums = [degree @ features for features, degree in zip((sides.start, sides.end), degrees, strict=True)]
+        pairs = zip((sides.start, sides.end), degrees, strict=True)
+        sums = [degree @ cast(features, np.float64) for features, degree in pairs]
         mean = (sums[1][:, None] * sums[0]).reshape(-1) / float(degrees[0].sum() * degrees[1].sum())
         return cls(start, end, float(degrees[0].sum()), mean, kappa)
 
@@ -212,10 +213,36 @@ class DegreeSpectrum:
         plain = Preconditioner(1.0 / (scale * self.spectrum + alpha), turns)
         return plain.without_constant(self.mean, scale * self.total) if centred else plain
 
+    def turned(self, sides: Sides) -> Sides:
+        """Return features in which the model is diagonal."""
+        start, end = (
+            values if basis.turn is None else contiguous(values @ cast(basis.turn, numpy_dtype(values)))
+            for values, basis in ((sides.start, self.start), (sides.end, self.end))
+        )
+        return Sides(start, end)
+
+    def of_turned(self, turned: Sides, degrees: tuple[Array, Array]) -> "DegreeSpectrum":
+        """Return the model of features that were turned."""
+        start, end = (replace(basis, turn=None) for basis in (self.start, self.end))
+        return DegreeSpectrum.in_bases(start, end, turned, degrees, self.kappa)
+
+    def outward(self, w: Array) -> Array:
+        """Return the coefficients of features from those of the turned ones."""
+        return turned_back(w, self.end, self.start)
+
     def filtered(self, alpha: float, spectral_filter: str, filter_iter: int) -> Preconditioner:
         """Return what a filter makes of the inverse."""
         inverse = filtered(self.spectrum, alpha, spectral_filter, filter_iter)
         return Preconditioner(inverse, (self.end.turn, self.start.turn))
+
+
+def turned_back(w: Array, end: Basis, start: Basis) -> Array:
+    """Return the coefficients of the features that bases were turned from."""
+    z = w.reshape(len(end.spectrum), len(start.spectrum))
+    for basis in (end, start):
+        z = z if basis.turn is None else cast(basis.turn, numpy_dtype(w)) @ z
+        z = z.T
+    return contiguous(z).reshape(-1)
 
 
 def filtered(s: Array, alpha: float, spectral_filter: str, filter_iter: int) -> Any:

@@ -7,9 +7,8 @@ iterates of ridge regression are those of `solve_system` in primal form.
 from math import inf, isfinite
 from typing import Any
 
-import numpy as np
-
 from vectrick._typing import Array
+from vectrick.backends.arrays import zeros
 from vectrick.passes.risks import Point, PointwiseRisk, QuadraticRisk
 from vectrick.solvers.base import Accept
 from vectrick.solvers.cg import ImageSystem, conjugate_gradients
@@ -45,7 +44,7 @@ def streamed_ridge(
 ) -> Solution:
     """Solve ``(B + α) w = b`` by preconditioned conjugate gradients; an iteration is one pass."""
     scale = float(risk.rhs @ risk.rhs) ** 0.5
-    x = Element(np.zeros_like(risk.rhs) if start is None else start + 0.0, None)
+    x = Element(zeros(len(risk.rhs), risk.rhs) if start is None else start + 0.0, None)
     r = risk.rhs + 0.0 if start is None else risk.rhs - risk.times(x.c) - alpha * x.c
 
     def told(k: int, w: Array, residual: float) -> bool:
@@ -120,7 +119,7 @@ class _PassProblem:
         has_constant = risk.with_constant and point.curvature > 0
         inverse = self.model.inverse(self.alpha, point.curvature / self.model.total, has_constant)
         r = -_rest(risk, point, self.alpha)
-        d = Element(np.zeros_like(r), None)
+        d = Element(zeros(len(r), r), None)
         system = ImageSystem(lambda p: risk.times(point, p), self.alpha, inverse, tol, float(r @ r) ** 0.5)
         conjugate_gradients(system, d, r, self.max_iter)
         return d.c, -(point.slope + float(point.mean @ d.c)) / point.curvature if has_constant else 0.0

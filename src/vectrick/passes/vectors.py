@@ -1,0 +1,104 @@
+"""Passes that make vectors as long as the edges, wherever arrays live: two products answer every question."""
+
+from abc import ABC, abstractmethod
+from typing import Any, Protocol
+
+import numpy as np
+
+from vectrick._typing import Array
+from vectrick.backends.arrays import namespace
+from vectrick.losses import Loss, Pointwise
+
+
+class VectorEdges(Protocol):
+    """Edges, or pairs of vertices, that predictions are made for as a vector or as a matrix."""
+
+    weight: Array | None  # None if all are one
+    curvatures: tuple[Array, float, Array] | None  # a core, a constant, and the second derivatives there
+
+    def label_sums(self, positive: float | None) -> tuple[Array, float]:
+        """Return h y for each edge, and the sum of h y²."""
+
+    def derivatives(self, p: Array, loss: type[Pointwise], positive: float | None) -> tuple[float, Array, Array]:
+        """Return the loss of predictions, and its first and second derivatives by the prediction of each edge."""
+
+
+class VectorPasses(ABC):
+    """The passes of `HostPasses` from predictions for all edges, and from sums of features with values of all edges.
+
+    The second derivatives at the last function are kept: a Newton system asks for them in each of its iterations.
+    """
+
+    def edges_of(self, block: Any) -> Any:
+        """Return the edges of a block where they are computed."""
+        return block
+
+    @abstractmethod
+    def predicted(self, edges: Any, W: Array) -> Array:
+        """Return the predictions of a core."""
+
+    @abstractmethod
+    def lifted(self, edges: Any, values: Array) -> Array:
+        """Return the core ``Σ v φ ⊗ ψ``."""
+
+    def has_sums(self, loss: type[Loss]) -> bool:
+        """Return True: every loss is computed for all edges at once."""
+        return True
+
+    def quadratic(self, block: Any, W: Array, n_threads: int = 1) -> Array:
+        """Return the core ``Σ h p φ ⊗ ψ``."""
+        edges: VectorEdges = self.edges_of(block)
+        p = self.predicted(edges, W)
+        return self.lifted(edges, p if edges.weight is None else edges.weight * p)
+
+    def label_sums(self, block: Any, positive: float | None, with_mean: bool, n_threads: int = 1) -> tuple[Array, ...]:
+        """Return the core ``Σ h y φ ⊗ ψ``, with means also ``Σ h φ ⊗ ψ``, and the sums of h, h y and h y²."""
+        edges: VectorEdges = self.edges_of(block)
+        hy, square = edges.label_sums(positive)
+        h = hy * 0 + 1.0 if edges.weight is None else edges.weight
+        cores = [self.lifted(edges, hy)] + ([self.lifted(edges, h)] if with_mean else [])
+        return *cores, np.array([total_of(h), total_of(hy), square])
+
+    def loss_sums(
+        self,
+        block: Any,
+        W: Array,
+        constant: float,
+        loss: type[Pointwise],
+        positive: float | None,
+        n_threads: int = 1,
+    ) -> tuple[Array, Array, Array]:
+        """Return the cores ``Σ L' φ ⊗ ψ`` and ``Σ L'' φ ⊗ ψ``, and the sums of the loss and its derivatives."""
+        edges: VectorEdges = self.edges_of(block)
+        p = self.predicted(edges, W)
+        p += constant
+        value, slopes, curvatures = edges.derivatives(p, loss, positive)
+        edges.curvatures = W, constant, curvatures
+        numbers = np.array([value, total_of(slopes), total_of(curvatures)])
+        return self.lifted(edges, slopes), self.lifted(edges, curvatures), numbers
+
+    def curvature_sums(
+        self,
+        block: Any,
+        W: Array,
+        D: Array,
+        constant: float,
+        loss: type[Pointwise],
+        positive: float | None,
+        n_threads: int = 1,
+    ) -> Array:
+        """Return the core ``Σ L'' d φ ⊗ ψ`` with the predictions d of a direction D."""
+        edges: VectorEdges = self.edges_of(block)
+        kept = edges.curvatures
+        if kept is None or kept[1] != constant or not bool((kept[0] == W).all()):
+            self.loss_sums(block, W, constant, loss, positive)
+            edges = self.edges_of(block)
+            kept = edges.curvatures
+        assert kept is not None
+        return self.lifted(edges, kept[2] * self.predicted(edges, D))
+
+
+def total_of(values: Array) -> float:
+    """Return the sum of all values, in float64."""
+    xp = namespace(values)
+    return float(xp.sum(values, dtype=xp.float64))
