@@ -336,13 +336,16 @@ class TestHome:
         X, y = classes
         model = vt.AutoKron(random_state=0, n_best=2).fit(X, y == "yes")
         there = vt.AutoKron(random_state=0, n_best=2, backend="torch", device="cpu").fit(X, y == "yes")
-        np.testing.assert_allclose(there.decision_function(X), model.decision_function(X), atol=1e-8)
+        shown = ["stage", "loss", "start_kernel", "end_kernel"]
+        assert there.search_[shown].values.tolist() == model.search_[shown].values.tolist()
+        np.testing.assert_allclose(there.search_["score"], model.search_["score"], atol=2e-3)  # float32
+        np.testing.assert_allclose(there.decision_function(X), model.decision_function(X), atol=1e-5)
         tables = (torch.tensor(table.features) for table in (X.start_table, X.end_table))
         edges = vt.Edges(torch.tensor(X.start), torch.tensor(X.end), *tables)
         labels = torch.tensor(y == "yes")
         given = vt.AutoKron(random_state=0, n_best=2, backend="torch", device="cpu").fit(edges, labels)
         assert isinstance(given.decision_function(edges), torch.Tensor)
-        np.testing.assert_allclose(given.decision_function(edges), model.decision_function(X), atol=1e-8)
+        np.testing.assert_allclose(given.decision_function(edges), model.decision_function(X), atol=1e-5)
 
 
 class TestEnding:

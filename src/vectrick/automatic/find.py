@@ -18,7 +18,7 @@ from vectrick.automatic.results import Result
 from vectrick.automatic.sampling import ENOUGH_EDGES, FEW, sampled
 from vectrick.automatic.search import Search
 from vectrick.automatic.vertex_kernels import SideChoices, scaled, with_constant
-from vectrick.backends import HOST
+from vectrick.backends import HOST, Backend, settle_backend
 from vectrick.data import Edges
 from vectrick.data.complaints import reverse_labels
 from vectrick.kernels import Kernel
@@ -122,7 +122,7 @@ class Found:
 
 def search(model: Any, edges: Edges, labels: Labels, weight: Array | None) -> Found:
     """Search for the best candidates for edges with labels; ``model`` has the parameters."""
-    X, y = edges.on(HOST), labels.y
+    X, y, backend = edges.on(HOST), labels.y, settle_backend(model.backend, model.device, edges.backend)
     rng = np.random.default_rng(check_random_state(model.random_state).randint(2**31 - 1))
     scoring = _scoring(model.scoring, labels)
     told = []
@@ -138,7 +138,7 @@ def search(model: Any, edges: Edges, labels: Labels, weight: Array | None) -> Fo
     pairwise = _pairwise(model.pairwise, X, y)
     seed = int(rng.integers(2**31 - 10))
     try:
-        full, folding = _ground(model, X, y, labels, scoring, seed)
+        full, folding = _ground(model, X, y, labels, scoring, seed, backend)
         told += folding.told
     except NoFoldsError as error:
         full, folding = Ground(X, y, [], scoring, n_threads=model.n_threads), None
@@ -156,8 +156,8 @@ def search(model: Any, edges: Edges, labels: Labels, weight: Array | None) -> Fo
     n_solved = (int(model.n_best) + _MORE_SOLVED) * (_THOROUGH if model.thorough else 1)
     more = _MORE_PAIRWISE[pairwise[0]] if model.thorough and model.pairwise == "auto" else ()
     run = found.run = Search(
-        _small_ground(model, X, y, labels, scoring, seed, rng) or full, full, choices, pairwise, losses, model.alpha,
-        model.budget, n_solved, more, _known_sides(model), model.verbose,
+        _small_ground(model, X, y, labels, scoring, seed, backend, rng) or full, full, choices, pairwise, losses,
+        model.alpha, model.budget, n_solved, more, _known_sides(model), model.verbose,
     )  # fmt: skip
     run.run()
     found.results, found.ended, found.ranked = run.results, run.ended, run.best()
@@ -166,22 +166,31 @@ def search(model: Any, edges: Edges, labels: Labels, weight: Array | None) -> Fo
     return found
 
 
-def _ground(model: Any, X: Edges, y: Array, labels: Labels, scoring: str, seed: int) -> tuple[Ground, Folding]:
+def _ground(
+    model: Any, X: Edges, y: Array, labels: Labels, scoring: str, seed: int, backend: Backend
+) -> tuple[Ground, Folding]:
     """Return edges with inner folds, and the folds."""
     folding = make_folds(X, y, model.new, len(np.unique(y)) == 2, seed)
-    ground = Ground(X, y, folding.folds, scoring, folding.weights, labels.groups(X), model.n_threads)
+    ground = Ground(X, y, folding.folds, scoring, folding.weights, labels.groups(X), model.n_threads, backend)
     return ground, folding
 
 
 def _small_ground(
-    model: Any, X: Edges, y: Array, labels: Labels, scoring: str, seed: int, rng: np.random.Generator
+    model: Any,
+    X: Edges,
+    y: Array,
+    labels: Labels,
+    scoring: str,
+    seed: int,
+    backend: Backend,
+    rng: np.random.Generator,
 ) -> Ground | None:
     """Return edges between some of the vertices for the first scores, None if they are few anyway."""
     drawn = sampled(X, rng, FEW)
     if drawn is None or len(drawn) < ENOUGH_EDGES:
         return None
     try:
-        return _ground(model, X[drawn], y[drawn], labels, scoring, seed)[0]
+        return _ground(model, X[drawn], y[drawn], labels, scoring, seed, backend)[0]
     except NoFoldsError:
         return None
 

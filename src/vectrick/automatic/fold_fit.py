@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from vectrick._typing import Array
+from vectrick.backends.arrays import cast, contiguous
 from vectrick.estimators import KronLogistic, KronRidge
 from vectrick.estimators.pass_fit import PassFit
 from vectrick.losses import Logistic, Squared
@@ -22,7 +23,7 @@ _LOGISTIC: dict[str, Any] = {"tol": 1e-2, "max_iter": 12, "inner_iter": 15}
 
 
 def _turned(matrix: Array) -> Array:
-    return np.ascontiguousarray(matrix.T)
+    return contiguous(matrix.T)
 
 
 @dataclass(frozen=True)
@@ -55,14 +56,15 @@ class FoldLabels:
     @cached_property
     def classes(self) -> Grid:
         """The edges with labels -1 and 1."""
-        positive = 0.5 * (self.sums + self.counts * np.float32(1.0 + self.mean))
+        positive = 0.5 * (self.sums + self.counts * (1.0 + self.mean))
         counts, sums, of_positive = map(_turned, (self.counts, 2 * positive - self.counts, positive))
         return Grid(counts, sums, ((1.0, of_positive), (-1.0, counts - of_positive)))
 
     @cached_property
     def degrees(self) -> tuple[Array, Array]:
         """The numbers of edges of the start and of the end vertices."""
-        return self.counts.sum(1, dtype=np.float64), self.counts.sum(0, dtype=np.float64)
+        counts = cast(self.counts, np.float64)
+        return counts.sum(1), counts.sum(0)
 
 
 class FoldFit(PassFit):

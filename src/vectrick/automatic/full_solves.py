@@ -9,6 +9,7 @@ import numpy as np
 from vectrick._typing import Array
 from vectrick.automatic.ground import Candidate, Ground, Place, StopSearch
 from vectrick.automatic.labels import RANKS
+from vectrick.backends.arrays import namespace, to_host
 from vectrick.data import Edges, VertexTable
 from vectrick.estimators import KronLogistic, KronRanker, KronRidge, KronSVM
 from vectrick.metrics.scores import SCORES
@@ -86,12 +87,12 @@ class FullSolves:
         model = estimator_of(
             candidate.loss, start_kernel=kernel, end_kernel=kernel, pairwise=candidate.pairwise, alpha=float(alpha),
             fit_intercept=candidate.has_intercept, tol=_TOL, keep_edges=False, n_threads=ground.n_threads,
-            solver="cg" if candidate.loss == "ridge" else solver_of(candidate.loss),
+            solver="cg" if candidate.loss == "ridge" else solver_of(candidate.loss), backend=ground.backend,
         )  # fmt: skip
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of iterations
             model.fit(X[fold.train], ground.y[fold.train])
-        return np.asarray(model._decide(X[fold.test]))
+        return np.asarray(to_host(model._decide(X[fold.test])))
 
     def _table(self, candidate: Candidate, which: str) -> VertexTable:
         """Return the kernel matrix of a side as a table, without its negative eigenvalues."""
@@ -102,7 +103,7 @@ class FullSolves:
         if key not in self._tables:
             K = side.matrix(choice)[0]
             if not choice.kernel.is_psd:
-                values, vectors = np.linalg.eigh(K)
-                K = (vectors * np.maximum(values, 0.0)) @ vectors.T
+                values, vectors = namespace(K).linalg.eigh(K)
+                K = (vectors * values.clip(0.0)) @ vectors.T
             self._tables[key] = VertexTable(K + constant, "a kernel matrix")
         return self._tables[key]

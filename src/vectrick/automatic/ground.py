@@ -18,11 +18,14 @@ import numpy as np
 from vectrick._typing import Array
 from vectrick.automatic.fold_fit import FoldFit, FoldLabels
 from vectrick.automatic.vertex_kernels import VertexChoice, matrix_of
-from vectrick.backends.threads import count_threads, run_tasks, single_threaded_blas
+from vectrick.backends import HOST, Backend
+from vectrick.backends.arrays import cast, group_sums, like, placed, to_host
+from vectrick.backends.threads import count_threads
 from vectrick.data import Edges
 from vectrick.kernels import Cosine
 from vectrick.kernels.pairwise import PAIRWISE
 from vectrick.kernels.profile import mean_of_copies, profiles_of
+from vectrick.metrics.auc import aucs
 from vectrick.metrics.scores import OF_CLASSES, SCORES
 from vectrick.model_selection.folds import Fold
 from vectrick.passes.risks import Sides
@@ -81,10 +84,13 @@ class Side:
         Their rows in the table.
     degrees : array
         The number of edges of each.
+    backend : Backend
+        Where matrices and features in the degree model are.
     """
 
-    def __init__(self, features: Any, positions: Array, degrees: Array) -> None:
-        self.features, self.positions, self.degrees = features, positions, degrees.astype(np.float64)
+    def __init__(self, features: Any, positions: Array, degrees: Array, backend: Backend = HOST) -> None:
+        self.features, self.positions, self.backend = features, positions, backend
+        self.degrees = placed(degrees.astype(np.float64), backend)
         self._matrices: dict[str, tuple[Array, float]] = {}
         self._bases: dict[Any, tuple[Array, Array]] = {}
 
@@ -92,27 +98,27 @@ class Side:
         """Return the kernel matrix with a mean diagonal of one, and the scale."""
         name = choice.plain.name
         if name not in self._matrices:
-            self._matrices[name] = matrix_of(choice.plain, self.features, self.positions)
+            self._matrices[name] = matrix_of(choice.plain, self.features, self.positions, self.backend)
         return self._matrices[name]
 
     def basis(
-        self, choice: VertexChoice, constant: float, train: Array, profiles: "FoldProfiles"
+        self, choice: VertexChoice, constant: float, part: "_Part", profiles: "FoldProfiles"
     ) -> tuple[Array, Array]:
-        """Return the features of all vertices, and the spectrum, for training vertices.
+        """Return the features of all vertices, and the spectrum, for the training vertices of a part.
 
         ``profiles`` are those of the training edges of a fold, for choices that have them.
         """
-        key = choice.name, constant, train.tobytes(), id(profiles) if choice.profile else 0
+        key = choice.name, constant, part.key, id(profiles) if choice.profile else 0
         if key not in self._bases:
             K = self.matrix(choice)[0] + constant
             if choice.profile:
                 K = K + choice.profile * profiles.kernel_of(self)
-            made = Basis.of_matrix(K[np.ix_(train, train)], self.degrees[train])
+            of_training = K[:, part.train]
+            made = Basis.of_matrix(of_training[part.train], self.degrees[part.train])
             assert made.inverse is not None
             # The largest value of the other side's part of the degree model is about its number of edges.
             kept = made.spectrum > _NEGLIGIBLE * ALPHAS[0]
-            features = K[:, train] @ made.inverse[:, kept]
-            self._bases[key] = features.astype(np.float32), made.spectrum[kept]
+            self._bases[key] = cast(of_training @ made.inverse[:, kept], np.float32), made.spectrum[kept]
         return self._bases[key]
 
     def forget(self, kept: set[str]) -> None:
@@ -136,7 +142,7 @@ class FoldProfiles:
             shape = len(side.degrees), len((ground.end if side is ground.start else ground.start).degrees)
             profiles = profiles_of(ends[0][train], ends[1][train], ground.y[train], shape)
             profiles = mean_of_copies(profiles, side.features)
-            self._made[id(side)] = Cosine()(profiles, profiles)
+            self._made[id(side)] = placed(Cosine()(profiles, profiles), side.backend)
         return self._made[id(side)]
 
 
@@ -147,6 +153,7 @@ class _Part:
     train: Array
     tested: Array
     place: Array
+    key: bytes  # the same for parts with the same training vertices
 
 
 class Ground:
@@ -166,6 +173,8 @@ class Ground:
         The group of each edge, if only edges of one group are compared.
     n_threads : int, optional
         The number of threads.
+    backend : Backend
+        Where candidates are scored; edges, labels and folds are on the host.
     """
 
     def __init__(
@@ -177,24 +186,27 @@ class Ground:
         weights: Array | None = None,
         groups: Array | None = None,
         n_threads: int | None = None,
+        backend: Backend = HOST,
     ) -> None:
         self.X, self.y, self.folds, self.scoring, self.groups = X, y, list(folds), scoring, groups
+        self.backend = backend
         self.weights = np.ones(len(self.folds)) if weights is None else weights
         self.truth = np.where(y == y.max(), 1.0, -1.0) if scoring in OF_CLASSES else y  # as scores take it
         self.n_threads = count_threads(n_threads)
         self._parts: dict[Any, _Part] = {}
+        self._training: dict[Any, tuple[Array, Array]] = {}
         self._profiles = {id(fold): FoldProfiles(self, fold) for fold in self.folds}
         used_start, self.s = np.unique(X.start, return_inverse=True)
         used_end, self.e = np.unique(X.end, return_inverse=True)
         self.start, self.end = (
-            Side(table.features[used], used, np.bincount(numbers))
+            Side(table.features[used], used, np.bincount(numbers), backend)
             for table, used, numbers in ((X.start_table, used_start, self.s), (X.end_table, used_end, self.e))
         )
         if X.is_one_set:
             used = np.union1d(used_start, used_end)
             self.both_s, self.both_e = np.searchsorted(used, X.start), np.searchsorted(used, X.end)
             degrees = np.bincount(np.concatenate([self.both_s, self.both_e]))
-            self.both = Side(X.start_table.features[used], used, degrees)
+            self.both = Side(X.start_table.features[used], used, degrees, backend)
 
     def side(self, candidate: Candidate, which: str) -> Side:
         """Return the side whose kernel a candidate has at its start or its end."""
@@ -248,12 +260,12 @@ class Ground:
         alphas = np.broadcast_to(alphas, (len(candidates), np.shape(alphas)[-1]))
         out = np.full((*alphas.shape, len(numbers)), np.nan)
 
-        def score(at: int, place: int, column: int, predictions: Array) -> None:
-            test = self.folds[numbers[column]].test
-            groups = None if self.groups is None else self.groups[test]
-            out[at, place, column] = SCORES[self.scoring](self.truth[test], predictions, groups)
+        def score(at: int, places: slice, column: int, predictions: Array) -> None:
+            number = numbers[column]
+            out[at, places, column] = self._scores_of(number, predictions)
             if kept is not None:
-                kept[at, place, column] = predictions
+                for place, values in zip(range(alphas.shape[1])[places], to_host(predictions), strict=True):
+                    kept[at, place, column] = values
 
         with suppress(StopSearch):
             self._visit(candidates, alphas, numbers, score, done, solve)
@@ -265,17 +277,25 @@ class Ground:
         """Return the predictions of candidates for the test edges of folds, each at its own alpha, by full solves."""
         out: list[list[Any]] = [[None] * len(folds) for _ in candidates]
 
-        def keep(at: int, place: int, column: int, predictions: Array) -> None:
-            out[at][column] = predictions
+        def keep(at: int, places: slice, column: int, predictions: Array) -> None:
+            out[at][column] = to_host(predictions[0])
 
         self._visit(candidates, np.array(alphas)[:, None], list(folds), keep, lambda: None, True)
         return out
+
+    def _scores_of(self, number: int, predictions: Array) -> Array:
+        """Return the score of each row of predictions for the test edges of a fold."""
+        test = self.folds[number].test
+        if self.scoring == "auc":
+            return aucs(self.truth[test], predictions)
+        groups = None if self.groups is None else self.groups[test]
+        return np.array([SCORES[self.scoring](self.truth[test], row, groups) for row in to_host(predictions)])
 
     def _visit(
         self, candidates: Any, alphas: Array, folds: list[int], visit: Any, done: Callable[[], None], solve: bool
     ) -> None:
         """Call ``visit`` with the predictions of every candidate, alpha and fold."""
-        with single_threaded_blas():
+        with self.backend.own_threads():
             self._make_bases(candidates, folds)
 
             # First passes of candidates with one end kernel share a product; solutions take long, and are handed out.
@@ -289,12 +309,12 @@ class Ground:
             def work(number: int) -> None:
                 column, some = tasks[number]
                 of_some = [candidates[at] for at in some]
-                for at, place, predictions in self._of_fold(self.folds[folds[column]], of_some, alphas[some], solve):
-                    visit(some[at], place, column, predictions)
-                    if place == alphas.shape[1] - 1:
+                for at, places, predictions in self._of_fold(self.folds[folds[column]], of_some, alphas[some], solve):
+                    visit(some[at], places, column, predictions)
+                    if places.stop == alphas.shape[1]:
                         done()
 
-            run_tasks(work, len(tasks), self.n_threads)
+            self.backend.in_parallel(work, len(tasks), self.n_threads)
 
     def _make_bases(self, candidates: Sequence[Candidate], folds: list[int]) -> None:
         """Make the features that the candidates need in any fold, each once, in parallel."""
@@ -310,16 +330,16 @@ class Ground:
                 matrices[id(side), choice.name] = side, choice
                 for number in folds:
                     fold = self.folds[number]
-                    train, profiles = self._part(fold, candidate, which).train, self._profiles[id(fold)]
-                    key = id(side), choice.name, constant, train.tobytes(), number if choice.profile else -1
-                    tasks[key] = side, choice, constant, train, profiles
+                    part, profiles = self._part(fold, candidate, which), self._profiles[id(fold)]
+                    key = id(side), choice.name, constant, part.key, number if choice.profile else -1
+                    tasks[key] = side, choice, constant, part, profiles
         for todo in (list(matrices.values()), list(tasks.values())):
 
             def make(number: int, todo: Any = todo) -> None:
                 side, choice, *rest = todo[number]
                 side.basis(choice, *rest) if rest else side.matrix(choice)
 
-            run_tasks(make, len(todo), self.n_threads)
+            self.backend.in_parallel(make, len(todo), self.n_threads)
 
     def numbers(self, candidate: Candidate) -> tuple[Array, Array]:
         """Return the start and the end vertex of each edge, as numbers of the sides that the candidate has."""
@@ -337,51 +357,81 @@ class Ground:
             trained, n_all = np.unique(train), len(self.side(candidate, which).degrees)
             if len(trained) >= _NEARLY_ALL * n_all:  # then all: a vertex without labels changes no solution, and folds
                 trained = np.arange(n_all)  # with the same vertices share their features
-            self._parts[key] = _Part(trained, tested, place)
+            there = [placed(each, self.backend) for each in (trained, tested, place)]
+            self._parts[key] = _Part(there[0], there[1], there[2], trained.tobytes())
         return self._parts[key]
 
-    def _of_fold(self, fold: Fold, candidates: Any, alphas: Array, solve: bool) -> Iterator[tuple[int, int, Array]]:
-        """Yield the predictions for the test edges of a fold: number of the candidate, of the alpha, predictions."""
+    def _of_fold(self, fold: Fold, candidates: Any, alphas: Array, solve: bool) -> Iterator[tuple[int, slice, Array]]:
+        """Yield predictions for the test edges of a fold: number of the candidate, which alphas, a row for each."""
         groups: dict[Any, list[int]] = {}
         for at, candidate in enumerate(candidates):
             groups.setdefault((candidate.pairwise, candidate.end.name, candidate.end_constant), []).append(at)
+        # A GPU does as well with all alphas at once, the caches of a CPU with one after the other.
+        at_once = 1 if self.backend == HOST else alphas.shape[1]
         for members in groups.values():
             one = candidates[members[0]]
             first, second = self._part(fold, one, "start"), self._part(fold, one, "end")
             labels = self._labels(fold, one, first, second)
             profiles = self._profiles[id(fold)]
-            Q, mu = self.side(one, "end").basis(one.end, one.end_constant, second.train, profiles)
-            half = labels.sums @ Q[second.train]
+            Q, mu = self.side(one, "end").basis(one.end, one.end_constant, second, profiles)
+            tested_end = Q[second.tested].T
+            half = None if solve else labels.sums @ Q[second.train]
             for at in members:
                 candidate = candidates[at]
-                side, choice = self.side(candidate, "start"), candidate.start
-                P, lam = side.basis(choice, candidate.start_constant, first.train, profiles)
-                core, spectrum = P[first.train].T @ half, (labels.kappa * lam[:, None] * mu).astype(np.float32)
-                tested_start, tested_end = P[first.tested], Q[second.tested].T
-                features = Sides(P[first.train], Q[second.train])
-                fit = FoldFit(candidate.loss, features, (lam, mu), labels) if solve else None
-                for place, alpha in enumerate(alphas[at]):
-                    if fit is None:
-                        w, mean = core * filtered(spectrum, float(alpha), "ridge", 1), labels.mean
-                    else:
-                        w, mean = fit.solved(alpha)
+                P, lam = self.side(one, "start").basis(candidate.start, candidate.start_constant, first, profiles)
+                tested_start = P[first.tested]
+                if half is None:
+                    features = Sides(P[first.train], Q[second.train])
+                    found = _solutions(FoldFit(candidate.loss, features, (lam, mu), labels), alphas[at])
+                else:
+                    spectrum = cast(labels.kappa * lam[:, None] * mu, np.float32)
+                    found = _first_passes(P[first.train].T @ half, spectrum, alphas[at], at_once, labels.mean)
+                for places, w, mean in found:
                     grid = (tested_start @ w) @ tested_end
-                    yield at, place, grid[first.place, second.place].astype(np.float64) + mean
+                    yield at, places, cast(grid[:, first.place, second.place], np.float64) + mean
 
     def _labels(self, fold: Fold, candidate: Candidate, first: _Part, second: _Part) -> FoldLabels:
         """Return the training edges of a fold; those of a symmetric candidate also turned round."""
-        start, end = self.numbers(candidate)
-        rows, cols = np.searchsorted(first.train, start[fold.train]), np.searchsorted(second.train, end[fold.train])
+        keys, y = self._edges(fold, candidate, first, second)
         shape = len(first.train), len(second.train)
-        y, keys = self.y[fold.train], rows * shape[1] + cols
         signed = not candidate.has_intercept
         mean = 0.0 if signed else float(y.mean())
-        sums = np.bincount(keys, y - mean, shape[0] * shape[1]).reshape(shape)
-        counts = np.bincount(keys, minlength=shape[0] * shape[1]).reshape(shape)
+        sums, counts = (
+            group_sums(keys, values, shape[0] * shape[1]).reshape(shape) for values in (y - mean, y * 0 + 1.0)
+        )
         if candidate.is_one_set:
             sums, counts = sums + (-sums.T if signed else sums.T), counts + counts.T
-        degrees = (
-            self.side(candidate, which).degrees[part.train].sum() for which, part in (("start", first), ("end", second))
-        )
-        kappa = float(counts.sum()) / float(np.prod(list(degrees)))
-        return FoldLabels(sums.astype(np.float32), counts.astype(np.float32), mean, not signed, kappa)
+        degrees = [
+            float(self.side(candidate, which).degrees[part.train].sum())
+            for which, part in (("start", first), ("end", second))
+        ]
+        kappa = float(counts.sum()) / (degrees[0] * degrees[1])
+        return FoldLabels(cast(sums, np.float32), cast(counts, np.float32), mean, not signed, kappa)
+
+    def _edges(self, fold: Fold, candidate: Candidate, first: _Part, second: _Part) -> tuple[Array, Array]:
+        """Return the place of each training edge of a fold in a matrix of its vertices, and the label, made once."""
+        key = id(fold), candidate.is_one_set
+        if key not in self._training:
+            start, end = self.numbers(candidate)
+            rows, cols = (
+                np.searchsorted(to_host(part.train), numbers[fold.train])
+                for part, numbers in ((first, start), (second, end))
+            )
+            made = rows * len(second.train) + cols, self.y[fold.train].astype(np.float64)
+            self._training[key] = placed(made[0], self.backend), placed(made[1], self.backend)
+        return self._training[key]
+
+
+Found = Iterator[tuple[slice, Array, float]]  # which alphas, the coefficients for each of them, and the constant
+
+
+def _first_passes(core: Array, spectrum: Array, alphas: Array, at_once: int, mean: float) -> Found:
+    for begin in range(0, len(alphas), at_once):
+        places = slice(begin, min(begin + at_once, len(alphas)))
+        yield places, core * filtered(spectrum, like(alphas[places], core, np.float32)[:, None, None], "ridge", 1), mean
+
+
+def _solutions(fit: FoldFit, alphas: Array) -> Found:
+    for place, alpha in enumerate(alphas):
+        w, mean = fit.solved(alpha)
+        yield slice(place, place + 1), w[None], mean

@@ -10,6 +10,8 @@ from sklearn.metrics.pairwise import euclidean_distances
 from vectrick._typing import Array
 from vectrick.automatic.facts import SideFacts
 from vectrick.automatic.strings import Strings
+from vectrick.backends import Backend
+from vectrick.backends.arrays import placed
 from vectrick.kernels import (
     Constant,
     Cosine,
@@ -189,12 +191,14 @@ def scaled(kernel: Kernel, scale: float) -> Kernel:
     return kernel if scale == 1.0 else kernel * Constant(1.0 / scale)
 
 
-def matrix_of(choice: VertexChoice, features: Any, positions: Array) -> tuple[Array, float]:
+def matrix_of(choice: VertexChoice, features: Any, positions: Array, backend: Backend) -> tuple[Array, float]:
     """Return the kernel matrix of vertices, scaled to a mean diagonal of one, and the scale."""
     kernel = choice.kernel.resolve(features, positions)
-    K = np.asarray(kernel(features, features), np.float64)
+    # Sparse tables, and strings, which are such, are compared on the host.
+    vertices = placed(features, backend) if isinstance(features, np.ndarray) else features
+    K = placed(kernel(vertices, vertices), backend, np.float64)
     K = 0.5 * (K + K.T)
-    scale = float(np.diagonal(K).mean())
-    if not (np.isfinite(K).all() and scale > 0):
+    scale = float(K.diagonal().mean())
+    if not (backend.is_finite(K) and scale > 0):
         raise ValueError(f"the kernel {choice.name!r} has values that are not finite, or zero for all vertices")
     return K / scale, scale

@@ -1,7 +1,9 @@
 """The area under the ROC curve, fast enough for every iteration of a solver."""
 
-from vectrick._typing import ArrayLike
-from vectrick.backends.arrays import given_array, like, namespace, sorted_values, unmasked
+import numpy as np
+
+from vectrick._typing import Array, ArrayLike
+from vectrick.backends.arrays import given_array, like, namespace, sorted_values, to_host, true_places, unmasked
 
 
 def auc(y_true: ArrayLike, y_score: ArrayLike) -> float:
@@ -23,3 +25,22 @@ def auc(y_true: ArrayLike, y_score: ArrayLike) -> float:
     # Two sorted lists are faster than one order of all scores where one class is rare.
     below = sum(int(xp.searchsorted(other, positive, side=side).sum()) for side in ("left", "right"))
     return float(0.5 * below / n_pairs)
+
+
+def aucs(y_true: ArrayLike, y_scores: Array) -> Array:
+    """Return `auc` of each row of scores, on the host; tensors are sorted all at once.
+
+    >>> import numpy as np
+    >>> aucs([-1.0, 1.0, 1.0], np.array([[0.2, 0.1, 0.3], [0.0, 0.1, 0.2]]))
+    array([0.5, 1. ])
+    """
+    if isinstance(y_scores, np.ndarray):
+        return np.array([auc(y_true, row) for row in y_scores])
+    xp, is_positive = namespace(y_scores), like(unmasked(y_true, "y_true"), y_scores) > 0
+    positive, other = (sorted_values(y_scores[:, true_places(mask)]) for mask in (is_positive, ~is_positive))
+    if 0 in (positive.shape[1], other.shape[1]):
+        return np.full(len(y_scores), np.nan)
+    below = sum(xp.searchsorted(other, positive, side=side).sum(1) for side in ("left", "right"))
+    unknown = xp.isnan(positive[:, -1]) | xp.isnan(other[:, -1])
+    values = to_host(xp.where(unknown, float("nan"), 0.5 * below / (positive.shape[1] * other.shape[1])))
+    return np.asarray(values, np.float64)

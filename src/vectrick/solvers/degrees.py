@@ -245,7 +245,7 @@ def turned_back(w: Array, end: Basis, start: Basis) -> Array:
     return contiguous(z).reshape(-1)
 
 
-def filtered(s: Array, alpha: float, spectral_filter: str, filter_iter: int) -> Any:
+def filtered(s: Array, alpha: float | Array, spectral_filter: str, filter_iter: int) -> Any:
     """Return what a filter makes of the inverse of a spectrum s.
 
     "ridge" is ``1 / (s + α)``, "iterated" ``(1 - (α / (s + α))ᵏ) / s``, ridge regression k times, each time for what is
