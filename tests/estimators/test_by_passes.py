@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import vectrick as vt
-from vectrick.estimators import by_passes
+from tests.ways import take
 
 rng = np.random.default_rng(0)
 M, Q, N = 60, 45, 3000
@@ -19,9 +19,9 @@ WIDE = vt.Gaussian(0.003)  # of small numerical rank
 
 
 @pytest.fixture
-def many(monkeypatch):
-    """Let few edges be many."""
-    monkeypatch.setattr(by_passes, "MANY_EDGES", 1000)
+def tiles(monkeypatch):
+    """Take tiles, however few edges there are."""
+    take("tiles", monkeypatch.setattr)
 
 
 def _labels(kind):
@@ -31,11 +31,11 @@ def _labels(kind):
 def _both(monkeypatch, kind, X, weight=None, **options):
     """Return the model by passes and the model by products."""
     fitted = []
-    for least in (1000, 1 << 40):
-        monkeypatch.setattr(by_passes, "MANY_EDGES", least)
+    for way in ("tiles", "products"):
+        take(way, monkeypatch.setattr)
         fitted.append(kind(**{"tol": 1e-10, "form": "primal", **options}).fit(X, _labels(kind), weight))
-    assert fitted[0].plan_.path == "passes"
-    assert fitted[1].plan_.path != "passes"
+    assert fitted[0].plan_.path == "tiles"
+    assert fitted[1].plan_.path != "tiles"
     return fitted
 
 
@@ -70,7 +70,7 @@ def test_smooth_kernels_one_vertex_set_and_single_precision(kind, monkeypatch):
     np.testing.assert_allclose(passes.coef_, products.coef_, atol=3e-4 * abs(products.coef_).max())
 
 
-@pytest.mark.usefixtures("many")
+@pytest.mark.usefixtures("tiles")
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_the_bits_do_not_depend_on_threads(threads):
     X = vt.Edges(ROWS, COLS, START, END)
@@ -78,7 +78,7 @@ def test_the_bits_do_not_depend_on_threads(threads):
     np.testing.assert_array_equal(one.coef_, other.coef_)
 
 
-@pytest.mark.usefixtures("many")
+@pytest.mark.usefixtures("tiles")
 @pytest.mark.parametrize(
     "options",
     [{"form": "dual"}, {"max_iter": 5}, {"solver": "cg"}, {"preconditioner": "none"}, {"early_stopping": True},
@@ -87,24 +87,25 @@ def test_the_bits_do_not_depend_on_threads(threads):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_what_asks_for_iterates_or_another_way_gets_it(options):
     model = vt.KronRidge(**options).fit(vt.Edges(ROWS, COLS, START, END), Y)
-    assert model.plan_.path != "passes"
+    assert model.plan_.path != "tiles"
 
 
-@pytest.mark.usefixtures("many")
-def test_few_edges_and_wide_features_go_the_usual_way():
+def test_few_coefficients_and_wide_features_go_the_usual_way(monkeypatch):
+    take("auto", monkeypatch.setattr)
+    few = vt.Edges(ROWS, COLS, START, END)
+    assert vt.KronRidge().fit(few, Y).plan_.path != "tiles"
+    take("tiles", monkeypatch.setattr)
     wide = rng.standard_normal((M, M))
-    assert vt.KronRidge().fit(vt.Edges(ROWS, COLS, wide, END), Y).plan_.path != "passes"
-    few = vt.Edges(ROWS[:500], COLS[:500], START, END)
-    assert vt.KronRidge().fit(few, Y[:500]).plan_.path != "passes"
+    assert vt.KronRidge().fit(vt.Edges(ROWS, COLS, wide, END), Y).plan_.path != "tiles"
 
 
-@pytest.mark.usefixtures("many")
+@pytest.mark.usefixtures("tiles")
 def test_the_fitted_model_has_all_that_others_have(tmp_path):
     X = vt.Edges(ROWS, COLS, START, END)
     steps = []
     model = vt.KronRidge(alpha=0.5).fit(X, Y, callback=steps.append)
     assert len(steps) == model.n_iter_
-    assert "one pass over the sorted edges" in str(model.plan_)
+    assert "one reading of sorted tiles" in str(model.plan_)
     frame = model.explain(X[:1], k=5)
     assert frame["contribution"].sum() == pytest.approx(model.predict(X[:1])[0])
     assert model.predict(X[:5], return_std=True)[1].min() > 0
@@ -115,7 +116,7 @@ def test_the_fitted_model_has_all_that_others_have(tmp_path):
     np.testing.assert_allclose(parts.predict(X), whole.predict(X), atol=1e-6)
 
 
-@pytest.mark.usefixtures("many")
+@pytest.mark.usefixtures("tiles")
 def test_an_interrupted_fit_keeps_its_last_iterate():
     def interrupt(step):
         if step.iteration == 2:
@@ -129,7 +130,7 @@ def test_an_interrupted_fit_keeps_its_last_iterate():
         vt.KronRidge().fit(X, Y, callback=interrupt)
 
 
-@pytest.mark.usefixtures("many")
+@pytest.mark.usefixtures("tiles")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_models_of_zeros_and_features_that_are_too_large():
     X = vt.Edges(ROWS, COLS, 1e200 * START, 1e200 * END)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import vectrick as vt
-from vectrick.estimators import by_passes
+from tests.ways import take
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
@@ -40,14 +40,14 @@ def labels(lake, name):
 
 def fitted(way, lake, kind, label, monkeypatch, **parameters):
     """Return a model that was fitted in one way."""
-    monkeypatch.setattr(by_passes, "MANY_EDGES", 1 if way == "passes" else 1 << 40)
+    take("tiles" if way == "tiles" else "products", monkeypatch.setattr)
     if way in ("lake", "dask"):
         return kind(**parameters, backend="dask" if way == "dask" else "auto").fit(lake.scan(label, weight="weight"))
     if way == "torch":
         pytest.importorskip("torch")
         parameters |= {"backend": "torch", "device": "cpu"}
     model = kind(**parameters).fit(lake.X, labels(lake, label), lake.weight)
-    if way == "passes" and model.plan_.path != "passes":
+    if way == "tiles" and model.plan_.path != "tiles":
         assert parameters.get("solver") == "one-pass" or parameters.get("loss") == "censored" or label == "grade"
     return model
 
@@ -57,7 +57,7 @@ def coefficients(model):
     return np.concatenate([np.append(np.ravel(machine.coef_), machine.intercept_) for machine in machines])
 
 
-@pytest.mark.parametrize("way", ["passes", "lake", pytest.param("dask", marks=pytest.mark.slow), "torch"])
+@pytest.mark.parametrize("way", ["tiles", "lake", pytest.param("dask", marks=pytest.mark.slow), "torch"])
 @pytest.mark.parametrize("name", MODELS)
 def test_coefficients_are_those_of_products_in_memory(name, way, lake, monkeypatch, request):
     if way == "dask":

@@ -17,7 +17,7 @@ import warnings
 import numpy as np
 
 from tests.soak import agreement, calls, commands, crashes, oracle
-from vectrick.estimators import by_passes
+from tests.ways import take
 
 # How often each kind of case is tried; commands and crashes take a second or more each.
 KINDS = {
@@ -41,7 +41,7 @@ def run(number: int, seed: int, place: str) -> str:
     rng = np.random.default_rng([seed, number])
     weights = np.array([weight for _, weight in KINDS.values()], float)
     kind = list(KINDS)[int(rng.choice(len(KINDS), p=weights / weights.sum()))]
-    by_passes.MANY_EDGES = int(rng.choice([1, 1 << 17]))  # both ways of fits, whatever the number of edges
+    take(str(rng.choice(["tiles", "products", "auto"])))  # all ways of fits, whatever the number of edges
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         KINDS[kind][0](rng, place)

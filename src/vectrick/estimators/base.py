@@ -13,7 +13,7 @@ from vectrick.backends.arrays import cast, numpy_dtype, placed, true_places, zer
 from vectrick.data import Edges, EdgesLike, Graph, Kept
 from vectrick.data.lake.scan import ScannedEdges
 from vectrick.data.signs import check_signs
-from vectrick.estimators.by_passes import fit_by_products, fit_over_block, limits_iterations
+from vectrick.estimators.by_passes import fit_by_passes, limits_iterations
 from vectrick.estimators.callbacks import FitStep, Monitor, Validation, Watch, check_watch
 from vectrick.estimators.data_warnings import warn_of_constant, warn_of_data
 from vectrick.estimators.holding_out import hold_out_some, vertices_only_in
@@ -302,8 +302,8 @@ class KronEstimator(OnLakes):
     def _finish(self, training: Training) -> None:
         """Choose the form, minimise, and keep the result."""
         with training.backend.own_threads():
-            done, maps = fit_over_block(self, training)
-            if done or fit_by_products(self, training, form := self._choose_form(training, maps)):
+            form = fit_by_passes(self, training)
+            if form is None:
                 return
             start = None if training.warm is None else training.warm(form, training)
             solution = self._minimise(training, form, start=start)

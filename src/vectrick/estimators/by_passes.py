@@ -19,11 +19,11 @@ from vectrick.backends.threads import count_threads
 from vectrick.estimators.callbacks import Monitor
 from vectrick.estimators.pass_fit import PassFit
 from vectrick.estimators.training import Training
-from vectrick.kernels import FeatureMap
 from vectrick.losses import Loss, Pointwise, RankRLS
 from vectrick.models.forms import Form, Maps, find_factor
 from vectrick.models.limits import check_finite
-from vectrick.operators.plan import pass_plan
+from vectrick.operators import Plan
+from vectrick.operators.pass_plan import plan_pass
 from vectrick.passes.host import HostPasses
 from vectrick.passes.local import ArrayEngine
 from vectrick.passes.products import EdgeProducts, ProductEngine
@@ -31,11 +31,11 @@ from vectrick.passes.risks import Sides
 from vectrick.passes.tasks import Coding
 from vectrick.solvers import Primal, Solution, iterative_solver
 from vectrick.solvers.degrees import DegreeSpectrum
+from vectrick.solvers.direct import MAX_SIZE
 from vectrick.solvers.minimise import choose_solver
 from vectrick.solvers.solution import INTERRUPTED, Callback, Iterate
 
-MANY_EDGES = 1 << 17  # from which sorting them into a block pays
-_NARROW = 128  # features of a vertex whose rows stay in the cache; with more, two products take less time
+MANY_EDGES = 1 << 17  # from which passes take less time than a dense solve, however few coefficients there are
 _THIN = 2  # vertices for each feature, at least
 _EIGEN = 12.0  # flops of an eigendecomposition over n³, at the speed of a matrix product
 _SAVED = 20  # iterations that the degree model saves at least, where a fit runs to convergence
@@ -52,31 +52,56 @@ def limits_iterations(estimator: Any, solver: Any) -> bool:
     return estimator.max_iter is not None and int(estimator.max_iter) < int(solver.max_iter)
 
 
-def fit_over_block(model: Any, training: Training) -> tuple[bool, Maps | None]:
-    """Fit a model by passes over a sorted block if it can be, and if that is faster.
+def fit_by_passes(model: Any, training: Training) -> Form | None:
+    """Fit a model by passes if it can be; return None then, else the form for other solvers."""
+    maps = None
+    loss, converges = training.loss, goes_to_convergence(model, training)
+    if converges and _may_take_tiles(model, training):
+        maps, plan = _planned(model, training)
+        if plan is not None and _fit_over_tiles(model, training, maps, plan):
+            return None
+    form: Form = model._choose_form(training, maps)
+    has_sums = (isinstance(loss, Pointwise) and loss.is_smooth) or (isinstance(loss, RankRLS) and loss.groups is None)
+    if converges and has_sums and form.name == "primal" and _fit_by_products(model, training, form):
+        return None
+    return form
 
-    Return whether it was, and thin factors of both sides if they are known.
-    """
-    graph, loss, kernel = training.graph, training.loss, training.kernel
+
+def _may_take_tiles(model: Any, training: Training) -> bool:
+    """Whether a fit has what passes over sorted tiles take, as far as its vertices do not matter."""
+    loss, kernel = training.loss, training.kernel
     has_loops = isinstance(loss, RankRLS) or HostPasses.has_sums(type(loss))
-    if not (
-        has_loops
-        and len(graph.start) >= MANY_EDGES
-        and training.backend.passes_over_blocks
-        and kernel.is_product
-        and not kernel.is_two_step
-        and model.form != "dual"
-        and goes_to_convergence(model, training)
-    ):
-        return False, None
+    is_product = kernel.is_product and not kernel.is_two_step
+    return has_loops and is_product and training.backend.passes_over_blocks and model.form != "dual"
+
+
+def _planned(model: Any, training: Training) -> tuple[Maps, Plan | None]:
+    """Return thin factors of both sides, and the plan of a fit over sorted tiles; None if it takes another way."""
+    graph, kernel = training.graph, training.kernel
     start, end = (find_factor(side, model.form, model.factor_tol) for side in (kernel.start, kernel.end))
-    if start is None or end is None or not _are_narrow(start, end, training):
-        return False, (start, end)
-    sizes, ranks = (len(graph.used_start), len(graph.used_end)), (start.rank, end.rank)
+    if start is None or end is None or issparse(start.train) or issparse(end.train):
+        return (start, end), None
+    n_edges, sizes, ranks = len(graph.start), (len(graph.used_start), len(graph.used_end)), (start.rank, end.rank)
+    n_coefficients = ranks[0] * ranks[1]
+    thin = all(_THIN * rank <= size for rank, size in zip(ranks, sizes, strict=True))
+    is_small = n_coefficients <= MAX_SIZE and n_edges < MANY_EDGES
+    if is_small or not (thin and 0 < _THIN * n_coefficients <= n_edges):
+        return (start, end), None
+    plan = plan_pass(n_edges, sizes, ranks, training.dtype, count_threads(model.n_threads))
+    takes = plan.path == "tiles" and _has_cheap_degrees(model, training, ranks, plan.seconds)
+    return (start, end), plan if takes else None
+
+
+def _fit_over_tiles(model: Any, training: Training, maps: Maps, plan: Plan) -> bool:
+    """Fit a model by passes over a sorted block of edges; return whether it could be."""
+    graph, loss, kernel = training.graph, training.loss, training.kernel
+    start, end = maps
+    assert start is not None
+    assert end is not None
     weight: Any = getattr(loss, "weight", None)
+    sizes = len(graph.used_start), len(graph.used_end)
     engine = ArrayEngine(graph.start, graph.end, loss.y, weight, sizes, count_threads(model.n_threads))
-    reason = f"an iteration is one pass over the sorted edges, with {ranks[0]} × {ranks[1]} features"
-    plan = pass_plan(len(graph.start), sizes, ranks, training.dtype, reason)
+    reason = f"an iteration is one pass over the sorted edges, with {start.rank} × {end.rank} features"
     form = Form("primal", None, plan, reason, graph, kernel, (start, end), (start, end))
     sides, degrees = _features(training, form)
     fit = PassFit(model, engine, sides, degrees, *_risk(training))
@@ -84,17 +109,19 @@ def fit_over_block(model: Any, training: Training) -> tuple[bool, Maps | None]:
     def predict(w: Array) -> Array:
         return engine.predictions(sides.core(w, engine.rows_are_start))
 
-    return _finish(model, training, form, fit, predict), (start, end)
+    return _finish(model, training, form, fit, predict)
 
 
-def fit_by_products(model: Any, training: Training, form: Form) -> bool:
-    """Fit a model in primal form by passes that are two products, if it can be; return whether it was."""
-    if form.maps is None or form.name != "primal" or not isinstance(form.space, Primal):
+def _fit_by_products(model: Any, training: Training, form: Form) -> bool:
+    """Fit a model in primal form by passes that are two products; return whether it could be."""
+    if form.maps is None or not isinstance(form.space, Primal):
         return False
-    loss = training.loss
-    sums = (isinstance(loss, Pointwise) and loss.is_smooth) or (isinstance(loss, RankRLS) and loss.groups is None)
+    loss, (start, end) = training.loss, form.maps
     is_small = choose_solver(form.space, loss, model.preconditioner == "kronecker").name not in ("cg", "newton")
-    if is_small or not (sums and goes_to_convergence(model, training) and _has_cheap_degrees(model, form)):
+    if is_small or min(start.rank, end.rank) == 0 or issparse(start.train) or issparse(end.train):
+        return False
+    seconds = form.space.features.plan.seconds + form.space.transposed.plan.seconds
+    if not _has_cheap_degrees(model, training, (start.rank, end.rank), seconds):
         return False
     sides, degrees = _features(training, form)
     try:
@@ -157,30 +184,12 @@ def goes_to_convergence(model: Any, training: Training) -> bool:
     )
 
 
-def _are_narrow(start: FeatureMap, end: FeatureMap, training: Training) -> bool:
-    """Whether a pass with these features takes less time than two products with them."""
-    graph = training.graph
-    sizes, ranks = (len(graph.used_start), len(graph.used_end)), (start.rank, end.rank)
-    of_columns = ranks[1] if sizes[0] <= sizes[1] else ranks[0]
-    thin = all(_THIN * rank <= size for rank, size in zip(ranks, sizes, strict=True))
-    few = _THIN * ranks[0] * ranks[1] <= len(graph.start)
-    return (
-        min(ranks) > 0 and thin and few and of_columns <= _NARROW and not (issparse(start.train) or issparse(end.train))
-    )
-
-
-def _has_cheap_degrees(model: Any, form: Form) -> bool:
-    """Whether the degree model of a form takes less time than the iterations that it saves."""
-    assert form.maps is not None
-    start, end = form.maps
+def _has_cheap_degrees(model: Any, training: Training, ranks: tuple[int, int], seconds: float) -> bool:
+    """Whether the degree model takes less time than the iterations that it saves, given that of one."""
     if model.preconditioner == "kronecker":
-        return min(start.rank, end.rank) > 0 and not (issparse(start.train) or issparse(end.train))
-    if min(start.rank, end.rank) == 0 or issparse(start.train) or issparse(end.train):
-        return False
-    products = form.space.features.plan.seconds + form.space.transposed.plan.seconds
-    threads = count_threads(model.n_threads)
-    rates = form.kernel.start.backend.rates(np.dtype(np.float64), threads, False, measured=False)
-    return _EIGEN * (start.rank**3 + end.rank**3) / rates.gemm <= _SAVED * products
+        return True
+    rates = training.backend.rates(np.dtype(np.float64), count_threads(model.n_threads), False, measured=False)
+    return _EIGEN * (ranks[0] ** 3 + ranks[1] ** 3) / rates.gemm <= _SAVED * seconds
 
 
 def _features(training: Training, form: Form) -> tuple[Sides, tuple[Array, Array]]:

@@ -136,22 +136,6 @@ def zero_plan(n_rows: int, dtype: np.dtype[Any], limit: int, title: str) -> Plan
     return Plan("zero", "the product is zero or empty", (nothing,), limit, title, "no rates needed")
 
 
-def pass_plan(n_edges: int, sizes: tuple[int, int], ranks: tuple[int, int], dtype: np.dtype[Any], reason: str) -> Plan:
-    """Return the plan of an iteration that is one pass over a sorted block of edges, at typical rates."""
-    rows, cols = sorted(zip(sizes, ranks, strict=True))
-    rates = HOST.rates(dtype, 1, False, measured=False)
-    products = 4.0 * rows[0] * rows[1] * cols[1] / rates.gemm
-    seconds = products + 2.0 * n_edges * cols[1] * (1 / rates.sampled_large + 1 / rates.sparse_large)
-    arrays = (
-        Allocation("edges", 12 * n_edges),
-        Allocation("features", dtype.itemsize * sum(size * rank for size, rank in zip(sizes, ranks, strict=True))),
-        Allocation("sums over rows", 2 * dtype.itemsize * rows[0] * cols[1]),
-    )
-    estimate = Estimate("passes", "one pass over sorted tiles", seconds, sum(a.n_bytes for a in arrays), arrays)
-    title = f"{n_edges} edges between {sizes[0]} and {sizes[1]} vertices, {ranks[0]} × {ranks[1]} features, {dtype}"
-    return Plan("passes", reason, (estimate,), memory_limit(None), title, "typical rates")
-
-
 def can_take(problem: Problem, wanted: str) -> bool:
     """Whether some path of the problem answers to the name."""
     return any(path.answers_to(wanted) for path in problem.backend.product_paths(problem))

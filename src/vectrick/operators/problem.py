@@ -87,8 +87,12 @@ class Problem:
         n_threads: int,
         backend: Backend = HOST,
         fast: bool = False,
+        numbered: bool = False,
     ) -> "Problem":
-        """Cut the factors to the vertices that occur and number the edges accordingly."""
+        """Cut the factors to the vertices that occur and number the edges accordingly.
+
+        If edges are ``numbered``, all vertices are known to occur.
+        """
         factors: tuple[tuple[Name, Factor], ...] = (("M", M), ("N", N))
         bad = tuple(name for name, factor in factors if not is_finite(factor))
         parts: list[FactorForms] = []
@@ -97,8 +101,10 @@ class Problem:
         for side, (name, factor) in enumerate(factors):
             kept: list[Array | None] = []
             for edges, axis, new in ((rows, 0, new_rows), (cols, 1, new_cols)):
-                if edges is None:
+                if edges is None or numbered:
                     kept.append(None)
+                    if edges is not None:
+                        new.append(edges[side])
                     continue
                 size = factor.shape[axis]
                 # NaN and infinity in a column without edges must not reach the result.

@@ -17,7 +17,7 @@ _NARROW, _WIDE = 1 << 13, 1 << 16  # columns of a tile
 _RUN = 4  # edges of a row in a tile that make up for fetching the row
 _COUNTERS = 4  # for each edge, up to which counting is the fastest way to sort
 _SAMPLE = 1000  # values that are looked at first
-_SEGMENT, _MOST_SEGMENTS = 1 << 17, 16  # edges for which another thread pays, and threads that a block has work for
+_SEGMENT, _MOST_SEGMENTS = 1 << 15, 16  # edges for which another thread pays, and threads that a block has work for
 
 
 @dataclass(frozen=True, eq=False)  # a block is itself only
