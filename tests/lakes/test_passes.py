@@ -76,6 +76,20 @@ def test_derivatives_of_losses_equal_those_of_the_loss(case, name, compiled, mon
     assert np.allclose(product.ravel(), Z.T @ (h * d), **tol)
 
 
+@pytest.mark.parametrize("name", ["logistic", "squared_hinge"])
+def test_curvatures_that_are_kept_are_those_that_are_made_again(case, name):
+    block, passes, Z, *_, tol, _, _ = case
+    kind, rng = LOSSES[name], np.random.default_rng(2)
+    W, D, keeping = core(rng, passes), core(rng, passes), HostPasses(passes.R, passes.C, keeps=True)
+    task = Curve(W, D, 0.3, kind, Coding(1.0))
+    expected = task.run(passes, block, 2)[0]
+    assert np.allclose(task.run(keeping, block, 2)[0], expected, **tol)  # nothing is kept yet
+    Gradient(W, 0.3, kind, Coding(1.0)).run(keeping, block, 2)
+    assert np.allclose(task.run(keeping, block, 2)[0], expected, **tol)
+    Gradient(D, 0.3, kind, Coding(1.0)).run(keeping, block, 2)  # another function, as that of a trial step
+    assert np.array_equal(task.run(keeping, block, 2)[0], task.run(passes, block, 2)[0])
+
+
 def test_sums_at_vertices(case):
     block, passes, _, y, w, tol, rows, cols = case
     sums = VertexSums(SHAPE, with_labels=True).run(passes, block, 1)

@@ -15,6 +15,9 @@ Sizes = tuple[int, int]  # of the start and of the end
 
 _PASSES = 10  # of a fit, which share the sorting of the edges
 _SORTING = 1.5e-8  # seconds to sort an edge into tiles
+_MANY = 1 << 22  # edges whose vectors lie beyond all caches: sorting them for products takes three times as long,
+_FAR = 4.0  # and taking their values one by one, this many times
+_VECTORS = 6  # passes over vectors as long as the edges between two products
 _OF_SPARSE = 0.42  # the rate of a pass over that of a sparse product in the cache: it reads features, then adds to sums
 _OF_MOVING = 2.5  # the rate of reading features beyond the second cache over that of plain passes over memory
 _CACHE = 1 << 20  # bytes of features of a tile that stay near a core
@@ -36,11 +39,12 @@ def plan_pass(n_edges: int, sizes: Sizes, ranks: Sizes, dtype: np.dtype[Any], n_
         rates = HOST.rates(dtype, n_threads, False, measured)
         estimates = (
             _tiles(n_edges, sizes, ranks, dtype, rates),
-            _products(n_edges, sizes, ranks, dtype, n_threads, limit),
+            _products(n_edges, sizes, ranks, dtype, n_threads, limit, rates),
         )
+        sortings = _SORTING, HOST.sorting * (3.0 if n_edges >= _MANY else 1.0)
         totals = [
             estimate.seconds * _PASSES + sorting * n_edges
-            for estimate, sorting in zip(estimates, (_SORTING, HOST.sorting), strict=True)
+            for estimate, sorting in zip(estimates, sortings, strict=True)
         ]
         if max(totals) > _CLEAR * min(totals):
             break
@@ -67,7 +71,9 @@ def _tiles(n_edges: int, sizes: Sizes, ranks: Sizes, dtype: np.dtype[Any], rates
     return Estimate("tiles", "one reading of sorted tiles", seconds, sum(a.n_bytes for a in arrays), arrays)
 
 
-def _products(n_edges: int, sizes: Sizes, ranks: Sizes, dtype: np.dtype[Any], n_threads: int, limit: int) -> Estimate:
+def _products(
+    n_edges: int, sizes: Sizes, ranks: Sizes, dtype: np.dtype[Any], n_threads: int, limit: int, rates: Rates
+) -> Estimate:
     """Return the estimate of a product with the features of the edges and one with their transpose."""
     one = np.ones((), dtype)
     S, E = (np.broadcast_to(one, shape) for shape in zip(sizes, ranks, strict=True))
@@ -77,6 +83,9 @@ def _products(n_edges: int, sizes: Sizes, ranks: Sizes, dtype: np.dtype[Any], n_
         first, second = (as_factor(factor, name) for factor, name in zip(factors, "MN", strict=True))
         problem = Problem.of(first, second, rows, cols, dtype, n_threads, numbered=True)
         plans.append(choose(problem, "auto", limit, "")[1])
+    seconds = sum(plan.seconds for plan in plans) + _VECTORS * n_edges * dtype.itemsize / rates.move
+    if n_edges >= _MANY:
+        seconds += 2 * _FAR * n_edges / rates.take
     label = f"two products: {plans[0].path}, then {plans[1].path}"
     arrays = tuple(array for plan in plans for array in plan.chosen.arrays)
-    return Estimate("products", label, sum(plan.seconds for plan in plans), sum(p.memory for p in plans), arrays)
+    return Estimate("products", label, seconds, sum(plan.memory for plan in plans), arrays)

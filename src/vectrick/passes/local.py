@@ -30,7 +30,7 @@ class ArrayEngine(Engine):
 
     def set_features(self, start: Array, end: Array) -> None:
         """Keep the features."""
-        self._passes = HostPasses(*((start, end) if self.rows_are_start else (end, start)))
+        self._passes = HostPasses(*((start, end) if self.rows_are_start else (end, start)), keeps=True)
 
     def answers(self, task: Task) -> Iterator[Any]:
         """Run a task on the block."""

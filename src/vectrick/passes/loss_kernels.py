@@ -41,10 +41,13 @@ def _parts(kind, p, y):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True, fastmath=_FASTMATH)
 def loss_sums(  # type: ignore[no-untyped-def]
-    L, C, S, T, row, col, label, weight, with_weight, positive, is_class, constant, kind, low, row0, col0, first, stop,
-    numbers,
+    L, C, S, T, row, col, label, weight, with_weight, positive, is_class, constant, kind, curves, keeps, low, row0,
+    col0, first, stop, numbers,
 ):  # fmt: skip
-    """Add ``L' ψ`` and ``L'' ψ`` to two sums of the row of each edge; add value, slope and curvature to numbers."""
+    """Add ``L' ψ`` and ``L'' ψ`` to two sums of the row of each edge; add value, slope and curvature to numbers.
+
+    If it ``keeps`` curvatures, it writes those of all edges to ``curves``.
+    """
     rank = C.shape[1]
     here, sums, more = np.empty(rank, C.dtype), np.empty(rank, C.dtype), np.empty(rank, C.dtype)
     last = -1
@@ -72,6 +75,8 @@ def loss_sums(  # type: ignore[no-untyped-def]
         numbers[0] += value
         numbers[1] += slope
         numbers[2] += curve
+        if keeps:
+            curves[h] = curve
         g, f = C.dtype.type(slope), C.dtype.type(curve)
         for k in range(rank):
             sums[k] += g * C[j, k]
