@@ -78,7 +78,7 @@ def test_derivatives_of_losses_equal_those_of_the_loss(case, name, compiled, mon
 
 @pytest.mark.parametrize("name", ["logistic", "squared_hinge"])
 def test_curvatures_that_are_kept_are_those_that_are_made_again(case, name):
-    block, passes, Z, *_, tol, _, _ = case
+    block, passes, *_, tol, _, _ = case
     kind, rng = LOSSES[name], np.random.default_rng(2)
     W, D, keeping = core(rng, passes), core(rng, passes), HostPasses(passes.R, passes.C, keeps=True)
     task = Curve(W, D, 0.3, kind, Coding(1.0))

@@ -22,6 +22,7 @@ from vectrick.estimators.training import Training
 from vectrick.losses import Loss, Pointwise, RankRLS
 from vectrick.models.forms import Form, Maps, find_factor
 from vectrick.models.limits import check_finite
+from vectrick.models.preconditioning import has_cheap_degrees
 from vectrick.operators import Plan
 from vectrick.operators.pass_plan import plan_pass
 from vectrick.passes.host import HostPasses
@@ -37,8 +38,6 @@ from vectrick.solvers.solution import INTERRUPTED, Callback, Iterate
 
 MANY_EDGES = 1 << 17  # from which passes take less time than a dense solve, however few coefficients there are
 _THIN = 2  # vertices for each feature, at least
-_EIGEN = 12.0  # flops of an eigendecomposition over n³, at the speed of a matrix product
-_SAVED = 20  # iterations that the degree model saves at least, where a fit runs to convergence
 
 
 def limits_iterations(estimator: Any, solver: Any) -> bool:
@@ -88,7 +87,7 @@ def _planned(model: Any, training: Training) -> tuple[Maps, Plan | None]:
     if is_small or not (thin and 0 < _THIN * n_coefficients <= n_edges):
         return (start, end), None
     plan = plan_pass(n_edges, sizes, ranks, training.dtype, count_threads(model.n_threads))
-    takes = plan.path == "tiles" and _has_cheap_degrees(model, training, ranks, plan.seconds)
+    takes = plan.path == "tiles" and _may_precondition(model, training, ranks, plan.seconds)
     return (start, end), plan if takes else None
 
 
@@ -121,7 +120,7 @@ def _fit_by_products(model: Any, training: Training, form: Form) -> bool:
     if is_small or min(start.rank, end.rank) == 0 or issparse(start.train) or issparse(end.train):
         return False
     seconds = form.space.features.plan.seconds + form.space.transposed.plan.seconds
-    if not _has_cheap_degrees(model, training, (start.rank, end.rank), seconds):
+    if not _may_precondition(model, training, (start.rank, end.rank), seconds):
         return False
     sides, degrees = _features(training, form)
     try:
@@ -184,12 +183,9 @@ def goes_to_convergence(model: Any, training: Training) -> bool:
     )
 
 
-def _has_cheap_degrees(model: Any, training: Training, ranks: tuple[int, int], seconds: float) -> bool:
-    """Whether the degree model takes less time than the iterations that it saves, given that of one."""
-    if model.preconditioner == "kronecker":
-        return True
-    rates = training.backend.rates(np.dtype(np.float64), count_threads(model.n_threads), False, measured=False)
-    return _EIGEN * (ranks[0] ** 3 + ranks[1] ** 3) / rates.gemm <= _SAVED * seconds
+def _may_precondition(model: Any, training: Training, ranks: tuple[int, int], seconds: float) -> bool:
+    """Whether the degree model was asked for, or is cheap compared with iterations of so many seconds."""
+    return model.preconditioner == "kronecker" or has_cheap_degrees(ranks, seconds, training.backend, model.n_threads)
 
 
 def _features(training: Training, form: Form) -> tuple[Sides, tuple[Array, Array]]:

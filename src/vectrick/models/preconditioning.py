@@ -1,8 +1,10 @@
 """The preconditioner of a fit: whether the degree model pays, and the degree model of a form.
 
-"auto" compares predicted times. The spectrum of the degree model, from some of the vertices, says how many iterations
-conjugate gradients takes without it, which is simulated on a diagonal matrix. With it, the number depends on how much
-the pattern of edges differs from its degrees, for which a random pattern stands. The planner knows what products cost.
+In primal form it pays wherever its two eigendecompositions are cheap. In dual form they are as large as the kernels,
+so "auto" compares predicted times. The spectrum of the degree model, from some of the vertices, says how many
+iterations conjugate gradients takes without it, which is simulated on a diagonal matrix. With it, the number depends
+on how much the pattern of edges differs from its degrees; a random pattern stands for it. The planner knows what
+products cost.
 """
 
 from dataclasses import dataclass
@@ -14,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from vectrick._typing import Array
+from vectrick.backends import Backend
 from vectrick.backends.arrays import cast, like, placed, to_host, zeros
 from vectrick.backends.memory import format_bytes
 from vectrick.backends.threads import count_threads
@@ -40,6 +43,7 @@ _LARGE = 600  # vertices of a side whose kernel has no thin factor, from which i
 _LEFT_OUT = (8.0, 4.0, 2.0, 1.0, 0.5)  # the size over alpha up to which directions are then left out
 _MORE_THAN = 32  # directions at least
 _FOR_EDGES = 0.1  # the share of a product's time that does not depend on how many directions there are
+_SAVED = 20  # iterations that it saves at least, where a fit runs to convergence
 _PASSES = 10.0  # flops to find directions, over m² rank and over m rank²
 _TURNS = 20  # iterations for which turning coefficients must take less time than sorting the edges again
 _AHEAD = 0.85  # the predicted time must be below this share of the time without,
@@ -234,7 +238,7 @@ class Preconditioning:
         return self._plain_iterations(alpha, tol, few) < few
 
     def forecast(self, form: Form, alpha: float, tol: float) -> Forecast:
-        """Return what a fit is predicted to take, from the form that it has without the preconditioner."""
+        """Return what a fit in dual form is predicted to take."""
         plain, reached = _plain_seconds(form.space), self._reached(form, alpha, tol)
         way = self._best(form, alpha, reached)
         many = _FAR * (self._steps[1] * way.iterations * way.step + way.setup) / (self._steps[0] * plain)
@@ -244,7 +248,7 @@ class Preconditioning:
         iterations = round(self._steps[0] * without), round(self._steps[1] * with_it)
         seconds = iterations[0] * plain, iterations[1] * way.step + way.setup
         patience = Patience(seconds[0] / way.step, reached)
-        ahead = _AHEAD if self.loss.is_quadratic or not isinstance(form.space, Dual) else _FAR_AHEAD
+        ahead = _AHEAD if self.loss.is_quadratic else _FAR_AHEAD
         return Forecast(iterations, seconds, patience, way, without == most, ahead)
 
     def best_ranks(self, form: Form, alpha: float, tol: float) -> Ranks:
@@ -271,9 +275,8 @@ class Preconditioning:
         return plain_iterations(self._spectrum, alpha + self._spectrum.beyond(n_edges) / n_edges, tol, most)
 
     def _reached(self, form: Form, alpha: float, tol: float) -> float:
-        """Return the residual to be reached with the preconditioner, which is smaller for dual coefficients."""
-        is_dual = isinstance(form.space, Dual)
-        return max(1e-12, tol * min(1.0, 5 * alpha / max(float(self._spectrum.values[0]), 1e-300))) if is_dual else tol
+        """Return the residual of the features to be reached, for that of dual coefficients to be small enough."""
+        return max(1e-12, tol * min(1.0, 5 * alpha / max(float(self._spectrum.values[0]), 1e-300)))
 
     def _best(self, form: Form, alpha: float, reached: float) -> Way:
         """Return the way that is predicted to take the least time."""
@@ -281,8 +284,6 @@ class Preconditioning:
         random = pattern_iterations(self._spectrum, len(self.loss.y), alpha, reached)
         iterations = round((_UNSEEN * random) ** _POWERS[0 if self.loss.is_quadratic else 1])
         setup = sum(_EIGEN * side.rank**3 / self._gemm for side in self.sides[: 1 if self.symmetry else 2])
-        if not isinstance(form.space, Dual):
-            return Way(iterations, plain, setup + min(self._sorting, iterations * self._turning))
         looks = 4 * plain
         ways = [Way(iterations, self._preconditioned_seconds, setup + self._sorting + looks)]
         for left_out in _LEFT_OUT if any(self._may_shorten(side) for side in self.sides) else ():
@@ -353,6 +354,17 @@ def _plain_seconds(space: Any) -> float:
     return float(sum(operator.plan.seconds for operator in operators))
 
 
+def has_cheap_degrees(ranks: tuple[int, int], seconds: float, backend: Backend, n_threads: int | None) -> bool:
+    """Whether the degree model of a primal form takes less time than the iterations that it saves, given that of one.
+
+    >>> from vectrick.backends import HOST
+    >>> has_cheap_degrees((100, 100), 0.01, HOST, 2), has_cheap_degrees((5000, 100), 0.01, HOST, 2)
+    (True, False)
+    """
+    rates = backend.rates(np.dtype(np.float64), count_threads(n_threads), False, measured=False)
+    return bool(_EIGEN * (ranks[0] ** 3 + ranks[1] ** 3) / rates.gemm <= _SAVED * seconds)
+
+
 def thin_maps(kernel: EdgeKernel, tolerance: float) -> Maps:
     """Return the thin factors of both sides of a Kronecker product, None where there are none."""
     maps = [find_factor(side, "auto", tolerance) for side in (kernel.start, kernel.end)]
@@ -410,6 +422,11 @@ def choose_preconditioner(
         if asked == "kronecker":
             ranks = preconditioning.best_ranks(form, alpha, tol)
             return Choice(preconditioning.model(form, ranks), "asked for" + words_of(ranks))
+        if not isinstance(form.space, Dual):
+            ranks = preconditioning.start.rank, preconditioning.end.rank
+            if not has_cheap_degrees(ranks, _plain_seconds(form.space), form.kernel.start.backend, n_threads):
+                return Choice(None, "its eigendecompositions take longer than the iterations that it saves")
+            return Choice(preconditioning.model(form), "iterations are few with it")
         if preconditioning.is_short(form, alpha, tol):
             return Choice(None, "a fit without it takes little time")
         forecast = preconditioning.forecast(form, alpha, tol)
