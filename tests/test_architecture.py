@@ -75,6 +75,12 @@ def test_there_is_no_cycle():
             del left[name]
 
 
+def test_one_file_tells_lakes_from_edges_in_memory():
+    for file in SOURCE.rglob("*.py"):
+        asks = re.search(r"isinstance\([^()]*, [^()]*ScannedEdges", file.read_text())
+        assert not asks or file == SOURCE / "data" / "source.py", f"{file.name}: use is_lake"
+
+
 def test_upper_floors_use_the_door_of_estimators():
     known = modules()
     for floor in ("cli", "reports", "plot", "model_selection", "extensions"):

@@ -138,3 +138,26 @@ def test_models_of_zeros_and_features_that_are_too_large():
         vt.KronRidge().fit(X, Y)
     nothing = vt.Edges(ROWS, COLS, 0.0 * START, END)
     assert vt.KronRidge(fit_intercept=False).fit(nothing, Y).predict(nothing).tolist() == [0.0] * N
+
+
+@pytest.mark.parametrize(
+    ("model", "labels"),
+    [(vt.KronRidge(), Y), (vt.KronRidge(form="dual"), Y), (vt.KronRidge(solver="one-pass"), Y),
+     (vt.KronRidge(), np.stack([Y, -Y], 1)), (vt.KronSVM(), Y > 0), (vt.KronLogistic(), np.digitize(Y, [-1, 1])),
+     (vt.KronRanker(), Y), (vt.KronSVM(loss="hinge"), Y > 0)],
+)  # fmt: skip
+@pytest.mark.parametrize("way", ["tiles", "products"])
+def test_the_plan_of_a_fit_is_that_of_the_fitted_model(model, labels, way, monkeypatch):
+    take(way, monkeypatch.setattr)
+    X = vt.Edges(ROWS, COLS, START, END)
+    before = vars(model).copy()
+    plan = model.plan(X, labels)
+    assert vars(model) == before
+    fitted = model.fit(X, labels)
+    fitted = fitted.machines_[0] if getattr(fitted, "machines_", []) else fitted
+    assert (plan.path, plan.title) == (fitted.plan_.path, fitted.plan_.title)
+
+
+def test_the_plan_of_a_complete_graph_is_that_of_its_closed_form():
+    X = vt.Edges.grid(START, END)
+    assert vt.KronRidge().plan(X, np.arange(len(X))).path == vt.KronRidge().fit(X, np.arange(len(X))).plan_.path

@@ -291,7 +291,7 @@ def test_the_plan_says_what_a_fit_takes(lake):
     assert "workers of one thread" in str(plan)
     assert plan.with_workers(4)["pass_seconds"] <= plan.with_workers(1)["pass_seconds"]
     assert vt.KronSVM().plan(lake.scan("good")).passes > plan.passes
-    with pytest.raises(TypeError, match="plan is for lakes"):
+    with pytest.raises(ValueError, match="edges in memory need labels"):
         vt.KronRidge().plan(lake.X)
 
 

@@ -10,6 +10,7 @@ from pyarrow.fs import LocalFileSystem
 import vectrick as vt
 from tests.lakes.lake import make_lake
 from vectrick.data import VertexTable
+from vectrick.data.source import EdgeSource
 
 
 def written(folder, **columns):
@@ -360,3 +361,12 @@ def test_ids_beyond_the_integers_of_a_lake_are_refused(tmp_path):
     table = VertexTable(np.eye(2), "start_table", np.array([5, 2**64], object))
     with pytest.raises(TypeError, match="the ids of start_table are of no type that a lake has"):
         vt.scan_edges(tmp_path, start_table=table, end_table=np.eye(2))
+
+
+def test_lakes_and_edges_in_memory_satisfy_one_protocol(lake):
+    X, Y = lake.scan(), lake.X
+    assert isinstance(X, EdgeSource)
+    assert isinstance(Y, EdgeSource)
+    assert X.count() == Y.count()
+    for ours, others in zip(X.degrees(), Y.degrees(), strict=True):
+        np.testing.assert_array_equal(ours, others)

@@ -27,6 +27,7 @@ from vectrick.backends import Backend
 from vectrick.backends.arrays import to_host, unmasked
 from vectrick.data import DataWarning, Edges, EdgesLike
 from vectrick.data.lake.scan import ScannedEdges
+from vectrick.data.source import is_lake
 from vectrick.estimators import (
     KronRidge,
     SeveralClassesError,
@@ -196,7 +197,7 @@ class AutoKron(MeanModel):
         before = dict(self.__dict__)
         try:
             self._check_parameters()
-            if isinstance(X, ScannedEdges):
+            if is_lake(X):
                 if y is not None or sample_weight is not None:
                     raise ValueError(
                         "X is a lake, which has its labels and weights with it; leave out y and sample_weight"

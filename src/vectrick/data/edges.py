@@ -208,6 +208,16 @@ class Edges:
         """Whether both ends come from one vertex set."""
         return self.start_table is self.end_table
 
+    def count(self) -> int:
+        """Return the number of edges."""
+        return len(self)
+
+    def degrees(self) -> tuple[Array, Array]:
+        """Return the number of edges of each start and of each end vertex."""
+        pairs = zip((self.start, self.end), (self.start_table, self.end_table), strict=True)
+        start, end = (np.bincount(to_host(vertices), minlength=len(table)) for vertices, table in pairs)
+        return start, end
+
     def __len__(self) -> int:
         return len(self.start)
 

@@ -5,12 +5,12 @@ from vectrick.estimators.base import KronEstimator
 from vectrick.estimators.callbacks import FitStep
 from vectrick.estimators.composite_files import frame_header, read_frame
 from vectrick.estimators.data_warnings import warn_of_data
-from vectrick.estimators.engines import engine_of
 from vectrick.estimators.files import load, register_estimator, save_model
 from vectrick.estimators.fit_parameters import FitParameters
 from vectrick.estimators.fitted import FittedModel
 from vectrick.estimators.holding_out import vertices_only_in
 from vectrick.estimators.intercepts import has_intercept
+from vectrick.estimators.lake_fit import engine_of
 from vectrick.estimators.lake_scores import score_lake
 from vectrick.estimators.libsvm import from_svc
 from vectrick.estimators.logistic import KronLogistic

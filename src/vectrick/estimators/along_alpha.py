@@ -16,7 +16,7 @@ from vectrick._typing import Array
 from vectrick.backends import HOST
 from vectrick.backends.arrays import like, to_host
 from vectrick.backends.threads import count_threads, run_tasks
-from vectrick.data.lake.scan import ScannedEdges
+from vectrick.data.source import is_lake
 from vectrick.estimators.base import KronEstimator
 from vectrick.estimators.callbacks import Validation
 from vectrick.estimators.one_pass import OnePassFit, scores_of
@@ -76,7 +76,7 @@ def fit_along(
     if isinstance(solver, Eigen):
         raise ValueError("solver is 'eigen', which makes no iterations to choose from; use 'auto', 'cg' or 'minres'")
     check_path_precision(lead.precision)
-    if isinstance(X, ScannedEdges):
+    if is_lake(X):
         lead.set_params(early_stopping=False)
         return [
             PathStep(model.alpha, np.array([solution.n_iter]), np.array([score]), np.array([np.nan]), model)

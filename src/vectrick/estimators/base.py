@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import clone
 
 from vectrick._typing import Array, ArrayLike, RandomState
 from vectrick.backends import HOST, Backend, release, settle_backend
@@ -13,7 +14,8 @@ from vectrick.backends.arrays import cast, numpy_dtype, placed, true_places, zer
 from vectrick.data import Edges, EdgesLike, Graph, Kept
 from vectrick.data.lake.scan import ScannedEdges
 from vectrick.data.signs import check_signs
-from vectrick.estimators.by_passes import fit_by_passes, limits_iterations
+from vectrick.data.source import is_lake
+from vectrick.estimators.by_passes import fit_by_passes, limits_iterations, planned
 from vectrick.estimators.callbacks import FitStep, Monitor, Validation, Watch, check_watch
 from vectrick.estimators.data_warnings import warn_of_constant, warn_of_data
 from vectrick.estimators.holding_out import hold_out_some, vertices_only_in
@@ -33,6 +35,7 @@ from vectrick.models.kernel_spec import PairwiseKernels, VertexKernels
 from vectrick.models.preconditioning import Choice, choose_preconditioner
 from vectrick.models.product import PrimalPredictor
 from vectrick.models.vertex_kernel import aligned_edges
+from vectrick.operators import Plan
 from vectrick.solvers import Solution, Solver, as_solver, minimise
 from vectrick.solvers.minimise import check_precision, check_preconditioner, choose_solver
 from vectrick.solvers.solution import LIMIT
@@ -211,13 +214,13 @@ class KronEstimator(OnLakes):
         """Train; ``how`` are fields of `Training`."""
         before = dict(self.__dict__)
         try:
-            if isinstance(X, ScannedEdges):
+            if is_lake(X):
                 return fit_lake(self, X, y, sample_weight, validation, how.get("watch", Watch()))
             with np.errstate(over="ignore", invalid="ignore"):  # the result is checked at the end
                 training = self._prepare(X, y, sample_weight, validation)
                 self._finish(replace(training, **how))
                 if self.refit and training.given.held is not None and validation is None:
-                    train_on_all(self, X, y, sample_weight)
+                    train_on_all(self, lambda fixed: fixed.fit(X, y, sample_weight))
         except BaseException as error:  # whatever the error, an earlier model stays intact
             self.__dict__ = before
             training = None
@@ -298,6 +301,17 @@ class KronEstimator(OnLakes):
         """Choose dual or primal form and make its operator; ``maps`` are thin factors that are known already."""
         how: dict[str, Any] = {"tolerance": self.factor_tol, "n_threads": self.n_threads, "dtype": training.dtype}
         return choose_form(self.form, training.kernel, training.graph, maps=maps, **how)
+
+    def _plan(self, X: Any, y: Any, sample_weight: Any) -> Plan:
+        """Return the plan of a fit to edges in memory."""
+        trial = clone(self)
+        training = trial._prepare(X, y, sample_weight, None)
+        with training.backend.own_threads():
+            return trial._plan_of(training)
+
+    def _plan_of(self, training: Training) -> Plan:
+        maps, plan = planned(self, training)
+        return self._choose_form(training, maps).plan if plan is None else plan
 
     def _finish(self, training: Training) -> None:
         """Choose the form, minimise, and keep the result."""

@@ -53,13 +53,11 @@ def limits_iterations(estimator: Any, solver: Any) -> bool:
 
 def fit_by_passes(model: Any, training: Training) -> Form | None:
     """Fit a model by passes if it can be; return None then, else the form for other solvers."""
-    maps = None
-    loss, converges = training.loss, goes_to_convergence(model, training)
-    if converges and _may_take_tiles(model, training):
-        maps, plan = _planned(model, training)
-        if plan is not None and _fit_over_tiles(model, training, maps, plan):
-            return None
+    maps, plan = planned(model, training)
+    if plan is not None and maps is not None and _fit_over_tiles(model, training, maps, plan):
+        return None
     form: Form = model._choose_form(training, maps)
+    loss, converges = training.loss, goes_to_convergence(model, training)
     has_sums = (isinstance(loss, Pointwise) and loss.is_smooth) or (isinstance(loss, RankRLS) and loss.groups is None)
     if converges and has_sums and form.name == "primal" and _fit_by_products(model, training, form):
         return None
@@ -67,15 +65,18 @@ def fit_by_passes(model: Any, training: Training) -> Form | None:
 
 
 def _may_take_tiles(model: Any, training: Training) -> bool:
-    """Whether a fit has what passes over sorted tiles take, as far as its vertices do not matter."""
+    """Whether a fit may go over sorted tiles, whatever its vertices are."""
     loss, kernel = training.loss, training.kernel
     has_loops = isinstance(loss, RankRLS) or HostPasses.has_sums(type(loss))
     is_product = kernel.is_product and not kernel.is_two_step
-    return has_loops and is_product and training.backend.passes_over_blocks and model.form != "dual"
+    is_host = training.backend.passes_over_blocks
+    return has_loops and is_product and is_host and model.form != "dual" and goes_to_convergence(model, training)
 
 
-def _planned(model: Any, training: Training) -> tuple[Maps, Plan | None]:
-    """Return thin factors of both sides, and the plan of a fit over sorted tiles; None if it takes another way."""
+def planned(model: Any, training: Training) -> tuple[Maps | None, Plan | None]:
+    """Return thin factors, if they were made, and the plan of a fit over sorted tiles; None if it goes another way."""
+    if not _may_take_tiles(model, training):
+        return None, None
     graph, kernel = training.graph, training.kernel
     start, end = (find_factor(side, model.form, model.factor_tol) for side in (kernel.start, kernel.end))
     if start is None or end is None or issparse(start.train) or issparse(end.train):

@@ -14,6 +14,7 @@ from vectrick.backends.arrays import cast, distinct, like, to_host, unmasked
 from vectrick.data import EdgesLike
 from vectrick.data.lake.counts import Counts
 from vectrick.data.lake.scan import ScannedEdges
+from vectrick.data.source import is_lake
 from vectrick.estimators.base import KronEstimator
 from vectrick.estimators.callbacks import FitStep
 from vectrick.estimators.intercepts import sees_products_only
@@ -21,6 +22,7 @@ from vectrick.estimators.lake_scores import score_lake
 from vectrick.estimators.several_classes import SeveralClassesError, fit_against_rest
 from vectrick.estimators.streamed import fit_lake_against_rest
 from vectrick.estimators.validate import as_classes
+from vectrick.operators import Plan
 
 
 class KronClassifier(ClassifierMixin, KronEstimator):
@@ -59,11 +61,17 @@ class KronClassifier(ClassifierMixin, KronEstimator):
         try:
             super().fit(X, y, sample_weight, validation=validation, **watch)
         except SeveralClassesError as several:
-            against_rest: Any = fit_lake_against_rest if isinstance(X, ScannedEdges) else fit_against_rest
+            against_rest: Any = fit_lake_against_rest if is_lake(X) else fit_against_rest
             against_rest(self, several.classes, X, y, sample_weight, validation, **watch)
             return self
         self.__dict__.pop("machines_", None)
         return self
+
+    def _plan(self, X: Any, y: Any, sample_weight: Any) -> Plan:
+        try:
+            return super()._plan(X, y, sample_weight)
+        except SeveralClassesError as several:  # each machine is one against the rest
+            return super()._plan(X, to_host(y) == several.classes[0], sample_weight)
 
     def machine(self, label: Any) -> Any:
         """Return the model of one class against the rest, for example to predict grids and rankings of this class."""
@@ -125,14 +133,14 @@ class KronClassifier(ClassifierMixin, KronEstimator):
     def _lake_scoring(self, counts: Counts) -> str:
         return "auc"
 
-    def decision_function(self, X: EdgesLike) -> Array:
+    def decision_function(self, X: EdgesLike | ScannedEdges) -> Array:
         """Return the real-valued predictions for edges; positive ones mean the second class.
 
         With more than two classes, there is a column for each class.
         """
         return self._decide(X)
 
-    def predict(self, X: EdgesLike) -> Array:
+    def predict(self, X: EdgesLike | ScannedEdges) -> Array:
         """Return the class of each edge."""
         decisions = self._decide(X)
         if self._machines:
@@ -144,7 +152,7 @@ class KronClassifier(ClassifierMixin, KronEstimator):
         self, X: EdgesLike | ScannedEdges, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> float:
         """Return the share of edges whose class is predicted correctly."""
-        if isinstance(X, ScannedEdges):
+        if is_lake(X):
             return score_lake(self, X, "accuracy")
         return float(
             accuracy_score(

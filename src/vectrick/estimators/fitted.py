@@ -18,6 +18,7 @@ from vectrick.backends import HOST, Backend, common_backend, settle_backend
 from vectrick.backends.arrays import like, namespace, numpy_dtype, to_host
 from vectrick.data import Edges, EdgesLike, VertexTable
 from vectrick.data.lake.scan import ScannedEdges
+from vectrick.data.source import is_lake
 from vectrick.estimators.explanations import explain, predict_without
 from vectrick.estimators.files import save_model
 from vectrick.estimators.fit_parameters import FitParameters
@@ -77,7 +78,7 @@ class FittedModel(FitParameters, NestedParameters):
     def _decide(self, X: Any) -> Array:
         """Return the real-valued predictions for edges; a column for each machine if there are several."""
         check_is_fitted(self)
-        if isinstance(X, ScannedEdges):
+        if is_lake(X):
             return decide_lake(self, X)
         edges = self._predictor.aligned(as_edges(self, X, reset=False))
         if self._machines:

@@ -3,7 +3,10 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
+from vectrick._progress import Progress
 from vectrick._typing import Array
+from vectrick.backends import settle_backend
+from vectrick.backends.threads import count_threads
 from vectrick.data.lake.counts import Counts
 from vectrick.data.lake.scan import ScannedEdges
 from vectrick.estimators.pass_fit import PassFit
@@ -11,6 +14,7 @@ from vectrick.losses import Loss
 from vectrick.models.kernel_spec import KernelSpec
 from vectrick.models.lake_features import LakeSide
 from vectrick.passes.engine import LakeEngine
+from vectrick.passes.local import LocalEngine
 from vectrick.passes.risks import Sides
 from vectrick.passes.tasks import Coding
 from vectrick.solvers import Solution, Solver
@@ -38,6 +42,23 @@ class Lake:
     def features(self) -> Sides:
         """The features of both sides."""
         return Sides(self.sides[0].features, self.sides[1].features)
+
+
+def engine_of(model: Any, X: ScannedEdges) -> LakeEngine:
+    """Return the engine that an estimator asks for."""
+    reading: list[Progress] = []
+
+    def told(what: str, done: int, total: int) -> None:
+        if not reading:
+            reading.append(Progress(f"{type(model).__name__}: {what} partitions", total, model.verbose))
+        reading[0].step()
+
+    if model.backend == "dask":
+        from vectrick.passes.cluster import DaskEngine  # Dask takes long to load
+
+        return DaskEngine(X, told)
+    backend = settle_backend(model.backend, model.device)
+    return LocalEngine(X, count_threads(model.n_threads), told, backend)
 
 
 class LakeFit(PassFit):

@@ -9,7 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 from vectrick._typing import Array
 from vectrick.data.lake.counts import Counts
 from vectrick.data.lake.scan import ScannedEdges
-from vectrick.estimators.engines import engine_of
+from vectrick.data.source import is_lake
+from vectrick.estimators.lake_fit import engine_of
 from vectrick.metrics.binned import Bins, BoundedScore
 from vectrick.models.lake_features import features_of
 from vectrick.models.product import PrimalPredictor
@@ -118,7 +119,7 @@ def score_lake(model: Any, X: ScannedEdges, scoring: str = "auto") -> BoundedSco
     True
     """
     check_is_fitted(model)
-    if not isinstance(X, ScannedEdges):
+    if not is_lake(X):
         raise TypeError(f"X is of type {type(X).__name__}, but score_lake is for edges of a lake (vt.scan_edges)")
     predictor: Any = getattr(model, "_predictor", None)
     if scoring != "auto" and scoring not in LAKE_SCORES:

@@ -4,6 +4,7 @@ from vectrick._typing import Array
 from vectrick.backends import backend_of
 from vectrick.backends.arrays import namespace
 from vectrick.data import EdgesLike
+from vectrick.data.lake.scan import ScannedEdges
 from vectrick.estimators.classifier import KronClassifier
 from vectrick.losses import Logistic, Loss
 
@@ -40,7 +41,7 @@ class KronLogistic(KronClassifier):
     def _loss_type(self) -> type[Loss]:
         return Logistic
 
-    def predict_proba(self, X: EdgesLike) -> Array:
+    def predict_proba(self, X: EdgesLike | ScannedEdges) -> Array:
         """Return the probability of each class for each edge.
 
         With more than two classes, these are the probabilities of the machines, scaled to add up to one.

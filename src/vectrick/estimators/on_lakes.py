@@ -1,15 +1,19 @@
-"""What an estimator says about lakes: what a fit would take, which labels it takes, and how it is scored."""
+"""What a fit would take, and what an estimator says about lakes: which labels it takes, and how it is scored."""
 
 from abc import abstractmethod
 from typing import Any
 
 import numpy as np
 
+from vectrick._typing import ArrayLike
+from vectrick.data import EdgesLike
 from vectrick.data.lake.counts import Counts
 from vectrick.data.lake.scan import ScannedEdges
+from vectrick.data.source import is_lake
 from vectrick.estimators.fitted import FittedModel
 from vectrick.estimators.lake_plan import LakePlan, plan_lake
 from vectrick.estimators.parameters import check_parameters
+from vectrick.operators import Plan
 
 
 class OnLakes(FittedModel):
@@ -23,12 +27,26 @@ class OnLakes(FittedModel):
     def _lake_scoring(self, counts: Counts) -> str:
         """Return the score that "auto" stands for on the edges of a lake."""
 
-    def plan(self, X: ScannedEdges) -> LakePlan:
-        """Return what a fit to the edges of a lake takes: memory, passes, time; reads one partition to measure rates.
+    @abstractmethod
+    def _plan(self, X: Any, y: Any, sample_weight: Any) -> Plan:
+        """Return the plan of a fit to edges in memory."""
 
-        Products with edges in memory have plans of their own: ``plan_`` of a fitted model.
+    def plan(
+        self, X: EdgesLike | ScannedEdges, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Plan | LakePlan:
+        """Return what a fit takes, before it is made; arguments are those of ``fit``.
+
+        For a lake these are memory, passes and time: one partition is read to measure rates. For edges in memory it is
+        the comparison of the ways to make an iteration, which a fitted model has as ``plan_``.
+
+        >>> import vectrick as vt
+        >>> X, y = vt.datasets.make_checkerboard(100, random_state=0)
+        >>> vt.KronRidge(vt.Gaussian(gamma=1.0), vt.Gaussian(gamma=1.0)).plan(X, y).seconds < 1
+        True
         """
-        if not isinstance(X, ScannedEdges):
-            raise TypeError(f"X is of type {type(X).__name__}, but plan is for lakes (vt.scan_edges)")
-        check_parameters(self, None)
-        return plan_lake(self, X)
+        if is_lake(X):
+            check_parameters(self, None)
+            return plan_lake(self, X)
+        if y is None:
+            raise ValueError("y is None, but edges in memory need labels; give the arguments of fit")
+        return self._plan(X, y, sample_weight)

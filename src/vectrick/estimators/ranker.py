@@ -8,6 +8,7 @@ from vectrick.backends.arrays import to_host
 from vectrick.data import Edges, EdgesLike
 from vectrick.data.lake.counts import Counts
 from vectrick.data.lake.scan import ScannedEdges
+from vectrick.data.source import is_lake
 from vectrick.estimators.lake_scores import score_lake
 from vectrick.estimators.regressor import KronRegressor
 from vectrick.estimators.validate import as_edges
@@ -117,7 +118,7 @@ class KronRanker(KronRegressor):
 
         With ``groups`` only pairs within a group count, as in training.
         """
-        if isinstance(X, ScannedEdges):
+        if is_lake(X):
             return score_lake(self, X, "concordance")
         scores, groups = self._decide(X), self._groups_of(as_edges(self, X, reset=False))
         return concordance_index(to_host(y), to_host(scores), to_host(groups))

@@ -1,6 +1,7 @@
 """Training on all edges after early stopping has held some of them out."""
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from sklearn.base import clone
@@ -8,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from vectrick.models.kernel_spec import KernelSpec
 from vectrick.solvers import iterative_solver
+from vectrick.solvers.solution import INTERRUPTED
 
 _OF_FIRST = (
     "history_",
@@ -28,14 +30,17 @@ def with_iterations(estimator: Any, alpha: float, iteration: int) -> Any:
     return fixed.set_params(alpha=alpha, max_iter=max(1, iteration), solver=solver, early_stopping=False)
 
 
-def train_on_all(model: Any, X: Any, y: Any, sample_weight: Any) -> None:
-    """Train a model that was stopped early on all edges, for as many iterations; its history stays."""
-    if model.solution_.reason.startswith("interrupted"):
+def train_on_all(model: Any, fit: Callable[[Any], Any]) -> None:
+    """Train a model that was stopped early on all edges, for as many iterations; its history stays.
+
+    ``fit`` trains an estimator on all of them.
+    """
+    if model.solution_.reason.startswith(INTERRUPTED):
         return
-    fixed = with_iterations(model, model.alpha, model.n_iter_)
+    fixed = with_iterations(model, model.alpha, model.n_iter_).set_params(refit=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the number of iterations was chosen
-        fixed.fit(X, y, sample_weight)
-    first = {name: getattr(model, name) for name in _OF_FIRST}
+        fit(fixed)
+    first = {name: getattr(model, name) for name in _OF_FIRST if hasattr(model, name)}
     parameters = model.get_params(deep=False)
     model.__dict__ = {**fixed.__dict__, **parameters, **first}

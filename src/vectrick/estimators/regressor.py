@@ -10,6 +10,7 @@ from vectrick._warnings import warn
 from vectrick.backends.arrays import distinct
 from vectrick.data import EdgesLike
 from vectrick.data.lake.counts import Counts
+from vectrick.data.lake.scan import ScannedEdges
 from vectrick.estimators.base import KronEstimator
 from vectrick.estimators.validate import as_real_labels
 
@@ -43,12 +44,12 @@ class KronRegressor(KronEstimator):
     def _lake_scoring(self, counts: Counts) -> str:
         return "auc" if counts.labels is not None and len(counts.labels) == 2 else "r2"
 
-    def predict(self, X: EdgesLike) -> Array:
+    def predict(self, X: EdgesLike | ScannedEdges) -> Array:
         """Return the prediction for each edge."""
         return self._decide(X)
 
     @available_if(_ranks_two_labels)  # type: ignore[untyped-decorator]
-    def decision_function(self, X: EdgesLike) -> Array:
+    def decision_function(self, X: EdgesLike | ScannedEdges) -> Array:
         """Return the prediction for each edge, unless the model was trained with more than two labels.
 
         Scores of scikit-learn such as "roc_auc" ask for it; a regressor of other labels may not have it.

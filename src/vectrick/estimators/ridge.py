@@ -13,6 +13,7 @@ from vectrick.backends.arrays import namespace, to_host, unmasked
 from vectrick.data import EdgesLike
 from vectrick.data.censored import within_bounds
 from vectrick.data.lake.scan import ScannedEdges
+from vectrick.data.source import is_lake
 from vectrick.estimators.callbacks import Watch
 from vectrick.estimators.closed_form import ClosedForm
 from vectrick.estimators.intercepts import sees_products_only
@@ -26,6 +27,7 @@ from vectrick.estimators.uncertainty import N_SAMPLES, grid_std, samples_of, wit
 from vectrick.estimators.validate import as_edges
 from vectrick.losses import Loss, Squared, WithIntercept, as_loss
 from vectrick.models.kernel_spec import PairwiseKernels, VertexKernels
+from vectrick.operators import Plan
 from vectrick.solvers import OnePass, Solver, minimise_path
 from vectrick.solvers.complete_graph import Eigen
 from vectrick.solvers.minimise import check_path_precision
@@ -149,7 +151,12 @@ class KronRidge(RegressorMixin, KronRegressor):
         return self
 
     def predict(
-        self, X: EdgesLike, return_std: bool = False, return_cov: bool = False, *, n_samples: int = N_SAMPLES
+        self,
+        X: EdgesLike | ScannedEdges,
+        return_std: bool = False,
+        return_cov: bool = False,
+        *,
+        n_samples: int = N_SAMPLES,
     ) -> Any:
         """Return the prediction for each edge, perhaps with how sure it is.
 
@@ -202,7 +209,7 @@ class KronRidge(RegressorMixin, KronRegressor):
         self, X: EdgesLike | ScannedEdges, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> float:
         """Return the coefficient of determination R² of the predictions; those beyond a bound have no error."""
-        if isinstance(X, ScannedEdges):
+        if is_lake(X):
             return score_lake(self, X, "r2")
         labels, predictions = within_bounds(unmasked(to_host(y), "y"), to_host(self.predict(X)))
         return float(r2_score(labels, predictions, sample_weight=unmasked(sample_weight, "sample_weight")))
@@ -263,6 +270,21 @@ class KronRidge(RegressorMixin, KronRegressor):
             super()._finish(training)
             return
         ClosedForm(self, training).keep(self, training)
+
+    def _plan(self, X: Any, y: Any, sample_weight: Any) -> Plan:
+        targets = as_targets(y)
+        if targets is None:
+            return super()._plan(X, y, sample_weight)
+        of_column = super()._plan(X, targets[:, 0], sample_weight)
+        if of_column.path != "tiles":
+            return of_column
+        training = (trial := clone(self))._prepare(X, targets[:, 0], sample_weight, None)
+        return trial._choose_form(training).plan  # columns share their products
+
+    def _plan_of(self, training: Training) -> Plan:
+        if isinstance(training.given.solver, OnePass):
+            return OnePassFit(self, training).form.plan
+        return ClosedForm(self, training).form.plan if self._wants_closed_form(training) else super()._plan_of(training)
 
     def _wants_closed_form(self, training: Training) -> bool:
         """Whether the graph is complete, the closed form is possible, and it was requested or is cheap."""

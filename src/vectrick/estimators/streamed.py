@@ -1,25 +1,24 @@
 """Fitting an estimator to a lake: passes over blocks of edges in place of products with edges in memory."""
 
 import time
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 
 from vectrick._typing import Array
 from vectrick.backends.memory import format_bytes
 from vectrick.data.lake.counts import Counts
 from vectrick.data.lake.scan import ScannedEdges
+from vectrick.data.source import is_lake
 from vectrick.estimators.callbacks import Monitor, Watch, why_ended
-from vectrick.estimators.engines import engine_of
 from vectrick.estimators.intercepts import has_intercept
-from vectrick.estimators.lake_fit import Lake, LakeFit
+from vectrick.estimators.lake_fit import Lake, LakeFit, engine_of
 from vectrick.estimators.lake_scores import LakeValidation, check_known_classes
 from vectrick.estimators.parameters import check_parameters
+from vectrick.estimators.refit import train_on_all
 from vectrick.estimators.several_classes import set_machines, stopping_all
 from vectrick.estimators.soundness import check_finite_model
 from vectrick.losses import Loss, Pointwise, RankRLS
@@ -46,7 +45,7 @@ def fit_lake(model: Any, X: ScannedEdges, y: Any, sample_weight: Any, validation
         if value is not None:
             instead = "leave it out" if name == "resume" else "name their column in vt.scan_edges"
             raise ValueError(f"{name} is given, but X is a lake; {instead}")
-    if validation is not None and not isinstance(validation, ScannedEdges):
+    if validation is not None and not is_lake(validation):
         raise ValueError(
             f"validation is of type {type(validation).__name__}, but with a lake it must be a lake, as X.split makes"
         )
@@ -73,7 +72,7 @@ def fit_lake_against_rest(
     interrupted = any(machine.solution_.reason.startswith(INTERRUPTED) for machine in machines)
     if model.refit and parts[0] is not X and not interrupted:
         for machine, label in zip(machines, classes, strict=True):
-            _train_on_all(machine, X, label)
+            train_on_all(machine, lambda fixed, label=label: _train(fixed, X, None, Watch(), label))  # type: ignore[misc]
     for machine in machines:
         machine.classes_ = np.array([False, True])
     set_machines(model, machines)
@@ -93,8 +92,8 @@ def fit_streamed(
         _train(model, *parts, watch, positive)
     finally:
         _close(X, *parts)
-    if model.refit and train is not X and not model.solution_.reason.startswith(INTERRUPTED):
-        _train_on_all(model, X, positive)
+    if model.refit and train is not X:
+        train_on_all(model, lambda fixed: _train(fixed, X, None, Watch(), positive))
 
 
 def _parts(model: Any, X: ScannedEdges, held: ScannedEdges | None) -> tuple[ScannedEdges, ScannedEdges | None]:
@@ -163,16 +162,6 @@ def fit_lake_along(
         keep(own, lake, before, {"iteration": [before.n_iter], "risk": [float("nan")], "seconds": [float("nan")]})
         found.append((own, before, judge.score(before.x, before.intercept)))
     return found[::-1]
-
-
-def _train_on_all(model: Any, X: ScannedEdges, positive: Any) -> None:
-    """Train on all edges of the lake for as many iterations as were best; the history stays."""
-    fixed = clone(model).set_params(max_iter=max(1, model.n_iter_), early_stopping=False, refit=False)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the number of iterations was chosen
-        _train(fixed, X, None, Watch(), positive)
-    kept = {**model.get_params(deep=False), "history_": model.history_, "n_iter_": model.n_iter_}
-    model.__dict__ = {**fixed.__dict__, **kept}
 
 
 def _validation(model: Any, lake: Lake, held: ScannedEdges) -> LakeValidation:

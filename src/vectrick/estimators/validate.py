@@ -22,8 +22,8 @@ from vectrick.backends.arrays import (
 )
 from vectrick.data import Edges, VertexTable
 from vectrick.data.censored import split_bounds
-from vectrick.data.lake.scan import ScannedEdges
 from vectrick.data.numerals import refuse_commas
+from vectrick.data.source import is_lake
 
 
 def as_given(x: Any, home: Backend) -> Any:
@@ -38,7 +38,7 @@ def as_edges(estimator: Any, X: Any, reset: bool) -> Edges:
             for name in ("n_features_in_", "feature_names_in_"):
                 estimator.__dict__.pop(name, None)
         return X
-    if isinstance(X, ScannedEdges):
+    if is_lake(X):
         raise ValueError(
             "X is a lake, whose edges are not in memory; this needs edges in memory, which X.edges() reads"
         )

@@ -12,6 +12,7 @@ from vectrick._html import html_block, html_line, html_note, html_table
 from vectrick._typing import Array, ArrayLike
 from vectrick.data import Edges, EdgesLike, VertexTable
 from vectrick.data.lake.scan import ScannedEdges
+from vectrick.data.source import is_lake
 from vectrick.estimators import KronEstimator, PathStep, as_edges, fit_along
 from vectrick.model_selection.folds import check_new
 
@@ -160,9 +161,9 @@ def alpha_path(
     check_iterations(iterations)
     if validation is None and new != "both":
         raise ValueError(f"new is {new!r}, but without validation both vertices are held out; give validation=(X, y)")
-    if isinstance(X, ScannedEdges) and (y is not None or not isinstance(validation, ScannedEdges | None)):
+    if is_lake(X) and (y is not None or not (validation is None or is_lake(validation))):
         raise ValueError("X is a lake, which has its labels with it: y must be None, and validation a lake or None")
-    if validation is not None and not isinstance(X, ScannedEdges):
+    if validation is not None and not is_lake(X):
         if not (isinstance(validation, tuple | list) and len(validation) == 2):
             raise ValueError(f"validation is of type {type(validation).__name__}, but it must be a pair (X, y)")
         check_new_vertices(estimator, X, validation[0], new)

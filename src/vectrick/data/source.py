@@ -1,0 +1,36 @@
+"""What edges in memory and edges of a lake have in common, and which of the two there are."""
+
+from typing import Protocol, TypeGuard, runtime_checkable
+
+from vectrick._typing import Array
+from vectrick.data.lake.scan import ScannedEdges
+from vectrick.data.tables import VertexTable
+
+
+@runtime_checkable
+class EdgeSource(Protocol):
+    """Edges that a model can be fitted to, predict, score or plan: `Edges` and `ScannedEdges`.
+
+    >>> import numpy as np, vectrick as vt
+    >>> X = vt.Edges([0, 1, 1], [2, 0, 1], np.eye(2), np.eye(3))
+    >>> isinstance(X, EdgeSource), X.count(), X.degrees()[0]
+    (True, 3, array([1, 2]))
+    """
+
+    start_table: VertexTable
+    end_table: VertexTable
+
+    @property
+    def is_one_set(self) -> bool:
+        """Whether both ends come from one vertex set."""
+
+    def count(self) -> int:
+        """Return the number of edges."""
+
+    def degrees(self) -> tuple[Array, Array]:
+        """Return the number of edges of each start and of each end vertex."""
+
+
+def is_lake(X: object) -> TypeGuard[ScannedEdges]:
+    """Whether edges are those of a lake: they have labels and weights with them, and passes read them."""
+    return isinstance(X, ScannedEdges)
