@@ -23,7 +23,7 @@ from vectrick.estimators.intercepts import has_intercept
 from vectrick.estimators.on_lakes import OnLakes
 from vectrick.estimators.parameters import ATTRIBUTES, PARAMETERS, check_in_memory, check_parameters, named_after
 from vectrick.estimators.refit import train_on_all
-from vectrick.estimators.soundness import check_finite_model, check_not_zero, check_range
+from vectrick.estimators.soundness import check_not_zero, check_range
 from vectrick.estimators.streamed import fit_lake
 from vectrick.estimators.training import Given, SourceEdges, Training
 from vectrick.estimators.validate import as_edges, as_weights, labels_on, with_bounds
@@ -433,22 +433,16 @@ class KronEstimator(OnLakes):
         history: dict[str, list[Any]],
     ) -> None:
         """Set the fitted attributes."""
-        check_finite_model(solution, intercept)
-        self._remember_parameters()
         x, kept, outward = solution.x, training.given.kept, training.outward
-        for name in ("dual_coef_", "support_", "coef_", "components_", "kernel_weights_", "_dual_of_primal"):
-            self.__dict__.pop(name, None)
-        self._predictor = form.predictor(x, self.n_threads)
-        self._source = training.given.source
-        self._known_edges = None if self._source is None else (self._source.start, self._source.end)
         in_order = kept.outward(x) if form.name == "dual" else x  # predictions are easy to compute again
-        self.solution_ = replace(solution, x=outward(in_order), predictions=None, dual=None, intercept=float(intercept))
-        self.intercept_, self.n_iter_, self.history_ = float(intercept), n_iter, history
-        self.form_, self.form_reason_, self.plan_ = form.name, form.reason, form.plan
+        found = replace(solution, x=outward(in_order), predictions=None, dual=None, intercept=float(intercept))
+        predictor = form.predictor(x, self.n_threads)
+        self._set_fitted(predictor, found, (form.name, form.reason), n_iter, history, training.given.source)
+        self.plan_ = form.plan
         if not form.kernel.is_product:
             self.components_, self.kernel_weights_ = form.kernel.labels, form.kernel.weights
-        if isinstance(self._predictor, PrimalPredictor):
-            self.coef_ = outward(self._predictor.core)
+        if isinstance(predictor, PrimalPredictor):
+            self.coef_ = outward(predictor.core)
             return
         self.dual_coef_ = outward(kept.spread(x))  # edges that were left out have no coefficient
         self.support_ = true_places(self.dual_coef_ != 0)

@@ -1,8 +1,14 @@
-"""The parameters of a fit: fitted methods use them, whatever `set_params` set since."""
+"""What a fit leaves behind: its result, and its parameters, which fitted methods use after `set_params`, too."""
 
 import copy
 from typing import Any, Self
 
+from vectrick.estimators.soundness import check_finite_model
+from vectrick.solvers import Solution
+
+_OF_SOME = (  # attributes that some fits have
+    "dual_coef_", "support_", "coef_", "components_", "kernel_weights_", "_dual_of_primal", "machines_", "plan_",
+)  # fmt: skip
 _HOW = ("backend", "device", "n_threads", "verbose")  # parameters of how to compute, not of what
 
 
@@ -26,6 +32,29 @@ class FitParameters:
         estimator: Any = self
         given = estimator.get_params(deep=False).items()
         self._fitted_parameters = {name: _copied(value) for name, value in given if name not in _HOW}
+
+    def _set_fitted(
+        self,
+        predictor: Any,
+        solution: Solution,
+        form: tuple[str, str],
+        n_iter: int,
+        history: dict[str, list[Any]],
+        source: Any = None,
+    ) -> None:
+        """Set the attributes that all fits have, and forget those of an earlier fit; refuse a result with NaN.
+
+        ``form`` is the name of the form, and why it was chosen.
+        """
+        check_finite_model(solution, solution.intercept)
+        self._remember_parameters()
+        for name in _OF_SOME:
+            self.__dict__.pop(name, None)
+        self._predictor, self._source = predictor, source
+        self._known_edges = None if source is None else (source.start, source.end)
+        self.solution_, self.intercept_ = solution, float(solution.intercept)
+        self.n_iter_, self.history_ = n_iter, history
+        self.form_, self.form_reason_ = form
 
     def _as_fitted(self) -> Self:
         """Return the model with the parameters that it was fitted with."""

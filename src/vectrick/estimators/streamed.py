@@ -20,7 +20,6 @@ from vectrick.estimators.lake_scores import LakeValidation, check_known_classes
 from vectrick.estimators.parameters import check_parameters
 from vectrick.estimators.refit import train_on_all
 from vectrick.estimators.several_classes import set_machines, stopping_all
-from vectrick.estimators.soundness import check_finite_model
 from vectrick.losses import Loss, Pointwise, RankRLS
 from vectrick.models.edge_kernel import EdgeKernel
 from vectrick.models.kernel_spec import KernelSpec
@@ -135,8 +134,7 @@ def _train(model: Any, train: ScannedEdges, held: ScannedEdges | None, watch: Wa
         if n_iter != solution.n_iter:
             best |= {"converged": False, "reason": f"{why_ended(solution)}; the best was iteration {n_iter}"}
         solution = replace(solution, **best)
-    keep(model, lake, solution, monitor.history)
-    model.n_iter_ = n_iter
+    keep(model, lake, solution, monitor.history, n_iter)
 
 
 def fit_lake_along(
@@ -307,20 +305,12 @@ def _keep_one_pass(model: Any, lake: Lake) -> None:
     keep(model, lake, solution, {"iteration": [solution.n_iter], "risk": [float("nan")], "seconds": [seconds]})
 
 
-def keep(model: Any, lake: Lake, solution: Solution, history: dict[str, list[Any]]) -> None:
+def keep(model: Any, lake: Lake, solution: Solution, history: dict[str, list[Any]], n_iter: int | None = None) -> None:
     """Set the fitted attributes."""
-    check_finite_model(solution, solution.intercept)
-    model._remember_parameters()
-    for name in ("dual_coef_", "support_", "coef_", "components_", "kernel_weights_", "machines_", "plan_"):
-        model.__dict__.pop(name, None)
     start, end = lake.sides
     dtype = start.features.dtype
     kernel = EdgeKernel.product(start.kernel, end.kernel, lake.spec.components[0].pairwise)
     predictor = PrimalPredictor(kernel, start.map, end.map, solution.x.astype(dtype), model.n_threads)
-    model._predictor = predictor
-    model._source = model._known_edges = None
-    model.solution_, model.intercept_ = solution, float(solution.intercept)
-    model.n_iter_, model.history_ = solution.n_iter, history
-    model.form_ = "primal"
-    model.form_reason_ = f"edges of a lake: {start.words}, {end.words}"
+    reason = f"edges of a lake: {start.words}, {end.words}"
+    model._set_fitted(predictor, solution, ("primal", reason), solution.n_iter if n_iter is None else n_iter, history)
     model.coef_ = predictor.core
