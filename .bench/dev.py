@@ -21,8 +21,8 @@ def prof(f, top=14):
     for e in sorted(ev, key=lambda e:-e.self_device_time_total)[:top]:
         print(f"   {e.self_device_time_total/1e3:8.2f} ms x{e.count:5d} {e.key[:90]}")
     c = cProfile.Profile(); c.enable(); f(); torch.cuda.synchronize(); c.disable()
-    s = io.StringIO(); pstats.Stats(c, stream=s).sort_stats("tottime").print_stats(18)
-    print("\n".join(l for l in s.getvalue().splitlines() if l.strip())[:3000])
+    s = io.StringIO(); pstats.Stats(c, stream=s).sort_stats("tottime").print_stats(12); pstats.Stats(c, stream=s).sort_stats("cumtime").print_stats(70)
+    print("\n".join(l for l in s.getvalue().splitlines() if l.strip())[:12000])
 if "converged" in what:
     m=6400
     X, y = vt.datasets.make_checkerboard(m, random_state=0)
