@@ -15,7 +15,7 @@ from vectrick.data import Edges, EdgesLike, Graph, Kept
 from vectrick.data.lake.scan import ScannedEdges
 from vectrick.data.signs import check_signs
 from vectrick.data.source import is_lake
-from vectrick.estimators.by_passes import fit_by_passes, limits_iterations, planned
+from vectrick.estimators.by_passes import Way, choose_way, fit_by_passes, limits_iterations
 from vectrick.estimators.callbacks import FitStep, Monitor, Validation, Watch, check_watch
 from vectrick.estimators.data_warnings import warn_of_constant, warn_of_data
 from vectrick.estimators.holding_out import hold_out_some, vertices_only_in
@@ -30,7 +30,7 @@ from vectrick.estimators.validate import as_edges, as_weights, labels_on, with_b
 from vectrick.estimators.weights import learned_weights
 from vectrick.losses import Loss, Pointwise, WithIntercept
 from vectrick.models.edge_kernel import EdgeKernel
-from vectrick.models.forms import Form, Maps, choose_form
+from vectrick.models.forms import Form, choose_form
 from vectrick.models.kernel_spec import PairwiseKernels, VertexKernels
 from vectrick.models.preconditioning import Choice, choose_preconditioner
 from vectrick.models.product import PrimalPredictor
@@ -297,10 +297,10 @@ class KronEstimator(OnLakes):
             given = replace(given, held=held)
         return Training(given, graph, loss, kernel)
 
-    def _choose_form(self, training: Training, maps: Maps | None = None) -> Form:
-        """Choose dual or primal form and make its operator; ``maps`` are thin factors that are known already."""
+    def _choose_form(self, training: Training, way: Way = Way()) -> Form:  # noqa: B008 (it is frozen)
+        """Choose dual or primal form and make its operator, with what is known from thin factors."""
         how: dict[str, Any] = {"tolerance": self.factor_tol, "n_threads": self.n_threads, "dtype": training.dtype}
-        return choose_form(self.form, training.kernel, training.graph, maps=maps, **how)
+        return choose_form(self.form, training.kernel, training.graph, maps=way.maps, is_primal=way.is_primal, **how)
 
     def _plan(self, X: Any, y: Any, sample_weight: Any) -> Plan:
         """Return the plan of a fit to edges in memory."""
@@ -310,8 +310,8 @@ class KronEstimator(OnLakes):
             return trial._plan_of(training)
 
     def _plan_of(self, training: Training) -> Plan:
-        maps, plan = planned(self, training)
-        return self._choose_form(training, maps).plan if plan is None else plan
+        way = choose_way(self, training)
+        return self._choose_form(training, way).plan if way.plan is None else way.plan
 
     def _finish(self, training: Training) -> None:
         """Choose the form, minimise, and keep the result."""

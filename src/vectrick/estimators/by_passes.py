@@ -6,7 +6,7 @@ million edges and two cores, passes over a block take a fourth of the time.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -51,58 +51,80 @@ def limits_iterations(estimator: Any, solver: Any) -> bool:
     return estimator.max_iter is not None and int(estimator.max_iter) < int(solver.max_iter)
 
 
+@dataclass(frozen=True)
+class Way:
+    """How a fit will go, as far as thin factors say it.
+
+    Attributes
+    ----------
+    maps : (FeatureMap, FeatureMap), optional
+        Thin factors of both sides, each None if there is none; None if they were not looked for.
+    plan : Plan, optional
+        The plan of passes over sorted tiles, if that is the way.
+    is_primal : bool
+        Whether the primal form is chosen without a comparison.
+    """
+
+    maps: Maps | None = None
+    plan: Plan | None = None
+    is_primal: bool = False
+
+
 def fit_by_passes(model: Any, training: Training) -> Form | None:
     """Fit a model by passes if it can be; return None then, else the form for other solvers."""
-    maps, plan = planned(model, training)
-    if plan is not None and maps is not None and _fit_over_tiles(model, training, maps, plan):
+    way = choose_way(model, training)
+    if way.plan is not None and _fit_over_tiles(model, training, way):
         return None
-    form: Form = model._choose_form(training, maps)
-    loss, converges = training.loss, goes_to_convergence(model, training)
-    has_sums = (isinstance(loss, Pointwise) and loss.is_smooth) or (isinstance(loss, RankRLS) and loss.groups is None)
-    if converges and has_sums and form.name == "primal" and _fit_by_products(model, training, form):
+    form: Form = model._choose_form(training, way)
+    grouped = isinstance(training.loss, RankRLS) and training.loss.groups is not None
+    if form.name == "primal" and not grouped and _may_pass(model, training) and _fit_by_products(model, training, form):
         return None
     return form
 
 
-def _may_take_tiles(model: Any, training: Training) -> bool:
-    """Whether a fit may go over sorted tiles, whatever its vertices are."""
-    loss, kernel = training.loss, training.kernel
-    has_loops = isinstance(loss, RankRLS) or HostPasses.has_sums(type(loss))
-    is_product = kernel.is_product and not kernel.is_two_step
-    is_host = training.backend.passes_over_blocks
-    return has_loops and is_product and is_host and model.form != "dual" and goes_to_convergence(model, training)
+def _may_pass(model: Any, training: Training) -> bool:
+    """Whether a fit is to find the minimum of a loss that passes can sum up."""
+    loss = training.loss
+    has_sums = isinstance(loss, RankRLS) or (isinstance(loss, Pointwise) and loss.is_smooth)
+    return has_sums and goes_to_convergence(model, training)
 
 
-def planned(model: Any, training: Training) -> tuple[Maps | None, Plan | None]:
-    """Return thin factors, if they were made, and the plan of a fit over sorted tiles; None if it goes another way."""
-    if not _may_take_tiles(model, training):
-        return None, None
+def choose_way(model: Any, training: Training) -> Way:
+    """Return how a fit goes: over sorted tiles, in primal form anyway, or as the forms compare."""
     graph, kernel = training.graph, training.kernel
-    start, end = (find_factor(side, model.form, model.factor_tol) for side in (kernel.start, kernel.end))
+    is_product = kernel.is_product and not kernel.is_two_step
+    if not (is_product and model.form != "dual" and _may_pass(model, training)):
+        return Way()
+    start, end = [find_factor(side, model.form, model.factor_tol) for side in (kernel.start, kernel.end)]
     if start is None or end is None or issparse(start.train) or issparse(end.train):
-        return (start, end), None
+        return Way((start, end))
     n_edges, sizes, ranks = len(graph.start), (len(graph.used_start), len(graph.used_end)), (start.rank, end.rank)
     n_coefficients = ranks[0] * ranks[1]
-    thin = all(_THIN * rank <= size for rank, size in zip(ranks, sizes, strict=True))
+    are_thin = all(_THIN * rank <= size for rank, size in zip(ranks, sizes, strict=True))
     is_small = n_coefficients <= MAX_SIZE and n_edges < MANY_EDGES
-    if is_small or not (thin and 0 < _THIN * n_coefficients <= n_edges):
-        return (start, end), None
+    if is_small or not (are_thin and 0 < _THIN * n_coefficients <= n_edges):
+        return Way((start, end))
+    has_loops = isinstance(training.loss, RankRLS) or HostPasses.has_sums(type(training.loss))
+    if not (training.backend.passes_over_blocks and has_loops):
+        return Way((start, end), is_primal=True)
     plan = plan_pass(n_edges, sizes, ranks, training.dtype, count_threads(model.n_threads))
     takes = plan.path == "tiles" and _may_precondition(model, training, ranks, plan.seconds)
-    return (start, end), plan if takes else None
+    return Way((start, end), plan if takes else None, is_primal=True)
 
 
-def _fit_over_tiles(model: Any, training: Training, maps: Maps, plan: Plan) -> bool:
+def _fit_over_tiles(model: Any, training: Training, way: Way) -> bool:
     """Fit a model by passes over a sorted block of edges; return whether it could be."""
     graph, loss, kernel = training.graph, training.loss, training.kernel
-    start, end = maps
+    assert way.maps is not None
+    assert way.plan is not None
+    start, end = way.maps
     assert start is not None
     assert end is not None
     weight: Any = getattr(loss, "weight", None)
     sizes = len(graph.used_start), len(graph.used_end)
     engine = ArrayEngine(graph.start, graph.end, loss.y, weight, sizes, count_threads(model.n_threads))
     reason = f"an iteration is one pass over the sorted edges, with {start.rank} × {end.rank} features"
-    form = Form("primal", None, plan, reason, graph, kernel, (start, end), (start, end))
+    form = Form("primal", None, way.plan, reason, graph, kernel, (start, end), (start, end))
     sides, degrees = _features(training, form)
     fit = PassFit(model, engine, sides, degrees, *_risk(training))
 

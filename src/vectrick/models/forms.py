@@ -63,13 +63,15 @@ def choose_form(
     tolerance: float,
     n_threads: int | None,
     maps: Maps | None = None,
+    is_primal: bool = False,
 ) -> Form:
     """Return the form that was asked for, or the cheaper one; a sum of pairwise kernels has the dual form only.
 
     Thin factors of both sides make the primal form possible: exact factors for linear kernels, and factors by pivoted
     Cholesky to ``tolerance`` for smooth kernels. "auto" chooses the primal form if a product with the features and one
     with their transpose take no longer than one with the kernel matrix, and if there are no more coefficients than
-    edges. ``maps`` are these factors, if they are known already.
+    edges. ``maps`` are these factors, if they are known already. ``is_primal`` says that they are thin enough for the
+    primal form without a comparison.
     """
     if not kernel.is_product:
         return _form_of_sum(kernel, graph, dtype, tolerance, n_threads)
@@ -78,7 +80,9 @@ def choose_form(
         maps = find_factor(start, form, tolerance), find_factor(end, form, tolerance)
     both = (maps[0], maps[1]) if maps[0] is not None and maps[1] is not None else None
     primal, reason = form == "primal", "asked for"
-    if form == "auto":
+    if form == "auto" and is_primal:
+        primal, reason = True, "the features of both sides are thin"
+    elif form == "auto":
         primal, reason = _compare(both, maps, graph, kernel, dtype, n_threads)
     where: dict[str, Any] = {"n_threads": n_threads, "backend": start.backend}
     if both is not None and primal:
