@@ -231,8 +231,7 @@ class KronEstimator(OnLakes):
     def _prepare(self, X: Any, y: Any, sample_weight: Any, validation: tuple[Any, Any] | None) -> Training:
         """Validate what was given, hold out edges, and build the kernel."""
         given = self._validate(X, y, sample_weight, validation)
-        given = self._hold_out_some(given, validation).ordered()
-        return self._build_kernel(given)
+        return self._build_kernel(self._hold_out_some(given, validation).ordered())
 
     def _validate(self, X: Any, y: Any, sample_weight: Any, validation: tuple[Any, Any] | None) -> Given:
         """Check the parameters and the input, and move the input to the backend."""
@@ -298,7 +297,7 @@ class KronEstimator(OnLakes):
         return Training(given, graph, loss, kernel)
 
     def _choose_form(self, training: Training, way: Way = Way()) -> Form:  # noqa: B008 (it is frozen)
-        """Choose dual or primal form and make its operator, with what is known from thin factors."""
+        """Choose dual or primal form and make its operator."""
         how: dict[str, Any] = {"tolerance": self.factor_tol, "n_threads": self.n_threads, "dtype": training.dtype}
         return choose_form(self.form, training.kernel, training.graph, maps=way.maps, is_primal=way.is_primal, **how)
 
@@ -311,13 +310,12 @@ class KronEstimator(OnLakes):
 
     def _plan_of(self, training: Training) -> Plan:
         way = choose_way(self, training)
-        return self._choose_form(training, way).plan if way.plan is None else way.plan
+        return way.plan or self._choose_form(training, way).plan
 
     def _finish(self, training: Training) -> None:
         """Choose the form, minimise, and keep the result."""
         with training.backend.own_threads():
-            form = fit_by_passes(self, training)
-            if form is None:
+            if (form := fit_by_passes(self, training)) is None:
                 return
             start = None if training.warm is None else training.warm(form, training)
             solution = self._minimise(training, form, start=start)
@@ -334,8 +332,8 @@ class KronEstimator(OnLakes):
         solver = training.given.solver or choose_solver(form.space, loss, iterative)
         max_iter = solver.max_iter if self.max_iter is None else self.max_iter
         outward = training.given.kept.outward if form.name == "dual" else None
-        name, patience = type(self).__name__, self.n_iter_no_change
-        monitor = Monitor(name, self.verbose, validation, patience, intercept, watch, max_iter, outward)
+        how = intercept, watch, max_iter, outward
+        monitor = Monitor(type(self).__name__, self.verbose, validation, self.n_iter_no_change, *how)
         if watch.resume is not None:
             start = watch.resume.coefficients(form.space.size)
             max_iter -= watch.resume.iteration
@@ -344,9 +342,7 @@ class KronEstimator(OnLakes):
         if monitor.best is not None:
             monitor.best = training.inward(monitor.best, form.name)
         try:
-            warm = training.warm is not None
-            with_constant = training.given.has_intercept
-            solution = self._solve(form, loss, solver, max_iter, start, monitor, validation, warm, with_constant)
+            solution = self._solve(training, form, loss, solver, max_iter, start, monitor, validation)
         except KeyboardInterrupt:
             reached = monitor.interrupted(form.space)
             if reached is None:
@@ -354,8 +350,7 @@ class KronEstimator(OnLakes):
             solution, intercept = reached, None
         solution = replace(solution, n_iter=solution.n_iter + monitor.before)
         monitor.finish(solution)
-        constant = solution.intercept if intercept is None else intercept(solution.predictions)
-        n_iter = solution.n_iter
+        constant, n_iter = intercept(solution.predictions) if intercept else solution.intercept, solution.n_iter
         if monitor.best is not None:
             solution = monitor.restored(solution, form.space)
             constant, n_iter = monitor.best_intercept, monitor.best_iteration
@@ -370,6 +365,7 @@ class KronEstimator(OnLakes):
 
     def _solve(
         self,
+        training: Training,
         form: Form,
         loss: Loss,
         solver: Solver,
@@ -377,8 +373,6 @@ class KronEstimator(OnLakes):
         start: Array | None,
         monitor: Monitor,
         validation: Validation | None,
-        warm: bool,
-        with_constant: bool,
     ) -> Solution:
         """Run the solver and return its solution."""
         if max_iter < 1 and start is not None:  # it resumes after its last iteration
@@ -394,12 +388,12 @@ class KronEstimator(OnLakes):
             step=self.step,
             tol=self.tol,
             start=start,
-            fit_intercept=with_constant,
+            fit_intercept=training.given.has_intercept,
             precision=self.precision,
             callback=monitor,
             model=chosen.model,
             patience=chosen.patience,
-            warm=warm,
+            warm=training.warm is not None,
         )
         return replace(solution, preconditioner_reason=chosen.why(solution.preconditioner))
 
