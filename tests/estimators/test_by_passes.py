@@ -81,9 +81,8 @@ def test_the_bits_do_not_depend_on_threads(threads):
 @pytest.mark.usefixtures("tiles")
 @pytest.mark.parametrize(
     "options",
-    [{"form": "dual"}, {"max_iter": 5}, {"solver": "cg"}, {"preconditioner": "none"}, {"early_stopping": True},
-     {"precision": "mixed"}],
-)  # fmt: skip
+    [{"form": "dual"}, {"max_iter": 5}, {"solver": "cg"}, {"preconditioner": "none"}, {"early_stopping": True}],
+)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_what_asks_for_iterates_or_another_way_gets_it(options):
     model = vt.KronRidge(**options).fit(vt.Edges(ROWS, COLS, START, END), Y)

@@ -302,7 +302,6 @@ def test_the_plan_says_what_a_fit_takes(lake):
         (vt.KronRidge(solver="minres"), "solver is 'minres'"),
         (vt.KronRidge(pairwise="cartesian"), "pairwise is 'cartesian'"),
         (vt.KronRidge(["linear", "gaussian"], "linear"), "a lake takes one start kernel and one end kernel"),
-        (vt.KronRidge(precision="mixed"), "precision is 'mixed'"),
         (vt.KronRidge(preconditioner="none"), "preconditioner is 'none'"),
         (vt.KronSVM(loss="hinge"), "loss is 'hinge'"),
         (vt.KronRidge(n_components=0), "n_components is 0"),

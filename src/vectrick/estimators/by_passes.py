@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from vectrick._typing import Array
-from vectrick.backends.arrays import cast, contiguous, group_sums, placed
+from vectrick.backends.arrays import cast, contiguous, group_sums, namespace, placed
 from vectrick.backends.threads import count_threads
 from vectrick.estimators.callbacks import Monitor
 from vectrick.estimators.pass_fit import PassFit
@@ -199,7 +199,6 @@ def goes_to_convergence(model: Any, training: Training) -> bool:
         and given.bounds is None
         and model.step is None
         and model.preconditioner != "none"
-        and model.precision == "full"
         and training.warm is None
         and training.watch.resume is None
         and not limits_iterations(model, iterative_solver(training.loss))
@@ -214,23 +213,24 @@ def _may_precondition(model: Any, training: Training, ranks: tuple[int, int], se
 def _features(training: Training, form: Form) -> tuple[Sides, tuple[Array, Array]]:
     """Return the features of a form as passes take them, and the sums of the weights at the vertices."""
     assert form.maps is not None
-    graph, ones = training.graph, _weights(training.loss)
+    graph, weights = training.graph, _weights(training.loss)
     start, end = (contiguous(placed(cast(found.train, training.dtype), training.backend)) for found in form.maps)
     for values, name in ((start, "start"), (end, "end")):
         check_finite(values, f"{name}_kernel")
-    degrees = [group_sums(*what) for what in ((graph.start, ones, len(start)), (graph.end, ones, len(end)))]
+    degrees = [group_sums(*what) for what in ((graph.start, weights, len(start)), (graph.end, weights, len(end)))]
     return Sides(start, end), (cast(degrees[0], np.float64), cast(degrees[1], np.float64))
 
 
 def _weights(loss: Loss) -> Array:
+    """Return the weights of the edges; ones take no memory."""
     weight: Array | None = getattr(loss, "weight", None)
-    return loss.y * 0 + 1 if weight is None else weight
+    return namespace(loss.y).broadcast_to(loss.y[:1] * 0 + 1, loss.y.shape) if weight is None else weight
 
 
 def _risk(training: Training) -> tuple[type[Loss], Coding, bool, float]:
     """Return what a `PassFit` asks of a loss."""
     loss, h = training.loss, _weights(training.loss)
-    return type(loss), Coding(), training.given.has_intercept, float((loss.y * h).sum() / h.sum())
+    return type(loss), Coding(), training.given.has_intercept, float(loss.y @ h) / float(h.sum())
 
 
 def _finish(model: Any, training: Training, form: Form, fit: PassFit, predict: Callable[[Array], Array]) -> bool:

@@ -16,7 +16,7 @@ from vectrick.passes.tasks import Coding
 from vectrick.solvers import Solution
 from vectrick.solvers.degrees import DegreeSpectrum
 from vectrick.solvers.solution import INTERRUPTED, Callback, finest
-from vectrick.solvers.streamed import streamed_newton, streamed_ridge
+from vectrick.solvers.streamed import refined_ridge, streamed_newton, streamed_ridge
 
 _STEPS, _NEWTON_STEPS = 1000, 100  # iterations at most
 _DRIFT = 10.0  # for what a sum of many edges adds to the rounding of one product
@@ -114,9 +114,11 @@ class PassFit:
 
     def solve(self, alpha: float, callback: Callback | None = None, start: Solution | None = None) -> Solution:
         """Minimise by passes, perhaps from the solution for another alpha."""
+        is_mixed = self.model.precision == "mixed"
         if self.is_quadratic:
             inverse = self.spectrum.inverse(alpha, centred=self.centred == "all")
-            solution = streamed_ridge(
+            solve = refined_ridge if is_mixed else streamed_ridge
+            solution = solve(
                 self.quadratic, alpha, inverse, tol=self.tol, max_iter=self.max_iter,
                 start=None if start is None else start.x, callback=callback,
             )  # fmt: skip
@@ -124,6 +126,7 @@ class PassFit:
         return streamed_newton(
             self.pointwise, alpha, self.spectrum, zero=self.zero, start=start,
             tol=self.tol, max_iter=self.max_iter, inner_iter=self.model.inner_iter, callback=callback,
+            is_mixed=is_mixed,
         )  # fmt: skip
 
     def watched(self, alpha: float, monitor: Monitor) -> Solution:
@@ -142,7 +145,7 @@ class PassFit:
 
         Iterations carry their residual along, and rounding adds to it. Where that could matter, one more pass looks.
         """
-        if not (self.is_quadratic and solution.converged and solution.scale):
+        if not (self.is_quadratic and solution.converged and solution.scale) or solution.n_corrections:
             return solution
         risk, x = self.quadratic, solution.x
         largest = float(self.spectrum.spectrum.max()) + alpha

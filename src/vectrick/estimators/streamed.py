@@ -201,7 +201,6 @@ def check_lake_fit(model: Any, X: ScannedEdges) -> tuple[KernelSpec, type[Loss]]
             len(spec.components) == 1 and (not spec.is_product or spec.two_step is not None),
             "for a lake it must be 'kronecker'",
         ),
-        ("precision", model.precision == "mixed", "a lake has full precision only"),
         ("preconditioner", model.preconditioner == "none", "passes over a lake are always preconditioned"),
         ("step", model.step is not None, "steps are searched for in passes over a lake; leave it out"),
         ("loss", not kind.is_smooth, "a lake needs a smooth loss, such as 'squared_hinge'"),

@@ -15,7 +15,7 @@ from vectrick.kernels.base import Kernel
 
 _FLOOR = 1e-13  # a smaller rest of the diagonal is rounding
 _CANDIDATES, _AT_ONCE = 256, 1 << 25  # vertices to choose pivots from, and kernel values with them at most
-_WORSE = 0.003  # than the best vertex, where no more of the candidates are taken
+_WORSE = 0.001  # than the best vertex, where no more of the candidates are taken
 
 
 class FeatureMap(ABC):

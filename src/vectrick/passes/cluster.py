@@ -7,13 +7,14 @@ sent again.
 """
 
 import contextlib
+import copy
 import hashlib
 import itertools
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from vectrick._typing import Array
 from vectrick._version import __version__
@@ -85,7 +86,6 @@ class DaskEngine(LakeEngine):
         self.client = active_client() if client is None else client
         self.timeout = parse_timedelta(dask.config.get(TIMEOUT, _USUAL_TIMEOUT))
         self.token = uuid.uuid4().hex[:8]
-        self._passes: HostPasses | None = None
         self._mark: Any = None  # of the features
         self._features: dict[Any, Any] = {}  # futures of the features, as they were sent (None) and for each worker
         self._reader: Any = None  # the future of what it takes to read a partition
@@ -140,6 +140,12 @@ class DaskEngine(LakeEngine):
         kept = self.edges.features_on_cluster
         if kept is not None and kept[0] == self._mark and kept[1][None].status == "finished":
             self._features = kept[1]
+
+    def lowered(self) -> Self:
+        """Return an engine over the same partitions with features in float32."""
+        low, features = copy.copy(self), self._passes.lowered()
+        low.set_features(*((features.R, features.C) if self.rows_are_start else (features.C, features.R)))
+        return low
 
     def answers(self, task: Task) -> Iterator[Any]:
         """Run a task on all partitions, on the workers that have them."""

@@ -28,6 +28,13 @@ class DevicePasses(ProductPasses):
         self.host, self.backend = host, backend
         self.R, self.C = (placed(features, backend) for features in (host.R, host.C))
         self._blocks: weakref.WeakKeyDictionary[EdgeBlock, EdgeProducts] = weakref.WeakKeyDictionary()
+        self._full: DevicePasses | None = None  # whose sorted edges these passes of lower precision share
+
+    def lowered(self) -> "DevicePasses":
+        """Return the same passes with products in float32, by TF32 on a GPU that has it."""
+        low = DevicePasses(self.host.lowered(), self.backend)
+        low._full = self
+        return low
 
     @property
     def dtype(self) -> Any:
@@ -37,7 +44,9 @@ class DevicePasses(ProductPasses):
     def edges_of(self, block: EdgeBlock) -> EdgeProducts:
         """Return a block on the device."""
         there = self._blocks.get(block)
-        if there is None:
+        if there is None and self._full is not None:
+            there = self._full.edges_of(block).lowered()
+        elif there is None:
             rows, cols = (placed(vertices, self.backend) for vertices in block.positions())
             features = kron(self.R, self.C, backend=self.backend)[(rows, cols), :]
             label, weight = (
@@ -45,8 +54,8 @@ class DevicePasses(ProductPasses):
                 for values in (block.label, block.weight)
             )
             there = EdgeProducts(features, features.T, (self.R.shape[1], self.C.shape[1]), label, weight)
-            if self.backend.has_room(_BYTES * len(block), _SHARE):
-                self._blocks[block] = there
+        if self.backend.has_room(_BYTES * len(block), _SHARE):
+            self._blocks[block] = there
         return there
 
     def predicted(self, edges: EdgeProducts, W: Array) -> Array:

@@ -1,8 +1,9 @@
 """What an engine is: it keeps edges, of a lake or of arrays in memory, and runs tasks over all of them in order."""
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Self
 
 from vectrick._typing import Array
 from vectrick.backends import HOST, Backend
@@ -28,7 +29,23 @@ class Engine(ABC):
 
     def __init__(self, rows_are_start: bool, shape: tuple[int, int], backend: Backend = HOST) -> None:
         self.rows_are_start, self.shape, self.backend = rows_are_start, shape, backend
-        self.n_passes = 0
+        self._counter = [0]  # shared with engines of lower precision
+        self._passes: Any = None
+
+    @property
+    def n_passes(self) -> int:
+        """The number of passes so far."""
+        return self._counter[0]
+
+    @n_passes.setter
+    def n_passes(self, number: int) -> None:
+        self._counter[0] = number
+
+    def lowered(self) -> Self:
+        """Return an engine over the same edges with products in float32, by TF32 on a GPU that has it."""
+        low = copy.copy(self)
+        low._passes = self._passes.lowered()
+        return low
 
     @abstractmethod
     def set_features(self, start: Array, end: Array) -> None:

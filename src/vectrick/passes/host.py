@@ -47,6 +47,10 @@ class HostPasses:
         """That of the features."""
         return self.R.dtype
 
+    def lowered(self) -> "HostPasses":
+        """Return the same passes with features in float32."""
+        return HostPasses(self.R.astype(np.float32), self.C.astype(np.float32), keeps=self.keeps)
+
     def __getstate__(self) -> tuple[Array, Array]:
         return self.R, self.C
 
@@ -172,9 +176,10 @@ class HostPasses:
         """Return the core ``Σ L'' d φ ⊗ ψ`` with the predictions d of a direction D."""
         from vectrick.passes.loss_kernels import curvature_sums
 
-        kept = self._curves
-        if kept is not None and kept[0] is block and kept[2] == constant and np.array_equal(kept[1], W):
-            return self._weighted(block, D, kept[3], n_threads)
+        if self.keeps and not self._has_curves(block, W, constant):
+            self.loss_sums(block, W, constant, loss, positive, n_threads)
+        if self._curves is not None:
+            return self._weighted(block, D, self._curves[3], n_threads)
         low = block.rows[0]
         L, M = (self.left(core, n_threads, most=2)[slice(*block.rows)] for core in (W, D))
         how = *_labels(block, positive), float(constant), _number(loss), low
@@ -185,6 +190,11 @@ class HostPasses:
         with self._sums(block, 1) as (S,):
             _each_piece(block, use, n_threads)
             return self._core(block, S, n_threads)
+
+    def _has_curves(self, block: EdgeBlock, W: Array, constant: float) -> bool:
+        """Whether the second derivatives at a function are kept."""
+        kept = self._curves
+        return kept is not None and kept[0] is block and kept[2] == constant and np.array_equal(kept[1], W)
 
     def predictions(self, block: EdgeBlock, W: Array, n_threads: int = 1) -> Array:
         """Return the predictions of the edges, in the order of the block."""

@@ -50,7 +50,6 @@ class LocalEngine(LakeEngine):
     ) -> None:
         super().__init__(edges, progress)
         self.n_threads, self._maker = n_threads, backend
-        self._passes: Any = None
         self._store: Any = None
 
     def read(self, room: int) -> Counts:

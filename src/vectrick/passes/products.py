@@ -1,8 +1,9 @@
 """Passes as two products, wherever arrays live: with the features of the edges, and with their transpose."""
 
+import copy
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 from vectrick._typing import Array
 from vectrick.backends import Backend
@@ -33,6 +34,10 @@ class EdgeProducts:
     weight: Array | None
     curvatures: tuple[Array, float, Array] | None = None
 
+    def lowered(self) -> "EdgeProducts":
+        """Return the same edges with products in float32, by TF32 on a GPU that has it."""
+        return replace(self, features=self.features.lowered(), transposed=self.transposed.lowered(), curvatures=None)
+
     def label_sums(self, positive: float | None) -> tuple[Array, float]:
         """Return h y for each edge, and the sum of h y²."""
         y = Coding(positive)(self.label)
@@ -50,7 +55,7 @@ class ProductPasses(VectorPasses):
 
     def predicted(self, edges: EdgeProducts, W: Array) -> Array:
         """Return the predictions of a core."""
-        predictions: Array = edges.features @ contiguous(W).reshape(-1)
+        predictions: Array = edges.features @ cast(contiguous(W), edges.features.dtype).reshape(-1)
         return predictions
 
     def lifted(self, edges: EdgeProducts, values: Array) -> Array:
@@ -68,6 +73,12 @@ class ProductEngine(Engine):
 
     def set_features(self, start: Array, end: Array) -> None:
         """Keep none: the operators have them."""
+
+    def lowered(self) -> Self:
+        """Return an engine over the same edges with products in float32, by TF32 on a GPU that has it."""
+        low = copy.copy(self)
+        low.edges = self.edges.lowered()
+        return low
 
     def answers(self, task: Task) -> Iterator[Any]:
         """Run a task on all edges."""

@@ -4,8 +4,9 @@ A vector of coefficients has those of the first end feature first, as ``vec`` ha
 for each feature of their rows. Features are float64 or float32, sums over blocks are float64.
 """
 
+import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -38,7 +39,24 @@ class Sides:
         return cast(contiguous(core.T if rows_are_start else core), np.float64).reshape(-1)
 
 
-class QuadraticRisk:
+class _Risk:
+    """A risk whose products may be made by an engine of low precision."""
+
+    engine: Engine
+    is_low = False
+
+    def lowered(self) -> Self:
+        """Return the same risk with products of low precision; everything else stays."""
+        low = copy.copy(self)
+        low.engine, low.is_low = self.engine.lowered(), True
+        return low
+
+    def _scale(self, w: Array) -> float:
+        """Return a number to divide a direction by, whose length float32 may not be able to hold."""
+        return (float(w @ w) ** 0.5 or 1.0) if self.is_low else 1.0
+
+
+class QuadraticRisk(_Risk):
     """``½ Σ h (p - y)²`` after a constant of all edges, or of the edges of each vertex, was minimised out, or none.
 
     Its Hessian is ``B = Φᵀ H Φ - Σ_g H_g (φ_g ⊗ μ_g) (φ_g ⊗ μ_g)ᵀ`` with the mean features μ_g of the edges of a
@@ -85,7 +103,8 @@ class QuadraticRisk:
 
     def times(self, w: Array) -> Array:
         """Return ``B w``; one pass."""
-        product = self._vector(self.engine.total(Normal(self._core(w)))[0])
+        scale = self._scale(w)
+        product = scale * self._vector(self.engine.total(Normal(self._core(w / scale)))[0])
         if self.mean is not None:
             product -= (self.total * float(self.mean @ w)) * self.mean
         return product if self._groups is None else product - self._groups.correction(w)
@@ -155,7 +174,7 @@ class Point:
     curvature: float  # Σ h
 
 
-class PointwiseRisk:
+class PointwiseRisk(_Risk):
     """A loss that is a sum over edges, with an intercept or without."""
 
     def __init__(self, engine: Engine, sides: Sides, kind: type[Pointwise], coding: Coding, constant: bool) -> None:
@@ -174,9 +193,10 @@ class PointwiseRisk:
     def times(self, point: Point, d: Array) -> Array:
         """Return the Hessian at a point times coefficients, after the intercept was minimised out; one pass."""
         rows_are_start = self.engine.rows_are_start
-        cores = self.sides.core(point.w, rows_are_start), self.sides.core(d, rows_are_start)
+        scale = self._scale(d)
+        cores = self.sides.core(point.w, rows_are_start), self.sides.core(d / scale, rows_are_start)
         product: Any = self.engine.total(Curve(*cores, point.b, self.kind, self.coding))[0]
-        product = self.sides.vector(product, rows_are_start)
+        product = scale * self.sides.vector(product, rows_are_start)
         if self.with_constant and point.curvature > 0:
             product -= point.mean * (float(point.mean @ d) / point.curvature)
         return product

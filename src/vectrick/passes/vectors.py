@@ -55,9 +55,12 @@ class VectorPasses(ABC):
         """Return the core ``Σ h y φ ⊗ ψ``, with means also ``Σ h φ ⊗ ψ``, and the sums of h, h y and h y²."""
         edges: VectorEdges = self.edges_of(block)
         hy, square = edges.label_sums(positive)
-        h = hy * 0 + 1.0 if edges.weight is None else edges.weight
-        cores = [self.lifted(edges, hy)] + ([self.lifted(edges, h)] if with_mean else [])
-        return *cores, np.array([total_of(h), total_of(hy), square])
+        cores, sums = [self.lifted(edges, hy)], [float(len(hy)), total_of(hy), square]
+        if edges.weight is not None:
+            sums[0] = total_of(edges.weight)
+        if with_mean:
+            cores.append(self.lifted(edges, hy * 0 + 1.0 if edges.weight is None else edges.weight))
+        return *cores, np.array(sums)
 
     def loss_sums(
         self,

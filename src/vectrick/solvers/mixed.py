@@ -46,7 +46,7 @@ class LowPrecision:
         if stuck and residual <= rounding(gradient.c):
             return None
         if self._in_vain == 2 and self.loss.is_quadratic:  # otherwise the curvature may have changed on the way
-            self.give_up(residual, tol)
+            give_up(self.n_corrections, residual, tol)
             return None
         scale = gradient.norm  # so that small gradients keep their digits
         rhs = cast(gradient.c / scale, "float32")
@@ -75,11 +75,12 @@ class LowPrecision:
         """Whether no iterations are left, and corrections did not fail so often that full precision goes on."""
         return self.budget == 0 and self._in_vain + self._is_stuck(residual) < 2
 
-    def give_up(self, residual: float, tol: float) -> None:
-        """Say that the rest is done in full precision."""
-        warn(
-            f"precision is 'mixed', but after {self.n_corrections} corrections products of low precision bring the "
-            f"minimum no closer (the relative residual is {residual:.1e}, tol is {tol:.1e}); the rest is done in full "
-            "precision. Use precision='full', a larger alpha, or more iterations",
-            ConvergenceWarning,
-        )
+
+def give_up(n_corrections: int, residual: float, tol: float) -> None:
+    """Warn that the rest is done in full precision."""
+    warn(
+        f"precision is 'mixed', but after {n_corrections} corrections products of low precision bring the "
+        f"minimum no closer (the relative residual is {residual:.1e}, tol is {tol:.1e}); the rest is done in full "
+        "precision. Use precision='full', a larger alpha, or more iterations",
+        ConvergenceWarning,
+    )

@@ -11,7 +11,7 @@ from vectrick.solvers.degree_model import DegreeModel
 from vectrick.solvers.degrees import Preconditioner
 from vectrick.solvers.direct import solve_directly
 from vectrick.solvers.line_search import exact_step
-from vectrick.solvers.mixed import LowPrecision
+from vectrick.solvers.mixed import LowPrecision, give_up
 from vectrick.solvers.newton import minimise_by_newton
 from vectrick.solvers.qmr import quasi_minimal_residuals
 from vectrick.solvers.quadratic import LinearResult
@@ -152,7 +152,7 @@ class _SpaceProblem:
             hidden = _hidden(self.x.f, self.risk) if self.loss.is_quadratic else 0.0
             if new[1] < self.risk + hidden or not residual > rounding(self.x.f):
                 return new
-            self.low.give_up(residual, tol)
+            give_up(self.low.n_corrections, residual, tol)
         self.low, self.sub = None, self.space.subspace(self.curvature.active, self.gradient)
         self.rest = self._rest()
         return None

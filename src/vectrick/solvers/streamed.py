@@ -4,6 +4,7 @@ An iteration gives a vector of coefficients to a pass over the edges and takes o
 iterates of ridge regression are those of `solve_system` in primal form.
 """
 
+from dataclasses import replace
 from math import inf, isfinite
 from typing import Any
 
@@ -13,20 +14,25 @@ from vectrick.passes.risks import Point, PointwiseRisk, QuadraticRisk
 from vectrick.solvers.base import Accept
 from vectrick.solvers.cg import ImageSystem, conjugate_gradients
 from vectrick.solvers.degrees import DegreeSpectrum, Preconditioner
+from vectrick.solvers.mixed import ACCURACY, give_up
 from vectrick.solvers.newton import minimise_by_newton
 from vectrick.solvers.solution import (
+    CALLBACK,
+    LIMIT,
     ROUNDING,
     STALLED,
     TOLERANCE,
     Callback,
     Iterate,
     Solution,
+    rounding,
     why_stalled,
 )
 from vectrick.solvers.space import Element
 
 _WHY = "passes over the edges are few with it"
 _USED: dict[str, Any] = {"preconditioner": "kronecker", "preconditioner_reason": _WHY}
+_PROGRESS = 0.5  # a correction by products of low precision that leaves more of the residual than this has failed
 _FLAT = 0.1  # the slope along a step, relative to the first one, at which it is long enough
 _TRIES = 12  # steps along a direction
 _HIDDEN = 1e-13  # of the risk, that rounding may add
@@ -60,6 +66,50 @@ def streamed_ridge(
     return Solution(x.c, None, *reached, risk.intercept(x.c), scale=scale, **_USED)
 
 
+def refined_ridge(
+    risk: QuadraticRisk,
+    alpha: float,
+    inverse: Preconditioner,
+    *,
+    tol: float,
+    max_iter: int,
+    start: Array | None = None,
+    callback: Callback | None = None,
+) -> Solution:
+    """Solve the same by iterative refinement: corrections take passes of low precision, residuals full ones.
+
+    If corrections no longer help, full precision goes on.
+    """
+    low = risk.lowered()
+    x = zeros(len(risk.rhs), risk.rhs) if start is None else start + 0.0
+    r = risk.rhs + 0.0 if start is None else risk.rhs - risk.times(x) - alpha * x
+    scale, norm = float(risk.rhs @ risk.rhs) ** 0.5, float(r @ r) ** 0.5
+    residuals, reason, n_iter, n_corrections = [norm / scale if scale else 0.0], LIMIT, 0, 0
+    while residuals[-1] > tol and n_iter < max_iter and reason == LIMIT:
+        d = Element(zeros(len(r), r), None)
+        system = ImageSystem(low.times, alpha, inverse, max(ACCURACY, 0.3 * tol / residuals[-1]), norm)
+        n_iter += conjugate_gradients(system, d, r + 0.0, max_iter - n_iter)[1]
+        n_corrections += 1
+        rest = risk.rhs - risk.times(x + d.c) - alpha * (x + d.c)
+        if not float(rest @ rest) ** 0.5 <= _PROGRESS * norm:
+            give_up(n_corrections, residuals[-1], tol)
+            solution = streamed_ridge(
+                risk, alpha, inverse, tol=tol, max_iter=max_iter - n_iter, start=x, callback=callback
+            )
+            residuals += solution.residuals
+            return replace(solution, n_iter=n_iter + solution.n_iter, residuals=residuals, n_corrections=n_corrections)
+        x, r, norm = x + d.c, rest, float(rest @ rest) ** 0.5
+        residuals.append(norm / scale)
+        n_products, constant = 2 * risk.engine.n_passes, risk.intercept(x)
+        if callback is not None and callback(
+            Iterate(n_iter, n_products, x, None, risk.value(x, r, alpha), residuals[-1], constant, n_corrections)
+        ):
+            reason = CALLBACK
+    reason = TOLERANCE if residuals[-1] <= tol else reason
+    reached = reason == TOLERANCE, reason, n_iter, 2 * risk.engine.n_passes, residuals
+    return Solution(x, None, *reached, risk.intercept(x), n_corrections=n_corrections, scale=scale, **_USED)
+
+
 def streamed_newton(
     risk: PointwiseRisk,
     alpha: float,
@@ -71,13 +121,15 @@ def streamed_newton(
     max_iter: int,
     inner_iter: int,
     callback: Callback | None = None,
+    is_mixed: bool = False,
 ) -> Solution:
     """Minimise a loss by Newton's method; systems are solved by preconditioned conjugate gradients.
 
-    ``zero`` is the point with no coefficients, where the gradient is that of every alpha.
+    ``zero`` is the point with no coefficients, where the gradient is that of every alpha. ``is_mixed`` asks for
+    systems with products of low precision.
     """
     point = zero if start is None else risk.at(start.x, start.intercept)
-    problem = _PassProblem(risk, alpha, model, point, inner_iter, _norm(risk, zero, alpha))
+    problem = _PassProblem(risk, alpha, model, point, inner_iter, _norm(risk, zero, alpha), is_mixed)
     return minimise_by_newton(problem, tol, max_iter, callback)
 
 
@@ -92,10 +144,19 @@ class _PassProblem:
     forcing = 0.1, 0.3
 
     def __init__(
-        self, risk: PointwiseRisk, alpha: float, model: DegreeSpectrum, point: Point, max_iter: int, scale: float
+        self,
+        risk: PointwiseRisk,
+        alpha: float,
+        model: DegreeSpectrum,
+        point: Point,
+        max_iter: int,
+        scale: float,
+        is_mixed: bool,
     ) -> None:
         self.risk, self.alpha, self.model, self.point = risk, alpha, model, point
         self.max_iter, self.scale = max_iter, scale
+        self.low = risk.lowered() if is_mixed else None
+        self.n_corrections = 0 if is_mixed else None
 
     def residual(self) -> float:
         """Return the relative norm of the gradient."""
@@ -106,16 +167,23 @@ class _PassProblem:
         return None
 
     def move(self, residual: float, tol: float, accuracy: float) -> str | None:
-        """Make a Newton step."""
-        new = _search(self.risk, self.point, self.alpha, *self._direction(accuracy))
+        """Make a Newton step; if one of low precision leads nowhere, full precision goes on."""
+        if self.low is not None and self.n_corrections is not None:
+            self.n_corrections += 1
+            new = _search(self.risk, self.point, self.alpha, *self._direction(self.low, max(accuracy, ACCURACY)))
+            if new is None and residual > rounding(self.point.w):
+                give_up(self.n_corrections, residual, tol)
+                self.low = None
+        if self.low is None:
+            new = _search(self.risk, self.point, self.alpha, *self._direction(self.risk, accuracy))
         if new is None:
             return why_stalled(self.point.w, residual)
         self.point = new
         return None
 
-    def _direction(self, tol: float) -> tuple[Array, float]:
-        """Return the Newton step of the coefficients and of the intercept."""
-        risk, point = self.risk, self.point
+    def _direction(self, risk: PointwiseRisk, tol: float) -> tuple[Array, float]:
+        """Return the Newton step of the coefficients and of the intercept, by products of a risk."""
+        point = self.point
         has_constant = risk.with_constant and point.curvature > 0
         inverse = self.model.inverse(self.alpha, point.curvature / self.model.total, has_constant)
         r = -_rest(risk, point, self.alpha)
@@ -127,12 +195,14 @@ class _PassProblem:
     def iterate(self, n_iter: int, residual: float) -> Iterate:
         """Return the point as callbacks see it."""
         point, n_products = self.point, 2 * self.risk.engine.n_passes
-        return Iterate(n_iter, n_products, point.w, None, _value(point, self.alpha), residual, point.b)
+        value = _value(point, self.alpha)
+        return Iterate(n_iter, n_products, point.w, None, value, residual, point.b, self.n_corrections)
 
     def solution(self, converged: bool, reason: str, n_iter: int, residuals: list[float]) -> Solution:
         """Return the point as the result."""
         reached = converged, reason, n_iter, 2 * self.risk.engine.n_passes, residuals
-        return Solution(self.point.w, None, *reached, self.point.b, scale=self.scale, **_USED)
+        more: dict[str, Any] = {"n_corrections": self.n_corrections or 0, "scale": self.scale, **_USED}
+        return Solution(self.point.w, None, *reached, self.point.b, **more)
 
 
 def _value(point: Point, alpha: float) -> float:
