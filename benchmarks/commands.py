@@ -22,7 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 import vectrick as vt
 from benchmarks.machine import machine
 from experiments.datasets import FOLDER
-from vectrick.data.folder import read_dataset
+from vectrick.data.files.folder import read_dataset
 from vectrick.operators.plan import format_table
 
 RESULTS = Path(__file__).parent / "results" / "commands.json"

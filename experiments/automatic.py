@@ -12,10 +12,10 @@ import vectrick as vt
 from experiments import plots
 from experiments.datasets import folder
 from experiments.experiment import Experiment, Row, Scale, Task
-from vectrick.data.folder import Dataset, read_dataset
+from vectrick.data.files.folder import Dataset, read_dataset
 from vectrick.data.settings import settings_of
 from vectrick.metrics.scores import SCORES
-from vectrick.model_selection.sampling import OnSomeEdges
+from vectrick.model_selection.baselines.sampling import OnSomeEdges
 from vectrick.model_selection.scorers import predictions
 
 Array = NDArray[Any]

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from vectrick.data.columns import TableWarning
-from vectrick.data.folder import read_dataset, read_vertices
+from vectrick.data.files.columns import TableWarning
+from vectrick.data.files.folder import read_dataset, read_vertices
 
 EDGES = pd.DataFrame({"start": [1, 2, 3, 3], "end": ["x", "x", "y", "y"], "label": [1, 0, 1, 0]})
 ENDS = pd.DataFrame({"id": ["x", "y"], "f": [1.0, 2.0]})

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from tests.data import folder_of, read_graph
-from vectrick.data.folder import read_dataset, read_vertices
+from vectrick.data.files.folder import read_dataset, read_vertices
 
 EDGES = pd.DataFrame({"start": ["a", "b", "b", "c"], "end": ["x", "x", "y", "z"], "label": [1, -1, 1, -1], "more": 0.5})
 STARTS = pd.DataFrame({"id": ["c", "b", "a"], "weight": [3.0, 2.0, 1.0], "bits": [1, 0, 1]})

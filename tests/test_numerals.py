@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 import vectrick as vt
-from vectrick.data.folder import read_dataset
-from vectrick.data.numerals import refuse_commas
+from vectrick.data.files.folder import read_dataset
+from vectrick.data.files.numerals import refuse_commas
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ import pytest
 pytest.importorskip("rdkit")
 
 import vectrick as vt
-from vectrick.data.columns import TableWarning
-from vectrick.data.molecules import canonical, wrong_smiles
-from vectrick.kernels import morgan
+from vectrick.data.files.columns import TableWarning
+from vectrick.data.strings.molecules import canonical, wrong_smiles
+from vectrick.kernels.strings import morgan
 
 SMILES = ["CCO", "C1CC", "CCN", None, "CCCl", "c1ccccc1O"]
 T = np.eye(3)

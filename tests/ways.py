@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from vectrick.estimators import by_passes
 from vectrick.operators.pass_plan import plan_pass
+from vectrick.training import by_passes
 
 
 def take(way: str, setattr: Any = setattr) -> None:

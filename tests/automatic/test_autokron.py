@@ -15,8 +15,8 @@ from sklearn.model_selection import cross_val_score
 import vectrick as vt
 import vectrick.automatic.search as search_module
 from vectrick.automatic import SearchWarning
-from vectrick.automatic.ground import Ground
 from vectrick.automatic.mean import log_odds
+from vectrick.automatic.scoring.ground import Ground
 from vectrick.metrics import auc
 
 
@@ -24,7 +24,7 @@ from vectrick.metrics import auc
 def one_division():
     """Divide the vertices once, also where edges are few: what is tested is not how good the choice is."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("vectrick.automatic.folding._REPEATS", 1)
+        patch.setattr("vectrick.automatic.scoring.folding._REPEATS", 1)
         yield
 
 
@@ -60,9 +60,9 @@ def regression(values):
 @pytest.fixture
 def exact(monkeypatch):
     """Let solutions be as good as float32 allows, to compare them."""
-    monkeypatch.setattr("vectrick.automatic.fold_fit._RIDGE", {"tol": 1e-6})
-    monkeypatch.setattr("vectrick.automatic.fold_fit._LOGISTIC", {"tol": 1e-6})
-    monkeypatch.setattr("vectrick.automatic.full_solves._TOL", 1e-8)
+    monkeypatch.setattr("vectrick.automatic.scoring.fold_fit._RIDGE", {"tol": 1e-6})
+    monkeypatch.setattr("vectrick.automatic.scoring.fold_fit._LOGISTIC", {"tol": 1e-6})
+    monkeypatch.setattr("vectrick.automatic.scoring.full_solves._TOL", 1e-8)
 
 
 class TestChoice:
@@ -100,9 +100,9 @@ class TestChoice:
         np.testing.assert_array_equal(again.decision_function(classes[0]), model.decision_function(classes[0]))
 
     def test_first_scores_are_ridge_regressions_on_a_complete_graph(self, values, exact):
-        from vectrick.automatic.facts import SideFacts
-        from vectrick.automatic.ground import Candidate, Ground
-        from vectrick.automatic.vertex_kernels import SideChoices, with_constant
+        from vectrick.automatic.candidates.facts import SideFacts
+        from vectrick.automatic.candidates.vertex_kernels import SideChoices, with_constant
+        from vectrick.automatic.scoring.ground import Candidate, Ground
 
         X, y = values
         folds = vt.VertexKFold(2, 2, random_state=0).folds(X, y)
@@ -126,9 +126,9 @@ class TestChoice:
 
     @pytest.mark.parametrize("loss", ["ridge", "logistic"])
     def test_solutions_are_those_of_the_estimators_on_an_incomplete_graph(self, exact, loss):
-        from vectrick.automatic.full_solves import FullSolves
-        from vectrick.automatic.ground import Candidate, Ground
-        from vectrick.automatic.vertex_kernels import VertexChoice
+        from vectrick.automatic.candidates.vertex_kernels import VertexChoice
+        from vectrick.automatic.scoring.full_solves import FullSolves
+        from vectrick.automatic.scoring.ground import Candidate, Ground
 
         X, y = vt.datasets.make_checkerboard(60, density=0.3, noise=0.0, random_state=0)
         folds = vt.VertexKFold(2, 2, random_state=0).folds(X, y)
@@ -142,9 +142,9 @@ class TestChoice:
 
     @pytest.mark.parametrize("loss", ["ridge", "logistic"])
     def test_solutions_of_one_vertex_set(self, exact, loss):
-        from vectrick.automatic.full_solves import FullSolves
-        from vectrick.automatic.ground import Candidate, Ground
-        from vectrick.automatic.vertex_kernels import VertexChoice
+        from vectrick.automatic.candidates.vertex_kernels import VertexChoice
+        from vectrick.automatic.scoring.full_solves import FullSolves
+        from vectrick.automatic.scoring.ground import Candidate, Ground
 
         rng = np.random.default_rng(0)
         start, end = rng.integers(0, 40, (2, 500))

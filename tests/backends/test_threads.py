@@ -171,7 +171,7 @@ def test_an_interrupt_leaves_the_operator_usable(graph, monkeypatch):
         def interrupt(*_args):
             raise KeyboardInterrupt
 
-        patch.setattr("vectrick.backends.cpu.kernels.sampled_product", interrupt)
+        patch.setattr("vectrick.backends.cpu.compiled.kernels.sampled_product", interrupt)
         with pytest.raises(KeyboardInterrupt):
             op @ v
     np.testing.assert_array_equal(op @ v, expected)

@@ -110,7 +110,7 @@ def test_a_checkpoint_knows_its_validation_data(copy):
     process.communicate()
     edges = pd.read_csv(copy / "data" / "edges.csv")
     from vectrick.cli.training import hold_out
-    from vectrick.data.folder import read_dataset
+    from vectrick.data.files.folder import read_dataset
 
     held = hold_out(read_dataset(copy / "data"), 0.25, 0).tests["both"]
     edges.loc[held[0], "label"] *= -1

@@ -11,8 +11,8 @@ import pytest
 import vectrick as vt
 from tests.cli.commands import as_json, inside, vectrick
 from tests.data import folder_of
-from vectrick.data.folder import read_dataset
-from vectrick.data.string_files import read_strings
+from vectrick.data.files.folder import read_dataset
+from vectrick.data.strings.files import read_strings
 
 pytestmark = pytest.mark.skipif(
     find_spec("rdkit") is None or find_spec("parasail") is None, reason="RDKit and parasail are not installed"

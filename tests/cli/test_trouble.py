@@ -386,7 +386,7 @@ def test_a_killed_run_goes_on_from_its_checkpoint(place, monkeypatch):
 def test_ctrl_c_while_training_on_all_edges_keeps_the_model(place, monkeypatch):
     from vectrick.cli import training
     from vectrick.cli.output import Output
-    from vectrick.data.folder import read_dataset
+    from vectrick.data.files.folder import read_dataset
 
     data = read_dataset(place / "data")
     trained = training.train(Output("fit"), vt.KronSVM(early_stopping=True), data, training.hold_out(data, 0.25, 0))
@@ -404,7 +404,7 @@ def test_ctrl_c_while_training_on_all_edges_keeps_the_model(place, monkeypatch):
 
 def test_every_held_out_edge_has_its_setting():
     from vectrick.cli.training import hold_out
-    from vectrick.data.folder import Dataset
+    from vectrick.data.files.folder import Dataset
 
     X, y = vt.datasets.make_checkerboard(30, density=0.6, random_state=0)
     one = vt.Edges(X.start, X.end, X.start_table.features)
@@ -489,7 +489,7 @@ def test_labels_that_differ_in_their_last_digit(place, tmp_path):
 
 @pytest.mark.slow
 def test_a_forged_model_and_a_forged_checkpoint(place, tmp_path):
-    from vectrick.models.files.container import read_container, write_container
+    from vectrick.persistence.container import read_container, write_container
 
     model = vt.load(place / "known.vt")
     model.save(tmp_path / "forged.vt", about={**model.about_, "classes": [], "medians": [1], "label": None})

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 import vectrick as vt
-from vectrick.models.files import container
+from vectrick.persistence import container
 
 FORBIDDEN = (
     "exec",

@@ -12,8 +12,8 @@ from sklearn.svm import SVC
 
 import vectrick as vt
 from tests.estimators.fuzz import fuzz, models
-from vectrick.estimators.files import _readable, _whole, made_again
-from vectrick.models.files import container
+from vectrick.persistence import container
+from vectrick.persistence.models import _readable, _whole, made_again
 
 FITTED = models()
 

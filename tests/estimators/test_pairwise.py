@@ -13,9 +13,9 @@ from sklearn.svm import SVC
 
 import vectrick as vt
 from tests.kernels.formulas import ONE_SET, SIGNS, SUMS, TWO_SETS, edge_kernel, edges_of_one_set, gaussian
-from vectrick.estimators.holding_out import hold_out_some
 from vectrick.kernels.pairwise import PAIRWISE
-from vectrick.models.files import container
+from vectrick.persistence import container
+from vectrick.training.holding_out import hold_out_some
 
 M, Q = 14, 11
 

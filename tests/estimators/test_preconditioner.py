@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import vectrick as vt
 from vectrick.models.preconditioning import Preconditioning
-from vectrick.solvers.degree_model import NoDegreeModelError
+from vectrick.objectives.degree_model import NoDegreeModelError
 
 G = vt.Gaussian(gamma=1.0)
 TIGHT = 1e-9
@@ -471,7 +471,7 @@ def test_a_callback_stops_a_fit_that_has_lost_patience(monkeypatch):
 
 
 def test_what_a_truncated_basis_leaves_out_has_a_size_between_those_that_it_can_have():
-    from vectrick.solvers.degrees import Basis
+    from vectrick.objectives.degrees import Basis
 
     rng = np.random.default_rng(0)
     K = np.cov(rng.standard_normal((40, 400)))

@@ -85,7 +85,7 @@ def test_a_model_file_keeps_known_edges(tmp_path, monkeypatch):
     MODEL.save(tmp_path / "m.vt")
     expected = MODEL.recommend([100, 101], 4)
     pd.testing.assert_frame_equal(vt.load(tmp_path / "m.vt").recommend([100, 101], 4), expected)
-    monkeypatch.setattr("vectrick.estimators.source_files._KEPT_EDGES", 3)
+    monkeypatch.setattr("vectrick.persistence.edges._KEPT_EDGES", 3)
     MODEL.save(tmp_path / "m.vt")
     with pytest.raises(ValueError, match=r"does not keep the edges .* give them as known="):
         vt.load(tmp_path / "m.vt").recommend([100])

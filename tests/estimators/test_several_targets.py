@@ -10,8 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
 
 import vectrick as vt
-from vectrick.solvers import columns
-from vectrick.solvers.cg import ConjugateGradients
+from vectrick.solvers.linear import columns
+from vectrick.solvers.linear.cg import ConjugateGradients
 
 RNG = np.random.default_rng(3)
 STARTS, ENDS = RNG.standard_normal((40, 3)), RNG.standard_normal((30, 4))

@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import norm
 
 import vectrick as vt
-from vectrick.estimators import suggestions
+from vectrick.inference import suggest as suggestions
 
 KERNEL = vt.Gaussian(gamma=0.5)
 
@@ -122,7 +122,7 @@ def test_the_degree_model_gives_the_same_batch_on_complete_graphs(constant, monk
     pool = vt.Edges.grid(starts, ends)  # of new vertices, which the basis does not span
     exact = vt.suggest(model, pool, 10)
     monkeypatch.setattr(suggestions, "_DENSE", 0)
-    monkeypatch.setattr("vectrick.models.covariances._NOTHING", 0.0)
+    monkeypatch.setattr("vectrick.inference.covariances._NOTHING", 0.0)
     assert vt.suggest(model, pool, 10)["row"].tolist() == exact["row"].tolist()
     of_grid = vt.suggest(model, (starts, ends), 10)
     pairs = sorted(zip(of_grid["start"], of_grid["end"], strict=True))
@@ -169,8 +169,8 @@ def test_limits_are_kept_in_mind_where_not_all_edges_are_tried(monkeypatch):
 
 def test_thompson_draws_are_those_of_the_posterior():
     model, pool = fitted()
-    from vectrick.estimators.uncertainty import on_host, trained_edges
-    from vectrick.models.posterior import FeaturePosterior
+    from vectrick.inference.posterior import FeaturePosterior
+    from vectrick.inference.uncertainty import on_host, trained_edges
 
     trained = trained_edges(model)[0]
     drawn = FeaturePosterior(trained, 0).draws(on_host(model, pool[:20]), 1000, 0)

@@ -10,7 +10,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF
 
 import vectrick as vt
-from vectrick.models import posterior as posteriors
+from vectrick.inference import posterior as posteriors
 
 KERNELS = [
     "linear",

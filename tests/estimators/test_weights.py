@@ -12,10 +12,10 @@ import vectrick as vt
 from tests.kernels.formulas import edges_of_one_set, gaussian
 from vectrick.backends import HOST
 from vectrick.data import Graph
-from vectrick.estimators.holding_out import hold_out_some
-from vectrick.estimators.weights import Alignment, aligned_weights, nonnegative_minimum, normalised
 from vectrick.models.edge_kernel import EdgeKernel
 from vectrick.models.kernel_spec import KernelSpec
+from vectrick.training.holding_out import hold_out_some
+from vectrick.training.kernel_weights import Alignment, aligned_weights, nonnegative_minimum, normalised
 
 STARTS = [vt.Gaussian(0.3), "linear"]
 ENDS = ["linear", vt.Gaussian(0.1), vt.Gaussian(1.0)]
@@ -172,7 +172,7 @@ def test_a_damaged_weight_in_a_file_is_refused(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="weights must be finite numbers that are not negative"):
         model.save(tmp_path / "model.vt")
     with monkeypatch.context() as patch:
-        patch.setattr("vectrick.estimators.files.made_again", lambda *_: None)
+        patch.setattr("vectrick.persistence.models.made_again", lambda *_: None)
         model.save(tmp_path / "model.vt")
     with pytest.raises(vt.ModelFileError, match="weights must be finite numbers that are not negative"):
         vt.load(tmp_path / "model.vt")

@@ -13,7 +13,7 @@ from tests.extensions import mine, registries_restored
 from vectrick.backends.registry import _OTHERS
 from vectrick.extensions import FAMILIES
 from vectrick.kernels.text import format_kernel, parse_kernel
-from vectrick.model_selection.finished import fingerprint
+from vectrick.persistence.checkpoints import fingerprint
 
 G = vt.Gaussian(gamma=0.5)
 RECORDING = mine.Recording()

@@ -16,9 +16,9 @@ from sklearn.model_selection import GridSearchCV
 
 import vectrick as vt
 from tests.data import folder_of
-from vectrick.data.strings import LONGEST, characters, kind_of_strings, strings_of
+from vectrick.data.strings.table import LONGEST, characters, kind_of_strings, strings_of
 from vectrick.data.tables import VertexTable
-from vectrick.kernels import alignments
+from vectrick.kernels.strings import alignments
 
 needs_rdkit = pytest.mark.skipif(find_spec("rdkit") is None, reason="RDKit is not installed: vectrick[molecules]")
 needs_parasail = pytest.mark.skipif(find_spec("parasail") is None, reason="parasail is not installed")
@@ -388,7 +388,7 @@ def test_real_strings_against_rdkit_and_parasail():
 
 def test_one_compound_has_one_form_however_its_charge_is_written():
     pytest.importorskip("rdkit")
-    from vectrick.data.molecules import canonical
+    from vectrick.data.strings.molecules import canonical
 
     for same in (
         ("CC(=O)[O-]", "CC(=O)[O-1]", "CC(=O)[O-:1]", "CC(=O)[OH:3]", "CC(=O)O", "[Na+].CC(=O)[O-1]", "[CH3:1]C(=O)O"),

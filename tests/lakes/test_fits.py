@@ -12,9 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 import vectrick as vt
 from tests.lakes.lake import make_lake
 from vectrick.data.lake import store
-from vectrick.estimators.streamed import needed_bytes
 from vectrick.metrics import concordance_index
 from vectrick.models.kernel_spec import KernelSpec
+from vectrick.streaming.fit import needed_bytes
 
 EXACT = {"alpha": 0.7, "tol": 1e-13}
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import vectrick as vt
-from vectrick.model_selection.similarity import Similarity, largest_similarity
+from vectrick.model_selection.splitting.similarity import Similarity, largest_similarity
 
 RNG = np.random.default_rng(0)
 needs_rdkit = pytest.mark.skipif(find_spec("rdkit") is None, reason="RDKit is not installed: vectrick[molecules]")

@@ -10,7 +10,7 @@ from sklearn.neighbors import KNeighborsRegressor
 
 import vectrick as vt
 from tests.data import read_graph
-from vectrick.model_selection.baselines import SGD, BoostedTrees, LibSVM, Neighbours, Rows, VertexMean
+from vectrick.model_selection.baselines.models import SGD, BoostedTrees, LibSVM, Neighbours, Rows, VertexMean
 
 CV = vt.VertexKFold(2, 2, random_state=0)
 BASELINES = [

@@ -12,9 +12,9 @@ from sklearn.metrics import brier_score_loss
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import vectrick as vt
-from vectrick.model_selection import calibration
-from vectrick.model_selection.calibration import Calibration, Centre, Errors, interval
-from vectrick.model_selection.folded import calibration_folds
+from vectrick.model_selection.calibration import errors as calibration
+from vectrick.model_selection.calibration.errors import Calibration, Centre, Errors, interval
+from vectrick.model_selection.calibration.folded import calibration_folds
 
 SETTINGS = ("both", "start", "end", "neither")
 

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 import vectrick as vt
-from vectrick.model_selection import comparison, nested
-from vectrick.model_selection.finished import Finished, fingerprint
+from vectrick.model_selection import nested
+from vectrick.model_selection.baselines import comparison
+from vectrick.persistence.checkpoints import Finished, fingerprint
 
 X, Y = vt.datasets.make_checkerboard(40, density=0.6, noise=0.0, random_state=0)
 CV = vt.VertexKFold(2, 2, random_state=0)

@@ -3,8 +3,8 @@
 import pytest
 
 from vectrick.backends.threads import count_threads, thread_share
-from vectrick.model_selection.finished import Finished
 from vectrick.model_selection.parallel import in_parallel
+from vectrick.persistence.checkpoints import Finished
 
 
 def _threads(_):

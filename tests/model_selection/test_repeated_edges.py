@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import vectrick as vt
-from vectrick.model_selection.folded import calibration_folds
+from vectrick.model_selection.calibration.folded import calibration_folds
 
 
 def _pairs(X, rows):

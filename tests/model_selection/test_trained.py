@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import vectrick as vt
-from vectrick.data.folder import Dataset
+from vectrick.data.files.folder import Dataset
 from vectrick.data.splits import TooFewLabelsError
-from vectrick.model_selection.beside_baselines import beside_baselines, limited
-from vectrick.model_selection.fit_checkpoint import FitCheckpoint
-from vectrick.model_selection.holdout import hold_out
+from vectrick.model_selection.baselines.beside_baselines import beside_baselines, limited
+from vectrick.model_selection.splitting.holdout import hold_out
 from vectrick.model_selection.trained import train
+from vectrick.persistence.fit_checkpoint import FitCheckpoint
 
 G = vt.Gaussian(1.0)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import vectrick as vt
-from vectrick.models.files.container import read_container
+from vectrick.persistence.container import read_container
 
 FILES = Path(__file__).parent / "files"
 MODELS = {

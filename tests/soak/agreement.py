@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 import vectrick as vt
 from tests.soak.oracle import kernel
-from vectrick.model_selection.folded import calibration_folds
+from vectrick.model_selection.calibration.folded import calibration_folds
 
 SETTINGS = ("both", "start", "end", "neither")
 STRINGS = ["CCO", "CCN", "c1ccccc1O", "CC(=O)O", "CCCl", "C1CCCCC1", "CC(C)C", "NCC", "OCCO", "CC#N", "CCS", "COC"]

@@ -6,11 +6,11 @@ import pytest
 from vectrick.backends import HOST
 from vectrick.losses import Centered, Diagonal
 from vectrick.models.iterations import Spectrum, pattern_iterations, plain_iterations
-from vectrick.solvers.cg import solve_system
-from vectrick.solvers.degree_model import DegreeModel, NoDegreeModelError, centred_side, curvature_of, degrees_of
-from vectrick.solvers.degrees import Basis, filtered
-from vectrick.solvers.preconditioned import Patience
-from vectrick.solvers.space import Measured, Mirrored
+from vectrick.objectives.degree_model import DegreeModel, NoDegreeModelError, centred_side, curvature_of, degrees_of
+from vectrick.objectives.degrees import Basis, filtered
+from vectrick.objectives.space import Measured, Mirrored
+from vectrick.solvers.linear.cg import solve_system
+from vectrick.solvers.linear.preconditioned import Patience
 
 M, Q = 7, 5
 
@@ -82,7 +82,7 @@ def test_features_of_a_matrix_follow_from_kernel_values(rng):
 @pytest.mark.parametrize("centred", [False, True])
 @pytest.mark.parametrize("as_made", [False, True])
 def test_the_preconditioner_inverts_the_degree_model(rng, monkeypatch, many, centred, as_made):
-    monkeypatch.setattr("vectrick.solvers.degree_model._WORTH_TURNING", 0 if many else 99)
+    monkeypatch.setattr("vectrick.objectives.degree_model._WORTH_TURNING", 0 if many else 99)
     edges = graph(rng)
     h = rng.random(len(edges[0])) + 0.5
     model = model_of(rng, *kernels(rng), edges, h if as_made else np.ones(len(h)))

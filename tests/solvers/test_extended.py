@@ -9,9 +9,9 @@ from numpy.testing import assert_allclose
 import vectrick as vt
 from vectrick.models import preconditioning
 from vectrick.models.preconditioning import Preconditioning
+from vectrick.objectives.degrees import Basis
+from vectrick.objectives.extended import Extended
 from vectrick.operators import kron
-from vectrick.solvers.degrees import Basis
-from vectrick.solvers.extended import Extended
 
 RNG = np.random.default_rng(5)
 STARTS, ENDS = RNG.standard_normal((50, 6)), RNG.standard_normal((40, 5))

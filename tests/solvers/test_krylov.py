@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import vectrick as vt
-from vectrick.solvers.krylov import krylov_basis
+from vectrick.solvers.linear.krylov import krylov_basis
 
 ALPHAS = np.array([1e-3, 0.1, 10.0])
 

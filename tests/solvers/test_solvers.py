@@ -15,7 +15,7 @@ import vectrick as vt
 from vectrick.losses import Diagonal, Hinge, Logistic, RankRLS, Squared, SquaredHinge, WithIntercept
 from vectrick.solvers import SOLVERS, CompleteGraph, Dual, Primal, check_solver, minimise, minimise_path
 from vectrick.solvers.line_search import exact_step
-from vectrick.solvers.qmr import quasi_minimal_residuals
+from vectrick.solvers.linear.qmr import quasi_minimal_residuals
 
 RNG = np.random.default_rng(0)
 X, SIGNS = vt.datasets.make_checkerboard(20, 25, density=0.5, random_state=0)

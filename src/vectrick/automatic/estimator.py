@@ -14,13 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 from vectrick._progress import Progress
 from vectrick._typing import Array, ArrayLike, RandomState
 from vectrick.automatic.find import Found, search
-from vectrick.automatic.folding import ASKED
-from vectrick.automatic.full_solves import estimator_of, solver_of
 from vectrick.automatic.labels import LOSSES, Labels, read_labels
 from vectrick.automatic.lakes import fit_lake_search
 from vectrick.automatic.mean import Mean, mean_of
 from vectrick.automatic.mean_model import MeanModel
-from vectrick.automatic.results import Result, diverse, near_best
+from vectrick.automatic.scoring.folding import ASKED
+from vectrick.automatic.scoring.full_solves import estimator_of, solver_of
+from vectrick.automatic.scoring.results import Result, diverse, near_best
 from vectrick.automatic.search import INTERRUPTED
 from vectrick.automatic.summary import alpha_paths, joined_frames, search_frame
 from vectrick.backends import Backend

@@ -9,15 +9,15 @@ from sklearn.utils import check_random_state
 
 from vectrick._typing import Array
 from vectrick._warnings import warn
-from vectrick.automatic.facts import SideFacts
-from vectrick.automatic.folding import Folding, NoFoldsError, make_folds
-from vectrick.automatic.ground import FAST, Candidate, Ground
+from vectrick.automatic.candidates.facts import SideFacts
+from vectrick.automatic.candidates.vertex_kernels import SideChoices, scaled, with_constant
 from vectrick.automatic.labels import Labels
 from vectrick.automatic.mean import Mean
-from vectrick.automatic.results import Result
-from vectrick.automatic.sampling import ENOUGH_EDGES, FEW, sampled
+from vectrick.automatic.scoring.folding import Folding, NoFoldsError, make_folds
+from vectrick.automatic.scoring.ground import FAST, Candidate, Ground
+from vectrick.automatic.scoring.results import Result
+from vectrick.automatic.scoring.sampling import ENOUGH_EDGES, FEW, sampled
 from vectrick.automatic.search import Search
-from vectrick.automatic.vertex_kernels import SideChoices, scaled, with_constant
 from vectrick.backends import HOST, Backend, settle_backend
 from vectrick.data import Edges
 from vectrick.data.complaints import reverse_labels

@@ -20,7 +20,7 @@ from vectrick.estimators import engine_of, fit_lake_along
 from vectrick.kernels import KernelWarning
 from vectrick.kernels.text import format_kernel
 from vectrick.metrics.scores import SCORES
-from vectrick.model_selection.calibrated import log_odds
+from vectrick.model_selection.calibration.calibrated import log_odds
 
 _VERTICES = 2000  # of each side, that kernels are chosen on
 _STEPS = 4.0 ** np.arange(-2.0, 3.0)  # times the alpha that the sample asks for, which are tried on the lake

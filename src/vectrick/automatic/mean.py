@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from vectrick._typing import Array
-from vectrick.automatic.ground import Ground
+from vectrick.automatic.scoring.ground import Ground
 from vectrick.metrics.scores import SCORES
-from vectrick.model_selection.calibrated import log_odds
+from vectrick.model_selection.calibration.calibrated import log_odds
 
 
 @dataclass(frozen=True)

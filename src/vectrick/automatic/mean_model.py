@@ -28,7 +28,7 @@ from vectrick.estimators import (
 )
 from vectrick.metrics import concordance_index
 from vectrick.models.combined import CombinedPredictor
-from vectrick.models.files.checks import numbers, of_kind
+from vectrick.persistence.checks import numbers, of_kind
 
 _STATE = {"score_": float, "spread_": float, "scoring_": str, "folds_": str, "told_": list}
 

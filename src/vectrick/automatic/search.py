@@ -10,10 +10,10 @@ import numpy as np
 
 from vectrick._progress import Progress
 from vectrick._typing import Array
-from vectrick.automatic.full_solves import FullSolves, usual_curvature
-from vectrick.automatic.ground import ALPHAS, FAST, Candidate, Ground, Place, StopSearch
-from vectrick.automatic.results import LEAST_DIFFERENCE, Result, diverse, near_best
-from vectrick.automatic.vertex_kernels import SideChoices, VertexChoice
+from vectrick.automatic.candidates.vertex_kernels import SideChoices, VertexChoice
+from vectrick.automatic.scoring.full_solves import FullSolves, usual_curvature
+from vectrick.automatic.scoring.ground import ALPHAS, FAST, Candidate, Ground, Place, StopSearch
+from vectrick.automatic.scoring.results import LEAST_DIFFERENCE, Result, diverse, near_best
 
 INTERRUPTED = "interrupted"  # why a search ended, if it was Ctrl-C
 _FINALISTS = 12  # pairs of kernels that are scored on all folds

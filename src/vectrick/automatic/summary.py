@@ -3,7 +3,7 @@
 from typing import Any
 
 from vectrick._html import html_block, html_note, html_table
-from vectrick.automatic.results import Result
+from vectrick.automatic.scoring.results import Result
 
 _SHOWN = 5  # members that a summary lists
 

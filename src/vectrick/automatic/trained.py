@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from vectrick.automatic.estimator import AutoKron
-from vectrick.data.folder import Dataset
-from vectrick.model_selection.comparison import run_fold
-from vectrick.model_selection.folds import Fold
-from vectrick.model_selection.holdout import Holdout
-from vectrick.model_selection.pairs import Pairs
+from vectrick.data.files.folder import Dataset
+from vectrick.model_selection.baselines.comparison import run_fold
 from vectrick.model_selection.scorers import get_scorer
+from vectrick.model_selection.splitting.folds import Fold
+from vectrick.model_selection.splitting.holdout import Holdout
+from vectrick.model_selection.splitting.pairs import Pairs
 from vectrick.model_selection.trained import HeldFold, Trained
 
 _FOLDS = 3  # of each setting, on which baselines are trained, and intervals calibrated

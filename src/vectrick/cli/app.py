@@ -12,8 +12,8 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from vectrick._version import __version__
-from vectrick.cli import demo, doctor, evaluate, explain, fit, info, predict, rank, suggest, tune
 from vectrick.cli.command import EXIT_CODES, add_command
+from vectrick.cli.commands import demo, doctor, evaluate, explain, fit, info, predict, rank, suggest, tune
 from vectrick.cli.output import silence
 
 _HELP = """Learn from labeled edges between two kinds of vertices, and predict edges between vertices never seen before.

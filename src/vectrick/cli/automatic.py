@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from vectrick.cli.output import Output
 
 if TYPE_CHECKING:
-    from vectrick.data.folder import Dataset
+    from vectrick.data.files.folder import Dataset
     from vectrick.model_selection.trained import Trained
 
 
@@ -21,7 +21,7 @@ def beside_baselines_inside(trained: "Trained", others: dict[str, Any], out: Out
     """Return the frame of the library's function of this name, with progress; large data train on some edges."""
     from vectrick.automatic.trained import beside_baselines_inside as run
     from vectrick.automatic.trained import compared_folds
-    from vectrick.model_selection.beside_baselines import limited
+    from vectrick.model_selection.baselines.beside_baselines import limited
 
     folds = compared_folds(trained)
     if not folds:

@@ -37,7 +37,7 @@ def some_of(text: str, option: str, allowed: list[str]) -> list[str]:
 
 def beside_baselines(trained: "Trained", others: dict[str, Any], out: Output) -> Any:
     """Return the frame of the library's function of this name, with progress, and warnings for those that fail."""
-    from vectrick.model_selection.beside_baselines import beside_baselines as run
+    from vectrick.model_selection.baselines.beside_baselines import beside_baselines as run
 
     with out.progress("baselines", len(others)) as bar:
         return run(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from vectrick.cli.output import Output
 
 if TYPE_CHECKING:
-    from vectrick.model_selection.calibration import Calibration
+    from vectrick.model_selection.calibration.errors import Calibration
 
 _PRIOR = 0.98  # novelty above which a prediction is little more than the intercept
 _LOOKED_AT = 10_000  # edges of a command, of which warnings are
@@ -15,7 +15,7 @@ _QUICK = 3000  # vertices of a side up to which a warning costs little
 
 def calibration_of(model: Any) -> "Calibration":
     """Return the errors on held-out edges that a model carries, or say that it has none."""
-    from vectrick.model_selection.calibration import Calibration
+    from vectrick.model_selection.calibration.errors import Calibration
 
     told = getattr(model, "about_", {}).get("calibration")
     try:
@@ -49,7 +49,7 @@ class Certainty:
     novelty: bool
 
     def __post_init__(self) -> None:
-        from vectrick.model_selection.calibration import check_coverage
+        from vectrick.model_selection.calibration.errors import check_coverage
 
         self._calibration = None
         if self.coverage is not None:
@@ -91,7 +91,7 @@ class Certainty:
         """Count edges whose intervals come from errors of another setting, or from none."""
         import numpy as np
 
-        from vectrick.model_selection.calibration import news_of
+        from vectrick.model_selection.calibration.errors import news_of
 
         news = news_of(self.model, X)
         for new in np.unique(news).tolist():
@@ -123,7 +123,7 @@ def warn_of_prior(out: Output, model: Any, X: Any) -> None:
     """Warn of predictions for new vertices that are so unlike the training vertices that they say next to nothing."""
     import numpy as np
 
-    from vectrick.model_selection.calibration import news_of
+    from vectrick.model_selection.calibration.errors import news_of
 
     kernel = model._predictor.kernel
     if not len(X) or max(len(kernel.start.used), len(kernel.end.used)) > _QUICK:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from vectrick.cli.options import BACKEND, DEVICE, check_backend, panel
 
 if TYPE_CHECKING:
-    from vectrick.data.folder import Dataset
+    from vectrick.data.files.folder import Dataset
 
 AUTO = "auto"
 DEFAULT_KERNEL = "gaussian + constant(0.3)"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from vectrick.data.folder import Dataset
+    from vectrick.data.files.folder import Dataset
 
 
 def panel(title: str) -> Any:
@@ -108,7 +108,7 @@ class DataOptions(ColumnOptions):
 
     def read(self, **more: Any) -> "Dataset":
         """Return the data."""
-        from vectrick.data.folder import read_dataset
+        from vectrick.data.files.folder import read_dataset
 
         if self.data is None and self.edges is None:
             raise ValueError("no data was given: name a folder, or the files with --edges, --start-features, ...")
@@ -180,7 +180,7 @@ class VertexOptions(ColumnOptions):
     @property
     def inputs(self) -> list[Path | None]:
         """The files that are read, which no command may write to."""
-        from vectrick.data.string_files import named_or_given
+        from vectrick.data.strings.files import named_or_given
 
         files: list[Path | None] = []
         for side in ("start", "end"):
@@ -230,7 +230,7 @@ class ResumeOptions:
     def finished(self, force: bool) -> Any:
         """Return what keeps the results, after a check that it can."""
         from vectrick._files import check_output
-        from vectrick.model_selection.finished import Finished
+        from vectrick.persistence.checkpoints import Finished
 
         if self.checkpoint is None:
             if self.resume:

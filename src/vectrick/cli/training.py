@@ -5,17 +5,17 @@ from typing import TYPE_CHECKING, Any
 from vectrick.cli.output import Bar, Output
 
 if TYPE_CHECKING:
-    from vectrick.data.folder import Dataset
+    from vectrick.data.files.folder import Dataset
     from vectrick.estimators import FitStep
-    from vectrick.model_selection.fit_checkpoint import FitCheckpoint
-    from vectrick.model_selection.holdout import Holdout
+    from vectrick.model_selection.splitting.holdout import Holdout
     from vectrick.model_selection.trained import Trained
+    from vectrick.persistence.fit_checkpoint import FitCheckpoint
 
 
 def hold_out(data: "Dataset", fraction: float, seed: int) -> "Holdout":
     """Hold out a share of the vertices of each side, in the words of the option that asks for it."""
     from vectrick.data.splits import TooFewLabelsError
-    from vectrick.model_selection.holdout import hold_out
+    from vectrick.model_selection.splitting.holdout import hold_out
 
     needed = max(2, len(data.class_names))
     try:

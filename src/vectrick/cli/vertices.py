@@ -45,9 +45,9 @@ def _new_vertices(
     model: Any, side: str, kind: str, given: Any, columns: tuple[str | None, str], skip_invalid: bool
 ) -> VertexTable:
     """Return the vertices of a file, or of one string, as the model takes them."""
-    from vectrick.data.folder import read_vertices
-    from vectrick.data.string_files import KINDS, given_string, named_or_given, read_strings
-    from vectrick.data.strings import kind_of_strings
+    from vectrick.data.files.folder import read_vertices
+    from vectrick.data.strings.files import KINDS, given_string, named_or_given, read_strings
+    from vectrick.data.strings.table import kind_of_strings
 
     known: VertexTable = getattr(model, f"{side}_table_")
     if known.text is None and kind in KINDS:

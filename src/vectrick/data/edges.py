@@ -108,7 +108,7 @@ class Edges:
 
     def _skip_unreadable(self) -> None:
         """Leave out vertices whose strings cannot be read, and their edges."""
-        from vectrick.data.readable import readable_part  # which needs RDKit for molecules
+        from vectrick.data.strings.readable import readable_part  # which needs RDKit for molecules
 
         first, of_start = readable_part(self.start_table)
         second, of_end = (first, of_start) if self.is_one_set else readable_part(self.end_table)

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array, issparse
 from vectrick._typing import Array
 from vectrick.backends import HOST, Backend, backend_of
 from vectrick.backends.arrays import cast, given_array, numpy_dtype, placed, to_host, unmasked
-from vectrick.data.strings import characters, given_strings, is_missing, strings_of
+from vectrick.data.strings.table import characters, given_strings, is_missing, strings_of
 
 _SHOWN = 5  # ids named in an error
 _ASYMMETRY, _LARGE_DIAGONAL = 0.05, 0.95  # of a matrix that looks like a kernel
@@ -30,7 +30,7 @@ class VertexTable:
     ----------
     features : array, tensor, SciPy sparse matrix, pandas or polars frame, or strings
         One row for each vertex. Strings are a list or a column of them, or a frame that has one column of strings
-        beside its ids; they are kept as a table of characters (`vectrick.data.strings`).
+        beside its ids; they are kept as a table of characters (`vectrick.data.strings.table`).
     name : str
         What to call the table in errors.
     ids : array, optional

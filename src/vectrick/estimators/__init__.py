@@ -1,32 +1,30 @@
 """Kronecker kernel machines with the interface of scikit-learn; higher layers import only the names listed here."""
 
-from vectrick.estimators.along_alpha import PathStep, fit_along
 from vectrick.estimators.base import KronEstimator
-from vectrick.estimators.callbacks import FitStep
-from vectrick.estimators.composite_files import frame_header, read_frame
-from vectrick.estimators.data_warnings import warn_of_data
-from vectrick.estimators.files import load, register_estimator, save_model
 from vectrick.estimators.fit_parameters import FitParameters
 from vectrick.estimators.fitted import FittedModel
-from vectrick.estimators.holding_out import vertices_only_in
-from vectrick.estimators.intercepts import has_intercept
-from vectrick.estimators.lake_fit import engine_of
-from vectrick.estimators.lake_scores import score_lake
 from vectrick.estimators.libsvm import from_svc
 from vectrick.estimators.logistic import KronLogistic
-from vectrick.estimators.parameters import LATER, check_parameters
+from vectrick.estimators.paths import PathStep, fit_along
 from vectrick.estimators.ranker import KronRanker
-from vectrick.estimators.refit import with_iterations
 from vectrick.estimators.ridge import KronRidge
-from vectrick.estimators.several_classes import SeveralClassesError
-from vectrick.estimators.streamed import fit_lake_along
-from vectrick.estimators.suggestions import suggest
 from vectrick.estimators.svm import KronSVM
-from vectrick.estimators.training import SourceEdges
-from vectrick.estimators.uncertainty import N_SAMPLES, label_scale, novelty_of, with_uncertainty
-from vectrick.estimators.update import joined_source
-from vectrick.estimators.validate import as_classes, as_edges, as_real_labels, as_weights, labels_on
-from vectrick.models.files.container import ModelFileError
+from vectrick.inference.suggest import suggest
+from vectrick.inference.uncertainty import N_SAMPLES, label_scale, novelty_of, with_uncertainty
+from vectrick.persistence.composites import frame_header, read_frame
+from vectrick.persistence.container import ModelFileError
+from vectrick.persistence.models import load, register_estimator, save_model
+from vectrick.streaming.fit import fit_lake_along
+from vectrick.streaming.scores import score_lake
+from vectrick.streaming.solve import engine_of
+from vectrick.training.checks import warn_of_data
+from vectrick.training.holding_out import vertices_only_in, with_iterations
+from vectrick.training.monitor import FitStep
+from vectrick.training.one_vs_rest import SeveralClassesError
+from vectrick.training.parameters import LATER, check_parameters, has_intercept
+from vectrick.training.problem import SourceEdges
+from vectrick.training.update import joined_source
+from vectrick.training.validate import as_classes, as_edges, as_real_labels, as_weights, labels_on
 
 for _kind in (KronLogistic, KronRanker, KronRidge, KronSVM):
     register_estimator(_kind)

@@ -15,19 +15,8 @@ from vectrick.data import Edges, EdgesLike, Graph, Kept
 from vectrick.data.lake.scan import ScannedEdges
 from vectrick.data.signs import check_signs
 from vectrick.data.source import is_lake
-from vectrick.estimators.by_passes import Way, choose_way, fit_by_passes, limits_iterations
-from vectrick.estimators.callbacks import FitStep, Monitor, Validation, Watch, check_watch
-from vectrick.estimators.data_warnings import warn_of_constant, warn_of_data
-from vectrick.estimators.holding_out import hold_out_some, vertices_only_in
-from vectrick.estimators.intercepts import has_intercept
 from vectrick.estimators.on_lakes import OnLakes
-from vectrick.estimators.parameters import ATTRIBUTES, PARAMETERS, check_in_memory, check_parameters, named_after
-from vectrick.estimators.refit import train_on_all
-from vectrick.estimators.soundness import check_not_zero, check_range
-from vectrick.estimators.streamed import fit_lake
-from vectrick.estimators.training import Given, SourceEdges, Training
-from vectrick.estimators.validate import as_edges, as_weights, labels_on, with_bounds
-from vectrick.estimators.weights import learned_weights
+from vectrick.estimators.parameters import ATTRIBUTES, PARAMETERS, named_after
 from vectrick.losses import Loss, Pointwise, WithIntercept
 from vectrick.models.edge_kernel import EdgeKernel
 from vectrick.models.forms import Form, choose_form
@@ -39,6 +28,15 @@ from vectrick.operators import Plan
 from vectrick.solvers import Solution, Solver, as_solver, minimise
 from vectrick.solvers.minimise import check_precision, check_preconditioner, choose_solver
 from vectrick.solvers.solution import LIMIT
+from vectrick.streaming.fit import fit_lake
+from vectrick.training.by_passes import Way, choose_way, fit_by_passes, limits_iterations
+from vectrick.training.checks import check_not_zero, check_range, warn_of_constant, warn_of_data
+from vectrick.training.holding_out import hold_out_some, train_on_all, vertices_only_in
+from vectrick.training.kernel_weights import learned_weights
+from vectrick.training.monitor import FitStep, Monitor, Validation, Watch, check_watch
+from vectrick.training.parameters import check_in_memory, check_parameters, has_intercept
+from vectrick.training.problem import Given, SourceEdges, Training
+from vectrick.training.validate import as_edges, as_weights, labels_on, with_bounds
 
 
 class KronEstimator(OnLakes):

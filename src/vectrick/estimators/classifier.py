@@ -16,13 +16,13 @@ from vectrick.data.lake.counts import Counts
 from vectrick.data.lake.scan import ScannedEdges
 from vectrick.data.source import is_lake
 from vectrick.estimators.base import KronEstimator
-from vectrick.estimators.callbacks import FitStep
-from vectrick.estimators.intercepts import sees_products_only
-from vectrick.estimators.lake_scores import score_lake
-from vectrick.estimators.several_classes import SeveralClassesError, fit_against_rest
-from vectrick.estimators.streamed import fit_lake_against_rest
-from vectrick.estimators.validate import as_classes
 from vectrick.operators import Plan
+from vectrick.streaming.fit import fit_lake_against_rest
+from vectrick.streaming.scores import score_lake
+from vectrick.training.monitor import FitStep
+from vectrick.training.one_vs_rest import SeveralClassesError, fit_against_rest
+from vectrick.training.parameters import sees_products_only
+from vectrick.training.validate import as_classes
 
 
 class KronClassifier(ClassifierMixin, KronEstimator):

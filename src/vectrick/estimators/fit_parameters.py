@@ -3,8 +3,8 @@
 import copy
 from typing import Any, Self
 
-from vectrick.estimators.soundness import check_finite_model
 from vectrick.solvers import Solution
+from vectrick.training.checks import check_finite_model
 
 _OF_SOME = (  # attributes that some fits have
     "dual_coef_", "support_", "coef_", "components_", "kernel_weights_", "_dual_of_primal", "machines_", "plan_",

@@ -19,17 +19,17 @@ from vectrick.backends.arrays import like, namespace, numpy_dtype, to_host
 from vectrick.data import Edges, EdgesLike, VertexTable
 from vectrick.data.lake.scan import ScannedEdges
 from vectrick.data.source import is_lake
-from vectrick.estimators.explanations import explain, predict_without
-from vectrick.estimators.files import save_model
 from vectrick.estimators.fit_parameters import FitParameters
-from vectrick.estimators.lake_predictions import decide_lake, predict_lake
 from vectrick.estimators.nested_parameters import NestedParameters
-from vectrick.estimators.recommend import recommend
-from vectrick.estimators.training import SourceEdges
-from vectrick.estimators.uncertainty import N_SAMPLES, FittedPosterior, novelty_of, posterior_of
-from vectrick.estimators.update import COLUMNS, WarmStart, has_more_classes, joined_source
-from vectrick.estimators.validate import as_edges, as_given
+from vectrick.inference.explain import explain, predict_without
+from vectrick.inference.recommend import recommend
+from vectrick.inference.uncertainty import N_SAMPLES, FittedPosterior, novelty_of, posterior_of
 from vectrick.models.predictor import Predictor
+from vectrick.persistence.models import save_model
+from vectrick.streaming.predictions import decide_lake, predict_lake
+from vectrick.training.problem import SourceEdges
+from vectrick.training.update import COLUMNS, WarmStart, has_more_classes, joined_source
+from vectrick.training.validate import as_edges, as_given
 
 
 class FittedModel(FitParameters, NestedParameters):

@@ -11,12 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from vectrick.data import Graph
 from vectrick.estimators.svm import KronSVM
-from vectrick.estimators.validate import split_columns
 from vectrick.kernels import Gaussian
 from vectrick.models.edge_kernel import EdgeKernel
 from vectrick.models.product import DualPredictor
 from vectrick.models.vertex_kernel import VertexKernel
 from vectrick.solvers import Solution
+from vectrick.training.validate import split_columns
 
 
 def from_svc(svc: SVC, n_start_features: int, *, n_threads: int | None = None) -> KronSVM:

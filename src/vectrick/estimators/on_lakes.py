@@ -11,9 +11,9 @@ from vectrick.data.lake.counts import Counts
 from vectrick.data.lake.scan import ScannedEdges
 from vectrick.data.source import is_lake
 from vectrick.estimators.fitted import FittedModel
-from vectrick.estimators.lake_plan import LakePlan, plan_lake
-from vectrick.estimators.parameters import check_parameters
 from vectrick.operators import Plan
+from vectrick.streaming.plan import LakePlan, plan_lake
+from vectrick.training.parameters import check_parameters
 
 
 class OnLakes(FittedModel):

@@ -1,33 +1,15 @@
-"""The parameters that all estimators share: what they mean, and which values are valid."""
+"""The parameters and attributes that all estimators share, as their docstrings describe them."""
 
 import re
 import textwrap
 import types
 from collections.abc import Iterable
-from numbers import Integral, Real
 from typing import Any
 
-import numpy as np
-
-from vectrick.backends import backend_names
-from vectrick.backends.threads import count_threads
 from vectrick.kernels import KERNELS
-from vectrick.kernels.landmarks import LANDMARKS
 from vectrick.kernels.pairwise import PAIRWISE
-from vectrick.losses import Squared
-from vectrick.metrics.scores import SCORES
-from vectrick.models.forms import FORMS
-from vectrick.models.kernel_spec import KernelSpec
-from vectrick.models.preconditioning import PRECONDITIONERS
-from vectrick.solvers import SOLVERS, as_solver
-from vectrick.solvers.complete_graph import Eigen
+from vectrick.solvers import SOLVERS
 
-_LARGEST = float(np.finfo(np.float64).max)
-PRECISIONS = ("full", "mixed")
-# Parameters that earlier versions did not have, and the values that stand for what these did: with such a value, files
-# leave the parameter out, so that earlier versions can read them, and checkpoints of earlier versions stay valid.
-LATER = {"loss": "squared", "preconditioner": "auto", "spectral_filter": "ridge", "filter_iter": 2, "refine": 0,
-         "keep_edges": True, "refit": False}  # fmt: skip
 _WIDTH = 120  # of lines in docstrings
 
 _PARAMETERS = """\
@@ -202,98 +184,6 @@ def _fill_in(text: str) -> str:
 
 
 PARAMETERS = _fill_in(_PARAMETERS)
-
-
-def check_parameters(estimator: Any, validation: Any) -> KernelSpec:
-    """Refuse invalid parameters before any work is done; return the kernel that the parameters describe."""
-    if not _is_between(estimator.alpha, 0, np.inf) or estimator.alpha == 0:
-        raise ValueError(f"alpha is {estimator.alpha!r}, but it must be a positive number")
-    choices = (
-        ("form", FORMS),
-        ("backend", (*backend_names(), "dask") if isinstance(estimator.backend, str) else (estimator.backend,)),
-        ("precision", PRECISIONS),
-        ("preconditioner", PRECONDITIONERS),
-        ("dtype", (None, "float32", "float64", np.float32, np.float64)),
-        ("scoring", ("auto", *SCORES)),
-        ("landmarks", LANDMARKS),
-    )
-    if str(estimator.dtype).removeprefix("torch.") in ("float16", "bfloat16", "half"):
-        raise ValueError(
-            f"dtype is {estimator.dtype!r}, but with so few digits the solvers do not converge; use dtype='float32', "
-            "or precision='mixed' for products in low precision and a result in float64"
-        )
-    for name, allowed in choices:
-        value = getattr(estimator, name)
-        if not any(value is choice or value == choice for choice in allowed):
-            shown = ", ".join(repr(choice) for choice in allowed if not isinstance(choice, type))
-            raise ValueError(f"{name} is {value!r}, but it must be one of {shown}")
-    for name, least in (("max_iter", 1), ("inner_iter", 1), ("n_iter_no_change", 1)):
-        value = getattr(estimator, name)
-        if value is None and name == "max_iter":
-            continue
-        if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-            raise ValueError(f"{name} is {value!r}, but it must be an integer of at least {least}")
-    value = estimator.n_components
-    if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or value < 1):
-        raise ValueError(f"n_components is {value!r}, but it must be a positive integer or None")
-    for name in ("tol", "factor_tol"):
-        if not _is_between(getattr(estimator, name), 0, 1):
-            raise ValueError(f"{name} is {getattr(estimator, name)!r}, but it must be a number in [0, 1)")
-    for name in ("keep_edges", "refit"):
-        if not isinstance(getattr(estimator, name), bool | np.bool_):
-            raise ValueError(f"{name} is {getattr(estimator, name)!r}, but it must be True or False")
-    if not isinstance(estimator.fit_intercept, bool | np.bool_) and estimator.fit_intercept != "auto":
-        raise ValueError(f"fit_intercept is {estimator.fit_intercept!r}, but it must be True, False or 'auto'")
-    if estimator.step is not None and (not _is_between(estimator.step, 0, np.inf) or estimator.step == 0):
-        raise ValueError(f"step is {estimator.step!r}, but it must be a positive number or None")
-    if not _is_between(estimator.validation_fraction, 0, 1) or estimator.validation_fraction == 0:
-        raise ValueError(f"validation_fraction is {estimator.validation_fraction!r}, but it must be between 0 and 1")
-    if validation is not None and not (isinstance(validation, tuple | list) and len(validation) == 2):
-        raise ValueError(f"validation is of type {type(validation).__name__}, but it must be a pair (X, y)")
-    if estimator.precision == "mixed" and (str(estimator.dtype) == "float32" or estimator.dtype is np.float32):
-        raise ValueError(
-            "precision is 'mixed', which corrects products of float32 to float64, but dtype is 'float32'; leave it out"
-        )
-    spec = KernelSpec.of(estimator)
-    if spec.two_step is not None:
-        _check_two_step(estimator, spec.two_step, validation)
-    count_threads(estimator.n_threads)
-    return spec
-
-
-def check_in_memory(estimator: Any) -> None:
-    """Refuse parameters that are for lakes."""
-    if estimator.backend == "dask":
-        raise ValueError("backend is 'dask', which is for edges of a lake (vt.scan_edges), but X is in memory")
-
-
-def _check_two_step(estimator: Any, kernel: Any, validation: Any) -> None:
-    if not estimator._has_two_step:
-        raise ValueError(f"pairwise is 'two_step', which is ridge regression, but this is {type(estimator).__name__}")
-    for name in ("start_alpha", "end_alpha"):
-        value = getattr(kernel, name)
-        if value is not None and (not _is_between(value, 0, np.inf) or value == 0):
-            raise ValueError(f"{name} of pairwise is {value!r}, but it must be a positive number or None")
-    if (
-        estimator.fit_intercept is True
-        or estimator.early_stopping
-        or validation is not None
-        or estimator.form == "primal"
-    ):
-        raise ValueError("pairwise is 'two_step', which has no intercept, no early stopping and no primal form")
-    if estimator._loss_type is not Squared:
-        raise ValueError(f"pairwise is 'two_step', which is ridge regression, but loss is {estimator.loss!r}")
-    if estimator.preconditioner == "kronecker":
-        raise ValueError("preconditioner is 'kronecker', but pairwise='two_step' has a closed form only; leave it out")
-    if not isinstance(as_solver(estimator.solver), Eigen | None):
-        raise ValueError(f"solver is {estimator.solver!r}, but pairwise='two_step' has a closed form only")
-
-
-def _is_between(value: Any, low: float, high: float) -> bool:
-    """Whether a value is a number in [low, high)."""
-    # Compared without conversion: an integer may be too large for a float, and is then refused as well.
-    number: Any = value
-    return isinstance(value, Real) and not isinstance(value, bool) and low <= number <= _LARGEST and number < high
 
 
 def named_after(cls: type, function: Any) -> Any:

@@ -9,13 +9,13 @@ from vectrick.data import Edges, EdgesLike
 from vectrick.data.lake.counts import Counts
 from vectrick.data.lake.scan import ScannedEdges
 from vectrick.data.source import is_lake
-from vectrick.estimators.lake_scores import score_lake
 from vectrick.estimators.regressor import KronRegressor
-from vectrick.estimators.validate import as_edges
 from vectrick.losses import Loss, RankRLS
 from vectrick.metrics import concordance_index
 from vectrick.models.kernel_spec import PairwiseKernels, VertexKernels
 from vectrick.solvers import Solver
+from vectrick.streaming.scores import score_lake
+from vectrick.training.validate import as_edges
 
 _GROUPS = (None, "start", "end")
 

@@ -12,7 +12,7 @@ from vectrick.data import EdgesLike
 from vectrick.data.lake.counts import Counts
 from vectrick.data.lake.scan import ScannedEdges
 from vectrick.estimators.base import KronEstimator
-from vectrick.estimators.validate import as_real_labels
+from vectrick.training.validate import as_real_labels
 
 
 def _ranks_two_labels(model: Any) -> bool:

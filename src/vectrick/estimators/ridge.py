@@ -14,23 +14,22 @@ from vectrick.data import EdgesLike
 from vectrick.data.censored import within_bounds
 from vectrick.data.lake.scan import ScannedEdges
 from vectrick.data.source import is_lake
-from vectrick.estimators.callbacks import Watch
-from vectrick.estimators.closed_form import ClosedForm
-from vectrick.estimators.intercepts import sees_products_only
-from vectrick.estimators.lake_scores import score_lake
-from vectrick.estimators.one_pass import OnePassFit, check_one_pass
-from vectrick.estimators.parameters import check_parameters
 from vectrick.estimators.regressor import KronRegressor
-from vectrick.estimators.several_targets import as_targets, fit_targets
-from vectrick.estimators.training import Given, Training
-from vectrick.estimators.uncertainty import N_SAMPLES, grid_std, samples_of, with_uncertainty
-from vectrick.estimators.validate import as_edges
+from vectrick.inference.uncertainty import N_SAMPLES, grid_std, samples_of, with_uncertainty
 from vectrick.losses import Loss, Squared, WithIntercept, as_loss
 from vectrick.models.kernel_spec import PairwiseKernels, VertexKernels
 from vectrick.operators import Plan
 from vectrick.solvers import OnePass, Solver, minimise_path
-from vectrick.solvers.complete_graph import Eigen
+from vectrick.solvers.closed_forms.complete_graph import Eigen
 from vectrick.solvers.minimise import check_path_precision
+from vectrick.streaming.scores import score_lake
+from vectrick.training.closed_form import ClosedForm
+from vectrick.training.columns import as_targets, fit_targets
+from vectrick.training.monitor import Watch
+from vectrick.training.one_pass import OnePassFit, check_one_pass
+from vectrick.training.parameters import check_parameters, sees_products_only
+from vectrick.training.problem import Given, Training
+from vectrick.training.validate import as_edges
 
 
 class KronRidge(RegressorMixin, KronRegressor):

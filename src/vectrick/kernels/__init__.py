@@ -12,20 +12,20 @@ from vectrick._warnings import warn
 from vectrick.kernels.base import KERNELS, Kernel, KernelWarning, Product, Sum
 from vectrick.kernels.constant import Constant
 from vectrick.kernels.cosine import Cosine
-from vectrick.kernels.encoded import TextKernel
-from vectrick.kernels.factor import CholeskyMap, FeatureMap, feature_map, pivoted_cholesky
 from vectrick.kernels.function import Function
 from vectrick.kernels.gaussian import Gaussian
 from vectrick.kernels.linear import Linear
+from vectrick.kernels.maps.factor import CholeskyMap, FeatureMap, feature_map, pivoted_cholesky
 from vectrick.kernels.minmax import MinMax
-from vectrick.kernels.morgan import Morgan
 from vectrick.kernels.polynomial import Polynomial
 from vectrick.kernels.precomputed import Precomputed
 from vectrick.kernels.profile import Profile
 from vectrick.kernels.radial import Radial
-from vectrick.kernels.smith_waterman import SmithWaterman
-from vectrick.kernels.spectrum import Spectrum
 from vectrick.kernels.standardized import Standardized
+from vectrick.kernels.strings.encoded import TextKernel
+from vectrick.kernels.strings.morgan import Morgan
+from vectrick.kernels.strings.smith_waterman import SmithWaterman
+from vectrick.kernels.strings.spectrum import Spectrum
 from vectrick.kernels.tanimoto import Tanimoto
 
 for _kind in (

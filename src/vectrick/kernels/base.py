@@ -18,7 +18,7 @@ from vectrick._registry import Registry
 from vectrick._typing import Array, Features
 from vectrick.backends import backend_of
 from vectrick.backends.arrays import namespace, placed, to_host, unmasked
-from vectrick.data.strings import as_characters
+from vectrick.data.strings.table import as_characters
 
 _DENSE_SPEED = 200  # times as fast as the product of two sparse entries is one of a dense product
 _FEW_ROWS = 4  # that are multiplied one by one

@@ -12,7 +12,7 @@ from vectrick.backends.arrays import to_host
 from vectrick.data.tables import row_keys
 from vectrick.kernels.base import Kernel
 from vectrick.kernels.cosine import Cosine
-from vectrick.kernels.encoded import Encoded, chosen_kernel
+from vectrick.kernels.strings.encoded import Encoded, chosen_kernel
 
 _PRIOR = 2.0  # edges without a deviation that are added to the mean of a vertex
 _LARGEST = 200_000_000  # pairs of a start and an end vertex

@@ -6,7 +6,7 @@ import numpy as np
 
 from vectrick._typing import Array, Features
 from vectrick.backends.arrays import namespace
-from vectrick.data.strings import as_characters
+from vectrick.data.strings.table import as_characters
 from vectrick.kernels.base import Kernel, ones
 
 

@@ -14,7 +14,7 @@ from vectrick.data import Edges, EdgesLike, VertexTable
 from vectrick.data.lake.scan import ScannedEdges
 from vectrick.data.source import is_lake
 from vectrick.estimators import KronEstimator, PathStep, as_edges, fit_along
-from vectrick.model_selection.folds import check_new
+from vectrick.model_selection.splitting.folds import check_new
 
 _BEST = 5  # alphas that a notebook lists
 _SHOWN = 3  # vertices named in an error

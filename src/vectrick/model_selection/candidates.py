@@ -14,8 +14,8 @@ from vectrick.data import Edges
 from vectrick.estimators import KronEstimator, PathStep, fit_along
 from vectrick.metrics.scores import OF_CLASSES, SCORES
 from vectrick.model_selection.alpha_paths import check_alphas
-from vectrick.model_selection.folds import Fold
 from vectrick.model_selection.sharing import Sharing
+from vectrick.model_selection.splitting.folds import Fold
 
 _NEVER = 10**9  # iterations without a better score: all of them are compared
 

@@ -8,7 +8,7 @@ from vectrick.data import Edges, EdgesLike
 from vectrick.estimators import KronRidge
 from vectrick.kernels import as_kernel
 from vectrick.losses import Squared
-from vectrick.solvers.leave_out import LEAVE, leave_out
+from vectrick.solvers.closed_forms.leave_out import LEAVE, leave_out
 
 
 def leave_out_predictions(estimator: KronRidge, X: EdgesLike, y: ArrayLike, leave: str = "both") -> Array:

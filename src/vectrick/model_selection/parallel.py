@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from vectrick._warnings import warn
 from vectrick.backends.threads import count_threads, thread_share
 from vectrick.extensions import register, registered
-from vectrick.model_selection.finished import Work
+from vectrick.persistence.checkpoints import Work
 
 _guard: threading.Thread | None = None  # of a process that works for another
 

@@ -11,7 +11,7 @@ from vectrick.data.censored import within_bounds
 from vectrick.estimators import as_edges
 from vectrick.metrics import concordance_index, interaction_concordance
 from vectrick.metrics.scores import OF_CLASSES, SCORES
-from vectrick.model_selection.pairs import Pairs
+from vectrick.model_selection.splitting.pairs import Pairs
 
 Score = Callable[[Array, Array, Any], float]
 

@@ -23,9 +23,9 @@ from vectrick.model_selection.candidates import (
     make_candidates,
     settle_scoring,
 )
-from vectrick.model_selection.finished import Finished
 from vectrick.model_selection.parallel import count_jobs, in_parallel
-from vectrick.model_selection.splitters import VertexKFold, check_splitter
+from vectrick.model_selection.splitting.splitters import VertexKFold, check_splitter
+from vectrick.persistence.checkpoints import Finished
 
 
 @dataclass(frozen=True)

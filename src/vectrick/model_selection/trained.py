@@ -11,13 +11,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from vectrick._typing import Array
 from vectrick.data.censored import within_bounds
-from vectrick.data.folder import Dataset
+from vectrick.data.files.folder import Dataset
 from vectrick.estimators import FitStep, KronEstimator, label_scale, vertices_only_in, with_iterations
-from vectrick.model_selection.calibration import Calibration, errors_of
-from vectrick.model_selection.fit_checkpoint import FitCheckpoint
-from vectrick.model_selection.holdout import Holdout
-from vectrick.model_selection.pairs import Pairs
+from vectrick.model_selection.calibration.errors import Calibration, errors_of
 from vectrick.model_selection.scorers import get_scorer, predictions
+from vectrick.model_selection.splitting.holdout import Holdout
+from vectrick.model_selection.splitting.pairs import Pairs
+from vectrick.persistence.fit_checkpoint import FitCheckpoint
 
 
 class HeldFold(NamedTuple):

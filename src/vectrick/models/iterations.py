@@ -7,9 +7,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from vectrick.solvers.cg import ImageSystem, conjugate_gradients
-from vectrick.solvers.degrees import Preconditioner
-from vectrick.solvers.space import Element
+from vectrick.objectives.degrees import Preconditioner
+from vectrick.objectives.space import Element
+from vectrick.solvers.linear.cg import ImageSystem, conjugate_gradients
 
 MOST = 1000  # iterations, after which most solvers give up
 _RANDOM = 160  # coefficients of the random pattern that stands for the graph

@@ -27,12 +27,12 @@ from vectrick.models.edge_kernel import EdgeKernel
 from vectrick.models.forms import Form, Maps, find_factor
 from vectrick.models.iterations import MOST, Spectrum, more_iterations, pattern_iterations, plain_iterations
 from vectrick.models.vertex_kernel import SpectralMap, VertexKernel
+from vectrick.objectives.degree_model import DegreeModel, NoDegreeModelError, centred_side, curvature_of, degrees_of
+from vectrick.objectives.degrees import Basis
+from vectrick.objectives.space import Dual, Primal
 from vectrick.operators import plan_kron
 from vectrick.operators.plan import format_seconds
-from vectrick.solvers.degree_model import DegreeModel, NoDegreeModelError, centred_side, curvature_of, degrees_of
-from vectrick.solvers.degrees import Basis
-from vectrick.solvers.preconditioned import Patience
-from vectrick.solvers.space import Dual, Primal
+from vectrick.solvers.linear.preconditioned import Patience
 
 PRECONDITIONERS = ("auto", "kronecker", "none")
 

@@ -89,7 +89,7 @@ class HostPasses:
 
     def _weighted(self, block: EdgeBlock, W: Array, weight: Array | None, n_threads: int) -> Array:
         """Return the core ``Σ h p φ ⊗ ψ`` with weights h in the order of the block."""
-        from vectrick.backends.cpu.pass_kernels import quadratic
+        from vectrick.backends.cpu.compiled.pass_kernels import quadratic
 
         low, high = block.rows
         L = self.left(W, n_threads)[low:high]
@@ -106,7 +106,7 @@ class HostPasses:
         self, block: EdgeBlock, cores: Sequence[Array], use: Use, n_sums: int, n_threads: int = 1
     ) -> tuple[list[Array], Array]:
         """Return one or two cores ``Σ v φ ⊗ ψ`` of values that ``use`` makes of predictions, and its numbers, added."""
-        from vectrick.backends.cpu.pass_kernels import row_sums, two_row_sums
+        from vectrick.backends.cpu.compiled.pass_kernels import row_sums, two_row_sums
 
         low = block.rows[0]
         numbers: list[Any] = [None] * len(block.pieces)
@@ -219,7 +219,7 @@ class HostPasses:
 
         The rows are those of ``block.rows``.
         """
-        from vectrick.backends.cpu.pass_kernels import row_sums
+        from vectrick.backends.cpu.compiled.pass_kernels import row_sums
 
         low, high = block.rows
         S = np.zeros((high - low, self.C.shape[1]), self.dtype)
@@ -249,7 +249,7 @@ class HostPasses:
             yield [buffer.reshape(shape) for buffer in buffers]
 
     def _predicted(self, block: EdgeBlock, L: Array, row0: int, col0: int, first: int, stop: int) -> Array:
-        from vectrick.backends.cpu.pass_kernels import predictions
+        from vectrick.backends.cpu.compiled.pass_kernels import predictions
 
         out = np.empty(stop - first, self.dtype)
         predictions(L, self.C, block.row, block.col, 0, row0, col0, first, stop, out)

@@ -1,7 +1,7 @@
 """Passes over sorted edges with the losses that the package has, as Numba kernels for one thread.
 
 Losses of users are Python code, which threads cannot run at the same time; the formulas of the package are compiled.
-`vectrick.backends.cpu.pass_kernels` explains the arguments.
+`vectrick.backends.cpu.compiled.pass_kernels` explains the arguments.
 """
 
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from vectrick.backends.cpu import scalars
+from vectrick.backends.cpu.compiled import scalars
 from vectrick.losses import COMPILED, Formula
 
 _FASTMATH = {"reassoc", "contract", "nsz", "arcp"}

@@ -8,9 +8,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from vectrick._typing import Array
 from vectrick.data import Edges
-from vectrick.model_selection.folds import COLOURS
-from vectrick.model_selection.split import VertexSplit
-from vectrick.model_selection.splitters import VertexKFold
+from vectrick.model_selection.splitting.folds import COLOURS
+from vectrick.model_selection.splitting.split import VertexSplit
+from vectrick.model_selection.splitting.splitters import VertexKFold
 from vectrick.plot.axes import axes_of, plain
 from vectrick.reports.matrix import shown_part
 
@@ -112,7 +112,7 @@ def split(split: VertexSplit | VertexKFold, X: Any, y: Any = None, *, fold: int 
     >>> vt.plot.split(vt.vertex_split(X, y, random_state=0), X).get_title()
     '232 training, 50 validation, 56 test, 562 left out'
     """
-    from vectrick.model_selection.pairs import Pairs
+    from vectrick.model_selection.splitting.pairs import Pairs
 
     pairs = Pairs.of(X)
     if isinstance(split, VertexKFold):

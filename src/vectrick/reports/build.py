@@ -12,14 +12,14 @@ from vectrick._version import __version__
 from vectrick.automatic import AutoKron
 from vectrick.backends.arrays import to_host
 from vectrick.backends.memory import format_bytes, peak_memory
-from vectrick.data.folder import Dataset
+from vectrick.data.files.folder import Dataset
 from vectrick.data.settings import SETTINGS, settings_of
 from vectrick.kernels.text import format_kernel
 from vectrick.metrics.auc import auc
-from vectrick.model_selection.beside_baselines import verdicts
+from vectrick.model_selection.baselines.beside_baselines import verdicts
 from vectrick.model_selection.nested import NestedScore
-from vectrick.model_selection.pairs import Pairs
 from vectrick.model_selection.search import VertexSearch
+from vectrick.model_selection.splitting.pairs import Pairs
 from vectrick.model_selection.trained import Trained
 from vectrick.reports import figures
 from vectrick.reports.certainty import trust_section

@@ -9,7 +9,7 @@ from vectrick._typing import Array
 from vectrick.data import Edges
 from vectrick.estimators import novelty_of
 from vectrick.metrics.auc import auc
-from vectrick.model_selection.calibration import Calibration, Centre, Errors, errors_of, interval, sets
+from vectrick.model_selection.calibration.errors import Calibration, Centre, Errors, errors_of, interval, sets
 from vectrick.model_selection.trained import HeldFold, Trained
 from vectrick.reports import figures
 from vectrick.reports.distance import distance_part

@@ -7,7 +7,7 @@ import numpy as np
 from vectrick._typing import Array
 from vectrick.metrics import concordance_index
 from vectrick.metrics.auc import auc
-from vectrick.model_selection.similarity import largest_similarity
+from vectrick.model_selection.splitting.similarity import largest_similarity
 from vectrick.model_selection.trained import HeldFold, Trained
 from vectrick.reports import figures
 from vectrick.reports.page import Report, Section

@@ -12,10 +12,10 @@ from vectrick.automatic import AutoKron
 from vectrick.automatic.trained import searched
 from vectrick.data import Edges, EdgesLike
 from vectrick.data.censored import split_bounds
-from vectrick.data.folder import Dataset
+from vectrick.data.files.folder import Dataset
 from vectrick.estimators import FittedModel, joined_source
 from vectrick.kernels.text import format_kernel
-from vectrick.model_selection.holdout import Holdout, by_setting
+from vectrick.model_selection.splitting.holdout import Holdout, by_setting
 from vectrick.model_selection.trained import Trained, scoring_of
 from vectrick.reports.build import fit_report
 from vectrick.reports.page import check_report

@@ -1,6 +1,6 @@
 """The picture of a split: the grid of train, test and left-out blocks, to the scale of the numbers of vertices."""
 
-from vectrick.model_selection.holdout import Holdout
+from vectrick.model_selection.splitting.holdout import Holdout
 
 _LEFT, _TOP, _WIDTH, _HEIGHT = 96, 46, 380, 260
 

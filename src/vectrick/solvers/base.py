@@ -10,9 +10,9 @@ from sklearn.base import BaseEstimator
 from vectrick._registry import Registry
 from vectrick._typing import Array
 from vectrick.losses import Loss
-from vectrick.solvers.degree_model import DegreeModel
+from vectrick.objectives.degree_model import DegreeModel
+from vectrick.objectives.space import Element, Space
 from vectrick.solvers.solution import Callback, Solution
-from vectrick.solvers.space import Element, Space
 
 # Asked when a tolerance was reached, with the function and its residual; returns None, or a smaller tolerance.
 Accept = Callable[[Element, float], float | None]

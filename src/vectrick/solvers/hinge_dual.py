@@ -14,9 +14,9 @@ import numpy as np
 from vectrick._typing import Array
 from vectrick.backends.arrays import like, namespace, numpy_dtype
 from vectrick.losses import Hinge, Loss
+from vectrick.objectives.space import Space
 from vectrick.solvers.base import Limits, Solver
 from vectrick.solvers.solution import CALLBACK, LIMIT, STALLED, TOLERANCE, Callback, Iterate, Solution
-from vectrick.solvers.space import Space
 
 _POWER_STEPS = 12
 _STEP = 1.8  # times the inverse of the largest eigenvalue, which is known from below; 2 is what convergence allows

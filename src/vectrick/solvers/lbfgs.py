@@ -9,10 +9,10 @@ from typing import Any
 
 from vectrick._typing import Array
 from vectrick.losses import Loss
+from vectrick.objectives.space import Element, Measured, Space
 from vectrick.solvers.base import Limits, Solver
 from vectrick.solvers.line_search import exact_step
 from vectrick.solvers.solution import CALLBACK, LIMIT, ROUNDING, TOLERANCE, Callback, Iterate, Solution, why_stalled
-from vectrick.solvers.space import Element, Measured, Space
 
 _MEMORY = 10  # pairs of step and change of gradient
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 from vectrick._typing import Array
 from vectrick.losses import Loss
+from vectrick.objectives.degree_model import DegreeModel
+from vectrick.objectives.space import Dual, Space
 from vectrick.solvers.base import SOLVERS, Limits, Solver, as_solver
-from vectrick.solvers.degree_model import DegreeModel
-from vectrick.solvers.direct import MAX_SIZE
-from vectrick.solvers.preconditioned import DualLook, Patience, minimise_preconditioned
+from vectrick.solvers.linear.direct import MAX_SIZE
+from vectrick.solvers.linear.preconditioned import DualLook, Patience, minimise_preconditioned
 from vectrick.solvers.quadratic import QuadraticSolver, gradient_at_zero
 from vectrick.solvers.solution import INEXACT, ROUNDING, TOLERANCE, Callback, Solution, finest, rounding
-from vectrick.solvers.space import Dual, Space
 
 
 def check_solver(solver: str | Solver, loss: Loss | type[Loss]) -> None:

@@ -8,10 +8,10 @@ from sklearn.exceptions import ConvergenceWarning
 from vectrick._warnings import warn
 from vectrick.backends.arrays import cast, numpy_dtype, zeros
 from vectrick.losses import Curvature, Loss
-from vectrick.solvers.cg import solve_system
-from vectrick.solvers.degrees import Preconditioner
+from vectrick.objectives.degrees import Preconditioner
+from vectrick.objectives.space import Dual, Element, Measured, Space
+from vectrick.solvers.linear.cg import solve_system
 from vectrick.solvers.solution import rounding
-from vectrick.solvers.space import Dual, Element, Measured, Space
 
 ACCURACY = 3e-3  # how exactly to solve a system: each correction gains about as many digits
 _SHARES = 4  # one direction may take a fourth of all iterations, so a system that is too hard leaves some for others

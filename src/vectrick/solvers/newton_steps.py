@@ -5,18 +5,18 @@ from typing import TypeAlias
 
 from vectrick._typing import Array
 from vectrick.losses import Curvature, Loss
+from vectrick.objectives.degree_model import DegreeModel
+from vectrick.objectives.degrees import Preconditioner
+from vectrick.objectives.space import Dual, Element, Measured, Space
 from vectrick.solvers.base import Accept, Limits, Solver
-from vectrick.solvers.cg import solve_system
-from vectrick.solvers.degree_model import DegreeModel
-from vectrick.solvers.degrees import Preconditioner
-from vectrick.solvers.direct import solve_directly
 from vectrick.solvers.line_search import exact_step
+from vectrick.solvers.linear.cg import solve_system
+from vectrick.solvers.linear.direct import solve_directly
+from vectrick.solvers.linear.qmr import quasi_minimal_residuals
 from vectrick.solvers.mixed import LowPrecision, give_up
 from vectrick.solvers.newton import minimise_by_newton
-from vectrick.solvers.qmr import quasi_minimal_residuals
 from vectrick.solvers.quadratic import LinearResult
 from vectrick.solvers.solution import LIMIT, ROUNDING, TOLERANCE, Iterate, Solution, finest, rounding, why_stalled
-from vectrick.solvers.space import Dual, Element, Measured, Space
 
 _Step: TypeAlias = tuple[Element, float]  # a function, and its risk
 

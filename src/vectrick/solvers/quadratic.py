@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 
 from vectrick._typing import Array
 from vectrick.losses import Curvature, Diagonal, Loss
+from vectrick.objectives.degrees import Preconditioner
+from vectrick.objectives.space import Dual, Element, Space
 from vectrick.solvers.base import Accept, Limits, Solver
-from vectrick.solvers.degrees import Preconditioner
 from vectrick.solvers.solution import TOLERANCE, Iterate, Solution
-from vectrick.solvers.space import Dual, Element, Space
 
 
 @dataclass

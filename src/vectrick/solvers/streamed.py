@@ -10,10 +10,11 @@ from typing import Any
 
 from vectrick._typing import Array
 from vectrick.backends.arrays import zeros
-from vectrick.passes.risks import Point, PointwiseRisk, QuadraticRisk
+from vectrick.objectives.degrees import DegreeSpectrum, Preconditioner
+from vectrick.objectives.risks import Point, PointwiseRisk, QuadraticRisk
+from vectrick.objectives.space import Element
 from vectrick.solvers.base import Accept
-from vectrick.solvers.cg import ImageSystem, conjugate_gradients
-from vectrick.solvers.degrees import DegreeSpectrum, Preconditioner
+from vectrick.solvers.linear.cg import ImageSystem, conjugate_gradients
 from vectrick.solvers.mixed import ACCURACY, give_up
 from vectrick.solvers.newton import minimise_by_newton
 from vectrick.solvers.solution import (
@@ -28,7 +29,6 @@ from vectrick.solvers.solution import (
     rounding,
     why_stalled,
 )
-from vectrick.solvers.space import Element
 
 _WHY = "passes over the edges are few with it"
 _USED: dict[str, Any] = {"preconditioner": "kronecker", "preconditioner_reason": _WHY}

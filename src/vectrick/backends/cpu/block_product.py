@@ -50,7 +50,7 @@ class BlockProduct:
 
     def run(self, block: Array, out: Array, space: Workspace, n_threads: int) -> None:
         """Write the product with a block of vectors, as many as fit into ``BLOCK_BYTES`` at most."""
-        from vectrick.backends.cpu.block_kernels import sampled_block, sparse_block
+        from vectrick.backends.cpu.compiled.block_kernels import sampled_block, sparse_block
 
         size, n_kept = block.itemsize, self.A.shape[1]
         lanes, n_vectors = BLOCK_BYTES // size, block.shape[1]

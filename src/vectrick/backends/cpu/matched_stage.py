@@ -63,7 +63,7 @@ class MatchedRows(Stage):
 
     def run(self, x: Array, space: Workspace, target: Array) -> Array:
         """Return the result in the order of the edges."""
-        from vectrick.backends.cpu.matched_kernel import matched_product
+        from vectrick.backends.cpu.compiled.matched_kernel import matched_product
 
         values = space.get("values", len(x), x.dtype)
         np.take(x, self.col_order, out=values, mode="clip")

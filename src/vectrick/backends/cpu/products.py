@@ -86,7 +86,7 @@ def sparse_product(
     """Write ``F Vᵀ`` to the buffer ``out``, where ``V`` has ``values`` (in the order of the layout) at its edges.
 
     ``F`` is C-contiguous."""
-    from vectrick.backends.cpu.kernels import sparse_product as kernel
+    from vectrick.backends.cpu.compiled.kernels import sparse_product as kernel
 
     strip_rows = STRIP_BYTES // F.itemsize
     n_rows, n_contracted = F.shape
@@ -130,7 +130,7 @@ def sampled_product(
     A: Array, tail: Array, tiles: Tiles, B: Array, layout: RowLayout, out: Array, n_threads: int
 ) -> None:
     """Write ``A[held] · B[tile]`` of every row edge to ``out``, in the order of the layout. ``A`` is C-contiguous."""
-    from vectrick.backends.cpu.kernels import sampled_product as kernel
+    from vectrick.backends.cpu.compiled.kernels import sampled_product as kernel
 
     n_groups, like = len(layout.held) // EDGES_AT_ONCE, out[0]
     n_threads = _worthwhile(2 * len(layout.held) * tiles.n_columns, n_threads)

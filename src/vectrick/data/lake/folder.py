@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from vectrick.data.folder import TABLES, Labeled, choose_table, read_vertices
+from vectrick.data.files.folder import TABLES, Labeled, choose_table, read_vertices
 from vectrick.data.lake.ids import IdTypeError
 from vectrick.data.lake.scan import ScannedEdges, scan_edges
 from vectrick.data.lake.source import LakeError
-from vectrick.data.string_files import KINDS, read_strings
+from vectrick.data.strings.files import KINDS, read_strings
 from vectrick.data.tables import VertexTable
 
 _LOOKED_AT = 64  # row groups whose labels say whether there are classes

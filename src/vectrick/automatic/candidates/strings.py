@@ -1,0 +1,56 @@
+"""Kernels to choose from for vertices that are strings: fingerprints of molecules, alignments of sequences."""
+
+from collections.abc import Iterator
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from sklearn.metrics.pairwise import euclidean_distances
+
+from vectrick._typing import Array
+from vectrick.data.strings.molecules import rdkit
+from vectrick.data.strings.table import strings_of
+from vectrick.kernels import Gaussian, Kernel, Morgan, Radial, SmithWaterman, Spectrum
+
+
+class Strings:
+    """What can be made of the strings of a table of characters, of a kind, "smiles" or "sequence"."""
+
+    def __init__(self, kind: str, table: Any) -> None:
+        self.kind, self._all = kind, strings_of(table)
+        self._aligned = kind == "sequence" and find_spec("parasail") is not None
+        if kind == "smiles":
+            rdkit()  # which says what is missing
+
+    def kernels(self) -> Iterator[tuple[str, Kernel, str]]:
+        """Yield names, kernels and their families."""
+        if self.kind == "smiles":
+            # Bits are compared by most people; counts of larger neighbourhoods, beside what atoms do, often tell more.
+            views: Kernel = Morgan(3, 4096, counts=True) + Morgan(2, 2048, counts=True, functional=True)
+            for name, once in (("morgan", Morgan()), ("morgan counts", views)):
+                twice = once * once
+                yield name, once, name
+                yield f"{name}^2", twice, name
+                yield f"{name}^4", twice * twice, name
+            return
+        words: Kernel = Spectrum()
+        yield "spectrum", words, "spectrum"
+        yield "spectrum^2", words * words, "spectrum"
+        if self._aligned:
+            scores: Kernel = SmithWaterman()
+            yield "alignment", scores, "alignment"
+            yield "alignment^2", scores * scores, "alignment"
+
+    def gaussian(self, gamma: float) -> Kernel:
+        """Return the kernel that falls with the squared distance of strings as a Gaussian kernel does."""
+        if self._aligned:
+            return Radial(SmithWaterman(), gamma)
+        return (Morgan if self.kind == "smiles" else Spectrum)(kernel=Gaussian(gamma))
+
+    def squared_distances(self, rows: Array) -> Array:
+        """Return the squared distances of some strings, which this kernel has."""
+        some = [self._all[row] for row in rows.tolist()]
+        if self._aligned:
+            return np.maximum(2.0 - 2.0 * SmithWaterman().similarities(some, some), 0.0)
+        features = (Morgan() if self.kind == "smiles" else Spectrum()).encode(some)
+        return np.asarray(euclidean_distances(features, squared=True))

@@ -1,0 +1,204 @@
+"""Vertex kernels to choose from: by what the table of a side holds, and with widths around the median distance."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.metrics.pairwise import euclidean_distances
+
+from vectrick._typing import Array
+from vectrick.automatic.candidates.facts import SideFacts
+from vectrick.automatic.candidates.strings import Strings
+from vectrick.backends import Backend
+from vectrick.backends.arrays import placed
+from vectrick.kernels import (
+    Constant,
+    Cosine,
+    Gaussian,
+    Kernel,
+    Linear,
+    Precomputed,
+    Profile,
+    Standardized,
+    Tanimoto,
+    as_kernel,
+)
+
+WIDTHS = (0.3, 1.0, 3.0, 10.0, 100.0)  # γ times the median squared distance; the last one nearly tells vertices apart
+_STEP, _NARROWEST = 10.0, 1e6  # to kernels that are narrower still
+_NEIGHBOURS = 10  # nearest distances that the narrowest kernel is wide: one that reaches nobody knows nothing
+_SAMPLE = 500  # vertices whose distances give the median
+
+
+@dataclass(frozen=True, eq=False)
+class VertexChoice:
+    """A vertex kernel to try.
+
+    Attributes
+    ----------
+    name : str
+        What a table of the search calls it; choices of a side have different names.
+    kernel : Kernel
+        The kernel.
+    family : str
+        Kernels of one family differ in their width only.
+    width : float, optional
+        Of a Gaussian kernel, γ times the median squared distance.
+    base, profile : VertexChoice, float
+        With the weight ``profile``, the kernel of the vertices' profiles is added to that of another choice, the base.
+    """
+
+    name: str
+    kernel: Kernel
+    family: str
+    width: float | None = None
+    base: "VertexChoice | None" = None
+    profile: float = 0.0
+
+    @property
+    def plain(self) -> "VertexChoice":
+        """The choice without profiles."""
+        return self if self.base is None else self.base
+
+    def with_profile(self, weight: float) -> "VertexChoice":
+        """Return this choice with profiles."""
+        return VertexChoice(f"{self.name} + {weight:g} profile", self.kernel, self.family, self.width, self, weight)
+
+
+class SideChoices:
+    """The kernels to try for the vertices of one side.
+
+    Parameters
+    ----------
+    facts : SideFacts
+        What the table holds.
+    features : array or sparse matrix
+        The features of the vertices that have edges.
+    given : str or Kernel
+        "auto", or the only kernel to use.
+    """
+
+    def __init__(self, facts: SideFacts, features: Any, given: Any = "auto") -> None:
+        self.facts, self.given = facts, given
+        self._distances: dict[bool, tuple[float, float]] = {}
+        self._features = features
+        is_auto = isinstance(given, str) and given == "auto"
+        self._strings = Strings(facts.kind, features) if facts.is_text and is_auto else None
+
+    def first(self) -> list[VertexChoice]:
+        """Return the kernels to begin with."""
+        if not isinstance(self.given, str) or self.given != "auto":
+            kernel = as_kernel(self.given, f"{self.facts.name}_kernel")
+            return [VertexChoice(_name_of(kernel), kernel, "given")]
+        if self.facts.is_constant:
+            return [self.constant()]
+        choices = []
+        if self._strings is not None:
+            choices = [VertexChoice(name, kernel, family) for name, kernel, family in self._strings.kernels()]
+            return choices + [self.gaussian(width) for width in WIDTHS[:-1]]
+        if self.facts.kind == "kernel":
+            choices.append(VertexChoice("precomputed", Precomputed(), "precomputed"))
+        elif not self.facts.is_negative and (self.facts.is_binary or self.facts.is_sparse):
+            once: Kernel = Tanimoto()
+            twice = once * once
+            choices += [
+                VertexChoice("tanimoto", once, "tanimoto"),
+                VertexChoice("tanimoto^2", twice, "tanimoto"),
+                VertexChoice("tanimoto^4", twice * twice, "tanimoto"),
+            ]
+        if self.facts.is_sparse:
+            choices.append(VertexChoice("cosine", Cosine(), "cosine"))
+        else:
+            choices.append(VertexChoice("linear", Standardized(Linear()), "linear"))
+        return choices + [self.gaussian(width) for width in self._widths()]
+
+    def usual(self) -> VertexChoice:
+        """Return the kernel for data of which nothing can be held out."""
+        first = self.first()
+        return next((choice for choice in first if choice.width == 1.0), first[0])
+
+    def constant(self) -> VertexChoice:
+        """Return the kernel that does not look at the vertices of this side."""
+        return VertexChoice("constant", Constant(), "constant")
+
+    def gaussian(self, width: float) -> VertexChoice:
+        """Return the Gaussian kernel of a width, on standardised features if they are neither binary nor a kernel."""
+        gamma = width / self._of_distances()[0]
+        kernel: Kernel = Gaussian(gamma=gamma) if self._strings is None else self._strings.gaussian(gamma)
+        if self._is_scaled:
+            kernel = Standardized(kernel)
+        return VertexChoice(f"gaussian {width:g}", kernel, "gaussian", width)
+
+    def beside(self, choice: VertexChoice) -> list[VertexChoice]:
+        """Return the kernels whose widths are between that of a narrow kernel and its neighbours'."""
+        if choice.width is None or self.given != "auto" or choice.width < WIDTHS[-1]:
+            return []
+        return [self.gaussian(choice.width * factor) for factor in (0.3, 3.0)]
+
+    def _widths(self) -> list[float]:
+        """Return the widths to begin with: more of them if the nearest vertices are much nearer than others.
+
+        That is so in few dimensions, where a function of the vertices may change many times.
+        """
+        median, nearest = self._of_distances()
+        widths, narrowest = list(WIDTHS), min(median / (_NEIGHBOURS**2 * nearest), _NARROWEST)
+        while widths[-1] * _STEP <= narrowest:
+            widths.append(widths[-1] * _STEP)
+        return widths
+
+    @property
+    def _is_scaled(self) -> bool:
+        return self.facts.kind == "features" and not (self.facts.is_binary or self.facts.is_sparse)
+
+    def _of_distances(self) -> tuple[float, float]:
+        """Return the median squared distance of different vertices, and that of nearest ones; of some of them."""
+        if self._is_scaled not in self._distances:
+            n, features = self._features.shape[0], self._features
+            rows = np.unique(np.linspace(0, n - 1, min(n, _SAMPLE)).astype(int))
+            if self._is_scaled:
+                features = Standardized(Linear()).resolve(features, np.arange(n))._scaled(features)
+            some = features[rows]
+            if self._strings is not None:
+                squares = self._strings.squared_distances(rows)
+            else:
+                squares = euclidean_distances(some if issparse(some) else np.asarray(some), squared=True)
+            squares[squares <= 1e-12 * squares.max()] = np.inf  # copies, and each of itself
+            nearest, others = squares.min(axis=1), squares[np.isfinite(squares)]
+            median = float(np.median(others)) if len(others) else 1.0
+            near = float(np.median(nearest[np.isfinite(nearest)])) if len(others) else 1.0
+            self._distances[self._is_scaled] = median, near
+        return self._distances[self._is_scaled]
+
+
+def _name_of(kernel: Kernel) -> str:
+    from vectrick.kernels.text import format_kernel
+
+    try:
+        return format_kernel(kernel)
+    except (TypeError, ValueError):  # one of the user's own
+        return type(kernel).__name__
+
+
+def with_constant(choice: VertexChoice, constant: float, scale: float) -> Kernel:
+    """Return the kernel of a choice plus a constant, which is relative to the mean value of a vertex with itself."""
+    kernel = choice.kernel if not choice.profile else choice.kernel + Constant(choice.profile * scale) * Profile()
+    return kernel if constant == 0 else kernel + Constant(constant * scale)
+
+
+def scaled(kernel: Kernel, scale: float) -> Kernel:
+    """Return a kernel divided by its mean value of a vertex with itself."""
+    return kernel if scale == 1.0 else kernel * Constant(1.0 / scale)
+
+
+def matrix_of(choice: VertexChoice, features: Any, positions: Array, backend: Backend) -> tuple[Array, float]:
+    """Return the kernel matrix of vertices, scaled to a mean diagonal of one, and the scale."""
+    kernel = choice.kernel.resolve(features, positions)
+    # Sparse tables, and strings, which are such, are compared on the host.
+    vertices = placed(features, backend) if isinstance(features, np.ndarray) else features
+    K = placed(kernel(vertices, vertices), backend, np.float64)
+    K = 0.5 * (K + K.T)
+    scale = float(K.diagonal().mean())
+    if not (backend.is_finite(K) and scale > 0):
+        raise ValueError(f"the kernel {choice.name!r} has values that are not finite, or zero for all vertices")
+    return K / scale, scale

@@ -1,0 +1,101 @@
+"""Inner folds that are like the question, and fewer or others where the data do not allow them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vectrick._typing import Array
+from vectrick.data import Edges
+from vectrick.data.settings import NEW, SETTINGS
+from vectrick.model_selection.splitting.folds import Fold
+from vectrick.model_selection.splitting.splitters import VertexKFold
+
+ASKED = (*NEW, "all")
+_PARTS, _FEWEST = 3, 2  # parts of the vertices of each side
+_SEEDS = 3  # divisions that are tried before there are fewer parts
+_FEW_EDGES, _REPEATS = 3000, 3  # under which the vertices are divided more than once
+
+
+@dataclass(frozen=True)
+class Folding:
+    """Inner folds.
+
+    Attributes
+    ----------
+    folds : list of Fold
+        The folds of all settings.
+    weights : array
+        The weight of each fold: settings count alike, however many folds they have.
+    settings : list of str
+        The setting of each fold.
+    told : list of str
+        Where the folds are others than those that were asked for, and why.
+    """
+
+    folds: list[Fold]
+    weights: Array
+    settings: list[str]
+    told: list[str]
+
+    def words(self, n_used: int) -> str:
+        """Say what the folds test, and how many of them a score is that of."""
+        settings = list(dict.fromkeys(self.settings))
+        count = f"{n_used} of {len(self.folds)}" if n_used < len(self.folds) else str(n_used)
+        return f"{count} inner folds ({', '.join(SETTINGS[new].words for new in settings)})"
+
+
+class NoFoldsError(ValueError):
+    """There are too few vertices or labels to hold some of them out."""
+
+
+def make_folds(X: Edges, y: Array, new: str, stratify: bool, seed: int) -> Folding:
+    """Return inner folds for a setting, or for all of them.
+
+    If vertices cannot be held out so that training and test edges have different labels, there are other divisions,
+    then fewer parts, then other settings, in the end held-out edges between known vertices; ``told`` says so.
+    """
+    asked = ([each for each in NEW if not (X.is_one_set and each == "end")]) if new == "all" else [new]
+    folds: list[Fold] = []
+    settings: list[str] = []
+    told: list[str] = []
+    for each in asked:
+        found, setting, words = _folds_of(X, y, each, stratify, seed)
+        folds += found
+        settings += [setting] * len(found)
+        told += words
+    counts = {setting: settings.count(setting) for setting in settings}
+    return Folding(folds, np.array([1.0 / counts[setting] for setting in settings]), settings, told)
+
+
+def _folds_of(X: Edges, y: Array, new: str, stratify: bool, seed: int) -> tuple[list[Fold], str, list[str]]:
+    repeats = _REPEATS if len(X) < _FEW_EDGES else 1
+    why = ""
+    for setting in dict.fromkeys(NEW if new == "both" and not X.is_one_set else (new, "neither")):
+        for parts in range(_PARTS, _FEWEST - 1, -1):
+            for attempt in range(_SEEDS):
+                n_end = 1 if setting == "neither" else None
+                cv = VertexKFold(
+                    parts, n_end, setting, stratify=stratify, n_repeats=repeats, random_state=seed + attempt
+                )
+                try:
+                    folds = cv.folds(X, y)
+                except ValueError as error:
+                    why = why or str(error).partition(";")[0]
+                    continue
+                folds = [fold for fold in folds if _has_labels(y, fold)]
+                if len(folds) < _FEWEST:
+                    why = why or "hardly any part has different labels"
+                    continue
+                told = []
+                if setting != new:
+                    told = [f"no folds with {SETTINGS[new].words} are possible ({why}); scores are those of other "
+                            f"folds: {SETTINGS[setting].words}"]  # fmt: skip
+                elif parts < _PARTS:
+                    told = [f"folds have {parts} parts in place of {_PARTS}: {why}"]
+                return folds, setting, told
+    raise NoFoldsError(why)
+
+
+def _has_labels(y: Array, fold: Fold) -> bool:
+    """Whether both parts of a fold have different labels, without which there is no score."""
+    return all(len(part) > 1 and bool((part != part[0]).any()) for part in (y[fold.train], y[fold.test]))

@@ -1,0 +1,74 @@
+"""``vectrick explain``: the training edges, vertices or features that make up a prediction."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from vectrick.cli.options import VertexOptions
+from vectrick.cli.output import Output
+
+EXAMPLE = "vectrick explain gpcr.vt --start D00095 --end hsa:1128"
+
+
+def run(
+    out: Output,
+    vertices: VertexOptions,
+    model: Annotated[Path, typer.Argument(help="The model's file.")],
+    start: Annotated[str, typer.Option("--start", help="The start vertex of the edge, by its id.")],
+    end: Annotated[str, typer.Option("--end", help="The end vertex of the edge, by its id.")],
+    top: Annotated[int, typer.Option("--top", "-n", help="How many contributions to show.")] = 10,
+    by: Annotated[
+        str,
+        typer.Option(
+            "--by", help="What to show: edge, start or end for training edges or vertices, features for pairs."
+        ),
+    ] = "edge",
+    influence: Annotated[
+        bool, typer.Option("--influence", help="Of a ridge regression: what it would predict without each edge.")
+    ] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Also write the table to this file, .csv or .parquet.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Replace a file that exists.")] = False,
+) -> None:
+    """Show why a model predicts what it predicts for one edge.
+
+    A prediction is a sum over the training edges. The largest contributions are shown, and below them the rest, the
+    intercept, and what the solver left; together they are the prediction. The vertices are known to the model, or new
+    and from a file.
+    """
+    import numpy as np
+
+    from vectrick._files import check_targets
+    from vectrick.cli.commands.rank import positions
+    from vectrick.cli.vertices import class_names
+    from vectrick.cli.writing import check_table_output, plain, write_columns
+    from vectrick.data import Edges
+
+    if top < 1:
+        raise ValueError(f"--top is {top}, but it must be at least 1")
+    check_targets({"--output": output}, [model, *vertices.inputs, out.config])
+    if output is not None:
+        check_table_output(output, force)
+    fitted = vertices.load(model)
+    tables = vertices.tables(fitted)
+    rows = [np.array(positions(table, [name], side), np.int32)
+            for table, name, side in zip(tables, (start, end), ("start", "end"), strict=True)]  # fmt: skip
+    names = class_names(fitted)
+    frame = fitted.explain(Edges._of(rows[0], rows[1], tables[0], tables[1]), top, by=by, influence=influence)
+    prediction = float(frame.attrs["prediction"])
+    if names is not None and "label" in frame:
+        frame["label"] = frame["label"].map(dict(zip(fitted.classes_.tolist(), names, strict=True)))
+    out.result |= {"start": start, "end": end, "prediction": prediction, "contributions": _records(frame)}
+    out.say(f"the prediction for {start} and {end} is {prediction:.4g}, the sum of:")
+    out.table(list(frame.columns), [[plain(value) for value in row] for row in frame.itertuples(index=False)])
+    if output is not None:
+        write_columns(output, {name: [plain(value) for value in frame[name]] for name in frame})
+        out.wrote("explanation", output)
+
+
+def _records(frame: Any) -> list[dict[str, Any]]:
+    from vectrick.cli.writing import plain
+
+    return [{name: plain(value) for name, value in row.items()} for row in frame.to_dict("records")]

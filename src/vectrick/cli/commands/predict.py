@@ -1,0 +1,210 @@
+"""``vectrick predict``: predictions for a list of edges, or for every pair of vertices."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from vectrick.cli.options import VertexOptions
+from vectrick.cli.output import Output
+
+EXAMPLE = "vectrick predict gpcr.vt new_edges.csv --start-features new_drugs.csv -o predictions.parquet"
+
+_BATCH = 1 << 21  # edges at a time
+
+
+def run(
+    out: Output,
+    vertices: VertexOptions,
+    model: Annotated[Path, typer.Argument(help="The model's file.")],
+    edges: Annotated[
+        Path | None, typer.Argument(help="A file of edges, with ids, or a folder of Parquet files; not with --grid.")
+    ] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write, .parquet or .csv.")] = Path(
+        "predictions.parquet"
+    ),
+    label_column: Annotated[
+        str, typer.Option("--label-column", help="A column of the edges to keep beside the prediction, if it is there.")
+    ] = "label",
+    grid: Annotated[bool, typer.Option("--grid", help="Predict every pair of a start and an end vertex.")] = False,
+    interval: Annotated[
+        float | None,
+        typer.Option(
+            "--interval",
+            help="Add lower and upper bounds that contain this share of labels, such as 0.9, or for classes the set of "
+            "those that an edge may have; and the novelty.",
+            show_default="none",
+        ),
+    ] = None,
+    novelty: Annotated[
+        bool, typer.Option("--novelty", help="Add how new an edge is to the model, from 0 to 1.")
+    ] = False,
+    missing: Annotated[
+        str, typer.Option("--missing", help="Edges of a lake with unknown vertices: error, or drop, which counts them.")
+    ] = "error",
+    force: Annotated[bool, typer.Option("--force", "-f", help="Replace a file that exists.")] = False,
+) -> None:
+    """Predict edges with a trained model and write them to a file with the columns start, end and score.
+
+    The larger the score, the more likely the edge is positive, or the larger its value. Logistic models add a
+    probability. Lists of edges get the predicted class as "prediction", and keep the true "label" if they have one.
+    --interval adds intervals by the errors on edges that vectrick fit held out, whose vertices were as new.
+    Vertices that the model knows need no features. With --grid, or with new vertices and no edges, every pair is
+    predicted: the vertices of a side are those of the given file, else those that the model knows. Predictions for a
+    folder of Parquet files are such a folder. Results are written as they are made, so they may be larger than memory.
+    """
+    from vectrick._files import check_targets
+    from vectrick.cli.certainty import Certainty
+    from vectrick.cli.writing import check_table_output
+    from vectrick.data.lake.folder import edges_of_lake
+
+    if grid and edges is not None:
+        raise ValueError("give a file of edges, or --grid for every pair, but not both")
+    if edges is None and not grid and not any(vertices.has_new):
+        raise ValueError("give a file of edges, new vertices to pair with all others, or --grid for every pair")
+    grid = edges is None
+    lake = None if edges is None else edges_of_lake(edges, None) or edges_of_lake(None, edges)
+    if lake is not None:
+        if interval is not None or novelty:
+            raise ValueError("--interval and --novelty are for files of edges and for --grid, but the edges are a lake")
+        _predict_lake(out, vertices, model, lake, output, label_column, missing, force)
+        return
+    if missing != "error":
+        raise ValueError(f"--missing is {missing!r}, but it is for folders of Parquet files")
+    check_targets({"--output": output}, [model, edges, *vertices.inputs, out.config])
+    check_table_output(output, force)
+    fitted = vertices.load(model)
+    sure = Certainty(out, fitted, interval, novelty)
+    start, end = vertices.tables(fitted, only_new=grid)
+    if edges is None:
+        n_pairs = _predict_grid(out, fitted, start, end, output, sure)
+    else:
+        columns = vertices.start_column, vertices.end_column
+        n_pairs = _predict_edges(out, fitted, start, end, edges, output, columns, label_column, sure)
+    sure.tell()
+    out.wrote(f"{n_pairs} predictions", output)
+    out.result = {"output": str(output), "edges": n_pairs, "seconds": out.seconds}
+
+
+def _predict_lake(
+    out: Output, vertices: VertexOptions, path: Path, edges: str, output: Path, label: str, missing: str,
+    force: bool,
+) -> None:  # fmt: skip
+    """Predict the edges of a folder of Parquet files, and write a folder."""
+    from pyarrow import dataset
+
+    from vectrick._files import check_targets
+    from vectrick.data.lake.folder import scan_lake
+
+    check_targets({"--output": output}, [path, Path(edges), *vertices.inputs, out.config])
+    if output.suffix in (".parquet", ".csv"):
+        raise ValueError(f"--output is {output}, a file, but the predictions of a lake are a folder; name a folder")
+    fitted = vertices.load(path)
+    start, end = vertices.tables(fitted)
+    known = dataset.dataset(edges, format="parquet", partitioning="hive").schema.names
+    X = scan_lake(
+        edges, start, None if end is start else end, start=vertices.start_column, end=vertices.end_column,
+        label=label if label in known else None, missing=missing,
+    )  # fmt: skip
+    with out.library_progress("predicting"):
+        n_edges = fitted.predict_lake(X, output, overwrite=force)
+    n_dropped = (X.n_rows or n_edges) - n_edges
+    if n_dropped:
+        out.warn(f"{n_dropped} edges of unknown vertices, or without a label, were left out")
+    out.wrote(f"{n_edges} predictions", output)
+    out.result = {"output": str(output), "edges": n_edges, "dropped": n_dropped, "seconds": out.seconds}
+
+
+def _predict_grid(out: Output, model: Any, start: Any, end: Any, output: Path, sure: Any) -> int:
+    import numpy as np
+
+    from vectrick.cli.vertices import as_written, ids_of
+    from vectrick.cli.writing import named, table_writer
+    from vectrick.data import Edges
+
+    ids, total = (as_written(ids_of(start)), as_written(ids_of(end))), len(start) * len(end)
+    done = 0
+    with out.progress("predicting", total) as bar, table_writer(output) as write:
+        for rows, cols, block in model.iter_grid(start, end):
+            height, width = block.shape
+            first = np.repeat(np.arange(rows.start, rows.stop, dtype=np.int32), width)
+            second = np.tile(np.arange(cols.start, cols.stop, dtype=np.int32), height)
+            more = sure.columns(Edges._of(first, second, start, end), block.ravel())
+            columns = {**_columns(model, block.ravel()), **more}
+            write({"start": named(ids[0], first), "end": named(ids[1], second), **columns})
+            done += block.size
+            bar.step(done)
+    return done
+
+
+def _predict_edges(
+    out: Output, model: Any, start: Any, end: Any, edges: Path, output: Path, columns: tuple[str, str], label: str,
+    sure: Any,
+) -> int:  # fmt: skip
+    import numpy as np
+    import pyarrow as pa
+
+    from vectrick.cli.vertices import as_written, class_names, ids_of
+    from vectrick.cli.writing import named, table_writer
+    from vectrick.data import Edges
+    from vectrick.data.files.folder import read_pairs
+
+    source, names = read_pairs(edges, *columns), class_names(model)
+    # Edges of vertices that were skipped are written, but not predicted: their positions are beyond the tables.
+    ids = [pa.concat_arrays([ids_of(table), pa.array(table.skipped, pa.string())]) for table in (start, end)]
+    shown = [as_written(known, source.type_of(column)) for known, column in zip(ids, columns, strict=True)]
+    wanted = [*columns, *([label] if label in source.columns and label not in columns else [])]
+    done = without = 0
+    with out.progress("predicting", None) as bar, table_writer(output) as write:
+        for batch in source.batches(wanted, columns, _BATCH):
+            rows = [
+                source.positions(batch, column, known, f"the {side} vertices of the model or of --{side}-features")
+                for column, known, side in zip(columns, ids, ("start", "end"), strict=True)
+            ]
+            known = (rows[0] < len(start)) & (rows[1] < len(end))
+            X = Edges._of(rows[0][known], rows[1][known], start, end)
+            scores = model._decide(X)
+            predicted = _columns(model, scores)
+            if names is not None:
+                predicted["prediction"] = _labels(names, scores)
+            predicted |= sure.columns(X, scores)
+            if not known.all():
+                place = pa.array(np.cumsum(known) - 1, mask=~known)
+                predicted = {name: pa.array(values).take(place) for name, values in predicted.items()}
+            table = {"start": named(shown[0], rows[0]), "end": named(shown[1], rows[1]), **predicted}
+            if len(wanted) > 2:
+                table["label"] = batch.column(label)
+            write(table)
+            done += len(X)
+            without += len(known) - len(X)
+            bar.step(done + without)
+        if not done + without:
+            raise ValueError(f"{edges} has a header, but no rows")
+    if without:
+        out.warn(f"{without} of {done + without} edges have a vertex that was left out, and got no prediction")
+    return done
+
+
+def _columns(model: Any, scores: Any) -> dict[str, Any]:
+    from vectrick.cli.vertices import class_names, probabilities
+
+    if scores.ndim == 2:  # a score for each of several classes
+        names = class_names(model) or []
+        chance = probabilities(model, scores)
+        columns = {"score": scores.max(axis=1), **{f"score_{name}": scores[:, j] for j, name in enumerate(names)}}
+        if chance is not None:
+            columns["probability"] = (chance / chance.sum(axis=1)[:, None]).max(axis=1)
+        return columns
+    chance = probabilities(model, scores)
+    return {"score": scores} if chance is None else {"score": scores, "probability": chance}
+
+
+def _labels(names: list[str], scores: Any) -> Any:
+    """Return the predicted classes as an Arrow array; integer classes stay integers."""
+    import pyarrow as pa
+
+    from vectrick.cli.vertices import as_written
+    from vectrick.cli.writing import named
+
+    which = scores.argmax(axis=1) if scores.ndim == 2 else scores > 0
+    return named(as_written(pa.array(names)), which.astype("int32"))

@@ -1,0 +1,312 @@
+"""``vectrick tune``: a thorough search, or one of a given grid; how good such a choice is, and the best model."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from vectrick.cli.baselines import QUICK, beside_baselines, named_baselines, some_of
+from vectrick.cli.command import Interrupted, command_line
+from vectrick.cli.commands.fit import check_new
+from vectrick.cli.model_options import AUTO, DEFAULT_KERNEL, KernelOptions
+from vectrick.cli.options import DataOptions, ResumeOptions
+from vectrick.cli.output import Output
+
+EXAMPLE = "vectrick tune gpcr -o gpcr.vt --report gpcr_tuned.html"
+
+_ALPHAS = "0.01,0.1,1,10,100"
+_LOSSES = {"svm": "KronSVM", "ridge": "KronRidge", "logistic": "KronLogistic"}
+
+
+def run(
+    out: Output,
+    data: DataOptions,
+    keeping: ResumeOptions,
+    kernel: Annotated[
+        list[str] | None,
+        typer.Option("--kernel", help="A kernel to try on both sides; may be repeated.", show_default="four of them"),
+    ] = None,
+    pairwise: Annotated[
+        str | None,
+        typer.Option(
+            "--pairwise",
+            help="Pairwise kernels to try, separated by commas; see vectrick fit --help.",
+            show_default="all that suit the data; of a grid, kronecker",
+        ),
+    ] = None,
+    alphas: Annotated[
+        str | None,
+        typer.Option(
+            "--alphas", help="The weights of the regularizer to try.", show_default=f"a path; of a grid, {_ALPHAS}"
+        ),
+    ] = None,
+    losses: Annotated[
+        str | None,
+        typer.Option(
+            "--losses", help="svm, ridge, logistic, separated by commas.", show_default="all; of a grid, ridge"
+        ),
+    ] = None,
+    standardize: Annotated[bool, typer.Option("--standardize", help="Scale features to unit variance.")] = False,
+    folds: Annotated[int, typer.Option("--folds", help="Parts of the vertices of each side, inner and outer.")] = 3,
+    max_iter: Annotated[
+        int | None,
+        typer.Option(
+            "--max-iter", help="The most iterations of ridge regression to try.", show_default="of a grid, 100"
+        ),
+    ] = None,
+    new: Annotated[
+        str, typer.Option("--new", help="What the model is for: both, start, end, neither or all; see vectrick fit.")
+    ] = "both",
+    budget: Annotated[
+        float | None, typer.Option("--budget", help="Seconds for a search.", show_default="as long as it takes")
+    ] = None,
+    nested: Annotated[
+        bool, typer.Option("--nested/--no-nested", help="Show how good a model chosen in this way is.")
+    ] = True,
+    jobs: Annotated[int | None, typer.Option("--jobs", help="Processes.", show_default="all CPUs")] = None,
+    seed: Annotated[int, typer.Option("--seed", help="The seed of everything random.")] = 0,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="The file to write the best model to.")] = None,
+    report: Annotated[Path | None, typer.Option("--report", help="A report to write, .html.")] = None,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Replace files that exist.")] = False,
+) -> None:
+    """Search as vectrick fit does, with more candidates, losses and pairwise kernels, and judge the choice.
+
+    The nested score is the one that counts: in each outer fold, everything is chosen inside the training edges, and the
+    test edges join vertices that no step has seen. The model in the output file is chosen and trained on all edges.
+
+    --kernel, --pairwise, --alphas, --losses and --max-iter describe a grid to search in place of that, for the best
+    single model with its iteration. With --checkpoint, an interrupted or killed run can go on.
+    """
+    import vectrick as vt
+    from vectrick._files import check_output, check_targets
+    from vectrick.kernels.pairwise import PAIRWISE
+
+    targets = {"--output": output, "--report": report, "--checkpoint": keeping.checkpoint}
+    check_targets(targets, [*data.inputs, out.config])
+    finished = keeping.finished(force)
+    if output is not None:
+        check_output(output, force)
+    if report is not None:
+        from vectrick.reports import check_report
+
+        check_report(report, force)
+    is_grid = any(given is not None for given in (kernel, pairwise, alphas, losses, max_iter)) or standardize
+    if is_grid and budget is not None:
+        raise ValueError("--budget is the time of a search, but a grid is searched to its end; leave it out")
+    if is_grid and new != "both":
+        raise ValueError(f"--new is {new!r}, but a grid is searched for edges whose vertices are both new")
+    check_new(new)
+    weights = _weights(alphas or _ALPHAS)
+    kinds = some_of(pairwise or "kronecker", "--pairwise", [name for name in PAIRWISE if name != "two_step"])
+    dataset = data.read()
+    out.note(f"{dataset.X}, read in {out.seconds:.1f} s")
+    dataset.refuse_several_classes("vectrick tune")
+    if not is_grid:
+        how: dict[str, Any] = {"new": new, "folds": folds, "nested": nested, "budget": budget, "seed": seed}
+        _thorough(out, dataset, output, report, finished, keeping, **how)
+        return
+    if dataset.bounds is not None:
+        raise ValueError(
+            f"some labels of column {dataset.label!r} are bounds, but a grid is for values; without --kernel, --alphas "
+            "and the like a search is made, which takes bounds"
+        )
+    estimators = _estimators(losses, dataset, 100 if max_iter is None else max_iter)
+    pairs = _kernels(kernel, standardize, dataset)
+    estimators, grids = _grids(estimators, pairs, kinds, weights)
+    cv = vt.VertexKFold(folds, folds, stratify=dataset.is_binary, random_state=seed)
+    problem = estimators, dataset.X, dataset.y, grids
+    score = None
+    try:
+        if nested:
+            with out.library_progress("nested"):
+                score = vt.nested_score(*problem, outer=cv, n_jobs=jobs, checkpoint=finished)
+        with out.library_progress("choosing"):
+            search = vt.vertex_search(*problem, cv=cv, n_jobs=jobs, checkpoint=finished)
+    except KeyboardInterrupt:
+        if keeping.checkpoint is None:
+            raise
+        raise Interrupted(f"interrupted{keeping.hint}") from None
+    _show(out, score, search)
+    if output is not None:
+        search.model.save(output, about=_about(dataset, search, score))
+        out.wrote("model", output)
+    finished.remove()
+    if report is not None:
+        _report(out, dataset, search, score, report, seed)
+
+
+def _thorough(
+    out: Output,
+    data: Any,
+    output: Path | None,
+    report: Path | None,
+    finished: Any,
+    keeping: ResumeOptions,
+    *,
+    new: str,
+    folds: int,
+    nested: bool,
+    budget: float | None,
+    seed: int,
+) -> None:
+    """Judge a thorough search by outer folds, make it on all edges, and write what was asked for."""
+    import vectrick as vt
+    from vectrick.cli.automatic import summarise_search, train_automatic
+    from vectrick.cli.commands.evaluate import cross_validate
+
+    asked = ["both", "start", "end", "neither"] if new == "all" else [new]
+    asked = [each for each in asked if not (data.X.is_one_set and each == "end")]
+    rows = None
+
+    def search(what: str) -> Any:
+        return vt.AutoKron(what, thorough=True, budget=budget, random_state=seed)
+
+    try:
+        if nested:
+            estimators = {each: search(each) for each in asked}
+            rows = cross_validate(out, estimators, data, {}, (folds, 1, seed, {}), finished)
+        trained = train_automatic(out, search(new), data)
+    except KeyboardInterrupt:
+        if keeping.checkpoint is None:
+            raise
+        raise Interrupted(f"interrupted{keeping.hint}") from None
+    summarise_search(out, trained)
+    frame = trained.model.search_
+    out.result["choices"] = frame.to_dict("records")
+    out.result["nested"] = None
+    about = {"edges": len(data.X), "label": data.label, "classes": data.classes, "medians": data.medians, "new": new,
+             "scoring": trained.scoring, "scores": trained.scores, "nested": None}  # fmt: skip
+    if rows is not None:
+        scores = rows["score"]
+        about["nested"] = {"mean": float(scores.mean()), "spread": float(scores.std())}
+        out.result["nested"] = {**about["nested"], "folds": scores.tolist()}
+        scoring = rows["scoring"].iloc[0]
+        out.say(
+            f"nested {scoring}, for vertices that the choice has not seen: {scores.mean():.3f} ± {scores.std():.3f}"
+        )
+    if output is not None:
+        trained.model.save(output, about=about)
+        out.wrote("model", output)
+    finished.remove()
+    if report is not None:
+        from vectrick.reports import fit_report
+
+        fit_report(trained, command_line(), out.warnings, evaluation=rows).write(report)
+        out.wrote("report", report)
+    if trained.is_interrupted:
+        raise Interrupted("interrupted: the model is the best of what was tried")
+
+
+def _weights(text: str) -> list[float]:
+    try:
+        return sorted({float(word) for word in text.split(",")})
+    except ValueError:
+        raise ValueError(f"--alphas is {text!r}, but it must be numbers with commas between, as in {_ALPHAS}") from None
+
+
+def _estimators(text: str | None, data: Any, max_iter: int) -> list[Any]:
+    import vectrick as vt
+
+    names = ["ridge"] if text is None else [word.strip() for word in text.split(",")]
+    estimators = []
+    for name in names:
+        if name not in _LOSSES:
+            raise ValueError(f"--losses has {name!r}, but it must be some of {', '.join(_LOSSES)}")
+        if name != "ridge" and not data.is_binary:
+            raise ValueError(f"--losses has {name!r}, which needs two classes, but column {data.label!r} has numbers")
+        kind = getattr(vt, _LOSSES[name])
+        limits = {"max_iter": max_iter} if name == "ridge" else {"max_iter": 10, "inner_iter": 10}
+        estimators.append(kind(**limits, fit_intercept="auto"))
+    return estimators
+
+
+def _kernels(texts: list[str] | None, standardize: bool, data: Any) -> list[tuple[Any, Any]]:
+    """Return the kernels to try, those of the start and of the end vertices."""
+    if texts is None:
+        texts = [DEFAULT_KERNEL, "gaussian", "linear + constant(1)"]
+        texts += ["precomputed"] if set(data.kinds.values()) == {"kernel"} else ["cosine + constant(0.3)"]
+        if set(data.kinds.values()) & {"smiles", "sequences"}:
+            texts = [AUTO]  # which is the usual one of each side
+    return [KernelOptions(text, text, standardize).kernels(data) for text in texts]
+
+
+def _grids(
+    estimators: list[Any], pairs: list[tuple[Any, Any]], kinds: list[str], alphas: list[float]
+) -> tuple[list[Any], list[Any]]:
+    """Return estimators with a grid for each; a pairwise kernel of one vertex set has one kernel for both ends."""
+    from vectrick.kernels.pairwise import PAIRWISE
+
+    starts, ends = [k for k, _ in pairs], [g for _, g in pairs]
+    if kinds == ["kronecker"]:
+        grids: list[Any] = [{"start_kernel": starts, "end_kernel": ends, "alpha": alphas}]
+    else:
+        one_set = [kind for kind in kinds if PAIRWISE[kind].one_set]
+        parts: list[tuple[list[str], dict[str, Any]]] = [
+            ([k for k in kinds if k not in (*one_set, "gaussian")], {"start_kernel": starts, "end_kernel": ends}),
+            ([k for k in kinds if k == "gaussian"], {"start_kernel": ["linear"], "end_kernel": ["linear"]}),
+            ([k for k in one_set if PAIRWISE[k].symmetry > 0], {"start_kernel": starts}),
+            ([k for k in one_set if PAIRWISE[k].symmetry < 0], {"start_kernel": starts, "fit_intercept": [False]}),
+        ]
+        grids = [{**rest, "pairwise": names, "alpha": alphas} for names, rest in parts if names]
+    return [estimator for estimator in estimators for _ in grids], [grid for _ in estimators for grid in grids]
+
+
+def _show(out: Output, score: Any, search: Any) -> None:
+
+    best = search.choices[0]
+    out.result |= {
+        "scoring": search.scoring,
+        "nested": None
+        if score is None
+        else {"mean": score.mean, "spread": score.spread, "folds": score.scores.ravel()},
+        "choices": [{name: _plain(value) for name, value in choice.items()} for choice in search.choices],
+    }
+    several = [name for name in ("estimator", "pairwise") if name in best]
+    columns = [*several, "start_kernel", "end_kernel", "alpha", "iteration"]
+    lines = []
+    for choice in search.choices[:10]:
+        shown = {"end_kernel": choice["start_kernel"], **choice}  # of one vertex set both ends have the same
+        words = [_plain(shown[name]) for name in columns]
+        lines.append([*words, choice["inner_score"]])
+    out.table([*columns, f"{search.scoring} over folds"], lines, "the best combinations, chosen on all edges")
+    if score is not None:
+        out.say(
+            f"nested {score.scoring}, for vertices that the choice has not seen: {score.mean:.3f} ± {score.spread:.3f}"
+        )
+
+
+def _about(data: Any, search: Any, score: Any) -> dict[str, Any]:
+    """Return what a model file says about the choice."""
+    nested = None if score is None else {"mean": score.mean, "spread": score.spread}
+    return {
+        "edges": len(data.X),
+        "label": data.label,
+        "classes": data.classes,
+        "medians": data.medians,
+        "scoring": search.scoring,
+        "nested": nested,
+    }
+
+
+def _plain(value: Any) -> Any:
+    from vectrick.kernels.text import format_kernel
+
+    return value if isinstance(value, int | float | str) else format_kernel(value)
+
+
+def _report(out: Output, data: Any, search: Any, score: Any, path: Path, seed: int) -> None:
+    import warnings
+
+    from sklearn.base import clone
+    from sklearn.exceptions import ConvergenceWarning
+
+    from vectrick.cli.training import hold_out, train
+    from vectrick.reports import fit_report
+
+    estimator = clone(search.model)  # which makes as many iterations as were chosen
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the number of iterations was chosen
+        trained = train(out, estimator, data, hold_out(data, 0.25, seed))
+    rows = beside_baselines(trained, named_baselines(QUICK), out)
+    fit_report(trained, command_line(), out.warnings, evaluation=rows, tuning=(search, score)).write(path)
+    out.wrote("report", path)

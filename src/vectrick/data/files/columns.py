@@ -1,0 +1,144 @@
+"""The columns of a vertex table as numbers: categories become columns of 0 and 1, gaps are filled on request."""
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from vectrick._typing import Array
+from vectrick._warnings import warn
+from vectrick.data.files.frames import TableFile
+from vectrick.data.files.numerals import refuse_commas
+
+_SHOWN = 5
+_FEW_ROWS = 20  # up to which a column of all different words may still hold categories
+
+
+class TableWarning(UserWarning):
+    """A table does not hold numbers only; the rest was converted, filled or left out."""
+
+
+def read_columns(
+    source: TableFile,
+    table: Any,
+    columns: list[str],
+    expected: list[str] | None = None,
+    impute: str | None = None,
+    medians: dict[str, float] | None = None,
+) -> tuple[Array, list[str], dict[str, float]]:
+    """Return the features in the columns of a table, their names, and the medians that gaps are filled with.
+
+    A column of words becomes a column of 0 and 1 for each word, ``colour=red``. ``expected`` are the features that a
+    model was trained with: they are taken by name, and words that the model does not know are left out. Gaps raise an
+    error, unless they are filled with the median of the column (``impute="median"``) or with the given ``medians``.
+    """
+    if impute not in (None, "median"):
+        raise ValueError(f"--impute is {impute!r}, but it must be 'median'")
+    wanted = None if expected is None else set(expected)
+    parts: list[Array] = []
+    names: list[str] = []
+    learned: dict[str, float] = {}
+    filled: list[str] = []
+    gaps: dict[str, int] = {}
+    for column in columns:
+        if source.is_words(table, column) and (wanted is None or column not in wanted):
+            block, words = _categories(source, table, column, expected)
+            parts.append(block)
+            names += words
+        elif wanted is None or column in wanted:
+            values = source.floats(table, column)
+            empty = np.isnan(values)
+            known = (medians or {}).get(column)
+            if empty.all() and known is None:
+                raise ValueError(f"{source.path}: column {column!r} has no value at all; leave it out")
+            if impute == "median":
+                known = learned[column] = float(np.median(values[~empty]))
+            if empty.any() and known is None:
+                gaps[column] = int(np.flatnonzero(empty)[0]) + 1
+            elif empty.any():
+                values = np.where(empty, float(known or 0.0), values)
+                filled.append(column)
+            _check_finite(source, values, column)
+            parts.append(values[:, None])
+            names.append(column)
+    if gaps:
+        _refuse_gaps(source, gaps, expected is not None)
+    if filled:
+        warn(f"{source.path.name}: gaps in {_listed(filled)} were filled with the median", TableWarning)
+    often = [name for name, count in Counter(names).items() if count > 1]
+    if often:
+        raise ValueError(f"{source.path} makes the feature {often[0]!r} twice, from words and a column of that name")
+    features = np.hstack(parts) if parts else np.empty((table.num_rows, 0))
+    if expected is not None:
+        features, names = _in_order(source, features, names, expected), list(expected)
+    return features, names, learned
+
+
+def _categories(source: TableFile, table: Any, column: str, expected: list[str] | None) -> tuple[Array, list[str]]:
+    """Return a column of 0 and 1 for each word of a column; a column that only names the rows is left out."""
+    words = source.words(table, column)
+    refuse_commas((word for word in words if word), f"{source.path}: column {column!r}")
+    if expected is None:
+        known = sorted({word for word in words if word is not None})
+        if len(known) > len(words) / 2 and len(words) > _FEW_ROWS:
+            warn(
+                f"{source.path.name}: column {column!r} has {len(known)} different words in {len(words)} rows: it "
+                "names the rows more than it describes them, and was left out",
+                TableWarning,
+            )
+            return np.empty((len(words), 0)), []
+        warn(f"{source.path.name}: column {column!r} became {len(known)} columns of 0 and 1, as in "
+             f"{column + '=' + known[0]!r}", TableWarning)  # fmt: skip
+    else:
+        known = [name.removeprefix(f"{column}=") for name in expected if name.startswith(f"{column}=")]
+        unknown = {word for word in words if word is not None} - set(known)
+        if known and unknown:
+            warn(
+                f"{source.path.name}: column {column!r} has {_listed(sorted(unknown))}, which the model does not know; "
+                "these vertices have 0 in its columns",
+                TableWarning,
+            )
+    if known and None in words:
+        warn(
+            f"{source.path.name}: column {column!r} is empty in {words.count(None)} rows, which have 0 in its columns",
+            TableWarning,
+        )
+    place = {word: number for number, word in enumerate(known)}
+    block = np.zeros((len(words), len(known)))
+    for row, word in enumerate(words):
+        if word in place:
+            block[row, place[word]] = 1.0
+    return block, [f"{column}={word}" for word in known]
+
+
+def _check_finite(source: TableFile, values: Array, column: str) -> None:
+    wrong = np.flatnonzero(np.isinf(values))
+    if len(wrong):
+        raise ValueError(
+            f"{source.path}: row {wrong[0] + 1}, column {column!r} is {values[wrong[0]]}, but it must be finite"
+        )
+
+
+def _refuse_gaps(source: TableFile, gaps: dict[str, int], are_new: bool) -> None:
+    first = next(iter(gaps))
+    way_out = "a model that was trained with " if are_new else ""
+    raise ValueError(
+        f"{source.path}: row {gaps[first]}, column {first!r} is empty, but it must be a finite number; {len(gaps)} "
+        f"columns have gaps ({_listed(list(gaps))}), which {way_out}--impute median fills with the column's median"
+    )
+
+
+def _in_order(source: TableFile, features: Array, names: list[str], expected: list[str]) -> Array:
+    """Return the features that a model was trained with, in their order."""
+    place = {name: column for column, name in enumerate(names)}
+    missing = [name for name in expected if name not in place]
+    if missing:
+        raise ValueError(
+            f"{source.path} lacks {len(missing)} of the {len(expected)} columns that the model was trained with: "
+            f"{_listed(missing)}"
+        )
+    return np.ascontiguousarray(features[:, [place[name] for name in expected]])
+
+
+def _listed(words: list[str]) -> str:
+    return ", ".join(map(repr, words[:_SHOWN])) + (", …" if len(words) > _SHOWN else "")

@@ -1,0 +1,1 @@
+"""Vertices that are strings: molecules and sequences."""

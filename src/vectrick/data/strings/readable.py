@@ -1,0 +1,70 @@
+"""Strings that can be read, as molecules or sequences, and messages about the others."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from vectrick._typing import Array
+from vectrick._warnings import warn
+from vectrick.data.files.columns import TableWarning
+from vectrick.data.strings.molecules import wrong_smiles
+from vectrick.data.strings.sequences import plain_sequence, wrong_sequence
+from vectrick.data.strings.table import LETTERS, kind_of_strings
+from vectrick.data.tables import VertexTable
+
+_SHOWN = 40  # characters of a string
+_CHECKS: dict[str, tuple[str, Callable[[str], str | None]]] = {
+    "smiles": ("molecules", wrong_smiles),
+    "sequence": ("sequences", wrong_sequence),
+}
+
+
+def unreadable(strings: Sequence[str], kind: str) -> dict[int, str]:
+    """Return the rows of the strings that are no molecule ("smiles") or no sequence, each with the reason.
+
+    >>> unreadable(["CCO", "C1CC", ""], "smiles")
+    {1: 'is no molecule', 2: 'is empty'}
+    """
+    wrong = _CHECKS[kind][1]
+    return {row: why for row, string in enumerate(strings) if (why := wrong(string)) is not None}
+
+
+def first_unreadable(strings: Sequence[str], kind: str, wrong: dict[int, str]) -> tuple[str, str]:
+    """Return the first unreadable row in words, and the number of all of them."""
+    row, why = next(iter(wrong.items()))
+    shown = strings[row][:_SHOWN] + ("…" if len(strings[row]) > _SHOWN else "")
+    first = f"row {row + 1}{f', {shown!r},' if shown.strip() else ''} {why}"
+    return first, f"{len(wrong)} of {len(strings)} {_CHECKS[kind][0]}"
+
+
+def tell_skipped(where: str, strings: Sequence[str], kind: str, wrong: dict[int, str]) -> None:
+    """Warn of strings that were left out; at least one must be left."""
+    first, count = first_unreadable(strings, kind, wrong)
+    if len(wrong) == len(strings):
+        raise ValueError(f"{where}: {first}, and no other row is valid")
+    warn(f"{where}: {count} are invalid, and were left out: {first}", TableWarning)
+
+
+def readable_part(table: VertexTable) -> tuple[VertexTable, Array]:
+    """Return the vertices of a table whose strings can be read, and the new position of each vertex, -1 for others.
+
+    In a table without ids, vertices keep their positions as names, which say nothing about other tables.
+    """
+    if table.text is None:
+        return table, np.arange(len(table))
+    strings = table.strings
+    plain = [string for string in strings if string and set(plain_sequence(string)) <= LETTERS]
+    # One string that is no sequence does not make molecules of all others.
+    kind = kind_of_strings(plain if 2 * len(plain) > len(strings) else [s for s in strings if s], table.text)
+    wrong = unreadable(strings, kind)
+    if not wrong:
+        return table, np.arange(len(table))
+    tell_skipped(table.name, strings, kind, wrong)
+    position = np.full(len(table), -1)
+    rows = np.setdiff1d(np.arange(len(table)), list(wrong))
+    position[rows] = np.arange(len(rows))
+    part = table.take(rows)
+    part.origin = None
+    if part.ids is None:
+        part.ids, part.is_named = rows, False
+    return part, position

@@ -1,0 +1,1 @@
+"""What a fitted model can be asked: posterior, explanations, recommendations, suggestions."""

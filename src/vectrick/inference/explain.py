@@ -1,0 +1,437 @@
+"""Why a prediction is what it is: the training edges, vertices or features that it is a sum of."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from vectrick._typing import Array
+from vectrick.backends import HOST
+from vectrick.backends.arrays import to_host
+from vectrick.data import Edges, Graph
+from vectrick.data.censored import split_bounds
+from vectrick.inference.own_kernel import diagonal_of
+from vectrick.inference.recommend import names_of
+from vectrick.inference.uncertainty import (
+    N_SAMPLES,
+    check_has_variance,
+    kept_of,
+    numbers_of,
+    on_host,
+    posterior_of,
+)
+from vectrick.kernels.base import is_settled
+from vectrick.kernels.text import format_kernel
+from vectrick.models.edge_kernel import EdgeKernel
+from vectrick.models.kernel_spec import KernelSpec
+from vectrick.models.limits import checked_features
+from vectrick.models.pairwise import PairwisePredictor
+from vectrick.models.product import DualPredictor
+from vectrick.training.update import source_of
+
+BY = ("edge", "start", "end", "features")
+_LOOKED_AT, _FAR = 1000, 0.1  # edges, and a relative error of their predictions
+_FEW = 64  # edges without which predictions of ridge regression follow from covariances, without a new fit
+
+
+def explain(model: Any, X: Any, k: int, by: str, influence: bool) -> Any:
+    """Return a frame of what the prediction for one edge is a sum of; see `FittedModel.explain`."""
+    if by not in BY:
+        raise ValueError(f"by is {by!r}, but it must be one of {', '.join(map(repr, BY))}")
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise ValueError(f"k is {k!r}, but it must be a positive integer")
+    if influence and by != "edge":
+        raise ValueError(
+            f"influence is True and by is {by!r}, but influence is told of edges, by='edge'; "
+            "model.predict_without(X, start=...) leaves out a vertex"
+        )
+    if model._machines:
+        raise ValueError(model._why_one_machine())
+    edges, coefficients = on_host(model, X), _coefficients(model)
+    if len(edges) != 1:
+        raise ValueError(f"X has {len(edges)} edges, but one edge is explained at a time: X[i:i+1]")
+    prediction = float(to_host(model._decide(edges))[0])
+    if by == "features":
+        frame, total = _by_features(model, edges, coefficients, k)
+    else:
+        frame, total = _by_edges(model, edges, coefficients, k, by)
+    if influence:
+        frame["without"] = _each_without(model, edges, frame, prediction)
+    frame = _with_rest(frame.drop(columns="row", errors="ignore"), total, float(model.intercept_), prediction)
+    frame.attrs["prediction"] = prediction
+    return frame
+
+
+def _with_rest(frame: Any, total: float, intercept: float, prediction: float) -> Any:
+    """Add what the listed contributions leave: the other ones, the intercept, and what the solver left."""
+    import pandas as pd
+
+    rest = {
+        "the rest": total - frame["contribution"].sum(),
+        "intercept": intercept,
+        "left by the solver": prediction - intercept - total,
+    }
+    more = pd.DataFrame({"what": list(rest), "contribution": list(rest.values())}).reindex(columns=frame.columns)
+    ids = {name: object for name in ("start", "end") if name in frame}  # which stay integers beside empty cells
+    counts = {"edges": "Int64"} if "edges" in frame else {}
+    both = [part.astype({**ids, **counts}) for part in (frame, more)]
+    joined = pd.concat([part.dropna(axis=1, how="all") for part in both], ignore_index=True)
+    return joined.reindex(columns=list(frame.columns))  # of a model of zeros, nothing is listed
+
+
+# What the prediction is a sum of
+
+
+def _coefficients(model: Any) -> list[Array]:
+    """Return the coefficients of the edges that a model was trained on, for each of its parts."""
+    found: list[Array] = kept_of(model, "dual", lambda: [_dual(part, model) for _, part in model._parts])
+    return found
+
+
+def _dual(part: Any, owner: Any) -> Array:
+    """Return the dual coefficients of all edges that were given to a fit.
+
+    At the minimum they are ``aᵢ = -L'(pᵢ) / alpha``. Others make the same function if the kernel matrix is singular,
+    and a solver may find any of them. So its own are taken only if it stopped before the minimum, or if the loss has
+    no gradient.
+    """
+    edges, source = source_of(owner)
+    a = np.zeros(len(edges))
+    predictor = part._predictor.on(HOST)
+    is_minimum = part.solution_.converged and part._loss_type.is_smooth and not predictor.kernel.is_two_step
+    known = getattr(part, "dual_coef_", part.__dict__.get("_dual_of_primal"))
+    if not is_minimum and known is not None:
+        dual = np.asarray(to_host(known), np.float64)
+        a[: len(dual)] = dual
+        return a
+    if not part._loss_type.is_smooth:
+        raise ValueError(
+            f"the loss {part._loss_type.name!r} has no gradient, and the model keeps no dual coefficients: it was "
+            "stopped early in primal form, or saved by an earlier version; fit it again with form='dual'"
+        )
+    kept = _trained(part, owner)
+    weight = None if source.weight is None else np.asarray(to_host(source.weight), np.float64)
+    trained = edges[kept]
+    values, bounds = split_bounds(np.asarray(to_host(source.labels))[kept])
+    labels = _as_numbers(owner, values)
+    loss = part._make_loss(part._loss_type, labels, None if weight is None else weight[kept], trained, bounds)
+    f = predictor.predict(trained).astype(np.float64)
+    a[kept] = -loss.gradient(f + part.intercept_) / part.alpha
+    if not is_minimum:
+        _check_explains(part, trained, a[kept], f)
+    return a
+
+
+def _check_explains(part: Any, trained: Edges, a: Array, f: Array) -> None:
+    """Refuse coefficients that do not make the function of a fit that ended before the minimum."""
+    kernel = part._predictor.on(HOST).kernel
+    start, end = numbers_of(kernel.start)[trained.start], numbers_of(kernel.end)[trained.end]
+    some = np.linspace(0, len(f) - 1, min(len(f), _LOOKED_AT)).astype(int)
+    made = DualPredictor(kernel, Graph(start, end, kernel.start.used, kernel.end.used), a, part.n_threads)
+    error = np.abs(made.predict(trained[some]) - f[some]).max()
+    if error > _FAR * np.abs(f[some]).max():
+        raise ValueError(
+            f"the model is in primal form, and its fit ended before the minimum ({part.solution_.reason}), so it has "
+            "no coefficients of training edges to explain it by; fit it with form='dual', or to convergence"
+        )
+
+
+def _trained(part: Any, owner: Any) -> Array:
+    """Return the mask of the edges that a model was trained on: others were held out, or have no weight."""
+    edges, source = source_of(owner)
+    kernel = part._predictor.kernel
+    mask: Array = (numbers_of(kernel.start)[edges.start] >= 0) & (numbers_of(kernel.end)[edges.end] >= 0)
+    return mask if source.weight is None else mask & (np.asarray(to_host(source.weight)) > 0)
+
+
+def _as_numbers(owner: Any, labels: Array) -> Array:
+    """Return labels as a loss takes them: those of two classes are -1 and +1."""
+    if hasattr(owner, "classes_"):
+        return 2.0 * (labels == np.asarray(owner.classes_)[1]) - 1.0
+    return labels.astype(np.float64)
+
+
+def _kernel_values(kernel: EdgeKernel, x: Edges, edges: Edges, a: Array) -> tuple[Array, Array | None, Array | None]:
+    """Return the kernel values between an edge and the training edges, and those of both ends for a product."""
+    places = numbers_of(kernel.start)[edges.start], numbers_of(kernel.end)[edges.end]
+    if kernel.is_product:
+        first, second = _ends(kernel, x)
+        of_start, of_end = first[places[0]], second[places[1]]
+        return of_start * of_end, of_start, of_end
+    taken = np.flatnonzero(a)
+    graph = Graph(places[0][taken], places[1][taken], kernel.start.used, kernel.end.used)
+    values = np.zeros(len(edges))
+    values[taken] = PairwisePredictor(kernel, graph, a[taken], 1).operator(x).T @ np.ones(1)
+    return values, None, None
+
+
+def _relative(kernel: EdgeKernel, x: Edges, edges: Edges, values: Sequence[Any]) -> list[Array]:
+    """Return kernel values of both ends relative to those of vertices with themselves, at most one."""
+    graph, relative = Graph.of(x), []
+    sides = (
+        (kernel.start, x.start_table, graph.used_start, edges.start),
+        (kernel.end, x.end_table, graph.used_end, edges.end),
+    )
+    for (side, table, used, vertices), some in zip(sides, values, strict=True):
+        own, known = float(diagonal_of(side, table, used)[0]), side.matrix.diagonal()[numbers_of(side)[vertices]]
+        relative.append(some / np.sqrt(np.maximum(own * known, 1e-300)))
+    return relative
+
+
+def _ends(kernel: EdgeKernel, x: Edges) -> tuple[Array, Array]:
+    """Return the kernel values of both vertices of an edge with the training vertices of their side."""
+    graph = Graph.of(x)
+    first = kernel.start.rows(checked_features(x.start_table, graph.used_start))[0]
+    return first, kernel.end.rows(checked_features(x.end_table, graph.used_end))[0]
+
+
+def _by_edges(model: Any, x: Edges, coefficients: list[Array], k: int, by: str) -> tuple[Any, float]:
+    """Return a frame of training edges, or of the training vertices of a side, and the sum of all contributions."""
+    import pandas as pd
+
+    edges, source = source_of(model)
+    total = np.zeros(len(edges))
+    weights = np.array([abs(weight) for weight, _ in model._parts])
+    shares = weights / max(weights.sum(), 1e-300)
+    ends: Sequence[Any] = (0.0, 0.0)
+    for (weight, part), a, share in zip(model._parts, coefficients, shares, strict=True):
+        kernel = part._predictor.on(HOST).kernel
+        values, *both_ends = _kernel_values(kernel, x, edges, a)
+        of_ends: Sequence[Any] = both_ends
+        total += weight * a * values
+        if len(shares) > 1 and of_ends[0] is not None:  # kernels of different models have different sizes
+            of_ends = _relative(kernel, x, edges, of_ends)
+        ends = [
+            None if old is None or new is None else old + share * new for old, new in zip(ends, of_ends, strict=True)
+        ]
+    labels = split_bounds(np.asarray(to_host(source.labels)))[0]
+    names = (names_of(edges.start_table), names_of(edges.end_table))
+    both = {"start": (edges.start, names[0], ends[0]), "end": (edges.end, names[1], ends[1])}
+    if by == "edge":
+        best = _largest(total, k)
+        columns = {"what": "edge", "row": best, "start": names[0][edges.start[best]], "end": names[1][edges.end[best]]}
+        columns["label"] = labels[best]
+        for side, (_, _, values) in both.items():
+            if values is not None:
+                columns[f"{side}_kernel"] = values[best]
+        return pd.DataFrame({**columns, "contribution": total[best]}), float(total.sum())
+    vertices, ids, values = both[by]
+    sums: Array = np.bincount(vertices, total, len(ids))
+    counts = np.bincount(vertices, coefficients[0] != 0 if len(coefficients) == 1 else None, len(ids)).astype(np.int64)
+    if model._predictor.kernel.symmetry:  # an edge has no first vertex, so each has half of it
+        other = edges.end if by == "start" else edges.start
+        sums = 0.5 * (sums + np.bincount(other, total, len(ids)))
+        counts += np.bincount(other, coefficients[0] != 0, len(ids)).astype(np.int64)
+    best = _largest(sums, k)
+    best = best[counts[best] > 0]
+    columns = {"what": f"{by} vertex", by: ids[best], "edges": counts[best]}
+    if values is not None:
+        at = np.zeros(len(ids))
+        at[vertices] = values
+        columns["kernel"] = at[best]
+    return pd.DataFrame({**columns, "contribution": sums[best]}), float(total.sum())
+
+
+def _largest(values: Array, k: int) -> Array:
+    """Return the places of the k largest absolute values, the largest first."""
+    sizes = np.abs(values)
+    some = np.argpartition(-sizes, min(k, len(sizes)) - 1)[:k] if len(sizes) else np.zeros(0, np.int64)
+    return some[np.argsort(-sizes[some], kind="stable")]
+
+
+def _by_features(model: Any, x: Edges, coefficients: list[Array], k: int) -> tuple[Any, float]:
+    """Return a frame of pairs of features, for kernels that are linear in them."""
+    import pandas as pd
+
+    edges, _ = source_of(model)
+    for table in (x.start_table, x.end_table):
+        if table.text is not None:
+            raise ValueError(
+                f"by is 'features', but the vertices of {table.name} are strings; use by='edge', 'start' or 'end'"
+            )
+    shape = x.start_table.n_features, x.end_table.n_features
+    contributions = np.zeros(shape)
+    for (weight, part), a in zip(model._parts, coefficients, strict=True):
+        kernel = part._predictor.on(HOST).kernel
+        sides = [_features_of(kernel, side, x) for side in ("start", "end")]
+        (first, own_first), (second, own_second) = sides
+        places = numbers_of(kernel.start)[edges.start], numbers_of(kernel.end)[edges.end]
+        taken = np.flatnonzero(a)
+        core = csr_array((a[taken], (places[0][taken], places[1][taken])), (first.shape[0], second.shape[0]))
+        contributions += weight * own_first[:, None] * (first.T @ (core @ second)) * own_second
+    best = _largest(contributions.ravel(), k)
+    i, j = np.unravel_index(best, shape)
+    graph = Graph.of(x)
+    values = [_dense(checked_features(table, used))[0]
+              for table, used in ((x.start_table, graph.used_start), (x.end_table, graph.used_end))]  # fmt: skip
+    columns = {
+        "what": "features", "start": _columns(x.start_table)[i], "end": _columns(x.end_table)[j],
+        "start_value": values[0][i], "end_value": values[1][j], "contribution": contributions[i, j],
+    }  # fmt: skip
+    return pd.DataFrame(columns), float(contributions.sum())
+
+
+def _features_of(kernel: EdgeKernel, side: str, x: Edges) -> tuple[Array, Array]:
+    """Return the features of the training vertices of a side, and those of the vertex of an edge."""
+    own, graph = getattr(kernel, side), Graph.of(x)
+    table, used = getattr(x, f"{side}_table"), getattr(graph, f"used_{side}")
+    known = own.kernel.features(checked_features(own.known, own.used)) if kernel.is_product else None
+    if known is None or known.shape[1] != table.n_features:
+        words = format_kernel(own.kernel) if kernel.is_product else kernel.words
+        raise ValueError(
+            f"by is 'features', which is for kernels that are linear in the columns of the tables, but the {side} "
+            f"kernel is {words}; use by='edge', 'start' or 'end'"
+        )
+    return _dense(known), _dense(own.kernel.features(checked_features(table, used)))[0]
+
+
+def _dense(values: Any) -> Array:
+    return np.asarray(values.toarray() if issparse(values) else values, np.float64)
+
+
+def _columns(table: Any) -> Array:
+    return np.arange(table.n_features) if table.columns is None else np.asarray(table.columns, object)
+
+
+# What it would be without some of it
+
+
+def _each_without(model: Any, x: Edges, frame: Any, prediction: float) -> Array:
+    """Return the predictions for an edge without each of some training edges, for ridge regression."""
+    check_has_variance(model)
+    if len(model._parts) > 1:
+        raise ValueError(
+            f"the model is a mean of {len(model._parts)} models, but influence=True is for one; "
+            "model.predict_without(X, edges=...) trains all of them again"
+        )
+    if not model.solution_.converged:
+        raise ValueError(
+            "influence is True, which is for the minimum of the risk, but the fit ended before it "
+            f"({model.solution_.reason}); model.predict_without(X, edges=...) trains again"
+        )
+    if _is_of_labels(model._predictor.kernel):
+        raise ValueError(
+            "influence is True, but a kernel is made of the labels of the training edges, so it changes without one of "
+            "them; model.predict_without(X, edges=...) trains again"
+        )
+    rows, is_trained = frame["row"].to_numpy(), _trained(model, model)
+    trained = is_trained[rows]
+    covariance, alphas, residuals = _removal(model, x, rows[trained])
+    without = np.full(len(rows), prediction)
+    without[trained] -= covariance[0, 1:] / (alphas - covariance.diagonal()[1:]) * residuals
+    for place in np.flatnonzero(trained):  # the last edge of a vertex
+        if _changes_kernels(model, rows[place : place + 1]):
+            without[place] = _decided_again(model, x, np.arange(len(is_trained)) != rows[place])[0]
+    return without
+
+
+def _removal(model: Any, x: Edges, rows: Array) -> tuple[Array, Array, Array]:
+    """Return covariances between edges x and training edges, the noise of the latter, and their residuals."""
+    edges, source = source_of(model)
+    some, labels = edges[rows], np.asarray(to_host(source.labels), np.float64)[rows]
+    posterior = posterior_of(model, N_SAMPLES, 0)
+    weight = np.ones(len(rows)) if source.weight is None else np.asarray(to_host(source.weight), np.float64)[rows]
+    covariance = posterior.relative_covariance(x, some)
+    return covariance, model._parts[0][1].alpha / np.maximum(weight, 1e-300), labels - to_host(model._decide(some))
+
+
+def _removal_if_known(model: Any, x: Edges, rows: Array) -> tuple[Array, Array, Array] | None:
+    """Return what `_removal` does; None if new vertices have no kernel values with each other, or are too many."""
+    try:
+        return _removal(model, x, rows)
+    except ValueError:
+        return None
+
+
+def predict_without(model: Any, X: Any, edges: Any, start: Any, end: Any) -> Array:
+    """Return the predictions of a model without some training edges; see `FittedModel.predict_without`."""
+    if edges is None and start is None and end is None:
+        raise ValueError("nothing is left out: give edges, start or end")
+    if model._machines:
+        raise ValueError(model._why_one_machine())
+    x, known = on_host(model, X), source_of(model)[0]
+    left_out = np.zeros(len(known), bool)
+    if edges is not None:
+        left_out |= _found(model, known, edges)
+    for side, given in (("start", start), ("end", end)):
+        if given is not None:
+            single = isinstance(given, str | int | np.integer)
+            rows = getattr(model, f"{side}_table_").positions(np.array([given]) if single else given, side)
+            both = ("start", "end") if model._predictor.kernel.symmetry else (side,)  # where edges have no direction
+            for own in both:
+                left_out |= np.isin(getattr(known, own), np.asarray(to_host(rows)))
+    trained = _trained(model._parts[0][1], model)
+    rows = np.flatnonzero(left_out & trained)
+    if not len(rows):
+        raise ValueError("the model was not trained on any of what is to be left out")
+    if len(rows) == trained.sum():
+        raise ValueError("all training edges are left out, but at least one must stay")
+    follows = len(rows) <= _FEW and _follows(model) and not _changes_kernels(model, rows)
+    found = _removal_if_known(model, x, rows) if follows else None
+    if found is not None:
+        covariance, alphas, residuals = found
+        n = len(x)
+        changed = np.linalg.solve(np.diag(alphas) - covariance[n:, n:], residuals)
+        predictions: Array = to_host(model._decide(x)) - covariance[:n, n:] @ changed
+        return predictions
+    return _decided_again(model, x, ~left_out)
+
+
+def _decided_again(model: Any, x: Edges, rest: Array) -> Array:
+    """Return the predictions of a model that is trained on some of its edges."""
+    known, source = source_of(model)
+    weight = None if source.weight is None else np.asarray(to_host(source.weight))[rest]
+    again = model._trained_again(known[rest].on(HOST), np.asarray(to_host(source.labels))[rest], weight)
+    return np.asarray(to_host(again._decide(x)))
+
+
+def _changes_kernels(model: Any, rows: Array) -> bool:
+    """Whether a fit without some edges would have other kernels: a vertex is lost that a kernel depends on."""
+    edges, _ = source_of(model)
+    part = model._parts[0][1]
+    kernel, rest = part._predictor.kernel, _trained(part, model)
+    rest[rows] = False
+    spec = KernelSpec.of(part)
+    for side, given in ((kernel.start, spec.start_kernels[0]), (kernel.end, spec.end_kernels[0])):
+        left = np.unique(getattr(edges, side.name)[rest])
+        if len(left) == len(side.used):
+            continue
+        features = checked_features(side.known.on(HOST), left)
+        if side.projection is not None or not is_settled(given, features, left):
+            return True
+    return False
+
+
+def _follows(model: Any) -> bool:
+    """Whether predictions without few edges follow from covariances: those of a converged ridge regression."""
+    try:
+        check_has_variance(model)
+    except ValueError:
+        return False
+    part = model._parts[0][1]
+    kernel = part._predictor.kernel
+    is_fixed = kernel.is_product and not kernel.is_two_step and not _is_of_labels(kernel)
+    return len(model._parts) == 1 and is_fixed and part.solution_.converged
+
+
+def _is_of_labels(kernel: EdgeKernel) -> bool:
+    """Whether a kernel changes with the labels of edges that are left out."""
+    return any(side.kernel.needs_labels for side in (kernel.start, kernel.end))
+
+
+def _found(model: Any, known: Edges, given: Any) -> Array:
+    """Return the mask of the training edges that are among given ones."""
+    edges = on_host(model, given)
+    places = []
+    for side in ("start", "end"):
+        table, vertices = getattr(edges, f"{side}_table"), getattr(edges, side)
+        own = getattr(model._predictor, side)
+        place = own.places(table, vertices) if not table.is_same(own.known) else None
+        places.append(vertices if place is None else np.where(place >= 0, own.used[place], -1))
+    width = len(model.end_table_) + 1
+    wanted = places[0].astype(np.int64) * width + places[1]
+    mask: Array = np.isin(known.start.astype(np.int64) * width + known.end, wanted)
+    if model._predictor.kernel.symmetry:
+        mask |= np.isin(known.end.astype(np.int64) * width + known.start, wanted)
+    return mask

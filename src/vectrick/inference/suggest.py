@@ -1,0 +1,443 @@
+"""Which edges to label next: a batch that is chosen together, from a list of edges or from a grid."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.stats import norm
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from vectrick._progress import Progress
+from vectrick._typing import Array, RandomState
+from vectrick.backends import HOST
+from vectrick.backends.arrays import to_host
+from vectrick.data import Edges, join_edges
+from vectrick.inference.covariances import Columns
+from vectrick.inference.posterior import DensePosterior, FeaturePosterior, Posterior, RidgeEdges
+from vectrick.inference.recommend import names_of
+from vectrick.inference.uncertainty import check_has_variance, on_host, scale_of, trained_edges
+from vectrick.objectives.degree_model import NoDegreeModelError
+from vectrick.training.update import source_of
+
+_MOST_EXACT = 4000  # training edges whose covariances are computed
+BY = ("variance", "improvement", "thompson", "diverse")
+_CANDIDATES = 1 << 20  # pairs of a grid that are looked at more than once
+_ACTIVE = 1 << 14  # candidates whose covariances are followed from the beginning
+_BLOCK = 1 << 18  # pairs of a grid at a time
+_AIMS, _TRIED = 256, 1 << 13  # edges that stand for the pool, and those of a large pool that may be chosen
+_AT_ONCE = 64  # columns of covariances
+_DENSE = 2e10  # multiplications that exact variances of a pool may take
+_DRAWS = 32  # functions at most
+
+
+def suggest(
+    model: Any,
+    X_pool: Any = None,
+    n: int = 384,
+    by: str = "variance",
+    *,
+    X_aim: Any = None,
+    per_start: int | None = None,
+    per_end: int | None = None,
+    random_state: RandomState = None,
+) -> Any:
+    """Return the edges whose labels would tell most, as a batch that is chosen together.
+
+    The best edges one by one would be much alike. Here each edge is chosen as if those before it were measured
+    already: by the posterior covariances of ridge regression with the kernels and the alpha of the model, which need
+    no labels. They are exact for small training sets, and by the degree model of the graph otherwise.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model that has kept the edges that it was trained on. With "improvement" and "thompson" a ridge
+        regression, or a mean of them; its covariances are then those of the member with the largest weight.
+    X_pool : Edges, pair of tables, or None
+        The edges to choose from. A pair of tables, ``(starts, ends)``, means the pairs of their vertices, and None the
+        pairs of all vertices that the model knows, in both cases without the edges that it was trained on. The grid is
+        never formed.
+    n : int
+        How many edges to choose.
+    by : str
+        - "variance": the labels that take most of the posterior variance of the whole pool, or of ``X_aim``;
+        - "diverse": where most of the prior variance is left: edges unlike those that are known, and unlike each other;
+        - "improvement": where the largest labels may be (expected improvement over the best prediction so far);
+        - "thompson": the largest values of functions drawn from the posterior, which tries several explanations.
+    X_aim : Edges, optional
+        With "variance", the edges whose predictions should become sure, such as those of new vertices that are to be
+        predicted; by default the pool itself. Their labels need not be known.
+    per_start, per_end : int, optional
+        How many of the edges may have the same start or end vertex, such as the rows and columns of a plate.
+    random_state : int, optional
+        The seed of "thompson", and of the edges that stand for a large pool with "variance".
+
+    Returns
+    -------
+    pandas.DataFrame
+        "rank", "start", "end", the prediction "score" of the model, "std" (the posterior standard deviation before any
+        of the edges is measured; NaN for classes) and "gain", what the edge was chosen by, given those before it. For a
+        list of edges, "row" is the position in it.
+
+    Examples
+    --------
+    >>> import vectrick as vt
+    >>> X, y = vt.datasets.make_checkerboard(60, random_state=0)
+    >>> model = vt.KronRidge(vt.Gaussian(gamma=1.0), vt.Gaussian(gamma=1.0)).fit(X[:500], y[:500])
+    >>> plate = vt.suggest(model, X[500:], n=8, per_start=2)
+    >>> plate[["rank", "start", "end"]].shape, bool(plate["start"].value_counts().max() <= 2)
+    ((8, 3), True)
+    """
+    _check(model, n, by, per_start, per_end)
+    if X_aim is not None and by != "variance":
+        raise ValueError(f"X_aim is given, but by is {by!r}: aims are for by='variance'")
+    if by in ("improvement", "thompson"):
+        check_has_variance(model)
+    _, part = max(model._parts, key=lambda both: abs(both[0]))
+    trained = trained_edges(part, model)[0]
+    aims = None if X_aim is None else on_host(model, X_aim)
+    if aims is not None and not len(aims):
+        raise ValueError("X_aim is empty, but it must have the edges whose predictions should become sure")
+    pool = _Pool(model, X_pool, trained.kernel)
+    if pool.n_edges < n:
+        what = "is empty" if not pool.n_edges else f"has {pool.n_edges} edges to choose from"
+        known = "" if pool.edges is not None else "; the edges that the model was trained on are left out"
+        raise ValueError(f"X_pool {what}, but n is {n}{known}")
+    seed = int(check_random_state(0 if random_state is None else random_state).randint(2**31 - 1))
+    n_train = len(trained.graph.start)
+    exact = by != "thompson" and n_train**2 * pool.n_edges <= _DENSE and n_train <= _MOST_EXACT
+    whole = _posterior(trained, exact)
+    # An intercept has no prior variance that could be left.
+    found = _posterior(replace(trained, has_constant=False), exact) if by == "diverse" else whole
+    scale = 1.0 if hasattr(model, "classes_") else scale_of(part, model)
+    best = _best_so_far(model) if by == "improvement" else 0.0
+    rng = np.random.default_rng(seed)
+    rule = _Rule(by, scale, best, rng)
+    edges, rows, first, mean = pool.candidates(found, rule)
+    limits = _Limits(edges, per_start, per_end)
+    if by == "variance":
+        chosen, gains = _reducing(found, edges, aims, scale, n, limits, rng)
+    elif by == "thompson":
+        assert isinstance(found, FeaturePosterior)
+        chosen, gains = _drawn(found, edges, mean, scale, n, limits, seed)
+    else:
+        chosen, gains = _greedy(found, edges, rule, mean, first, n, limits)
+    if len(chosen) < n:
+        raise ValueError(
+            f"only {len(chosen)} of n = {n} edges can be chosen with per_start={per_start} and per_end={per_end}"
+        )
+    if not exact and n_train <= _MOST_EXACT:  # of few edges, the exact variance takes little time
+        variance = DensePosterior(trained).variance(edges[chosen])[0]
+    else:
+        variance = first[chosen] if found is whole else whole.variance(edges[chosen])[0]
+    spread = np.sqrt(scale * np.maximum(variance, 0.0)) if not hasattr(model, "classes_") else np.nan
+    return _frame(edges[chosen], rows[chosen] if rows is not None else None, mean[chosen], spread, gains)
+
+
+def _check(model: Any, n: int, by: str, per_start: int | None, per_end: int | None) -> None:
+    """Refuse what cannot be meant, before any work is done."""
+    if not hasattr(type(model), "predict_without"):  # the methods of `FittedModel`
+        raise TypeError(
+            f"model is {model!r}, but it must be a fitted estimator of vectrick, such as vt.KronRidge(); a "
+            "vt.ConformalKron or vt.Calibrated has one as model_"
+        )
+    check_is_fitted(model)
+    if by not in BY:
+        raise ValueError(f"by is {by!r}, but it must be one of {', '.join(map(repr, BY))}")
+    for name, value in (("n", n), ("per_start", per_start), ("per_end", per_end)):
+        if value is None and name != "n":
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+            raise ValueError(f"{name} is {value!r}, but it must be a positive integer")
+    if model._machines:
+        raise ValueError(model._why_one_machine())
+
+
+def _posterior(trained: RidgeEdges, exact: bool) -> Posterior:
+    try:
+        return DensePosterior(trained) if exact else FeaturePosterior(trained, 0)
+    except NoDegreeModelError as error:
+        raise ValueError(f"the model has no posterior: {error}") from error
+
+
+def _best_so_far(model: Any) -> float:
+    """Return the largest prediction for a training edge, which an improvement has to pass."""
+    return float(to_host(model._decide(source_of(model)[0])).max())
+
+
+class _Rule:
+    """What edges are worth, or may be worth, given their prior and posterior variances and their predictions."""
+
+    def __init__(self, by: str, scale: float, best: float, rng: np.random.Generator) -> None:
+        self.by, self.scale, self.best, self.rng = by, scale, best, rng
+
+    def gain(self, variance: Array, prior: Array, mean: Array) -> Array:
+        """Return what edges are worth; by "diverse" and "improvement" it does not grow if their variances fall."""
+        if self.by == "diverse":
+            return np.divide(variance, prior, out=np.zeros(len(prior)), where=prior > 0)
+        if self.by == "variance":  # of a large pool any edges may be the ones that tell most of the others
+            return self.rng.random(len(variance))
+        std = np.sqrt(self.scale * np.maximum(variance, 0.0))
+        if self.by == "thompson":
+            drawn: Array = mean + 3.0 * std
+            return drawn
+        over = mean - self.best
+        z = np.divide(over, std, out=np.zeros(len(std)), where=std > 0)
+        improved: Array = np.where(std > 0, over * norm.cdf(z) + std * norm.pdf(z), np.maximum(over, 0.0))
+        return improved
+
+
+class _Pool:
+    """The edges to choose from, in pieces."""
+
+    def __init__(self, model: Any, given: Any, kernel: Any) -> None:
+        self.model, self.edges = model, None
+        if given is not None and not isinstance(given, tuple):
+            self.edges = on_host(model, given)
+            self.n_edges = len(self.edges)
+            return
+        if given is None:
+            self.start, self.end = model.start_table_.on(HOST), model.end_table_.on(HOST)
+        else:
+            if len(given) != 2:
+                raise ValueError(f"X_pool is a tuple of {len(given)}, but it must be two tables, (starts, ends)")
+            own = model._predictor
+            self.start, self.end = own.start.table(given[0]).on(HOST), own.end.table(given[1]).on(HOST)
+        self.known = self._known(kernel)
+        self.n_edges = len(self.start) * len(self.end) - len(self.known)
+
+    def _known(self, kernel: Any) -> Array:
+        """Return the numbers of the pairs that the model was trained on."""
+        edges, _ = source_of(self.model)
+        places = []
+        for side, table, known, vertices in (
+            (kernel.start, self.start, edges.start_table, edges.start),
+            (kernel.end, self.end, edges.end_table, edges.end),
+        ):
+            if table.is_same(known):
+                places.append(vertices.astype(np.int64))
+                continue
+            at = np.full(len(known), -1)
+            own = side.places(table, np.arange(len(table)))
+            at[np.asarray(to_host(side.used))[own[own >= 0]]] = np.flatnonzero(own >= 0)
+            places.append(at[vertices])
+        inside = (places[0] >= 0) & (places[1] >= 0)
+        pairs: Array = np.unique(places[0][inside] * len(self.end) + places[1][inside])
+        if self.model._predictor.kernel.one_set and self.start.is_same(self.end):  # an edge has no direction
+            pairs = np.unique(np.concatenate([pairs, (pairs % len(self.end)) * len(self.end) + pairs // len(self.end)]))
+        return pairs
+
+    def _pieces(self) -> Iterator[tuple[Edges, Array | None]]:
+        """Yield edges, with their numbers where they are those of a list."""
+        if self.edges is not None:
+            yield self.edges, np.arange(len(self.edges))
+            return
+        width = len(self.end)
+        height = max(1, _BLOCK // max(1, width))
+        for low in range(0, len(self.start), height):
+            rows = np.arange(low, min(low + height, len(self.start)))
+            pairs = (rows[:, None] * width + np.arange(width)).ravel()
+            pairs = pairs[~np.isin(pairs, self.known)]
+            edges = Edges._of((pairs // width).astype(np.int32), (pairs % width).astype(np.int32), self.start, self.end)
+            yield edges, None
+
+    def candidates(self, found: Posterior, rule: _Rule) -> tuple[Edges, Array | None, Array, Array]:
+        """Return edges with their rows, variances and predictions; of a large grid the most promising ones."""
+        kept: list[tuple[Any, ...]] = []
+        for edges, rows in self._pieces():
+            if len(edges):
+                variance, prior = found.variance(edges)[0], found.prior(edges)
+                mean = np.asarray(to_host(self.model._decide(edges)), np.float64)
+                kept.append((edges, rows, variance, mean, rule.gain(variance, prior, mean)))
+            if sum(len(part[0]) for part in kept) > 2 * _CANDIDATES:
+                kept = [_only(kept)]
+        edges, rows, variance, mean, _ = _only(kept)
+        return edges, rows, variance, mean
+
+
+def _only(kept: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """Return the parts as one, with the most promising edges if there are too many."""
+    edges = kept[0][0]
+    for part in kept[1:]:
+        edges = join_edges(edges, part[0])
+    rows = None if kept[0][1] is None else np.concatenate([part[1] for part in kept])
+    variance, mean, gain = (np.concatenate([part[i] for part in kept]) for i in (2, 3, 4))
+    if len(edges) > _CANDIDATES and rows is None:
+        best = np.sort(np.argpartition(-gain, _CANDIDATES)[:_CANDIDATES])
+        edges, variance, mean, gain = edges[best], variance[best], mean[best], gain[best]
+    return edges, rows, variance, mean, gain
+
+
+class _Limits:
+    """How many more edges each vertex may have."""
+
+    def __init__(self, edges: Edges, per_start: int | None, per_end: int | None) -> None:
+        self._sides = [
+            (vertices, np.full(len(table), limit))
+            for vertices, table, limit in (
+                (edges.start, edges.start_table, per_start),
+                (edges.end, edges.end_table, per_end),
+            )
+            if limit is not None
+        ]
+
+    def spread(self, order: Array) -> Array:
+        """Return edges in an order that has as many of each vertex as are allowed before more of any."""
+        late = np.zeros(len(order), np.int64)
+        for vertices, left in self._sides:
+            own = vertices[order]
+            sorted_by = np.argsort(own, kind="stable")
+            first = np.searchsorted(own[sorted_by], own[sorted_by])
+            late[sorted_by] = np.maximum(late[sorted_by], (np.arange(len(own)) - first) // left[own[sorted_by]])
+        return order[np.argsort(late, kind="stable")]
+
+    def take(self, i: int) -> list[Array]:
+        """Count an edge; return masks of the edges that are no longer allowed."""
+        over = []
+        for vertices, left in self._sides:
+            left[vertices[i]] -= 1
+            if left[vertices[i]] == 0:
+                over.append(vertices == vertices[i])
+        return over
+
+
+def _greedy(
+    found: Posterior, edges: Edges, rule: _Rule, mean: Array, variance: Array, n: int, limits: _Limits
+) -> tuple[Array, Array]:
+    """Return the edges of a batch and their gains, each chosen given those before it.
+
+    Gains only fall when other edges are chosen. So the covariances of the most promising edges are followed, and others
+    are added when they could be next; the result is that of following all of them.
+    """
+    prior, allowed = found.prior(edges), np.ones(len(edges), bool)
+    progress = Progress("suggest", n, 0)
+    first = rule.gain(variance, prior, mean)
+    order = np.argsort(-first, kind="stable")
+    active = _Active(found, edges, variance)
+    active.add(order[: max(_ACTIVE, 16 * n)])
+    chosen: list[int] = []
+    gains: list[float] = []
+    while len(chosen) < n:
+        places = active.places
+        now = np.where(allowed[places], rule.gain(active.variance, prior[places], mean[places]), -np.inf)
+        at = int(np.argmax(now))
+        waiting = order[len(places) :]
+        waiting = waiting[allowed[waiting]]
+        if len(waiting) and now[at] < first[waiting[0]]:
+            active.add(order[len(places) : 3 * len(places)])
+            continue
+        if not np.isfinite(now[at]):
+            break
+        chosen.append(int(places[at]))
+        gains.append(float(now[at]))
+        active.take(at)
+        allowed[chosen[-1]] = False
+        for over in limits.take(chosen[-1]):
+            allowed &= ~over
+        progress.step()
+    return np.array(chosen, np.int64), np.array(gains)
+
+
+class _Active:
+    """Edges whose variances given the chosen ones are known."""
+
+    def __init__(self, found: Posterior, edges: Edges, variance: Array) -> None:
+        self._found, self._edges, self._first = found, edges, variance
+        self.places = np.zeros(0, np.int64)
+        self._chosen: list[int] = []
+
+    def add(self, places: Array) -> None:
+        """Take in more edges; what the chosen ones say of them is computed anew."""
+        again, self._chosen = self._chosen, []
+        self.places = np.concatenate([self.places, places])
+        self.variance = self._first[self.places].copy()
+        self.columns: Columns = self._found.columns(self._edges[self.places])
+        self._factors = np.zeros((len(self.places), max(64, 2 * len(again))))
+        for at in again:
+            self.take(at)
+
+    def take(self, at: int) -> Array:
+        """Condition on the label of an edge, which has noise of variance alpha; return the roots of what it takes."""
+        n = len(self._chosen)
+        if n == self._factors.shape[1]:
+            self._factors = np.hstack([self._factors, np.zeros_like(self._factors)])
+        column = self.columns.block(np.array([at]))[:, 0] - self._factors[:, :n] @ self._factors[at, :n]
+        own = max(float(self.variance[at]), 0.0) + self._found.trained.alpha
+        column /= own**0.5
+        self.variance = np.maximum(self.variance - column * column, 0.0)
+        self._factors[:, n] = column
+        self._chosen.append(at)
+        return column
+
+
+def _reducing(
+    found: Posterior, edges: Edges, aims: Edges | None, scale: float, n: int, limits: _Limits, rng: np.random.Generator
+) -> tuple[Array, Array]:
+    """Return the edges whose labels take most of the variance of all edges, or of aims, each given those before it.
+
+    Some edges stand for all in the mean of variances, and in a large pool some may be chosen (Cohn 1996).
+    """
+    order = limits.spread(rng.permutation(len(edges)))
+    tried = np.sort(order[: max(_TRIED, 8 * n)])
+    aims = edges if aims is None else aims
+    aims = aims[rng.permutation(len(aims))[:_AIMS]]
+    both = join_edges(edges[tried], aims)
+    followed = _Active(found, both, found.variance(both)[0])
+    followed.add(np.arange(len(both)))
+    progress = Progress("suggest", -(-len(aims) // _AT_ONCE) + n, 0)
+    cross = np.empty((len(aims), len(tried)))
+    for low in range(0, len(aims), _AT_ONCE):
+        some = np.arange(low, min(low + _AT_ONCE, len(aims)))
+        cross[some] = followed.columns.block(len(tried) + some)[: len(tried)].T
+        progress.step()
+    allowed, squares = np.ones(len(tried), bool), (cross**2).sum(0)
+    chosen: list[int] = []
+    gains: list[float] = []
+    while len(chosen) < n and allowed.any():
+        own = followed.variance[: len(tried)] + found.trained.alpha
+        at = int(np.argmax(np.where(allowed, squares / own, -np.inf)))
+        chosen.append(int(tried[at]))
+        gains.append(scale * float(squares[at] / own[at]) / len(aims))
+        change = followed.take(at)
+        of_tried, of_aims = change[: len(tried)], change[len(tried) :]
+        squares += of_tried * (of_tried * float(of_aims @ of_aims) - 2.0 * (of_aims @ cross))
+        cross -= of_aims[:, None] * of_tried
+        allowed[at] = False
+        for over in limits.take(chosen[-1]):
+            allowed &= ~over[tried]
+        progress.step()
+    return np.array(chosen, np.int64), np.array(gains)
+
+
+def _drawn(
+    found: FeaturePosterior, edges: Edges, mean: Array, scale: float, n: int, limits: _Limits, seed: int
+) -> tuple[Array, Array]:
+    """Return the best edges of functions drawn from the posterior, one function after the other."""
+    n_draws = min(n, _DRAWS)
+    values = mean[:, None] + scale**0.5 * found.draws(edges, n_draws, seed)
+    allowed = np.ones(len(edges), bool)
+    chosen: list[int] = []
+    gains: list[float] = []
+    while len(chosen) < n:
+        column = np.where(allowed, values[:, len(chosen) % n_draws], -np.inf)
+        at = int(np.argmax(column))
+        if not allowed[at]:
+            break
+        chosen.append(at)
+        gains.append(float(column[at]))
+        allowed[at] = False
+        for over in limits.take(at):
+            allowed &= ~over
+    return np.array(chosen, np.int64), np.array(gains)
+
+
+def _frame(edges: Edges, rows: Array | None, mean: Array, spread: Any, gains: Array) -> Any:
+    import pandas as pd
+
+    columns: dict[str, Any] = {"rank": np.arange(1, len(edges) + 1)}
+    if rows is not None:
+        columns["row"] = rows
+    for side in ("start", "end"):
+        columns[side] = names_of(getattr(edges, f"{side}_table"))[getattr(edges, side)]
+    return pd.DataFrame({**columns, "score": mean, "std": spread, "gain": gains})

@@ -1,0 +1,328 @@
+"""How sure a fitted model is: standard deviations and samples of ridge regression, and the novelty of edges."""
+
+from dataclasses import replace
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from vectrick._typing import Array, RandomState
+from vectrick.backends import HOST
+from vectrick.backends.arrays import like, to_host
+from vectrick.data import Edges, Graph, join_edges
+from vectrick.data.censored import split_bounds
+from vectrick.inference.posterior import FeaturePosterior, RidgeEdges, posterior, share_of
+from vectrick.losses import Squared
+from vectrick.models.edge_kernel import EdgeKernel
+from vectrick.models.kernel_spec import KernelSpec
+from vectrick.models.vertex_kernel import VertexKernel
+from vectrick.objectives.degree_model import NoDegreeModelError
+from vectrick.training.parameters import has_intercept
+from vectrick.training.update import source_of
+from vectrick.training.validate import as_edges
+
+N_SAMPLES = 64
+_KEPT = 4  # posteriors of a model, with different samples
+_MOST_PARTS = 2  # of a mean, whose standard deviations scale errors
+MOST_COVARIANCES = 4000  # edges whose covariances are computed
+
+
+class FittedPosterior:
+    """The posterior of a ridge regression: a Gaussian process whose mean are its predictions.
+
+    That of a weighted mean of ridge regressions, such as an `AutoKron`, has the weighted sum of their standard
+    deviations, which is an upper bound: equal to that of the mean if they err alike, and larger if they do not.
+
+    The noise of a label is ``alpha`` relative to the kernel, as the fit assumes; the scale of both is estimated from
+    the residuals of the training edges.
+
+    Attributes
+    ----------
+    method : str
+        Whether variances are exact or estimated from samples, in words.
+    scale : float
+        The estimated scale σ²: the prior variance of an edge (d, t) is ``σ² k(d, d) g(t, t)``, and that of the noise of
+        a label ``σ² alpha``.
+    """
+
+    def __init__(
+        self, model: Any, n_samples: int, seed: int, rows: Array | None = None, most: int | None = None
+    ) -> None:
+        check_has_variance(model)
+        self._model, self._parts = model, []
+        for weight, part in sorted(model._parts, key=lambda both: -abs(both[0]))[:most]:
+            trained, labels = trained_edges(part, model)
+            scale = _scale(part, trained, labels)
+            trained = trained if rows is None else _on_rows(model, trained, rows)
+            found = _checked(lambda trained=trained: posterior(trained, n_samples, seed))
+            self._parts.append((abs(weight), found, scale))
+        methods = list(dict.fromkeys(found.method for _, found, _ in self._parts))
+        self.method: str = "; ".join(methods)
+        if len(self._parts) > 1:
+            self.method = f"an upper bound for the mean of {len(self._parts)} models; {self.method}"
+        self.scale = float(np.mean([scale for _, _, scale in self._parts]))
+
+    def std(self, X: Any) -> Array:
+        """Return the standard deviation of the function at edges; that of a label also has noise."""
+        return self._std(X, noise=False)[0]
+
+    def label_std(self, X: Any) -> Array:
+        """Return the standard deviation of a label of edges: that of the function, and noise."""
+        return self._std(X, noise=True)[0]
+
+    def std_error(self, X: Any) -> Array:
+        """Return the standard errors of the standard deviations; zero where these are exact."""
+        return self._std(X, noise=False)[1]
+
+    def _std(self, X: Any, noise: bool) -> tuple[Array, Array]:
+        edges = on_host(self._model, X)
+        total, total_error = np.zeros(len(edges)), np.zeros(len(edges))
+        for weight, found, scale in self._parts:
+            variance, error = found.variance(edges)
+            variance = variance + noise * found.trained.alpha
+            total += weight * np.sqrt(scale * variance)
+            total_error += 0.5 * weight * np.sqrt(scale) * error / np.sqrt(np.maximum(variance, 1e-300))
+        return total, total_error
+
+    def covariance(self, X: Any) -> Array:
+        """Return the covariances of the function between edges."""
+        if len(self._parts) > 1:
+            raise ValueError(
+                f"the model is a mean of {len(self._parts)} models, which has standard deviations, but no covariances"
+            )
+        return self.scale * self._covariance(on_host(self._model, X))
+
+    def relative_covariance(self, *X: Any) -> Array:
+        """Return the covariances between edges of several kinds, divided by the scale."""
+        return self._covariance(reduce(join_edges, (on_host(self._model, some) for some in X)))
+
+    def _covariance(self, edges: Edges) -> Array:
+        if len(edges) > MOST_COVARIANCES:
+            raise ValueError(
+                f"X has {len(edges)} edges, but covariances are for at most {MOST_COVARIANCES}; standard deviations "
+                "are for any number"
+            )
+        covariance: Array = self._parts[0][1].covariance(edges)
+        return covariance
+
+    def __repr__(self) -> str:
+        return f"<posterior of a ridge regression: {self.method}; scale {self.scale:.3g}>"
+
+
+def check_has_variance(model: Any) -> None:
+    """Refuse a model whose function has no posterior variance."""
+    if model._machines:
+        raise ValueError(
+            f"the model has {len(model._machines)} labels for each edge, but a posterior is for one of them; fit a "
+            "model to each"
+        )
+    for _, part in model._parts:
+        if part._loss_type is not Squared:
+            raise ValueError(
+                f"{type(part).__name__} with loss {part._loss_type.name!r} has no posterior variance, which ridge "
+                "regression has: KronRidge. model.novelty(X) says how far edges are from the training data for every "
+                "loss"
+            )
+    if hasattr(model, "classes_"):
+        raise ValueError(
+            f"{type(model).__name__} was trained with classes, but a posterior is for values; predict_proba has "
+            "probabilities, and model.novelty(X) says how far edges are from the training data"
+        )
+
+
+def trained_edges(model: Any, owner: Any = None) -> tuple[RidgeEdges, Array]:
+    """Return the edges that a model was trained on, for the posterior of ridge regression, and their labels.
+
+    The edges are kept by its owner, the whole that it is a part of, by default the model itself.
+    """
+    predictor = model._predictor.on(HOST)
+    kernel = predictor.kernel
+    if not kernel.is_product or kernel.is_two_step:
+        raise ValueError(f"the kernel of edges is {kernel.words}, but a posterior is there for 'kronecker' only")
+    edges, source = source_of(model if owner is None else owner)
+    start, end = numbers_of(kernel.start)[edges.start], numbers_of(kernel.end)[edges.end]
+    weight = None if source.weight is None else np.asarray(to_host(source.weight), np.float64)
+    # Held-out edges have vertices that do not train, and edges of weight zero do not count.
+    kept = (start >= 0) & (end >= 0)
+    kept &= True if weight is None else weight > 0
+    graph = Graph(start[kept], end[kept], kernel.start.used, kernel.end.used)
+    constant = has_intercept(model, KernelSpec.of(model), model._loss_type)
+    how: dict[str, Any] = {"factor_tol": model.factor_tol, "n_threads": model.n_threads}
+    weight = None if weight is None else weight[kept]
+    labels = split_bounds(np.asarray(to_host(source.labels)))[0][kept]
+    return RidgeEdges(kernel, graph, weight, float(model.alpha), constant, **how), labels
+
+
+def _on_rows(owner: Any, trained: RidgeEdges, rows: Array) -> RidgeEdges:
+    """Return the same ridge regression on some of the edges that were given to its fit."""
+    edges, source = source_of(owner)
+    weight = None if source.weight is None else np.asarray(to_host(source.weight), np.float64)
+    rows = rows if weight is None else rows[weight[rows] > 0]
+    edges, kernel = edges[rows], trained.kernel
+    graph = Graph.of(edges)
+    start = VertexKernel(kernel.start.kernel, "start", edges.start_table, graph.used_start, HOST)
+    end = VertexKernel(kernel.end.kernel, "end", edges.end_table, graph.used_end, HOST)
+    weight = None if weight is None else weight[rows]
+    return replace(trained, kernel=EdgeKernel.product(start, end), graph=graph, weight=weight)
+
+
+def numbers_of(side: VertexKernel) -> Array:
+    """Return the number of each vertex of the table among the training vertices, -1 for others."""
+    number = np.full(len(side.known), -1)
+    number[np.asarray(to_host(side.used))] = np.arange(len(side.used))
+    return number
+
+
+def scale_of(part: Any, owner: Any) -> float:
+    """Return the scale of a ridge regression that is a part of a model."""
+    return _scale(part, *trained_edges(part, owner))
+
+
+def _scale(model: Any, trained: RidgeEdges, labels: Array) -> float:
+    """Return the most likely scale: ``Σ h (y - b) (y - f - b) / (α n)``."""
+    graph, predictor = trained.graph, model._predictor.on(HOST)
+    vertices = trained.kernel.start.used[graph.start], trained.kernel.end.used[graph.end]
+    f = predictor.predict(Edges._of(*vertices, trained.kernel.start.known, trained.kernel.end.known))
+    y = labels.astype(np.float64) - model.intercept_
+    h = 1.0 if trained.weight is None else trained.weight
+    total = float((h * y * (y - f)).sum())
+    return max(total, 0.0) / (trained.alpha * max(1, len(y) - trained.has_constant))
+
+
+def on_host(model: Any, X: Any) -> Edges:
+    """Return edges on the host, with the columns of tables as the model has them."""
+    edges: Edges = model._predictor.aligned(as_edges(model, X, reset=False)).on(HOST)
+    return edges
+
+
+def _checked(make: Any) -> Any:
+    try:
+        return make()
+    except NoDegreeModelError as error:
+        raise ValueError(f"the model has no posterior: {error}") from error
+
+
+def posterior_of(model: Any, n_samples: int, random_state: RandomState) -> FittedPosterior:
+    """Return the posterior of a fitted model; the last few are kept until the model changes."""
+    if isinstance(n_samples, bool) or not isinstance(n_samples, int | np.integer) or n_samples < 2:
+        raise ValueError(f"n_samples is {n_samples!r}, but it must be an integer of at least 2")
+    key = int(n_samples), _seed_of(model, random_state)
+    kept: dict[tuple[int, int], FittedPosterior] = kept_of(model, "posteriors", dict)
+    if key not in kept:
+        found = FittedPosterior(model, *key)
+        if len(kept) >= _KEPT:
+            kept.pop(next(iter(kept)))
+        kept[key] = found
+    return kept[key]
+
+
+def _seed_of(model: Any, random_state: RandomState) -> int:
+    """Return the seed of samples; a generator draws it once, so that all predictions have the same posterior."""
+    if not isinstance(random_state, np.random.RandomState):
+        return int(check_random_state(0 if random_state is None else random_state).randint(2**31 - 1))
+    drawn: dict[str, Any] = kept_of(model, "seed", dict)
+    if drawn.get("by") is not random_state:
+        drawn |= {"by": random_state, "seed": int(random_state.randint(2**31 - 1))}
+    return int(drawn["seed"])
+
+
+def kept_of(model: Any, key: Any, make: Any) -> Any:
+    """Return what is kept of a fitted model, made at its first use; a new fit has its own."""
+    kept = model.__dict__.get("_posterior")
+    if kept is None or kept[0] is not model._predictor:
+        kept = model._posterior = (model._predictor, {})
+    if key not in kept[1]:
+        kept[1][key] = make()
+    return kept[1][key]
+
+
+def with_uncertainty(
+    model: Any, X: Any, mean: Array, return_std: bool, return_cov: bool, n_samples: int
+) -> tuple[Array, Array]:
+    """Return predictions with their standard deviations, or with their covariances."""
+    if return_std and return_cov:
+        raise ValueError("return_std and return_cov are both true, but one of them is returned; ask for one")
+    found = posterior_of(model, n_samples, model.random_state)
+    spread = found.covariance(X) if return_cov else found.std(X)
+    return mean, like(spread, mean)
+
+
+def grid_std(model: Any, mean: Array, start_features: Any, end_features: Any, n_samples: int) -> Array:
+    """Return the standard deviations of a grid of predictions."""
+    _, start, end, _ = model._tables(start_features, end_features)
+    rows, cols = (np.arange(len(table), dtype=np.int32) for table in (start, end))
+    grid = Edges._of(np.repeat(rows, len(cols)), np.tile(cols, len(rows)), start, end)
+    return like(posterior_of(model, n_samples, model.random_state).std(grid).reshape(mean.shape), mean)
+
+
+def samples_of(model: Any, X: Any, mean: Array, n: int, random_state: RandomState) -> Array:
+    """Return functions drawn from the posterior: a row for each, with its values at edges."""
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+        raise ValueError(f"n is {n!r}, but it must be a positive integer")
+    covariance = posterior_of(model, N_SAMPLES, model.random_state).covariance(X)
+    values, vectors = np.linalg.eigh(covariance)
+    noise = check_random_state(random_state).standard_normal((n, len(values)))
+    drawn = (noise * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    return mean + like(drawn, mean)
+
+
+def novelty_of(model: Any, X: Any, parts: bool, rows: Array | None = None) -> Any:
+    """Return the share of the prior variance that the training edges leave, or a frame of it with its parts.
+
+    With ``rows``, it is that of a model with the same kernels and alphas that is trained on some of its edges.
+    """
+    import pandas as pd
+
+    edges = on_host(model, X)
+    if rows is None:
+        found = kept_of(model, "novelty", lambda: _degree_models(model, None))
+    else:
+        found = _degree_models(model, rows)
+    total = sum(share * share_of(one.variance(edges)[0], one.prior(edges)) for share, one in found)
+    if not parts:
+        return total
+    graph, columns = Graph.of(edges), {"novelty": total}
+    for side, table, used, places in (
+        ("start", edges.start_table, graph.used_start, graph.start),
+        ("end", edges.end_table, graph.used_end, graph.end),
+    ):
+        columns[side] = sum(share * one.side_shares(table, used, side) for share, one in found)[places]
+    return pd.DataFrame(columns)
+
+
+def _degree_models(model: Any, rows: Array | None) -> list[tuple[float, FeaturePosterior]]:
+    """Return the posteriors of the parts of a model by the degree model, and their shares.
+
+    The prior variance is that of the kernel; an intercept has none that could be explained.
+    """
+    parts = [(weight, part) for machine in model._machines or [model] for weight, part in machine._parts]
+    total = sum(abs(weight) for weight, _ in parts) or 1.0
+    found = []
+    for weight, part in parts:
+        trained = replace(trained_edges(part, model)[0], has_constant=False)
+        trained = trained if rows is None else _on_rows(model, trained, rows)
+        found.append((abs(weight) / total, _checked(lambda trained=trained: FeaturePosterior(trained, 0))))
+    return found
+
+
+def label_scale(model: Any, X: Any, rows: Array | None = None) -> Array | None:
+    """Return how large errors at edges should be, relative to each other: the standard deviation of their labels.
+
+    It is that of ridge regression with the kernels and alphas of the model (of a mean, those of its members of largest
+    weight), by the degree model, which takes no solve; if it had been trained on some ``rows`` of its edges, by default
+    on all. None if there is no such variance: several labels or classes, other pairwise kernels, no edges kept.
+    """
+    try:
+        if rows is not None:
+            return _positive(FittedPosterior(model, 0, 0, rows, _MOST_PARTS).label_std(X))
+        found: FittedPosterior = kept_of(model, "scale", lambda: FittedPosterior(model, 0, 0, None, _MOST_PARTS))
+    except ValueError:
+        return None
+    return _positive(found.label_std(X))
+
+
+def _positive(scale: Array) -> Array:
+    """Return sizes of errors to divide by; labels that are all alike have none, and then all are equal."""
+    largest = float(scale.max(initial=0.0))
+    return np.maximum(scale, 1e-9 * largest) if largest > 0 else np.ones(len(scale))

@@ -1,0 +1,1 @@
+"""Features of kernels: exact, by pivoted Cholesky, or of landmarks."""

@@ -1,0 +1,1 @@
+"""Kernels of molecules and sequences."""

@@ -1,0 +1,1 @@
+"""The models we are compared with, and comparisons."""

@@ -1,0 +1,179 @@
+"""Probabilities that hold for edges of new vertices: decisions of held-out edges, and what came of them."""
+
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+from sklearn.base import is_regressor
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score
+from sklearn.utils.validation import check_is_fitted
+
+from vectrick._typing import Array, ArrayLike, RandomState
+from vectrick.backends.arrays import to_host, unmasked
+from vectrick.data import EdgesLike
+from vectrick.model_selection.calibration.errors import decisions_of
+from vectrick.model_selection.calibration.folded import FoldedModel, calibration_folds
+from vectrick.persistence.checks import numbers, of_kind
+
+_METHODS = ("sigmoid", "isotonic")
+_LEAST_SLOPE = 1e-3  # of probabilities where the folds say that predictions are of no use
+
+
+class Calibrated(FoldedModel):
+    """A classifier with calibrated probabilities, by folds that hold out vertices as the question does.
+
+    The model is trained on all edges. How its decisions become probabilities is learned on folds: from the decisions
+    for edges that a fold held out. scikit-learn's ``CalibratedClassifierCV(model, cv=vt.VertexKFold(...))`` works on
+    `Edges` as well; with ``ensemble=False`` it needs folds that test every edge once.
+
+    It takes one fit for each fold and one to all edges, and O(n log n) for the calibration.
+
+    Parameters
+    ----------
+    model : estimator
+        A `KronSVM`, `KronLogistic` or `AutoKron`.
+    new : str
+        What is new about the edges to come: "both", "start", "end" or "neither" of their vertices.
+    method : str
+        "sigmoid": the logarithm of the odds is linear in the decision (Platt 1999). "isotonic": it increases with it,
+        which needs some thousand edges.
+    n_folds : int
+        The number of folds.
+    random_state : int, optional
+        The seed of the folds.
+
+    Attributes
+    ----------
+    model_ : estimator
+        The model that was trained on all edges.
+    classes_ : array
+        The classes.
+    n_calibration_ : int
+        The number of held-out edges.
+
+    Examples
+    --------
+    >>> import vectrick as vt
+    >>> X, y = vt.datasets.make_checkerboard(100, density=0.5, random_state=0)
+    >>> model = vt.KronSVM(vt.Gaussian(gamma=1.0), vt.Gaussian(gamma=1.0))
+    >>> calibrated = vt.Calibrated(model, new="neither", random_state=0).fit(X, y)
+    >>> calibrated.predict_proba(X[:3]).shape
+    (3, 2)
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        *,
+        new: str = "both",
+        method: str = "sigmoid",
+        n_folds: int = 5,
+        random_state: RandomState = None,
+    ) -> None:
+        self.model = model
+        self.new = new
+        self.method = method
+        self.n_folds = n_folds
+        self.random_state = random_state
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        if self.method not in _METHODS:
+            raise ValueError(f"method is {self.method!r}, but it must be one of {', '.join(map(repr, _METHODS))}")
+        if is_regressor(self.model):
+            raise ValueError(self._why_classes())
+        edges, labels = self._given(X, y)
+        folds = calibration_folds(edges, labels, self.new, self.n_folds, self.random_state)
+        tested = labels[np.concatenate([fold.test for fold in folds])]
+        classes = np.unique(labels)
+        missing = np.setdiff1d(classes, np.unique(tested))
+        if len(missing):
+            raise ValueError(
+                f"the folds hold out no edge of class {missing.tolist()[0]!r}; use fewer folds or another setting"
+            )
+        self.__dict__.pop("classes_", None)
+        held = self._train(edges, labels, sample_weight, folds)
+        if not hasattr(self, "classes_"):
+            raise ValueError(self._why_classes())
+        decisions = np.concatenate([decisions_of(part.model, edges[part.test]) for part in held])
+        truth = np.concatenate([labels[part.test] for part in held])
+        self.n_calibration_ = len(truth)
+        columns = decisions[:, None] if decisions.ndim == 1 else decisions
+        positive = self.classes_[1:] if decisions.ndim == 1 else self.classes_
+        self.calibrators_ = [self._learned(column, truth == label)
+                             for column, label in zip(columns.T, positive, strict=True)]  # fmt: skip
+
+    def _why_classes(self) -> str:
+        return (
+            f"model is {self.model!r}, which is trained with values, but probabilities are of classes; use a "
+            "classifier, such as vt.KronSVM, or vt.ConformalKron for intervals"
+        )
+
+    def _learned(self, decisions: Array, positive: Array) -> dict[str, list[float]]:
+        """Return what turns decisions into probabilities, as numbers."""
+        if self.method == "sigmoid":
+            return {"line": list(log_odds(decisions, positive))}
+        found = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip").fit(decisions, positive)
+        return {"x": found.X_thresholds_.tolist(), "y": found.y_thresholds_.tolist()}
+
+    def predict_proba(self, X: EdgesLike) -> Array:
+        """Return the probabilities of the classes, a column for each."""
+        check_is_fitted(self, "model_")
+        decisions = decisions_of(self.model_, self._edges(X))
+        columns = decisions[:, None] if decisions.ndim == 1 else decisions
+        chances = np.stack([_chance(c, each) for c, each in zip(columns.T, self.calibrators_, strict=True)], axis=1)
+        if decisions.ndim == 1:
+            return np.hstack([1.0 - chances, chances])
+        total = chances.sum(axis=1, keepdims=True)
+        return np.divide(chances, total, out=np.full(chances.shape, 1.0 / chances.shape[1]), where=total > 0)
+
+    def predict(self, X: EdgesLike) -> Array:
+        """Return the most likely class of each edge."""
+        chances = self.predict_proba(X)
+        return np.asarray(self.classes_[chances.argmax(axis=1)])
+
+    def score(self, X: EdgesLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the share of edges whose class is predicted correctly."""
+        weight = unmasked(sample_weight, "sample_weight")
+        return float(accuracy_score(unmasked(to_host(y), "y"), self.predict(X), sample_weight=weight))
+
+    def _file_state(self) -> dict[str, Any]:
+        """Return what is known beside the model."""
+        return {"calibrators": self.calibrators_, "n_calibration": self.n_calibration_}
+
+    def _restore(self, state: dict[str, Any], parts: list[Any]) -> None:
+        """Set the fitted attributes from a file."""
+        self.model_, self.n_calibration_ = parts[0], of_kind(int, state["n_calibration"])
+        told = of_kind(list, state["calibrators"])
+        self.calibrators_ = [
+            {of_kind(str, name): list(numbers(values)) for name, values in of_kind(dict, each).items()} for each in told
+        ]
+        wanted = 1 if len(self.classes_) == 2 else len(self.classes_)
+        keys = {"line"} if self.method == "sigmoid" else {"x", "y"}
+        if len(self.calibrators_) != wanted or any(set(each) != keys for each in self.calibrators_):
+            raise ValueError("the calibration of the probabilities is damaged")
+
+
+def _chance(decisions: Array, learned: dict[str, list[float]]) -> Array:
+    if "line" in learned:
+        slope, constant = learned["line"]
+        chance: Array = expit(slope * decisions + constant)
+        return chance
+    return np.interp(decisions, learned["x"], learned["y"])
+
+
+def log_odds(scores: Array, positive: Array, weight: Array | None = None) -> tuple[float, float]:
+    """Return a slope and a constant that turn scores into the logarithm of the odds of the positive class.
+
+    >>> import numpy as np
+    >>> slope, constant = log_odds(np.array([-1.0, 1.0] * 50), np.array([False, True] * 45 + [True, False] * 5))
+    >>> round(slope, 2), abs(round(constant, 2))
+    (2.2, 0.0)
+    """
+    model = LogisticRegression(C=1e6, max_iter=1000).fit(scores[:, None], positive, weight)
+    slope, constant = float(model.coef_[0, 0]), float(model.intercept_[0])
+    if slope < _LEAST_SLOPE:  # the order of predictions stays, the share of the classes is all that is known
+        share = float(np.average(positive, weights=weight))
+        return _LEAST_SLOPE, float(np.log(share / (1 - share)))
+    return slope, constant

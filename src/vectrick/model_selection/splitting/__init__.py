@@ -1,0 +1,1 @@
+"""Splitters, folds and held-out vertices."""

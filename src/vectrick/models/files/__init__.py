@@ -1,1 +1,0 @@
-"""Fitted functions as files: a container of a JSON header and tensors, written and read without ever running code."""

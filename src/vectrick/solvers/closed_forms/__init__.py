@@ -1,0 +1,1 @@
+"""Closed forms: complete graphs, one pass, leave-one-out."""

@@ -1,0 +1,1 @@
+"""Linear systems: conjugate gradients, MINRES, QMR, direct solves, preconditioning."""

@@ -1,0 +1,148 @@
+"""Minimising with the degree model as preconditioner, and the way back to the coefficients of a form.
+
+The work is done with the features of the degree model, in which it is diagonal, whatever the form. Primal coefficients
+are turned back. Dual ones follow from the gradient, ``a = -L'(p) / α``. Their error is that of the predictions p over
+α, so iterations go on until ``A a`` shows that they solve the dual problem too.
+"""
+
+from dataclasses import dataclass, replace
+from math import inf, log
+from typing import Any
+
+from vectrick._typing import Array
+from vectrick.losses import Loss
+from vectrick.objectives.degree_model import DegreeModel
+from vectrick.objectives.space import Dual, Element, Space
+from vectrick.solvers.base import Limits, Solver
+from vectrick.solvers.quadratic import gradient_at_zero
+from vectrick.solvers.solution import CALLBACK, TOLERANCE, Iterate, Solution, finest
+
+_CLOSER = 0.5  # how much below the residual that should suffice the next look at the dual problem is made
+_NEAR = 1e-4  # a relative residual from which the last digits are worth finding without the preconditioner
+_FIRST_LOOK, _EARLY = 5, 0.1  # iterations before patience can end, and as a share of what it allows
+
+
+class DualLook:
+    """Looks whether the dual coefficients of predictions solve the dual problem, and keeps the last ones."""
+
+    def __init__(self, space: Dual, loss: Loss, alpha: float, tol: float) -> None:
+        self.space, self.loss, self.alpha, self.tol = space, loss, alpha, tol
+        self.scale = 0.0  # the norm of the gradient at zero
+        self.relative = inf
+        self.a: Any = None  # the coefficients of the last look
+
+    def __call__(self, x: Element, residual: float) -> float | None:
+        """Return None if they do, or the residual at which to look again."""
+        self.look(x.f)
+        if self.relative <= self.tol:
+            return None
+        closer = residual * min(_CLOSER, _CLOSER * self.tol / self.relative)
+        return closer if closer >= finest(x.f) else None
+
+    def look(self, predictions: Array) -> None:
+        """Set the dual coefficients ``a``, their predictions ``f``, and their ``relative`` residual."""
+        a = self.loss.gradient(predictions) * (-1.0 / self.alpha)
+        f = self.space.predict(a)
+        rest = self.space.measured(self.loss.gradient(f) + self.alpha * a).norm
+        self.relative = rest / self.scale if self.scale else 0.0
+        self.a, self.f = a, f
+
+
+@dataclass
+class Patience:
+    """How many preconditioned iterations take as long as a fit without the preconditioner.
+
+    It costs O(1).
+
+    Examples
+    --------
+    >>> import vectrick as vt
+    >>> vt.solvers.Patience(iterations=40.0, residual=1e-6).iterations
+    40.0
+    """
+
+    iterations: float
+    residual: float  # to be reached
+
+    def is_over(self, k: int, residual: float) -> bool:
+        """Whether the iterations so far say that so many are still to come: what was done is done in either case."""
+        if k < max(_FIRST_LOOK, _EARLY * self.iterations):
+            return False
+        progress = log(residual) / log(self.residual) if 0 < residual < 1 else 0.0
+        return k * (1 - progress) > self.iterations * progress
+
+
+def minimise_preconditioned(
+    space: Space,
+    loss: Loss,
+    alpha: float,
+    solver: Solver,
+    limits: Limits,
+    model: DegreeModel,
+    patience: Patience | None,
+) -> Solution:
+    """Minimise with the features of a degree model, and return the coefficients of a space of the same functions.
+
+    In dual form the result says that it converged only if its dual coefficients were seen to solve the dual problem.
+    If rounding does not let them, the solver goes on in dual form, without the preconditioner. If they are far off, or
+    if patience ends (of a quadratic loss, whose residual falls steadily), it begins anew without it.
+    """
+    inside = model.space
+    look = DualLook(space, loss, alpha, limits.tol) if isinstance(space, Dual) else None
+    slow = 0  # iterations after which patience ended
+    asked_for = getattr(limits.callback, "reads_coefficients", True)  # turning them may take as long as a product
+
+    def n_products() -> int:
+        return inside.n_products + (0 if inside is space else space.n_products)
+
+    def told(iterate: Iterate) -> bool | None:
+        nonlocal slow
+        stop = False
+        if limits.callback is not None:
+            x = None
+            if asked_for:
+                c, f = iterate.x, iterate.predictions
+                x = model.outward(c) if look is None else loss.gradient(f) * (-1.0 / alpha)
+            stop = bool(limits.callback(replace(iterate, x=x, n_products=n_products())))
+        if stop:
+            return True
+        if patience is not None and loss.is_quadratic and patience.is_over(iterate.n_iter, iterate.residual):
+            slow = iterate.n_iter
+        return slow > 0
+
+    def without(start: Array | None, before: Solution) -> Solution:
+        """Go on without the preconditioner."""
+
+        def shifted(iterate: Iterate) -> bool | None:
+            assert limits.callback is not None
+            counts = iterate.n_iter + before.n_iter, n_products()
+            return limits.callback(replace(iterate, n_iter=counts[0], n_products=counts[1]))
+
+        left = max(limits.max_iter - before.n_iter, 1)
+        callback = None if limits.callback is None else shifted
+        rest = solver.minimise(space, loss, alpha, replace(limits, start=start, max_iter=left, callback=callback))
+        residuals = [*before.residuals, *rest.residuals]
+        return replace(rest, n_iter=before.n_iter + rest.n_iter, n_products=n_products(), residuals=residuals)
+
+    start = limits.start
+    if start is not None:
+        start = model.inward(start) if look is None else inside.lift(start)
+    if look is not None:
+        look.scale = gradient_at_zero(inside, loss)
+    within = replace(limits, start=start, callback=told, model=model, accept=look)
+    solution = solver.minimise(inside, loss, alpha, within)
+    if slow and solution.reason == CALLBACK:
+        return replace(without(limits.start, solution), preconditioner="none")
+    solution = replace(solution, preconditioner="kronecker")
+    if look is None:
+        return replace(solution, x=model.outward(solution.x), n_products=n_products())
+    if solution.reason != TOLERANCE or look.a is None:  # else the last look was at this solution
+        look.look(solution.predictions)
+    if solution.converged and look.relative > limits.tol:
+        # What rounding allowed with the features is not enough for the dual coefficients, which may be far off where
+        # the kernel maps some of them to zero.
+        if look.relative > _NEAR:
+            return replace(without(limits.start, solution), preconditioner="none")
+        return replace(without(look.a, solution), preconditioner="kronecker")
+    residuals = [*solution.residuals, look.relative]
+    return replace(solution, x=look.a, predictions=look.f, n_products=n_products(), residuals=residuals)

@@ -1,0 +1,1 @@
+"""Fits, plans, predictions and scores for edges of a lake."""

@@ -1,0 +1,91 @@
+"""Features of all vertices of a lake: thin factors where kernels have them, Nyström features where they do not."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from vectrick._typing import Array
+from vectrick.backends.arrays import cast
+from vectrick.data import VertexTable
+from vectrick.kernels import FeatureMap, Kernel
+from vectrick.kernels.maps.landmarks import nystroem_map
+from vectrick.models.limits import check_finite, check_memory, checked_features
+from vectrick.models.vertex_kernel import VertexKernel
+
+MOST_FEATURES = 1024  # of a kernel with finitely many, which are taken as they are unless fewer were asked for
+USUAL_COMPONENTS = 256
+_LOOKED_AT = 100  # vertices that say what kind of features a kernel has
+_AT_ONCE = 1 << 15  # vertices whose features are made at a time
+
+
+@dataclass(frozen=True)
+class LakeSide:
+    """One side of a lake: its kernel, settled on the vertices that have edges, and their features."""
+
+    kernel: VertexKernel
+    map: FeatureMap
+    features: Array  # a row for each vertex of the table; zero for those without edges
+
+    @property
+    def words(self) -> str:
+        """How the features stand for the kernel."""
+        if self.map.error is None:
+            return f"{self.map.rank} {self.kernel.name} features"
+        return (
+            f"{self.map.rank} Nyström features of the {self.kernel.name} kernel, which leave out "
+            f"{self.map.error:.1e} of it"
+        )
+
+
+def expected_rank(kernel: Kernel, table: VertexTable, n_components: int | None) -> int:
+    """Return about how many features a kernel will have, before it is known which vertices have edges."""
+    rows = np.arange(min(len(table), _LOOKED_AT))
+    settled = kernel.resolve(cast(table.features[rows], np.float64), rows)
+    exact = settled.features(table.features[:1])
+    rank = USUAL_COMPONENTS if exact is None else int(exact.shape[1])
+    return min(rank, n_components or MOST_FEATURES, rank if exact is not None else len(table))
+
+
+def lake_side(kernel: VertexKernel, n_components: int | None, landmarks: str, dtype: Any) -> LakeSide:
+    """Return the features of a side: exact ones if they are few, else those of landmarks."""
+    exact = kernel.kernel.features(kernel.vertices[:1])
+    limit = n_components or (MOST_FEATURES if exact is not None else USUAL_COMPONENTS)
+    if exact is not None and exact.shape[1] <= limit:
+        found: Any = kernel.factor(0.0)
+    elif kernel.kernel.is_psd:
+        found = nystroem_map(kernel.kernel, kernel.vertices, limit, landmarks)
+    else:
+        found = kernel.factor(1e-12, limit)
+        if found is None:
+            raise ValueError(
+                f"{kernel.name}_kernel is known by its matrix only, whose rank is over n_components={limit}; a lake "
+                "needs few features of each vertex: raise n_components, or give features"
+            )
+    m = len(kernel.known)
+    if len(kernel.used) == m and isinstance(found.train, np.ndarray) and len(found.train) == m:
+        features = np.ascontiguousarray(found.train, dtype)
+    else:
+        features = _features(found, kernel.vertices, kernel.used, m, dtype, kernel.name)
+    check_finite(features, f"{kernel.name}_kernel")
+    return LakeSide(kernel, found, features)
+
+
+def features_of(kernel: VertexKernel, found: FeatureMap, table: VertexTable, used: Array, dtype: Any) -> Array:
+    """Return the features of the used vertices of any table, in a row for each vertex of the table.
+
+    Its columns are matched by name with those that the kernel was trained with.
+    """
+    table = kernel.aligned(table)
+    kernel.check(table)
+    return _features(found, checked_features(table, used), used, len(table), dtype, kernel.name)
+
+
+def _features(found: FeatureMap, vertices: Any, used: Array, m: int, dtype: Any, name: str) -> Array:
+    check_memory(f"the table of {name} features of a lake", m, found.rank)
+    features = np.zeros((m, found.rank), dtype)
+    for low in range(0, len(used), _AT_ONCE):
+        part = found.transform(vertices[low : low + _AT_ONCE])
+        features[used[low : low + _AT_ONCE]] = part.toarray() if issparse(part) else part
+    return features

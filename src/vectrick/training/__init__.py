@@ -1,0 +1,1 @@
+"""The act of fitting: the problem, the way of a fit, what is watched and checked."""

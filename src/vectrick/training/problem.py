@@ -1,0 +1,119 @@
+"""What a fit starts from: the user's input on its backend, and what is built from it before minimising."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from vectrick._typing import Array
+from vectrick.backends import HOST, Backend
+from vectrick.backends.arrays import copy_of, given_array, like, numpy_dtype, to_host
+from vectrick.data import Edges, Graph, Kept
+from vectrick.losses import Loss
+from vectrick.models.edge_kernel import EdgeKernel
+from vectrick.models.forms import Form
+from vectrick.models.kernel_spec import KernelSpec
+from vectrick.solvers import Solver
+from vectrick.training.monitor import Watch
+from vectrick.training.validate import as_given
+
+
+@dataclass(frozen=True)
+class SourceEdges:
+    """The edges of a fit as the user gave them: positions in the tables, labels and weights; a model keeps them."""
+
+    start: Any
+    end: Any
+    labels: Any
+    weight: Any = None
+
+    @classmethod
+    def of(cls, edges: Edges, y: Any, sample_weight: Any) -> "SourceEdges":
+        """Copy what is the user's to change: labels and weights, and tensors, which edges take as they are."""
+        labels, weight = (None if part is None else _copied(part) for part in (y, sample_weight))
+        pair = edges.start, edges.end
+        start, end = pair if edges.backend is HOST else map(copy_of, pair)
+        return cls(start, end, labels, weight)
+
+    def on_host(self) -> "SourceEdges":
+        """Return the same as NumPy arrays."""
+        weight = None if self.weight is None else np.asarray(to_host(self.weight))
+        start, end, labels = (np.asarray(to_host(part)) for part in (self.start, self.end, self.labels))
+        return SourceEdges(start, end, labels, weight)
+
+
+def _copied(values: Any) -> Any:
+    """Return a copy of a vector, which may have been given as a column."""
+    if isinstance(values, np.ndarray) and values.dtype.names is not None:  # records of labels and bounds
+        return values.copy()
+    array = given_array(values, "y")
+    return copy_of(array.reshape(-1) if array.ndim == 2 and array.shape[1] == 1 else array)
+
+
+@dataclass(frozen=True)
+class Given:
+    """The user's input, checked and on its backend: edges, labels, weights, and validation edges."""
+
+    spec: KernelSpec
+    loss_type: type[Loss]
+    solver: Solver | None  # None: the one that suits the problem
+    has_intercept: bool
+    backend: Backend
+    home: Backend  # where the user's own arrays are
+    edges: Edges
+    labels: Array
+    weight: Array | None
+    kept: Kept
+    source: SourceEdges | None  # all edges that were given, held-out ones included, if the model is to keep them
+    bounds: Array | None = None  # which labels are bounds, if any may be
+    held: Edges | None = None
+    held_labels: Array | None = None
+    held_bounds: Array | None = None
+
+    def only(self, mask: Array | None) -> "Given":
+        """Return the edges in a mask, None for all."""
+        if mask is None:
+            return self
+        return replace(self._taken(mask), kept=self.kept.only(mask))
+
+    def ordered(self) -> "Given":
+        """Return the edges in the order that is fastest for the backend."""
+        order = self.backend.edge_order(self.edges.start, self.edges.end, len(self.edges.end_table))
+        return self if order is None else replace(self._taken(order), kept=replace(self.kept, order=order))
+
+    def _taken(self, rows: Array) -> "Given":
+        weight = None if self.weight is None else self.weight[rows]
+        bounds = None if self.bounds is None else self.bounds[rows]
+        return replace(self, edges=self.edges[rows], labels=self.labels[rows], weight=weight, bounds=bounds)
+
+
+@dataclass(frozen=True)
+class Training:
+    """Everything that a fit starts from: the training edges, the loss with its labels, the kernel of the edges."""
+
+    given: Given
+    graph: Graph
+    loss: Loss
+    kernel: EdgeKernel
+    watch: Watch = Watch()  # noqa: RUF009 (it is frozen)
+    warm: Callable[[Form, "Training"], Array | None] | None = None  # coefficients to start from, in a form
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the computation."""
+        return numpy_dtype(self.loss.y)
+
+    @property
+    def backend(self) -> Backend:
+        """Where everything is computed."""
+        return self.given.backend
+
+    def inward(self, x: Any, form: str) -> Any:
+        """Return the coefficients of an earlier fit as its solver had them."""
+        x = like(x, self.loss.y, self.dtype)
+        return self.given.kept.inward(x) if form == "dual" else x
+
+    def outward(self, x: Any) -> Any:
+        """Return an array in the kind that the user gave."""
+        return as_given(x, self.given.home)
