@@ -28,7 +28,7 @@ def test_planning_a_dense_product_does_not_load_numba():
 
 
 def test_public_names():
-    assert set(vt.__all__) <= set(dir(vt))
+    assert set(dir(vt)) <= set(vt.__all__)  # and no helper of the package itself
     for name in vt.__all__:
         assert getattr(vt, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'krom'"):

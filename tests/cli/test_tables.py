@@ -8,8 +8,7 @@ import pytest
 
 import vectrick as vt
 from tests.cli import commands
-from tests.cli.commands import inside as vectrick
-from tests.cli.commands import write_data
+from tests.cli.commands import inside as vectrick, write_data
 
 as_json = partial(commands.as_json, run=vectrick)
 

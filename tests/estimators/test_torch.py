@@ -10,9 +10,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import vectrick as vt
-from tests.estimators import test_contract as contract
-from tests.estimators import test_pairwise as pairwise
-from tests.estimators import test_weights as weights
+from tests.estimators import test_contract as contract, test_pairwise as pairwise, test_weights as weights
 from tests.kernels.formulas import ONE_SET, SIGNS, SUMS
 from vectrick.backends.torch.backend import TorchBackend
 

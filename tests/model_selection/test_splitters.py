@@ -3,8 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from sklearn import config_context
 from sklearn.dummy import DummyClassifier
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score, learning_curve

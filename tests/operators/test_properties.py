@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import vectrick as vt
 from tests.operators.factories import KINDS, index, kron_matrix, make_edges, make_factor, path_names

@@ -6,8 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.sparse.linalg import minres as scipy_minres
-from scipy.sparse.linalg import qmr as scipy_qmr
+from scipy.sparse.linalg import minres as scipy_minres, qmr as scipy_qmr
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 

@@ -19,8 +19,7 @@ def train_automatic(out: Output, estimator: Any, data: "Dataset") -> "Trained":
 
 def beside_baselines_inside(trained: "Trained", others: dict[str, Any], out: Output) -> Any:
     """Return the frame of the library's function of this name, with progress; large data train on some edges."""
-    from vectrick.automatic.trained import beside_baselines_inside as run
-    from vectrick.automatic.trained import compared_folds
+    from vectrick.automatic.trained import beside_baselines_inside as run, compared_folds
     from vectrick.model_selection.baselines.beside_baselines import limited
 
     folds = compared_folds(trained)

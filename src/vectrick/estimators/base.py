@@ -16,7 +16,7 @@ from vectrick.data.lake.scan import ScannedEdges
 from vectrick.data.signs import check_signs
 from vectrick.data.source import is_lake
 from vectrick.estimators.on_lakes import OnLakes
-from vectrick.estimators.parameters import ATTRIBUTES, PARAMETERS, named_after
+from vectrick.estimators.parameters import ATTRIBUTES, PARAMETERS
 from vectrick.losses import Loss, Pointwise, WithIntercept
 from vectrick.models.edge_kernel import EdgeKernel
 from vectrick.models.forms import Form, choose_form
@@ -50,8 +50,6 @@ class KronEstimator(OnLakes):
         super().__init_subclass__(**kwargs)
         doc = cls.__doc__ or ""
         cls.__doc__ = doc.replace("    <shared parameters>", PARAMETERS).replace("    <shared attributes>", ATTRIBUTES)
-        if "__init__" not in cls.__dict__:
-            cls.__init__ = named_after(cls, cls.__init__)  # type: ignore[method-assign]
 
     def __init__(
         self,

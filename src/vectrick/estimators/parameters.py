@@ -2,9 +2,7 @@
 
 import re
 import textwrap
-import types
 from collections.abc import Iterable
-from typing import Any
 
 from vectrick.kernels import KERNELS
 from vectrick.kernels.pairwise import PAIRWISE
@@ -184,12 +182,3 @@ def _fill_in(text: str) -> str:
 
 
 PARAMETERS = _fill_in(_PARAMETERS)
-
-
-def named_after(cls: type, function: Any) -> Any:
-    """Return a copy of a function, named so that errors show the class that the user knows."""
-    what = function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
-    named = types.FunctionType(*what)
-    named.__kwdefaults__, named.__annotations__ = function.__kwdefaults__, function.__annotations__
-    named.__qualname__, named.__doc__ = f"{cls.__name__}.{function.__name__}", function.__doc__
-    return named

@@ -82,8 +82,38 @@ class KronRanker(KronRegressor):
         random_state: RandomState = None,
         n_start_features: int | None = None,
     ) -> None:
-        given = {name: value for name, value in locals().items() if name not in ("self", "groups", "__class__")}
-        super().__init__(**given)
+        super().__init__(
+            start_kernel,
+            end_kernel,
+            alpha=alpha,
+            pairwise=pairwise,
+            kernel_weights=kernel_weights,
+            form=form,
+            solver=solver,
+            preconditioner=preconditioner,
+            max_iter=max_iter,
+            inner_iter=inner_iter,
+            step=step,
+            tol=tol,
+            fit_intercept=fit_intercept,
+            early_stopping=early_stopping,
+            refit=refit,
+            validation_fraction=validation_fraction,
+            n_iter_no_change=n_iter_no_change,
+            scoring=scoring,
+            factor_tol=factor_tol,
+            n_components=n_components,
+            landmarks=landmarks,
+            backend=backend,
+            device=device,
+            precision=precision,
+            keep_edges=keep_edges,
+            dtype=dtype,
+            n_threads=n_threads,
+            verbose=verbose,
+            random_state=random_state,
+            n_start_features=n_start_features,
+        )
         self.groups = groups
 
     _labels_have_signs = False

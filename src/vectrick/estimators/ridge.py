@@ -123,8 +123,38 @@ class KronRidge(RegressorMixin, KronRegressor):
         random_state: RandomState = None,
         n_start_features: int | None = None,
     ) -> None:
-        own = ("self", "loss", "spectral_filter", "filter_iter", "refine", "__class__")
-        super().__init__(**{name: value for name, value in locals().items() if name not in (*own, "own")})
+        super().__init__(
+            start_kernel,
+            end_kernel,
+            alpha=alpha,
+            pairwise=pairwise,
+            kernel_weights=kernel_weights,
+            form=form,
+            solver=solver,
+            preconditioner=preconditioner,
+            max_iter=max_iter,
+            inner_iter=inner_iter,
+            step=step,
+            tol=tol,
+            fit_intercept=fit_intercept,
+            early_stopping=early_stopping,
+            refit=refit,
+            validation_fraction=validation_fraction,
+            n_iter_no_change=n_iter_no_change,
+            scoring=scoring,
+            factor_tol=factor_tol,
+            n_components=n_components,
+            landmarks=landmarks,
+            backend=backend,
+            device=device,
+            precision=precision,
+            keep_edges=keep_edges,
+            dtype=dtype,
+            n_threads=n_threads,
+            verbose=verbose,
+            random_state=random_state,
+            n_start_features=n_start_features,
+        )
         self.loss = loss
         self.spectral_filter = spectral_filter
         self.filter_iter = filter_iter

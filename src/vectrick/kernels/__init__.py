@@ -9,6 +9,7 @@ array([[1.],
 from typing import Any
 
 from vectrick._warnings import warn
+from vectrick.kernels import pairwise
 from vectrick.kernels.base import KERNELS, Kernel, KernelWarning, Product, Sum
 from vectrick.kernels.constant import Constant
 from vectrick.kernels.cosine import Cosine
@@ -92,5 +93,6 @@ __all__ = [
     "TextKernel",
     "as_kernel",
     "feature_map",
+    "pairwise",
     "pivoted_cholesky",
 ]

@@ -7,8 +7,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from vectrick._typing import Array, Features
-from vectrick.backends.arrays import like as placed_like
-from vectrick.backends.arrays import to_host
+from vectrick.backends.arrays import like as placed_like, to_host
 from vectrick.data.tables import row_keys
 from vectrick.kernels.base import Kernel
 from vectrick.kernels.cosine import Cosine

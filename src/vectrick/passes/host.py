@@ -1,6 +1,5 @@
 """What is made of a block of edges on the CPU: sums of features over its edges, in one reading of them."""
 
-import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -18,7 +17,6 @@ from vectrick.losses import COMPILED, Loss
 
 _CHUNK = 1 << 13  # edges whose predictions are made, used and forgotten at a time: no temporary array asks for pages
 _NONE = np.empty(0, np.float32)
-_ALONE = 2  # references to an array that one variable holds, with the one of the question
 
 # What to make of predictions (one array for each core), labels and weights of some edges: values to sum features with,
 # and numbers to add up.
@@ -64,13 +62,8 @@ class HostPasses:
             kept = self._kept(W)
             if kept is not None:
                 return kept
-            shape, out = (len(self.R), W.shape[1]), None
-            while len(self._lefts) >= most:
-                _, unused = self._lefts.pop(0)
-                # New pages take time, but on a worker another fit may still read those of its own pass.
-                if sys.getrefcount(unused) == _ALONE and unused.shape == shape:
-                    out = unused
-            out = np.empty(shape, self.dtype) if out is None else out
+            del self._lefts[: max(0, len(self._lefts) - most + 1)]
+            out = np.empty((len(self.R), W.shape[1]), self.dtype)
             dense_product(self.R, np.ascontiguousarray(W, self.dtype), out, n_threads)
             self._lefts.append((W, out))
             return out

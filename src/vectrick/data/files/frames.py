@@ -81,8 +81,7 @@ class TableFile:
 
     def read(self, columns: Sequence[str] | None = None, text: Sequence[str] = (), ids: Sequence[str] = ()) -> Any:
         """Return an Arrow table of some columns: ``text`` as strings, ``ids`` as dictionaries of strings."""
-        from pyarrow import csv as arrow_csv
-        from pyarrow import parquet
+        from pyarrow import csv as arrow_csv, parquet
 
         with _told(self.path):
             if self.is_parquet:
@@ -98,8 +97,7 @@ class TableFile:
     def batches(self, columns: Sequence[str], ids: Sequence[str], n_rows: int) -> Iterator[Any]:
         """Yield Arrow tables of about ``n_rows`` rows one after the other; the whole file need not fit in memory."""
         import pyarrow as pa
-        from pyarrow import csv as arrow_csv
-        from pyarrow import parquet
+        from pyarrow import csv as arrow_csv, parquet
 
         with _told(self.path):
             if self.is_parquet:

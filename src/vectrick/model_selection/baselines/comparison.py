@@ -14,8 +14,7 @@ from vectrick.backends.arrays import unmasked
 from vectrick.data import Edges
 from vectrick.data.censored import split_bounds
 from vectrick.model_selection.baselines.against_rest import AgainstRest
-from vectrick.model_selection.baselines.models import Baseline
-from vectrick.model_selection.baselines.models import baselines as all_baselines
+from vectrick.model_selection.baselines.models import Baseline, baselines as all_baselines
 from vectrick.model_selection.baselines.sampling import OnSomeEdges
 from vectrick.model_selection.scorers import EdgeScorer, get_scorer, predictions
 from vectrick.model_selection.splitting.pairs import Pairs
