@@ -88,7 +88,7 @@ class TestChoice:
         assert abs(r2 - regression.score_) < 0.1
 
     def test_members_are_trained_on_all_edges(self, classes, model):
-        assert all(len(member._predictor.start.used) == 24 for member in model.members_)
+        assert all(len(member.predictor_.start.used) == 24 for member in model.members_)
 
     def test_the_sum_of_members_is_the_prediction(self, classes, model):
         X = classes[0]
@@ -207,7 +207,7 @@ class TestChoice:
         X, signal, _ = grid()
         with pytest.warns(SearchWarning, match="looked at 216 of 432 edges"):
             model = vt.AutoKron(random_state=0).fit(X, signal)
-        assert all(len(member._predictor.start.used) == 24 for member in model.members_)
+        assert all(len(member.predictor_.start.used) == 24 for member in model.members_)
 
     def test_probabilities_are_calibrated(self, classes, model):
         p = model.predict_proba(classes[0])

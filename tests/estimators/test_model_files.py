@@ -78,7 +78,7 @@ def test_what_changed_after_the_fit_does_not_get_into_the_file(tmp_path):
     model = vt.KronSVM("gaussian", "gaussian", early_stopping=True, random_state=0, validation_fraction=0.3).fit(X, y)
     expected = model.decision_function(X)
     features = X.start_table.features.copy()
-    X.start_table.features[model._predictor.start.used] += 1.0
+    X.start_table.features[model.predictor_.start.used] += 1.0
     model.save(tmp_path / "model.vt")
     X.start_table.features[:] = features
     np.testing.assert_array_equal(vt.load(tmp_path / "model.vt").decision_function(X), expected)
@@ -91,7 +91,7 @@ def test_sparse_tables_with_vertices_that_do_not_train(tmp_path):
     table = random_array((40, 10**7), density=1e-5, rng=np.random.default_rng(0), format="csr")  # 3 GB if it were dense
     edges = vt.Edges(X.start, X.end, table, X.end_table.features)
     model = vt.KronSVM("linear", "gaussian", form="dual", early_stopping=True, random_state=0).fit(edges, y)
-    assert len(model._predictor.start.used) < 40
+    assert len(model.predictor_.start.used) < 40
     model.save(tmp_path / "model.vt")
     same = vt.load(tmp_path / "model.vt")
     assert (tmp_path / "model.vt").stat().st_size < 1_000_000
@@ -228,7 +228,7 @@ def test_it_is_a_safetensors_file(tmp_path):
     model, _ = FITTED[0]
     model.save(tmp_path / "model.vt")
     tensors = load_file(tmp_path / "model.vt")
-    np.testing.assert_array_equal(tensors["a"], model._predictor.a)
+    np.testing.assert_array_equal(tensors["a"], model.predictor_.a)
     length = int.from_bytes((tmp_path / "model.vt").read_bytes()[:8], "little")
     header = json.loads((tmp_path / "model.vt").read_bytes()[8 : 8 + length])
     assert json.loads(header["__metadata__"]["vectrick"])["estimator"] == "KronSVM"
@@ -302,7 +302,7 @@ def test_what_cannot_be_loaded_is_not_saved(tmp_path):
         (vt.KronSVM().fit(X, y), {("a", 1): 2}, "keys must be str"),
     ]
     broken = vt.KronSVM().fit(X, y)
-    broken._predictor.a = broken._predictor.a * np.nan
+    broken.predictor_.a = broken.predictor_.a * np.nan
     cases.append((broken, {}, "some coefficients are no finite numbers"))
     for model, about, message in cases:
         with pytest.raises((ValueError, TypeError), match=message):

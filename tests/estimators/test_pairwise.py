@@ -282,7 +282,7 @@ def test_the_gaussian_kernel_is_that_of_the_features_side_by_side():
     scaled = vt.KronRidge(
         vt.Standardized(vt.Linear()), vt.Standardized(vt.Linear()), pairwise="gaussian", fit_intercept=False
     ).fit(X, y)
-    assert "Gaussian" in repr(scaled._predictor.start.kernel)
+    assert "Gaussian" in repr(scaled.predictor_.start.kernel)
     with pytest.raises(ValueError, match="start_kernel is Tanimoto"):
         vt.KronRidge("tanimoto", pairwise="gaussian", fit_intercept=False).fit(X, y)
 
@@ -370,9 +370,9 @@ def test_the_operator_of_held_out_edges_predicts(name):
     model = model_of(name, early_stopping=True, max_iter=30, tol=1e-6, random_state=0).fit(X, y)
     _, test = hold_out_some(model, X, y, None)
     held = X[test]
-    operator, a = model._predictor.operator(held), model._predictor.coefficients
+    operator, a = model.predictor_.operator(held), model.predictor_.coefficients
     assert_allclose(operator @ a, model.predict(held), atol=1e-10)
-    assert_allclose(model._predictor.predict_all(held, np.stack([a, 2 * a]))[1], 2 * model.predict(held), atol=1e-10)
+    assert_allclose(model.predictor_.predict_all(held, np.stack([a, 2 * a]))[1], 2 * model.predict(held), atol=1e-10)
     assert max(model.history_["score"]) == pytest.approx(model.score(held, y[test]), abs=1e-9)
 
 

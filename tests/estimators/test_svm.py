@@ -43,7 +43,7 @@ def test_support_edges():
         np.flatnonzero(margin < 1 - 1e-6), np.intersect1d(model.support_, np.flatnonzero(margin < 1 - 1e-6))
     )
     assert len(model.support_) < len(X)
-    assert len(model._predictor.coefficients) == len(model.support_)
+    assert len(model.predictor_.coefficients) == len(model.support_)
     assert (model.dual_coef_[margin > 1 + 1e-6] == 0).all()
 
 

@@ -98,8 +98,8 @@ def test_kernel_values_that_do_not_fit():
 def test_models_do_not_carry_the_kernel_matrix():
     model = vt.KronRidge("gaussian", "gaussian", form="dual").fit(X, VALUES)
     again = pickle.loads(pickle.dumps(model))
-    assert "matrix" in vars(model._predictor.start)
-    assert "matrix" not in vars(again._predictor.start)
+    assert "matrix" in vars(model.predictor_.start)
+    assert "matrix" not in vars(again.predictor_.start)
     assert_allclose(again.predict(X), model.predict(X))
 
 

@@ -34,7 +34,7 @@ def kernel_values(model, X, Y):
     """The kernel of edges, entry by entry of the Kronecker product."""
     sides = []
     for side in ("start", "end"):
-        kernel = getattr(model._predictor, side).kernel
+        kernel = getattr(model.predictor_, side).kernel
         first, second = (getattr(edges, f"{side}_table").features for edges in (X, Y))
         sides.append(kernel(first, second))
     K, G = sides

@@ -87,7 +87,7 @@ def test_new_vertices_come_in_tables_of_their_own(ids, form, sparse):
     whole = vt.KronRidge(kernel, kernel, form=form, tol=1e-9).fit(X, y[both])
     np.testing.assert_allclose(model.predict(X), whole.predict(X), atol=1e-6)
     if ids:
-        assert sorted(model._predictor.start.known.ids.tolist()) == sorted(names[0].tolist())
+        assert sorted(model.predictor_.start.known.ids.tolist()) == sorted(names[0].tolist())
 
 
 def test_one_vertex_set_stays_one():
@@ -240,7 +240,7 @@ def test_tables_of_another_kind(tmp_path):
     X = vt.Edges(start, end, D, T)
     new = vt.Edges([0], [0], csr_array(np.ones((1, 3))), T)
     model = vt.KronRidge(G, G).fit(X, y).update(new, [1.0])
-    assert len(model._predictor.start.known) == len(D) + 1
+    assert len(model.predictor_.start.known) == len(D) + 1
     with pytest.warns(DataConversionWarning):
         column = vt.KronRidge(G, G).fit(X, y[:, None])
     column.save(tmp_path / "column.vt")
@@ -248,7 +248,7 @@ def test_tables_of_another_kind(tmp_path):
     wide = csr_array(([1.0, 2.0], ([0, 1], [3, 1_999_999])), shape=(2, 2_000_000))
     sparse = vt.KronRidge("linear", "linear", form="dual").fit(vt.Edges([0, 1], [0, 1], wide, T), [1.0, 2.0])
     sparse.update(vt.Edges([0], [2], wide[1:], T), [0.5])  # rows are compared without making them dense
-    assert len(sparse._predictor.start.known) == 2
+    assert len(sparse.predictor_.start.known) == 2
 
 
 def test_what_an_update_refuses():

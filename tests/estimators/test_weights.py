@@ -168,7 +168,7 @@ def test_given_weights_train_predict_and_go_to_a_file(given, tmp_path):
 def test_a_damaged_weight_in_a_file_is_refused(tmp_path, monkeypatch):
     X, y = problem()
     model = vt.KronRidge(STARTS, ENDS).fit(X, y)
-    model._predictor.kernel.weights[0] = -1.0
+    model.predictor_.kernel.weights[0] = -1.0
     with pytest.raises(ValueError, match="weights must be finite numbers that are not negative"):
         model.save(tmp_path / "model.vt")
     with monkeypatch.context() as patch:

@@ -32,7 +32,7 @@ def test_the_kernel_is_that_of_the_profiles(inner):
     model = vt.KronRidge(vt.Profile(inner), G).fit(X, Y)
     profiles = profiles_of(X.start, X.end, Y, (M, Q))
     expected = (inner or vt.Cosine())(profiles)
-    kernel = model._predictor.start.kernel
+    kernel = model.predictor_.start.kernel
     assert_allclose(kernel(X.start_table.features), expected, atol=1e-12)
     assert_allclose(kernel.diagonal(X.start_table.features), np.diagonal(expected), atol=1e-12)
     assert_allclose(kernel(np.ones((1, 3))), kernel(np.ones((1, 3)), 2 * np.ones((1, 3))))  # new ones have none
@@ -40,7 +40,7 @@ def test_the_kernel_is_that_of_the_profiles(inner):
 
 def test_a_new_vertex_has_the_profile_of_those_like_it():
     model = vt.KronRidge(vt.Profile(vt.Linear(), like=G, neighbours=3), G).fit(X, Y)
-    kernel, profiles = model._predictor.start.kernel, profiles_of(X.start, X.end, Y, (M, Q))
+    kernel, profiles = model.predictor_.start.kernel, profiles_of(X.start, X.end, Y, (M, Q))
     new = RNG.standard_normal((4, 3))
     like = G(new, X.start_table.features)
     near = np.argsort(-like, axis=1)[:, :3]
@@ -137,7 +137,7 @@ def test_copies_share_the_mean_of_their_profiles():
     model = vt.KronRidge(vt.Profile(vt.Linear()), "linear").fit(graph, Y)
     own = profiles_of(graph.start, graph.end, Y, (M, Q))
     mean = np.repeat(own.reshape(10, 2, Q).mean(axis=1), 2, axis=0)
-    assert_allclose(model._predictor.start.kernel(features), mean @ mean.T, atol=1e-12)
+    assert_allclose(model.predictor_.start.kernel(features), mean @ mean.T, atol=1e-12)
 
 
 def test_where_it_cannot_stand_it_says_so():

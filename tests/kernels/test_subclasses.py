@@ -34,7 +34,7 @@ def test_settled_kernels_keep_their_class(kernel):
         vt.KronRidge(each, "linear", alpha=alpha, form="dual", fit_intercept=False).fit(edges, Y)
         for each, alpha in ((own, 2.0), (kernel, 1.0))
     )
-    assert type(doubled._predictor.start.kernel) is Own
+    assert type(doubled.predictor_.start.kernel) is Own
     np.testing.assert_allclose(doubled.predict(edges), plain.predict(edges), rtol=1e-6, atol=1e-8)
 
 

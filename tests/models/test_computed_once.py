@@ -28,7 +28,7 @@ class Counted(vt.Gaussian):
 def ensemble():
     kernels = [Counted(0.5), Counted(0.5) + vt.Constant(0.3), Counted(0.5) * Counted(0.5), Counted(2.0)]
     models = [vt.KronRidge(kernel, kernel, form="dual", alpha=0.1).fit(X, Y) for kernel in kernels]
-    return CombinedPredictor([model._predictor for model in models], [0.1, 0.2, 0.3, 0.4])
+    return CombinedPredictor([model.predictor_ for model in models], [0.1, 0.2, 0.3, 0.4])
 
 
 def _expected(ensemble, edges):

@@ -59,8 +59,8 @@ def test_one_table_stays_one_when_a_kernel_moves(edges):
 @pytest.mark.parametrize("form", ["dual", "primal"])
 def test_a_predictor_that_is_there_stays_itself(form):
     model = vt.KronRidge("linear", "linear", form=form, fit_intercept=False).fit(X, RNG.standard_normal(len(X)))
-    assert model._predictor.on(HOST) is model._predictor
+    assert model.predictor_.on(HOST) is model.predictor_
     reference = settle_backend("reference", None)
-    moved = model._predictor.on(reference)
+    moved = model.predictor_.on(reference)
     assert moved.backend is reference
     np.testing.assert_allclose(moved.predict(X), model.predict(X), atol=1e-12)

@@ -49,7 +49,7 @@ def graph(rng):
 
 def dense(model, X, other):
     """Return the kernel matrix between the edges of two lists with the same tables, by definition."""
-    k, g = model._predictor.start.kernel, model._predictor.end.kernel
+    k, g = model.predictor_.start.kernel, model.predictor_.end.kernel
     values = [
         np.asarray(kernel(_rows(table, rows), _rows(table, cols)), np.float64)
         for kernel, table, rows, cols in (

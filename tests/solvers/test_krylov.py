@@ -34,7 +34,7 @@ def test_iterates_are_those_of_the_solver(form, solver):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 fitted = model.set_params(alpha=alpha, max_iter=k).fit(X, y)
-            expected = fitted.dual_coef_ if form == "dual" else fitted._predictor.w
+            expected = fitted.dual_coef_ if form == "dual" else fitted.predictor_.w
             found = basis.vectors[:k].T @ z
             assert np.abs(found - expected).max() <= 1e-9 * np.abs(expected).max()
 

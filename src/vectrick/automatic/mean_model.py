@@ -47,7 +47,7 @@ class MeanModel(FittedModel):
         """Set what follows from the members and their weights."""
         members, weights = self.members_, self.weights_
         self.constant_ = float(constant)
-        self._predictor = CombinedPredictor([member._predictor for member in members], weights.tolist())
+        self.predictor_ = CombinedPredictor([member.predictor_ for member in members], weights.tolist())
         self.intercept_ = self.constant_ + float(
             sum(weight * member.intercept_ for weight, member in zip(weights, members, strict=True))
         )
@@ -67,7 +67,7 @@ class MeanModel(FittedModel):
     def _keep_machines(self, machines: list[Any]) -> None:
         """Set what follows from the models of several classes."""
         self.machines_, first = machines, machines[0]
-        self._predictor = first._predictor
+        self.predictor_ = first.predictor_
         self.intercept_ = np.array([machine.intercept_ for machine in machines])  # type: ignore[assignment]
         for name in ("solution_", "n_iter_", "history_", "form_", "form_reason_"):
             setattr(self, name, getattr(first, name))

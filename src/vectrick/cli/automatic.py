@@ -44,7 +44,7 @@ def summarise_search(out: Output, trained: "Trained") -> None:
         "members": members,
         "candidates": len(model.search_),
         "notes": model.told_,
-        "computed_on": model._predictor.backend.place,
+        "computed_on": model.predictor_.backend.place,
     }
     for line in str(model).splitlines():
         out.say(line)

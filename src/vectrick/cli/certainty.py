@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from vectrick.cli.output import Output
 
 if TYPE_CHECKING:
+    from vectrick.estimators import FittedModel
     from vectrick.model_selection.calibration.errors import Calibration
 
 _PRIOR = 0.98  # novelty above which a prediction is little more than the intercept
@@ -13,7 +14,7 @@ _LOOKED_AT = 10_000  # edges of a command, of which warnings are
 _QUICK = 3000  # vertices of a side up to which a warning costs little
 
 
-def calibration_of(model: Any) -> "Calibration":
+def calibration_of(model: "FittedModel") -> "Calibration":
     """Return the errors on held-out edges that a model carries, or say that it has none."""
     from vectrick.model_selection.calibration.errors import Calibration
 
@@ -44,7 +45,7 @@ class Certainty:
     """
 
     out: Output
-    model: Any
+    model: "FittedModel"
     coverage: float | None
     novelty: bool
 
@@ -119,13 +120,13 @@ class Certainty:
                 )
 
 
-def warn_of_prior(out: Output, model: Any, X: Any) -> None:
+def warn_of_prior(out: Output, model: "FittedModel", X: Any) -> None:
     """Warn of predictions for new vertices that are so unlike the training vertices that they say next to nothing."""
     import numpy as np
 
     from vectrick.model_selection.calibration.errors import news_of
 
-    kernel = model._predictor.kernel
+    kernel = model.predictor_.kernel
     if not len(X) or max(len(kernel.start.used), len(kernel.end.used)) > _QUICK:
         return
     some = X[:_LOOKED_AT]

@@ -1,15 +1,18 @@
 """The vertices that a command names: those of the model's own tables, or of a file with new ones."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
 
 from vectrick.data import VertexTable
 
+if TYPE_CHECKING:
+    from vectrick.estimators import FittedModel
+
 
 def vertex_table(
-    model: Any,
+    model: "FittedModel",
     side: str,
     given: tuple[str, Any] | None,
     columns: tuple[str | None, str],
@@ -42,7 +45,7 @@ def vertex_table(
 
 
 def _new_vertices(
-    model: Any, side: str, kind: str, given: Any, columns: tuple[str | None, str], skip_invalid: bool
+    model: "FittedModel", side: str, kind: str, given: Any, columns: tuple[str | None, str], skip_invalid: bool
 ) -> VertexTable:
     """Return the vertices of a file, or of one string, as the model takes them."""
     from vectrick.data.files.folder import read_vertices
@@ -69,7 +72,7 @@ def _new_vertices(
     return new
 
 
-def _medians(model: Any, side: str) -> dict[str, float]:
+def _medians(model: "FittedModel", side: str) -> dict[str, float]:
     """Return what gaps in training columns were filled with, as far as the file says so in plain numbers."""
     told = getattr(model, "about_", {}).get("medians")
     values = told.get(side) if isinstance(told, dict) else None
@@ -102,7 +105,7 @@ def as_written(ids: Any, like: Any = None) -> Any:
         return ids
 
 
-def class_names(model: Any) -> list[str] | None:
+def class_names(model: "FittedModel") -> list[str] | None:
     """Return the names of the classes of a classifier as its data had them; of two, the positive one last."""
     if not hasattr(model, "classes_"):
         return None
@@ -112,7 +115,7 @@ def class_names(model: Any) -> list[str] | None:
     return [str(name) for name in names]
 
 
-def probabilities(model: Any, scores: Any) -> Any:
+def probabilities(model: "FittedModel", scores: Any) -> Any:
     """Return the probability of the second class from scores, or None for models that have none."""
     from scipy.special import expit
 

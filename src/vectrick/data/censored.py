@@ -11,6 +11,11 @@ _LOWER, _UPPER, _EQUAL = (">", ">=", "≥", ">>"), ("<", "<=", "≤", "<<"), ("=
 _SIGNS = dict.fromkeys(_LOWER, 1) | dict.fromkeys(_UPPER, -1) | dict.fromkeys(_EQUAL, 0)
 
 
+def with_bounds(labels: Array) -> Array:
+    """Return labels as records with bounds; labels without bounds are values."""
+    return labels if labels.dtype == CENSORED else censored(labels, np.zeros(len(labels)))
+
+
 def censored(values: Any, relation: Any) -> Array:
     """Return labels some of which are bounds, for ``KronRidge(loss="censored")``.
 

@@ -23,7 +23,7 @@ from vectrick.training.monitor import FitStep
 from vectrick.training.one_vs_rest import SeveralClassesError
 from vectrick.training.parameters import LATER, check_parameters, has_intercept
 from vectrick.training.problem import SourceEdges
-from vectrick.training.update import joined_source
+from vectrick.training.update import joined_source, source_of
 from vectrick.training.validate import as_classes, as_edges, as_real_labels, as_weights, labels_on
 
 for _kind in (KronLogistic, KronRanker, KronRidge, KronSVM):
@@ -64,6 +64,7 @@ __all__ = [
     "register_estimator",
     "save_model",
     "score_lake",
+    "source_of",
     "suggest",
     "vertices_only_in",
     "warn_of_data",

@@ -50,7 +50,7 @@ class FitParameters:
         self._remember_parameters()
         for name in _OF_SOME:
             self.__dict__.pop(name, None)
-        self._predictor, self._source = predictor, source
+        self.predictor_, self._source = predictor, source
         self._known_edges = None if source is None else (source.start, source.end)
         self.solution_, self.intercept_ = solution, float(solution.intercept)
         self.n_iter_, self.history_ = n_iter, history

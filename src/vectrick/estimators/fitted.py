@@ -13,7 +13,7 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from vectrick._typing import Array, ArrayLike, RandomState, Table
+from vectrick._typing import Array, ArrayLike, Table
 from vectrick.backends import HOST, Backend, common_backend, settle_backend
 from vectrick.backends.arrays import like, namespace, numpy_dtype, to_host
 from vectrick.data import Edges, EdgesLike, VertexTable
@@ -21,9 +21,7 @@ from vectrick.data.lake.scan import ScannedEdges
 from vectrick.data.source import is_lake
 from vectrick.estimators.fit_parameters import FitParameters
 from vectrick.estimators.nested_parameters import NestedParameters
-from vectrick.inference.explain import explain, predict_without
-from vectrick.inference.recommend import recommend
-from vectrick.inference.uncertainty import N_SAMPLES, FittedPosterior, novelty_of, posterior_of
+from vectrick.inference.methods import InferenceMethods
 from vectrick.models.predictor import Predictor
 from vectrick.persistence.models import save_model
 from vectrick.streaming.predictions import decide_lake, predict_lake
@@ -32,10 +30,10 @@ from vectrick.training.update import COLUMNS, WarmStart, has_more_classes, joine
 from vectrick.training.validate import as_edges, as_given
 
 
-class FittedModel(FitParameters, NestedParameters):
+class FittedModel(InferenceMethods, FitParameters, NestedParameters):
     """The methods of a fitted estimator that are the same for all losses."""
 
-    _predictor: Predictor
+    predictor_: Predictor
     _known_edges: tuple[Array, Array] | None = None  # positions in the tables, where the model keeps them
     _source: SourceEdges | None = None  # with labels and weights, where the model keeps them
     intercept_: float
@@ -80,7 +78,7 @@ class FittedModel(FitParameters, NestedParameters):
         check_is_fitted(self)
         if is_lake(X):
             return decide_lake(self, X)
-        edges = self._predictor.aligned(as_edges(self, X, reset=False))
+        edges = self.predictor_.aligned(as_edges(self, X, reset=False))
         if self._machines:
             return self._decide_all(edges)
         predictor = self._placed(edges.backend)
@@ -102,8 +100,8 @@ class FittedModel(FitParameters, NestedParameters):
 
     def _placed(self, home: Backend) -> Predictor:
         """Return the predictor on the chosen backend and device; ``home`` is the backend of the user's arrays."""
-        self._predictor = self._predictor.on(settle_backend(self.backend, self.device, home))
-        return self._predictor
+        self.predictor_ = self.predictor_.on(settle_backend(self.backend, self.device, home))
+        return self.predictor_
 
     def __getstate__(self) -> Any:
         """Return the state to pickle; its predictor is on the host, so a machine without the device can read it."""
@@ -112,8 +110,8 @@ class FittedModel(FitParameters, NestedParameters):
             state = {**state, "_known_edges": tuple(to_host(vertices) for vertices in state["_known_edges"])}
         if state.get("_source") is not None:
             state = {**state, "_source": state["_source"].on_host()}
-        predictor = state.get("_predictor")
-        return state if predictor is None else {**state, "_predictor": predictor.on(HOST)}
+        predictor = state.get("predictor_")
+        return state if predictor is None else {**state, "predictor_": predictor.on(HOST)}
 
     def predict_lake(self, X: ScannedEdges, path: Path | str, *, overwrite: bool = False) -> int:
         """Write predictions for the edges of a lake to a folder of Parquet files; return how many there are.
@@ -145,126 +143,6 @@ class FittedModel(FitParameters, NestedParameters):
         columns = {"score": decisions, "prediction": classes[(decisions > 0).astype(np.int64)]}
         return {**columns, "probability": expit(decisions)} if hasattr(self, "predict_proba") else columns
 
-    def posterior(self, n_samples: int = N_SAMPLES, random_state: RandomState = None) -> FittedPosterior:
-        """Return the posterior of a ridge regression, a Gaussian process: `std`, `std_error` and `covariance` of edges.
-
-        Variances are exact for complete graphs, for up to 2000 training edges, and for few edges if no samples have
-        been drawn before; otherwise they are estimated without bias from samples, with the degree model of the graph as
-        control variate. The model must have kept the edges that it was trained on.
-
-        Parameters
-        ----------
-        n_samples : int
-            The number of samples: the error of a standard deviation falls with its root.
-        random_state : int, optional
-            The seed of the samples.
-
-        Examples
-        --------
-        >>> import vectrick as vt
-        >>> X, y = vt.datasets.make_checkerboard(100, random_state=0)
-        >>> model = vt.KronRidge(vt.Gaussian(gamma=1.0), vt.Gaussian(gamma=1.0)).fit(X, y)
-        >>> posterior = model.posterior()
-        >>> posterior.method
-        'from 64 samples, with the degree model as control variate'
-        >>> bool((posterior.std_error(X) < 0.1 * posterior.std(X)).all())
-        True
-        """
-        check_is_fitted(self)
-        return posterior_of(self, n_samples, random_state)
-
-    def novelty(self, X: EdgesLike, *, parts: bool = False) -> Any:
-        """Return how new edges are to the model, between 0 and 1.
-
-        It is the share of the prior variance of an edge that the training edges leave unexplained, for ridge regression
-        with the same kernels and alpha, whatever the loss; by the degree model of the graph, which is exact on complete
-        graphs. At 1 a prediction is the intercept alone. The model must have kept the edges that it was trained on.
-
-        Parameters
-        ----------
-        X : Edges or array
-            The edges.
-        parts : bool
-            Whether to return a frame with "novelty", and the parts that are due to the "start" and to the "end" vertex:
-            the same share of the mean over edges to all training vertices of the other side.
-
-        Examples
-        --------
-        >>> import vectrick as vt
-        >>> X, y = vt.datasets.make_checkerboard(100, random_state=0)
-        >>> model = vt.KronSVM(vt.Gaussian(gamma=1.0), vt.Gaussian(gamma=1.0)).fit(X, y)
-        >>> far = vt.Edges([0], [0], X.start_table.features[:1] + 1000, X.end_table.features[:1])
-        >>> bool((model.novelty(X) < 1).all()), model.novelty(far)
-        (True, array([1.]))
-        """
-        check_is_fitted(self)
-        return novelty_of(self, X, parts)
-
-    def explain(self, X: EdgesLike, k: int = 10, *, by: str = "edge", influence: bool = False) -> Any:
-        """Return a frame that says why the prediction for one edge is what it is.
-
-        A prediction is a sum over the training edges. The frame has those with the largest contributions, then a row
-        each for the rest of them, the intercept, and what the solver left of the minimum, where the coefficients of
-        edges follow from the loss. Its column "contribution" adds up to the
-        prediction: the value, for a classifier the decision, whose sign is the class. The model must have kept the
-        edges that it was trained on.
-
-        Parameters
-        ----------
-        X : Edges or array
-            One edge.
-        k : int
-            How many contributions are listed.
-        by : str
-            "edge" for training edges, with their labels and the kernel values of both ends with those of the edge (of a
-            mean of models the mean values, each relative to those of vertices with themselves);
-            "start" or "end" for training vertices, each with the sum over its edges; "features" for pairs of a start
-            and an end feature, if the kernels are linear in them.
-        influence : bool
-            Of a ridge regression: whether to add a column "without", what the prediction would be if the model had
-            been trained without the edge.
-
-        Examples
-        --------
-        >>> import vectrick as vt
-        >>> X, y = vt.datasets.make_checkerboard(60, random_state=0)
-        >>> model = vt.KronRidge(vt.Gaussian(gamma=1.0), vt.Gaussian(gamma=1.0), alpha=0.1).fit(X, y)
-        >>> why = model.explain(X[:1], k=2)
-        >>> why["what"].tolist()
-        ['edge', 'edge', 'the rest', 'intercept', 'left by the solver']
-        >>> bool(abs(why["contribution"].sum() - model.predict(X[:1])[0]) < 1e-10)
-        True
-        """
-        check_is_fitted(self)
-        return explain(self, X, k, by, influence)
-
-    def predict_without(self, X: EdgesLike, *, edges: Any = None, start: Any = None, end: Any = None) -> Array:
-        """Return what the predictions would be if some training edges had not been there.
-
-        For ridge regression and few edges, this follows from the posterior covariances, exactly and without a fit;
-        otherwise the model is trained again on the edges that stay. A classifier returns decisions.
-
-        Parameters
-        ----------
-        X : Edges or array
-            The edges to predict.
-        edges : Edges or array, optional
-            Training edges to leave out.
-        start, end : id or list of ids, optional
-            Vertices to leave out with all their training edges; positions if the tables have no ids.
-
-        Examples
-        --------
-        >>> import vectrick as vt
-        >>> X, y = vt.datasets.make_checkerboard(60, random_state=0)
-        >>> model = vt.KronRidge(vt.Gaussian(gamma=1.0), vt.Gaussian(gamma=1.0), tol=1e-10).fit(X, y)
-        >>> again = vt.KronRidge(vt.Gaussian(gamma=1.0), vt.Gaussian(gamma=1.0), tol=1e-10).fit(X[1:], y[1:])
-        >>> bool(abs(model.predict_without(X[:1], edges=X[:1]) - again.predict(X[:1]))[0] < 1e-6)
-        True
-        """
-        check_is_fitted(self)
-        return predict_without(self, X, edges, start, end)
-
     def _trained_again(self, edges: Edges, labels: Any, weight: Any) -> Any:
         """Return a model like this one that is trained on other edges."""
         again: Any = clone(self._as_fitted())
@@ -293,7 +171,7 @@ class FittedModel(FitParameters, NestedParameters):
         if model.early_stopping or self._machines or has_more_classes(model, labels):
             model.fit(edges, labels, weight)
         else:
-            start = WarmStart(self._predictor, getattr(self, "dual_coef_", None), len(edges))
+            start = WarmStart(self.predictor_, getattr(self, "dual_coef_", None), len(edges))
             model._fit(edges, labels, weight, None, warm=start.coefficients)
         self.__dict__.update(columns)  # of a plain array, which the edges came from
         return self
@@ -303,7 +181,7 @@ class FittedModel(FitParameters, NestedParameters):
         check_is_fitted(self)
         if self._machines:
             raise ValueError(self._why_one_machine())
-        predictor = self._predictor
+        predictor = self.predictor_
         start = predictor.start.table(start_features)
         if end_features is None and predictor.start.known is not predictor.end.known:
             raise ValueError("end_features is None, but the model was trained with two vertex sets; give both tables")
@@ -346,66 +224,17 @@ class FittedModel(FitParameters, NestedParameters):
         which, scores = predictor.top_k(start, end, int(k))
         return given(which), given(scores) + self.intercept_
 
-    def recommend(
-        self,
-        start: Any = None,
-        k: int = 10,
-        exclude_known: bool = True,
-        *,
-        positions: Any = None,
-        known: Any = None,
-        end_features: Any = None,
-    ) -> Any:
-        """Return a frame with the k best end vertices for each given start vertex, without known edges.
-
-        Parameters
-        ----------
-        start : list of ids, or table
-            Start vertices that the model knows, by their ids (or positions if they have no ids), or a table of new
-            ones as for `predict_grid`. An integer also stands for an id that is its numeral, such as "7".
-        k : int
-            The number of end vertices for each start vertex; there are fewer if the others are known.
-        exclude_known : bool
-            Whether to leave out the edges that were given to `fit`, or those of ``known``.
-        positions : list of int, optional
-            Rows of ``start_table_`` instead of ``start``, for vertices that have ids.
-        known : Edges or frame, optional
-            Edges to leave out instead of the model's own. In a frame, the columns "start" and "end" hold the ids, or
-            else the first two columns.
-        end_features : table, optional
-            The end vertices to choose from; by default all that the model knows.
-
-        Returns
-        -------
-        pandas.DataFrame
-            A row for each start vertex and partner, the best first: "start", "end", "rank", "score", and for logistic
-            regression "probability". The whole grid is never in memory.
-
-        Examples
-        --------
-        >>> import pandas as pd, vectrick as vt
-        >>> users = pd.DataFrame({"age": [0.2, 0.9]}, index=["ann", "bob"])
-        >>> items = pd.DataFrame({"size": [0.1, 0.5, 0.9]}, index=["pin", "cup", "box"])
-        >>> df = pd.DataFrame({"start": ["ann", "ann", "bob"], "end": ["pin", "box", "box"]})
-        >>> X = vt.Edges.from_frame(df, start_table=users, end_table=items)
-        >>> model = vt.KronRidge("gaussian", "gaussian").fit(X, [1.0, 0.0, 1.0])
-        >>> model.recommend(["ann"])["end"].tolist()
-        ['cup']
-        """
-        check_is_fitted(self)
-        return recommend(self, start, positions, k, exclude_known, known, end_features)
-
     @property
     def start_table_(self) -> VertexTable:
         """The table of start vertices that the model was trained with, with those that are not training vertices."""
         check_is_fitted(self)
-        return self._predictor.start.known
+        return self.predictor_.start.known
 
     @property
     def end_table_(self) -> VertexTable:
         """The table of end vertices that the model was trained with, with those that are not training vertices."""
         check_is_fitted(self)
-        return self._predictor.end.known
+        return self.predictor_.end.known
 
     def save(self, path: Path | str, *, about: dict[str, Any] | None = None) -> None:
         """Write the fitted model to one file that `vectrick.load` and the command line read.

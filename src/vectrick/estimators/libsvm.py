@@ -73,7 +73,7 @@ def from_svc(svc: SVC, n_start_features: int, *, n_threads: int | None = None) -
     converged, reason = svc.fit_status_ == 0, "LIBSVM's own"
     model.solution_ = Solution(model.dual_coef_, None, converged, reason, model.n_iter_, 0, [], model.intercept_)
     model.form_, model.form_reason_ = "dual", "taken from LIBSVM"
-    model._predictor = DualPredictor(EdgeKernel.product(start, end), graph, coefficients, n_threads)
+    model.predictor_ = DualPredictor(EdgeKernel.product(start, end), graph, coefficients, n_threads)
     model._remember_parameters()
     return model
 

@@ -103,7 +103,7 @@ def _closed_forms(lead: Any, X: Any, y: Any, alphas: Sequence[float], validation
     held = as_edges(lead, validation[0], reset=False)
     labels = lead._encode_validation(labels_on(validation[1], HOST), len(held))
     scoring = lead._auto_scoring(labels) if lead.scoring == "auto" else lead.scoring
-    judge = Validation(models[0]._predictor, held, labels, scoring, lead._groups_of(held))
+    judge = Validation(models[0].predictor_, held, labels, scoring, lead._groups_of(held))
     steps = []
     for model in models:
         score = judge.score_of(model._decide(held))

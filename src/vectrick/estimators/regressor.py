@@ -17,7 +17,7 @@ from vectrick.training.validate import as_real_labels
 
 def _ranks_two_labels(model: Any) -> bool:
     """Whether a model is fitted, and not to more than two labels; of one from a file that is not known."""
-    return hasattr(model, "_predictor") and getattr(model, "_has_two_labels", True)
+    return hasattr(model, "predictor_") and getattr(model, "_has_two_labels", True)
 
 
 class KronRegressor(KronEstimator):

@@ -28,6 +28,7 @@ from vectrick.models.kernel_spec import KernelSpec
 from vectrick.models.limits import checked_features
 from vectrick.models.pairwise import PairwisePredictor
 from vectrick.models.product import DualPredictor
+from vectrick.training.fitted import Fitted, Machine
 from vectrick.training.update import source_of
 
 BY = ("edge", "start", "end", "features")
@@ -35,7 +36,7 @@ _LOOKED_AT, _FAR = 1000, 0.1  # edges, and a relative error of their predictions
 _FEW = 64  # edges without which predictions of ridge regression follow from covariances, without a new fit
 
 
-def explain(model: Any, X: Any, k: int, by: str, influence: bool) -> Any:
+def explain(model: Fitted, X: Any, k: int, by: str, influence: bool) -> Any:
     """Return a frame of what the prediction for one edge is a sum of; see `FittedModel.explain`."""
     if by not in BY:
         raise ValueError(f"by is {by!r}, but it must be one of {', '.join(map(repr, BY))}")
@@ -83,13 +84,13 @@ def _with_rest(frame: Any, total: float, intercept: float, prediction: float) ->
 # What the prediction is a sum of
 
 
-def _coefficients(model: Any) -> list[Array]:
+def _coefficients(model: Fitted) -> list[Array]:
     """Return the coefficients of the edges that a model was trained on, for each of its parts."""
     found: list[Array] = kept_of(model, "dual", lambda: [_dual(part, model) for _, part in model._parts])
     return found
 
 
-def _dual(part: Any, owner: Any) -> Array:
+def _dual(part: Machine, owner: Fitted) -> Array:
     """Return the dual coefficients of all edges that were given to a fit.
 
     At the minimum they are ``aᵢ = -L'(pᵢ) / alpha``. Others make the same function if the kernel matrix is singular,
@@ -98,7 +99,7 @@ def _dual(part: Any, owner: Any) -> Array:
     """
     edges, source = source_of(owner)
     a = np.zeros(len(edges))
-    predictor = part._predictor.on(HOST)
+    predictor = part.predictor_.on(HOST)
     is_minimum = part.solution_.converged and part._loss_type.is_smooth and not predictor.kernel.is_two_step
     known = getattr(part, "dual_coef_", part.__dict__.get("_dual_of_primal"))
     if not is_minimum and known is not None:
@@ -123,9 +124,9 @@ def _dual(part: Any, owner: Any) -> Array:
     return a
 
 
-def _check_explains(part: Any, trained: Edges, a: Array, f: Array) -> None:
+def _check_explains(part: Machine, trained: Edges, a: Array, f: Array) -> None:
     """Refuse coefficients that do not make the function of a fit that ended before the minimum."""
-    kernel = part._predictor.on(HOST).kernel
+    kernel = part.predictor_.on(HOST).kernel
     start, end = numbers_of(kernel.start)[trained.start], numbers_of(kernel.end)[trained.end]
     some = np.linspace(0, len(f) - 1, min(len(f), _LOOKED_AT)).astype(int)
     made = DualPredictor(kernel, Graph(start, end, kernel.start.used, kernel.end.used), a, part.n_threads)
@@ -137,15 +138,15 @@ def _check_explains(part: Any, trained: Edges, a: Array, f: Array) -> None:
         )
 
 
-def _trained(part: Any, owner: Any) -> Array:
+def _trained(part: Machine, owner: Fitted) -> Array:
     """Return the mask of the edges that a model was trained on: others were held out, or have no weight."""
     edges, source = source_of(owner)
-    kernel = part._predictor.kernel
+    kernel = part.predictor_.kernel
     mask: Array = (numbers_of(kernel.start)[edges.start] >= 0) & (numbers_of(kernel.end)[edges.end] >= 0)
     return mask if source.weight is None else mask & (np.asarray(to_host(source.weight)) > 0)
 
 
-def _as_numbers(owner: Any, labels: Array) -> Array:
+def _as_numbers(owner: Fitted, labels: Array) -> Array:
     """Return labels as a loss takes them: those of two classes are -1 and +1."""
     if hasattr(owner, "classes_"):
         return 2.0 * (labels == np.asarray(owner.classes_)[1]) - 1.0
@@ -186,7 +187,7 @@ def _ends(kernel: EdgeKernel, x: Edges) -> tuple[Array, Array]:
     return first, kernel.end.rows(checked_features(x.end_table, graph.used_end))[0]
 
 
-def _by_edges(model: Any, x: Edges, coefficients: list[Array], k: int, by: str) -> tuple[Any, float]:
+def _by_edges(model: Fitted, x: Edges, coefficients: list[Array], k: int, by: str) -> tuple[Any, float]:
     """Return a frame of training edges, or of the training vertices of a side, and the sum of all contributions."""
     import pandas as pd
 
@@ -196,7 +197,7 @@ def _by_edges(model: Any, x: Edges, coefficients: list[Array], k: int, by: str) 
     shares = weights / max(weights.sum(), 1e-300)
     ends: Sequence[Any] = (0.0, 0.0)
     for (weight, part), a, share in zip(model._parts, coefficients, shares, strict=True):
-        kernel = part._predictor.on(HOST).kernel
+        kernel = part.predictor_.on(HOST).kernel
         values, *both_ends = _kernel_values(kernel, x, edges, a)
         of_ends: Sequence[Any] = both_ends
         total += weight * a * values
@@ -219,7 +220,7 @@ def _by_edges(model: Any, x: Edges, coefficients: list[Array], k: int, by: str) 
     vertices, ids, values = both[by]
     sums: Array = np.bincount(vertices, total, len(ids))
     counts = np.bincount(vertices, coefficients[0] != 0 if len(coefficients) == 1 else None, len(ids)).astype(np.int64)
-    if model._predictor.kernel.symmetry:  # an edge has no first vertex, so each has half of it
+    if model.predictor_.kernel.symmetry:  # an edge has no first vertex, so each has half of it
         other = edges.end if by == "start" else edges.start
         sums = 0.5 * (sums + np.bincount(other, total, len(ids)))
         counts += np.bincount(other, coefficients[0] != 0, len(ids)).astype(np.int64)
@@ -240,7 +241,7 @@ def _largest(values: Array, k: int) -> Array:
     return some[np.argsort(-sizes[some], kind="stable")]
 
 
-def _by_features(model: Any, x: Edges, coefficients: list[Array], k: int) -> tuple[Any, float]:
+def _by_features(model: Fitted, x: Edges, coefficients: list[Array], k: int) -> tuple[Any, float]:
     """Return a frame of pairs of features, for kernels that are linear in them."""
     import pandas as pd
 
@@ -253,7 +254,7 @@ def _by_features(model: Any, x: Edges, coefficients: list[Array], k: int) -> tup
     shape = x.start_table.n_features, x.end_table.n_features
     contributions = np.zeros(shape)
     for (weight, part), a in zip(model._parts, coefficients, strict=True):
-        kernel = part._predictor.on(HOST).kernel
+        kernel = part.predictor_.on(HOST).kernel
         sides = [_features_of(kernel, side, x) for side in ("start", "end")]
         (first, own_first), (second, own_second) = sides
         places = numbers_of(kernel.start)[edges.start], numbers_of(kernel.end)[edges.end]
@@ -297,7 +298,7 @@ def _columns(table: Any) -> Array:
 # What it would be without some of it
 
 
-def _each_without(model: Any, x: Edges, frame: Any, prediction: float) -> Array:
+def _each_without(model: Fitted, x: Edges, frame: Any, prediction: float) -> Array:
     """Return the predictions for an edge without each of some training edges, for ridge regression."""
     check_has_variance(model)
     if len(model._parts) > 1:
@@ -310,12 +311,12 @@ def _each_without(model: Any, x: Edges, frame: Any, prediction: float) -> Array:
             "influence is True, which is for the minimum of the risk, but the fit ended before it "
             f"({model.solution_.reason}); model.predict_without(X, edges=...) trains again"
         )
-    if _is_of_labels(model._predictor.kernel):
+    if _is_of_labels(model.predictor_.kernel):
         raise ValueError(
             "influence is True, but a kernel is made of the labels of the training edges, so it changes without one of "
             "them; model.predict_without(X, edges=...) trains again"
         )
-    rows, is_trained = frame["row"].to_numpy(), _trained(model, model)
+    rows, is_trained = frame["row"].to_numpy(), _trained(model._parts[0][1], model)
     trained = is_trained[rows]
     covariance, alphas, residuals = _removal(model, x, rows[trained])
     without = np.full(len(rows), prediction)
@@ -326,7 +327,7 @@ def _each_without(model: Any, x: Edges, frame: Any, prediction: float) -> Array:
     return without
 
 
-def _removal(model: Any, x: Edges, rows: Array) -> tuple[Array, Array, Array]:
+def _removal(model: Fitted, x: Edges, rows: Array) -> tuple[Array, Array, Array]:
     """Return covariances between edges x and training edges, the noise of the latter, and their residuals."""
     edges, source = source_of(model)
     some, labels = edges[rows], np.asarray(to_host(source.labels), np.float64)[rows]
@@ -336,7 +337,7 @@ def _removal(model: Any, x: Edges, rows: Array) -> tuple[Array, Array, Array]:
     return covariance, model._parts[0][1].alpha / np.maximum(weight, 1e-300), labels - to_host(model._decide(some))
 
 
-def _removal_if_known(model: Any, x: Edges, rows: Array) -> tuple[Array, Array, Array] | None:
+def _removal_if_known(model: Fitted, x: Edges, rows: Array) -> tuple[Array, Array, Array] | None:
     """Return what `_removal` does; None if new vertices have no kernel values with each other, or are too many."""
     try:
         return _removal(model, x, rows)
@@ -344,7 +345,7 @@ def _removal_if_known(model: Any, x: Edges, rows: Array) -> tuple[Array, Array, 
         return None
 
 
-def predict_without(model: Any, X: Any, edges: Any, start: Any, end: Any) -> Array:
+def predict_without(model: Fitted, X: Any, edges: Any, start: Any, end: Any) -> Array:
     """Return the predictions of a model without some training edges; see `FittedModel.predict_without`."""
     if edges is None and start is None and end is None:
         raise ValueError("nothing is left out: give edges, start or end")
@@ -358,7 +359,7 @@ def predict_without(model: Any, X: Any, edges: Any, start: Any, end: Any) -> Arr
         if given is not None:
             single = isinstance(given, str | int | np.integer)
             rows = getattr(model, f"{side}_table_").positions(np.array([given]) if single else given, side)
-            both = ("start", "end") if model._predictor.kernel.symmetry else (side,)  # where edges have no direction
+            both = ("start", "end") if model.predictor_.kernel.symmetry else (side,)  # where edges have no direction
             for own in both:
                 left_out |= np.isin(getattr(known, own), np.asarray(to_host(rows)))
     trained = _trained(model._parts[0][1], model)
@@ -378,7 +379,7 @@ def predict_without(model: Any, X: Any, edges: Any, start: Any, end: Any) -> Arr
     return _decided_again(model, x, ~left_out)
 
 
-def _decided_again(model: Any, x: Edges, rest: Array) -> Array:
+def _decided_again(model: Fitted, x: Edges, rest: Array) -> Array:
     """Return the predictions of a model that is trained on some of its edges."""
     known, source = source_of(model)
     weight = None if source.weight is None else np.asarray(to_host(source.weight))[rest]
@@ -386,11 +387,11 @@ def _decided_again(model: Any, x: Edges, rest: Array) -> Array:
     return np.asarray(to_host(again._decide(x)))
 
 
-def _changes_kernels(model: Any, rows: Array) -> bool:
+def _changes_kernels(model: Fitted, rows: Array) -> bool:
     """Whether a fit without some edges would have other kernels: a vertex is lost that a kernel depends on."""
     edges, _ = source_of(model)
     part = model._parts[0][1]
-    kernel, rest = part._predictor.kernel, _trained(part, model)
+    kernel, rest = part.predictor_.kernel, _trained(part, model)
     rest[rows] = False
     spec = KernelSpec.of(part)
     for side, given in ((kernel.start, spec.start_kernels[0]), (kernel.end, spec.end_kernels[0])):
@@ -403,14 +404,14 @@ def _changes_kernels(model: Any, rows: Array) -> bool:
     return False
 
 
-def _follows(model: Any) -> bool:
+def _follows(model: Fitted) -> bool:
     """Whether predictions without few edges follow from covariances: those of a converged ridge regression."""
     try:
         check_has_variance(model)
     except ValueError:
         return False
     part = model._parts[0][1]
-    kernel = part._predictor.kernel
+    kernel = part.predictor_.kernel
     is_fixed = kernel.is_product and not kernel.is_two_step and not _is_of_labels(kernel)
     return len(model._parts) == 1 and is_fixed and part.solution_.converged
 
@@ -420,18 +421,18 @@ def _is_of_labels(kernel: EdgeKernel) -> bool:
     return any(side.kernel.needs_labels for side in (kernel.start, kernel.end))
 
 
-def _found(model: Any, known: Edges, given: Any) -> Array:
+def _found(model: Fitted, known: Edges, given: Any) -> Array:
     """Return the mask of the training edges that are among given ones."""
     edges = on_host(model, given)
     places = []
     for side in ("start", "end"):
         table, vertices = getattr(edges, f"{side}_table"), getattr(edges, side)
-        own = getattr(model._predictor, side)
+        own = getattr(model.predictor_, side)
         place = own.places(table, vertices) if not table.is_same(own.known) else None
         places.append(vertices if place is None else np.where(place >= 0, own.used[place], -1))
     width = len(model.end_table_) + 1
     wanted = places[0].astype(np.int64) * width + places[1]
     mask: Array = np.isin(known.start.astype(np.int64) * width + known.end, wanted)
-    if model._predictor.kernel.symmetry:
+    if model.predictor_.kernel.symmetry:
         mask |= np.isin(known.end.astype(np.int64) * width + known.start, wanted)
     return mask

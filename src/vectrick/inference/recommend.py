@@ -11,10 +11,11 @@ from vectrick._typing import Array
 from vectrick.backends import HOST
 from vectrick.backends.arrays import to_host
 from vectrick.data import Edges, VertexTable
+from vectrick.training.fitted import Fitted
 
 
 def recommend(
-    model: Any, start: Any, positions: Any, k: int, exclude_known: bool, known: Any, end_features: Any
+    model: Fitted, start: Any, positions: Any, k: int, exclude_known: bool, known: Any, end_features: Any
 ) -> Any:
     """Return a pandas frame with the best end vertices of each start vertex; see `FittedModel.recommend`."""
     import pandas as pd
@@ -25,7 +26,7 @@ def recommend(
     if (start is None) == (positions is None):
         raise ValueError("give either start (ids, or a table of vertices) or positions (rows of model.start_table_)")
     starts, asked = _asked(model, start, positions)
-    ends = model.end_table_ if end_features is None else model._predictor.end.table(end_features)
+    ends = model.end_table_ if end_features is None else model.predictor_.end.table(end_features)
     pairs = _known_pairs(model, starts, ends, known) if exclude_known else np.empty((2, 0), np.int64)
     which, scores = (part[asked] for part in _best(model, starts, ends, min(int(k), len(ends)), pairs))
     rows, ranks = np.nonzero(which >= 0)
@@ -40,7 +41,7 @@ def recommend(
     return pd.DataFrame(frame)
 
 
-def _asked(model: Any, start: Any, positions: Any) -> tuple[VertexTable, Array]:
+def _asked(model: Fitted, start: Any, positions: Any) -> tuple[VertexTable, Array]:
     """Return the requested start vertices, each once, and the position of each request among them.
 
     Requests are ids or positions of known vertices, or a table of any vertices.
@@ -50,7 +51,7 @@ def _asked(model: Any, start: Any, positions: Any) -> tuple[VertexTable, Array]:
         single = isinstance(positions, Integral)
         return _some_of(known, known.rows(np.array([positions]) if single else positions, "positions"))
     if isinstance(start, VertexTable) or getattr(start, "ndim", 1) == 2 or _is_frame(start):
-        table: VertexTable = model._predictor.start.table(start)
+        table: VertexTable = model.predictor_.start.table(start)
         return table, np.arange(len(table))
     is_single = isinstance(start, str | Integral)
     vertices = np.array([start], object if isinstance(start, str) else None) if is_single else start
@@ -81,7 +82,7 @@ def names_of(table: VertexTable) -> Array:
     return np.arange(len(table)) if table.ids is None else np.asarray(table.ids)
 
 
-def _known_pairs(model: Any, starts: VertexTable, ends: VertexTable, known: Any) -> Array:
+def _known_pairs(model: Fitted, starts: VertexTable, ends: VertexTable, known: Any) -> Array:
     """Return known edges as positions among start and end vertices, in both directions if the kernel has a symmetry."""
     start_table, end_table = model.start_table_, model.end_table_
     if known is None:
@@ -146,7 +147,7 @@ def _id_columns(known: Any) -> tuple[Array, Array]:
 
 
 def _pairs_of(
-    model: Any, edges: tuple[Array, Array], ids: tuple[Array, Array], starts: VertexTable, ends: VertexTable
+    model: Fitted, edges: tuple[Array, Array], ids: tuple[Array, Array], starts: VertexTable, ends: VertexTable
 ) -> Array:
     """Return edges between vertices that have these ids as positions, without other vertices.
 
@@ -157,7 +158,7 @@ def _pairs_of(
     (first, second), (start_ids, end_ids) = edges, ids
     one_set = model.start_table_ is model.end_table_
     rows, cols = [_taken(_rows_of(starts, start_ids, own[0]), first)], [_taken(_rows_of(ends, end_ids, own[1]), second)]
-    if one_set and model._predictor.kernel.symmetry:
+    if one_set and model.predictor_.kernel.symmetry:
         rows.append(_taken(_rows_of(starts, end_ids, own[0]), second))
         cols.append(_taken(_rows_of(ends, start_ids, own[1]), first))
     if one_set:
@@ -180,7 +181,7 @@ def _rows_of(table: VertexTable, ids: Array, is_own: bool) -> Array:
     return np.array([row_of.get(vertex, -1) for vertex in np.asarray(ids).tolist()], np.int64)
 
 
-def _best(model: Any, starts: VertexTable, ends: VertexTable, k: int, pairs: Array) -> tuple[Array, Array]:
+def _best(model: Fitted, starts: VertexTable, ends: VertexTable, k: int, pairs: Array) -> tuple[Array, Array]:
     """Return the best columns of each row of the grid and their scores; -1 where no column is left."""
     which, best = np.full((len(starts), k), -1, np.int64), np.full((len(starts), k), -np.inf)
     order = np.argsort(pairs[0], kind="stable")

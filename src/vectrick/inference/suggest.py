@@ -19,6 +19,7 @@ from vectrick.inference.posterior import DensePosterior, FeaturePosterior, Poste
 from vectrick.inference.recommend import names_of
 from vectrick.inference.uncertainty import check_has_variance, on_host, scale_of, trained_edges
 from vectrick.objectives.degree_model import NoDegreeModelError
+from vectrick.training.fitted import Fitted
 from vectrick.training.update import source_of
 
 _MOST_EXACT = 4000  # training edges whose covariances are computed
@@ -33,7 +34,7 @@ _DRAWS = 32  # functions at most
 
 
 def suggest(
-    model: Any,
+    model: Fitted,
     X_pool: Any = None,
     n: int = 384,
     by: str = "variance",
@@ -135,7 +136,7 @@ def suggest(
     return _frame(edges[chosen], rows[chosen] if rows is not None else None, mean[chosen], spread, gains)
 
 
-def _check(model: Any, n: int, by: str, per_start: int | None, per_end: int | None) -> None:
+def _check(model: Fitted, n: int, by: str, per_start: int | None, per_end: int | None) -> None:
     """Refuse what cannot be meant, before any work is done."""
     if not hasattr(type(model), "predict_without"):  # the methods of `FittedModel`
         raise TypeError(
@@ -161,7 +162,7 @@ def _posterior(trained: RidgeEdges, exact: bool) -> Posterior:
         raise ValueError(f"the model has no posterior: {error}") from error
 
 
-def _best_so_far(model: Any) -> float:
+def _best_so_far(model: Fitted) -> float:
     """Return the largest prediction for a training edge, which an improvement has to pass."""
     return float(to_host(model._decide(source_of(model)[0])).max())
 
@@ -191,7 +192,7 @@ class _Rule:
 class _Pool:
     """The edges to choose from, in pieces."""
 
-    def __init__(self, model: Any, given: Any, kernel: Any) -> None:
+    def __init__(self, model: Fitted, given: Any, kernel: Any) -> None:
         self.model, self.edges = model, None
         if given is not None and not isinstance(given, tuple):
             self.edges = on_host(model, given)
@@ -202,7 +203,7 @@ class _Pool:
         else:
             if len(given) != 2:
                 raise ValueError(f"X_pool is a tuple of {len(given)}, but it must be two tables, (starts, ends)")
-            own = model._predictor
+            own = model.predictor_
             self.start, self.end = own.start.table(given[0]).on(HOST), own.end.table(given[1]).on(HOST)
         self.known = self._known(kernel)
         self.n_edges = len(self.start) * len(self.end) - len(self.known)
@@ -224,7 +225,7 @@ class _Pool:
             places.append(at[vertices])
         inside = (places[0] >= 0) & (places[1] >= 0)
         pairs: Array = np.unique(places[0][inside] * len(self.end) + places[1][inside])
-        if self.model._predictor.kernel.one_set and self.start.is_same(self.end):  # an edge has no direction
+        if self.model.predictor_.kernel.one_set and self.start.is_same(self.end):  # an edge has no direction
             pairs = np.unique(np.concatenate([pairs, (pairs % len(self.end)) * len(self.end) + pairs // len(self.end)]))
         return pairs
 

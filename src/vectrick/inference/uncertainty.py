@@ -18,6 +18,7 @@ from vectrick.models.edge_kernel import EdgeKernel
 from vectrick.models.kernel_spec import KernelSpec
 from vectrick.models.vertex_kernel import VertexKernel
 from vectrick.objectives.degree_model import NoDegreeModelError
+from vectrick.training.fitted import Fitted, Machine
 from vectrick.training.parameters import has_intercept
 from vectrick.training.update import source_of
 from vectrick.training.validate import as_edges
@@ -47,7 +48,7 @@ class FittedPosterior:
     """
 
     def __init__(
-        self, model: Any, n_samples: int, seed: int, rows: Array | None = None, most: int | None = None
+        self, model: Fitted, n_samples: int, seed: int, rows: Array | None = None, most: int | None = None
     ) -> None:
         check_has_variance(model)
         self._model, self._parts = model, []
@@ -110,7 +111,7 @@ class FittedPosterior:
         return f"<posterior of a ridge regression: {self.method}; scale {self.scale:.3g}>"
 
 
-def check_has_variance(model: Any) -> None:
+def check_has_variance(model: Fitted) -> None:
     """Refuse a model whose function has no posterior variance."""
     if model._machines:
         raise ValueError(
@@ -131,12 +132,12 @@ def check_has_variance(model: Any) -> None:
         )
 
 
-def trained_edges(model: Any, owner: Any = None) -> tuple[RidgeEdges, Array]:
+def trained_edges(model: Machine, owner: Fitted | None = None) -> tuple[RidgeEdges, Array]:
     """Return the edges that a model was trained on, for the posterior of ridge regression, and their labels.
 
     The edges are kept by its owner, the whole that it is a part of, by default the model itself.
     """
-    predictor = model._predictor.on(HOST)
+    predictor = model.predictor_.on(HOST)
     kernel = predictor.kernel
     if not kernel.is_product or kernel.is_two_step:
         raise ValueError(f"the kernel of edges is {kernel.words}, but a posterior is there for 'kronecker' only")
@@ -154,7 +155,7 @@ def trained_edges(model: Any, owner: Any = None) -> tuple[RidgeEdges, Array]:
     return RidgeEdges(kernel, graph, weight, float(model.alpha), constant, **how), labels
 
 
-def _on_rows(owner: Any, trained: RidgeEdges, rows: Array) -> RidgeEdges:
+def _on_rows(owner: Fitted, trained: RidgeEdges, rows: Array) -> RidgeEdges:
     """Return the same ridge regression on some of the edges that were given to its fit."""
     edges, source = source_of(owner)
     weight = None if source.weight is None else np.asarray(to_host(source.weight), np.float64)
@@ -174,14 +175,14 @@ def numbers_of(side: VertexKernel) -> Array:
     return number
 
 
-def scale_of(part: Any, owner: Any) -> float:
+def scale_of(part: Machine, owner: Fitted) -> float:
     """Return the scale of a ridge regression that is a part of a model."""
     return _scale(part, *trained_edges(part, owner))
 
 
-def _scale(model: Any, trained: RidgeEdges, labels: Array) -> float:
+def _scale(model: Fitted, trained: RidgeEdges, labels: Array) -> float:
     """Return the most likely scale: ``Σ h (y - b) (y - f - b) / (α n)``."""
-    graph, predictor = trained.graph, model._predictor.on(HOST)
+    graph, predictor = trained.graph, model.predictor_.on(HOST)
     vertices = trained.kernel.start.used[graph.start], trained.kernel.end.used[graph.end]
     f = predictor.predict(Edges._of(*vertices, trained.kernel.start.known, trained.kernel.end.known))
     y = labels.astype(np.float64) - model.intercept_
@@ -190,9 +191,9 @@ def _scale(model: Any, trained: RidgeEdges, labels: Array) -> float:
     return max(total, 0.0) / (trained.alpha * max(1, len(y) - trained.has_constant))
 
 
-def on_host(model: Any, X: Any) -> Edges:
+def on_host(model: Fitted, X: Any) -> Edges:
     """Return edges on the host, with the columns of tables as the model has them."""
-    edges: Edges = model._predictor.aligned(as_edges(model, X, reset=False)).on(HOST)
+    edges: Edges = model.predictor_.aligned(as_edges(model, X, reset=False)).on(HOST)
     return edges
 
 
@@ -203,7 +204,7 @@ def _checked(make: Any) -> Any:
         raise ValueError(f"the model has no posterior: {error}") from error
 
 
-def posterior_of(model: Any, n_samples: int, random_state: RandomState) -> FittedPosterior:
+def posterior_of(model: Fitted, n_samples: int, random_state: RandomState) -> FittedPosterior:
     """Return the posterior of a fitted model; the last few are kept until the model changes."""
     if isinstance(n_samples, bool) or not isinstance(n_samples, int | np.integer) or n_samples < 2:
         raise ValueError(f"n_samples is {n_samples!r}, but it must be an integer of at least 2")
@@ -217,7 +218,7 @@ def posterior_of(model: Any, n_samples: int, random_state: RandomState) -> Fitte
     return kept[key]
 
 
-def _seed_of(model: Any, random_state: RandomState) -> int:
+def _seed_of(model: Fitted, random_state: RandomState) -> int:
     """Return the seed of samples; a generator draws it once, so that all predictions have the same posterior."""
     if not isinstance(random_state, np.random.RandomState):
         return int(check_random_state(0 if random_state is None else random_state).randint(2**31 - 1))
@@ -227,18 +228,18 @@ def _seed_of(model: Any, random_state: RandomState) -> int:
     return int(drawn["seed"])
 
 
-def kept_of(model: Any, key: Any, make: Any) -> Any:
+def kept_of(model: Fitted, key: Any, make: Any) -> Any:
     """Return what is kept of a fitted model, made at its first use; a new fit has its own."""
     kept = model.__dict__.get("_posterior")
-    if kept is None or kept[0] is not model._predictor:
-        kept = model._posterior = (model._predictor, {})
+    if kept is None or kept[0] is not model.predictor_:
+        kept = model.__dict__["_posterior"] = (model.predictor_, {})
     if key not in kept[1]:
         kept[1][key] = make()
     return kept[1][key]
 
 
 def with_uncertainty(
-    model: Any, X: Any, mean: Array, return_std: bool, return_cov: bool, n_samples: int
+    model: Fitted, X: Any, mean: Array, return_std: bool, return_cov: bool, n_samples: int
 ) -> tuple[Array, Array]:
     """Return predictions with their standard deviations, or with their covariances."""
     if return_std and return_cov:
@@ -248,7 +249,7 @@ def with_uncertainty(
     return mean, like(spread, mean)
 
 
-def grid_std(model: Any, mean: Array, start_features: Any, end_features: Any, n_samples: int) -> Array:
+def grid_std(model: Fitted, mean: Array, start_features: Any, end_features: Any, n_samples: int) -> Array:
     """Return the standard deviations of a grid of predictions."""
     _, start, end, _ = model._tables(start_features, end_features)
     rows, cols = (np.arange(len(table), dtype=np.int32) for table in (start, end))
@@ -256,7 +257,7 @@ def grid_std(model: Any, mean: Array, start_features: Any, end_features: Any, n_
     return like(posterior_of(model, n_samples, model.random_state).std(grid).reshape(mean.shape), mean)
 
 
-def samples_of(model: Any, X: Any, mean: Array, n: int, random_state: RandomState) -> Array:
+def samples_of(model: Fitted, X: Any, mean: Array, n: int, random_state: RandomState) -> Array:
     """Return functions drawn from the posterior: a row for each, with its values at edges."""
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise ValueError(f"n is {n!r}, but it must be a positive integer")
@@ -267,7 +268,7 @@ def samples_of(model: Any, X: Any, mean: Array, n: int, random_state: RandomStat
     return mean + like(drawn, mean)
 
 
-def novelty_of(model: Any, X: Any, parts: bool, rows: Array | None = None) -> Any:
+def novelty_of(model: Fitted, X: Any, parts: bool, rows: Array | None = None) -> Any:
     """Return the share of the prior variance that the training edges leave, or a frame of it with its parts.
 
     With ``rows``, it is that of a model with the same kernels and alphas that is trained on some of its edges.
@@ -291,12 +292,13 @@ def novelty_of(model: Any, X: Any, parts: bool, rows: Array | None = None) -> An
     return pd.DataFrame(columns)
 
 
-def _degree_models(model: Any, rows: Array | None) -> list[tuple[float, FeaturePosterior]]:
+def _degree_models(model: Fitted, rows: Array | None) -> list[tuple[float, FeaturePosterior]]:
     """Return the posteriors of the parts of a model by the degree model, and their shares.
 
     The prior variance is that of the kernel; an intercept has none that could be explained.
     """
-    parts = [(weight, part) for machine in model._machines or [model] for weight, part in machine._parts]
+    wholes: list[Fitted] = [*model._machines] or [model]
+    parts = [(weight, part) for whole in wholes for weight, part in whole._parts]
     total = sum(abs(weight) for weight, _ in parts) or 1.0
     found = []
     for weight, part in parts:
@@ -306,7 +308,7 @@ def _degree_models(model: Any, rows: Array | None) -> list[tuple[float, FeatureP
     return found
 
 
-def label_scale(model: Any, X: Any, rows: Array | None = None) -> Array | None:
+def label_scale(model: Fitted, X: Any, rows: Array | None = None) -> Array | None:
     """Return how large errors at edges should be, relative to each other: the standard deviation of their labels.
 
     It is that of ridge regression with the kernels and alphas of the model (of a mean, those of its members of largest

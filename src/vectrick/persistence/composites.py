@@ -1,15 +1,27 @@
 """Files of models that are made of other models: each part as it would be in a file of its own, shared arrays once."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from vectrick._typing import Array
 from vectrick.persistence.checks import Tensors, of_kind, plain
 from vectrick.persistence.container import ModelFileError
+from vectrick.training.fitted import KeepsEdges
 
 _DEEPEST = 3  # parts of parts
+
+
+class Composite(KeepsEdges, Protocol):
+    """A fitted model that is made of others, as its file has it."""
+
+    @property
+    def _file_parts(self) -> list[Any]:
+        """The models that the file holds."""
+
+    def _file_state(self) -> dict[str, Any]:
+        """Return the attributes that do not follow from these models."""
 
 
 def put_parts(parts: list[tuple[dict[str, Any], Tensors]], tensors: Tensors) -> list[dict[str, Any]]:

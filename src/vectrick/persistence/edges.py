@@ -1,30 +1,28 @@
 """The edges that a model was trained on, in its file: positions in the tables, labels and weights."""
 
-from typing import Any
-
 import numpy as np
 
 from vectrick.backends.arrays import to_host
 from vectrick.data.censored import censored, split_bounds
 from vectrick.persistence.checks import Tensors, check_range, finite, tensor_of
 from vectrick.persistence.read import read_known_edges
+from vectrick.training.fitted import KeepsEdges
 from vectrick.training.problem import SourceEdges
 
 _KEPT_EDGES = 1_000_000  # training edges that go to the file, for recommendations to leave out
 
 
-def write_known(model: Any, tensors: Tensors) -> None:
+def write_known(model: KeepsEdges, tensors: Tensors) -> None:
     """Add the edges that a model was trained on, where it keeps them."""
     known = model._known_edges
     if known is not None and len(known[0]) <= _KEPT_EDGES:
         tensors["known"] = np.stack([np.asarray(to_host(vertices), np.int32) for vertices in known])
     if model._source is not None:
-        _write_source(model, tensors)
+        _write_source(model, model._source.on_host(), tensors)
 
 
-def _write_source(model: Any, tensors: Tensors) -> None:
+def _write_source(model: KeepsEdges, source: SourceEdges, tensors: Tensors) -> None:
     """Add the edges, labels and weights that a model was trained on; classes are written as their numbers."""
-    source = model._source.on_host()
     tensors["source.edges"] = np.stack([source.start, source.end]).astype(np.int32)
     if hasattr(model, "classes_"):
         tensors["source.labels"] = np.searchsorted(np.asarray(model.classes_), source.labels).astype(np.int32)
@@ -37,11 +35,11 @@ def _write_source(model: Any, tensors: Tensors) -> None:
         tensors["source.weight"] = source.weight.astype(np.float64)
 
 
-def read_source(model: Any, tensors: Tensors) -> SourceEdges | None:
+def read_source(model: KeepsEdges, tensors: Tensors) -> SourceEdges | None:
     """Return the edges, labels and weights of a model, None if its file does not have them."""
     if "source.edges" not in tensors:
         return None
-    edges = read_known_edges(tensors, model._predictor, "source.edges")
+    edges = read_known_edges(tensors, model.predictor_, "source.edges")
     assert edges is not None
     n_edges = len(edges[0])
     if hasattr(model, "classes_"):

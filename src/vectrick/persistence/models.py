@@ -27,7 +27,7 @@ from vectrick.persistence.checks import (
     plain,
     tensor_of,
 )
-from vectrick.persistence.composites import is_same, put_parts, read_parts
+from vectrick.persistence.composites import Composite, is_same, put_parts, read_parts
 from vectrick.persistence.container import ModelFileError, read_container, write_container
 from vectrick.persistence.edges import read_source, write_known
 from vectrick.persistence.read import (
@@ -41,6 +41,7 @@ from vectrick.persistence.read import (
 from vectrick.persistence.registry import UnknownNameError
 from vectrick.persistence.write import function_header, kernel_header, pairwise_header
 from vectrick.solvers import SOLVERS, Solution, Solver
+from vectrick.training.fitted import Fitted, KeepsEdges
 from vectrick.training.one_vs_rest import set_machines
 from vectrick.training.parameters import LATER, check_parameters
 
@@ -56,7 +57,7 @@ def register_estimator(kind: type[Any]) -> None:
     ESTIMATORS[kind.__name__] = kind
 
 
-def save_model(model: Any, path: Path | str, about: dict[str, Any] | None = None) -> None:
+def save_model(model: Fitted, path: Path | str, about: dict[str, Any] | None = None) -> None:
     """Write a fitted model to a file; see `FittedModel.save`."""
     if type(model) not in ESTIMATORS.values():
         raise TypeError(f"a model of type {type(model).__name__} has no file format: it is not a class of vectrick")
@@ -81,7 +82,7 @@ def _whole(model: Any) -> tuple[dict[str, Any], Tensors]:
     return header, tensors
 
 
-def _composite(model: Any) -> tuple[dict[str, Any], Tensors]:
+def _composite(model: Composite) -> tuple[dict[str, Any], Tensors]:
     """Return a model that is made of others as a header and tensors."""
     tensors: Tensors = {}
     parts = [_whole(part) for part in model._file_parts]
@@ -110,17 +111,17 @@ def _read_composite(header: dict[str, Any], tensors: Tensors, depth: int) -> Any
         model.classes_ = _classes(header["classes"], None)
     _set_array_names(model, header["fitted"])
     model._restore(of_kind(dict, header["state"]), parts)
-    model._known_edges = read_known_edges(tensors, model._predictor)
+    model._known_edges = read_known_edges(tensors, model.predictor_)
     model._source = read_source(model, tensors)
     model._remember_parameters()
     model.about_ = of_kind(dict, header["about"])
     return model
 
 
-def _described(model: Any) -> tuple[dict[str, Any], Tensors]:
+def _described(model: Fitted) -> tuple[dict[str, Any], Tensors]:
     """Return a fitted model as a header and tensors; with several classes, those of the first machine."""
     fitted = model if not hasattr(model, "machines_") else model.machines_[0]
-    predictor: Predictor = fitted._predictor.on(HOST)
+    predictor: Predictor = fitted.predictor_.on(HOST)
     tensors: Tensors = {}
     header: dict[str, Any] = {
         "estimator": type(model).__name__,
@@ -144,7 +145,7 @@ def _described(model: Any) -> tuple[dict[str, Any], Tensors]:
     if hasattr(fitted, "support_"):
         tensors["support"] = np.asarray(to_host(fitted.support_), np.int64)
     if "_dual_of_primal" in fitted.__dict__:
-        tensors["dual"] = np.asarray(to_host(fitted._dual_of_primal), np.float64)
+        tensors["dual"] = np.asarray(to_host(fitted.__dict__["_dual_of_primal"]), np.float64)
     if hasattr(fitted, "dual_coef_"):
         header["n_edges"] = len(fitted.dual_coef_)
     return header, tensors
@@ -169,18 +170,19 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{value!r} is of type {type(value).__name__}, but a model file holds numbers and text")
 
 
-def _array_names(model: Any) -> dict[str, Any]:
+def _array_names(model: KeepsEdges) -> dict[str, Any]:
     """Return what a model knows of the columns of a plain array."""
     known = {name: getattr(model, name) for name in ("n_features_in_", "feature_names_in_") if hasattr(model, name)}
     return {name: value.tolist() if isinstance(value, np.ndarray) else int(value) for name, value in known.items()}
 
 
-def _set_array_names(model: Any, fitted: dict[str, Any]) -> None:
+def _set_array_names(model: KeepsEdges, fitted: dict[str, Any]) -> None:
     """Set what a model knows of the columns of a plain array."""
     if "n_features_in_" in fitted:
-        model.n_features_in_ = of_kind(int, fitted["n_features_in_"])
+        model.__dict__["n_features_in_"] = of_kind(int, fitted["n_features_in_"])
     if "feature_names_in_" in fitted:
-        model.feature_names_in_ = np.array([of_kind(str, word) for word in fitted["feature_names_in_"]], object)
+        names = [of_kind(str, word) for word in fitted["feature_names_in_"]]
+        model.__dict__["feature_names_in_"] = np.array(names, object)
 
 
 def _classes_header(classes: Array) -> dict[str, Any]:
@@ -192,7 +194,7 @@ def _classes_header(classes: Array) -> dict[str, Any]:
     return {"dtype": classes.dtype.str, "values": classes.tolist()}
 
 
-def _parameters(model: Any, tensors: Tensors) -> dict[str, Any]:
+def _parameters(model: KeepsEdges, tensors: Tensors) -> dict[str, Any]:
     """Return the parameters as JSON; arrays of kernels go to the tensors."""
     parameters: dict[str, Any] = {}
     fitted = model._as_fitted() if hasattr(model, "_as_fitted") else model
@@ -301,7 +303,7 @@ def made_again(header: dict[str, Any], tensors: Tensors, depth: int = 0) -> Any:
         model.classes_ = _classes(header["classes"])
     _set_fitted(model, header)
     predictor = read_function(header, tensors, model.form_, spec, model.n_threads)
-    model._predictor, model._known_edges = predictor, read_known_edges(tensors, predictor)
+    model.predictor_, model._known_edges = predictor, read_known_edges(tensors, predictor)
     model._source = read_source(model, tensors)
     if isinstance(predictor, PrimalPredictor):
         model.coef_ = predictor.core
@@ -364,7 +366,7 @@ def _several(header: dict[str, Any], tensors: Tensors) -> Any:
         part = {name: tensor for name, tensor in shared.items() if name not in whole}
         machine = made_again(described, {**part, **own})
         if machines and own.keys() <= {"a", "w"} and _same_functions(described, told[0]):
-            machine._predictor = machine._predictor.with_functions_of(machines[0]._predictor)
+            machine.predictor_ = machine.predictor_.with_functions_of(machines[0].predictor_)
         machines.append(machine)
     model = ESTIMATORS[header["estimator"]](**machines[0].get_params(deep=False))
     if not machines or (classes is None) == is_classifier(model):
@@ -401,7 +403,7 @@ def _parameter(name: str, value: Any, tensors: Tensors) -> Any:
     return plain(value)
 
 
-def _set_fitted(model: Any, header: dict[str, Any]) -> None:
+def _set_fitted(model: Fitted, header: dict[str, Any]) -> None:
     """Set the fitted attributes that are numbers and words."""
     for name, kind in _FITTED.items():
         setattr(model, name, of_kind(kind, header["fitted"][name]))

@@ -274,15 +274,15 @@ def _training_section(report: Report, trained: Trained, scoring: str) -> None:
             "history", "The risk falls in every iteration" + (scored if "score" in trained.history else chosen)
         )
     kernels = {f"{side.name} kernel": format_kernel(side.kernel)
-               for side in (model._predictor.start, model._predictor.end)}  # fmt: skip
+               for side in (model.predictor_.start, model.predictor_.end)}  # fmt: skip
     if trained.data.X.is_one_set and len(set(kernels.values())) == 1:
         kernels = {"kernel": next(iter(kernels.values()))}
     section.facts({
         **kernels,
-        "pairwise": model._predictor.kernel.words,
+        "pairwise": model.predictor_.kernel.words,
         "alpha": f"{model.alpha:g}",
         "form": f"{model.form_}: {model.form_reason_}",
-        "coefficients": f"{np.count_nonzero(to_host(model._predictor.coefficients))} that are not zero",
+        "coefficients": f"{np.count_nonzero(to_host(model.predictor_.coefficients))} that are not zero",
     })  # fmt: skip
 
 

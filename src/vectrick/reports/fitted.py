@@ -13,7 +13,7 @@ from vectrick.automatic.trained import searched
 from vectrick.data import Edges, EdgesLike
 from vectrick.data.censored import split_bounds
 from vectrick.data.files.folder import Dataset
-from vectrick.estimators import FittedModel, joined_source
+from vectrick.estimators import FittedModel, joined_source, source_of
 from vectrick.kernels.text import format_kernel
 from vectrick.model_selection.splitting.holdout import Holdout, by_setting
 from vectrick.model_selection.trained import Trained, scoring_of
@@ -22,7 +22,7 @@ from vectrick.reports.page import check_report
 
 
 def report(
-    model: Any,
+    model: FittedModel,
     X: EdgesLike,
     y: ArrayLike,
     path: "str | PathLike[str]",
@@ -77,11 +77,12 @@ def report(
     return page
 
 
-def _beside(model: Any, X: EdgesLike, y: ArrayLike) -> Trained:
+def _beside(model: FittedModel, X: EdgesLike, y: ArrayLike) -> Trained:
     """Return the model beside its training edges and those that judge it."""
+    n_own = len(source_of(model)[0])
     edges, labels, _ = joined_source(model, X, y, None)
-    edges, n_own = edges.on(None), len(model._source.start)
-    keys = _keys(edges, bool(model._predictor.kernel.symmetry))
+    edges = edges.on(None)
+    keys = _keys(edges, bool(model.predictor_.kernel.symmetry))
     kept = np.concatenate([np.arange(n_own), n_own + np.flatnonzero(~np.isin(keys[n_own:], keys[:n_own]))])
     _check_labels(model, labels[n_own:])
     model, labels, names = _coded(model, labels[kept])
@@ -110,7 +111,7 @@ def _keys(X: Edges, both_ways: bool) -> Array:
     return np.asarray(start * len(X.end_table) + end)
 
 
-def _check_labels(model: Any, labels: Array) -> None:
+def _check_labels(model: FittedModel, labels: Array) -> None:
     """Refuse labels that are no classes of the model."""
     classes = getattr(model, "classes_", None)
     if classes is None:
@@ -123,7 +124,7 @@ def _check_labels(model: Any, labels: Array) -> None:
         )
 
 
-def _coded(model: Any, labels: Array) -> tuple[Any, Array, tuple[str, ...] | None]:
+def _coded(model: FittedModel, labels: Array) -> tuple[Any, Array, tuple[str, ...] | None]:
     """Return model and labels with numbers for two classes, and the names of these."""
     classes = getattr(model, "classes_", None)
     values = np.unique(labels) if classes is None and labels.dtype.names is None else classes
@@ -140,10 +141,10 @@ def _coded(model: Any, labels: Array) -> tuple[Any, Array, tuple[str, ...] | Non
     return coded, np.where(labels == values[1], 1, -1), names
 
 
-def _kinds(model: Any) -> dict[str, str]:
+def _kinds(model: FittedModel) -> dict[str, str]:
     """Return "kernel" for sides whose tables are kernel matrices to the model, else "features"."""
     kinds = {}
     for side in ("start", "end"):
-        texts = [format_kernel(getattr(part._predictor, side).kernel) for _, part in model._parts]
+        texts = [format_kernel(getattr(part.predictor_, side).kernel) for _, part in model._parts]
         kinds[side] = "kernel" if any("precomputed" in text for text in texts) else "features"
     return kinds

@@ -67,7 +67,7 @@ def best_new(model: KronEstimator, X: Edges, count: int, per_vertex: int = 0) ->
     the start vertices with the most edges are searched.
     """
     tables = X.start_table, X.end_table
-    symmetry = model._predictor.kernel.symmetry
+    symmetry = model.predictor_.kernel.symmetry
     if symmetry:
         X = Edges._of(np.concatenate([X.start, X.end]), np.concatenate([X.end, X.start]), *tables)
     n_start = min(len(tables[0]), max(1, _PAIRS // max(1, len(tables[1]))))

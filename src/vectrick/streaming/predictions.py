@@ -19,6 +19,7 @@ from vectrick.data.lake.scan import ScannedEdges
 from vectrick.models.product import PrimalPredictor
 from vectrick.passes.host import HostPasses
 from vectrick.streaming.features import features_of
+from vectrick.training.fitted import Fitted
 
 Columns = Callable[[Array], dict[str, Any]]  # of a table, from the decisions of a model
 
@@ -29,11 +30,12 @@ class LakeDecisions:
     A model in primal form knows the features of all vertices at once; others predict each batch as edges in memory.
     """
 
-    def __init__(self, model: Any, X: ScannedEdges) -> None:
+    def __init__(self, model: Fitted, X: ScannedEdges) -> None:
         self.model, self.n_threads = model, count_threads(getattr(model, "n_threads", None))
         self.tables = X.start_table, X.end_table
         self._passes: HostPasses | None = None
-        predictor = model._predictor
+        self._core: Array | None = None
+        predictor = model.predictor_
         if isinstance(predictor, PrimalPredictor) and not model._machines:
             empty = predictor.aligned(Edges._of(np.empty(0, np.int32), np.empty(0, np.int32), *self.tables))
             predictor.check(empty.start_table, empty.end_table)
@@ -44,17 +46,17 @@ class LakeDecisions:
                     (predictor.end, predictor.end_map, empty.end_table),
                 )
             ]
-            self._passes = HostPasses(*sides)
+            self._passes, self._core = HostPasses(*sides), np.ascontiguousarray(predictor.core)
 
     def __call__(self, start: Array, end: Array) -> Array:
         """Return the decisions for pairs of positions."""
-        model: Any = self.model
-        if self._passes is None:
+        model: Fitted = self.model
+        if self._passes is None or self._core is None:
             decisions: Array = model._decide(Edges._of(start, end, *self.tables))
             return decisions
         from vectrick.backends.cpu.compiled.pass_kernels import predictions
 
-        L = self._passes.left(np.ascontiguousarray(model._predictor.core), self.n_threads)
+        L = self._passes.left(self._core, self.n_threads)
         out, C = np.empty(len(start), L.dtype), self._passes.C
         parts = even_parts(len(start), self.n_threads)
 
@@ -66,7 +68,7 @@ class LakeDecisions:
         return out + model.intercept_
 
 
-def decide_lake(model: Any, X: ScannedEdges) -> Array:
+def decide_lake(model: Fitted, X: ScannedEdges) -> Array:
     """Return the decisions for all edges of a lake, in the order of its rows; an error if they are too many."""
     decisions, made, n_bytes = LakeDecisions(model, X), [], 0
     X.reader.source.check()
@@ -84,7 +86,7 @@ def decide_lake(model: Any, X: ScannedEdges) -> Array:
     return np.concatenate(made) if made else decisions(*np.empty((2, 0), np.int32))
 
 
-def predict_lake(model: Any, X: ScannedEdges, path: Path | str, columns: Columns, overwrite: bool = False) -> int:
+def predict_lake(model: Fitted, X: ScannedEdges, path: Path | str, columns: Columns, overwrite: bool = False) -> int:
     """Write predictions for the edges of a lake to a folder of Parquet files; return how many there are.
 
     Each partition becomes a file, with the ids and the label of the source beside the ``columns``. The folder appears

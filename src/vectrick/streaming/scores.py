@@ -18,6 +18,7 @@ from vectrick.passes.score_tasks import Counted, Sample
 from vectrick.passes.tasks import Coding, add_up
 from vectrick.streaming.features import features_of
 from vectrick.streaming.solve import engine_of
+from vectrick.training.fitted import Machine
 
 LAKE_SCORES = ("auc", "average_precision", "concordance", "r2", "mse", "accuracy")
 _OF_CLASSES, _OF_VALUES = ("accuracy",), ("r2", "mse")
@@ -78,7 +79,7 @@ class LakeValidation:
         return Bins.of(predictions, labels, distinct)
 
 
-def check_known_classes(model: Any, counts: Counts) -> None:
+def check_known_classes(model: Machine, counts: Counts) -> None:
     """Refuse labels of a lake that are none of the classes of a model."""
     classes: Any = getattr(model, "classes_", None)
     if classes is None or counts.labels is None or len(classes) < 2 or classes.dtype.kind not in "biuf":
@@ -88,7 +89,7 @@ def check_known_classes(model: Any, counts: Counts) -> None:
         raise ValueError(f"the lake has the label {unknown[0]:g}, but the model knows the classes {classes.tolist()}")
 
 
-def score_lake(model: Any, X: ScannedEdges, scoring: str = "auto") -> BoundedScore:
+def score_lake(model: Machine, X: ScannedEdges, scoring: str = "auto") -> BoundedScore:
     """Return how good a fitted model is on the edges of a lake, with a bound of the error.
 
     Parameters
@@ -121,7 +122,7 @@ def score_lake(model: Any, X: ScannedEdges, scoring: str = "auto") -> BoundedSco
     check_is_fitted(model)
     if not is_lake(X):
         raise TypeError(f"X is of type {type(X).__name__}, but score_lake is for edges of a lake (vt.scan_edges)")
-    predictor: Any = getattr(model, "_predictor", None)
+    predictor: Any = getattr(model, "predictor_", None)
     if scoring != "auto" and scoring not in LAKE_SCORES:
         raise ValueError(f"scoring is {scoring!r}, but it must be 'auto' or one of {', '.join(map(repr, LAKE_SCORES))}")
     if not isinstance(predictor, PrimalPredictor) or model._machines:
@@ -131,9 +132,10 @@ def score_lake(model: Any, X: ScannedEdges, scoring: str = "auto") -> BoundedSco
         )
     if X.reader.label is None:
         raise ValueError("X was scanned with label=None, but a score needs labels; name their column")
-    if getattr(model, "groups", None) and scoring in ("auto", "concordance"):
+    groups = getattr(model, "groups", None)
+    if groups and scoring in ("auto", "concordance"):
         raise ValueError(
-            f"the model ranks within each {model.groups} vertex, but the concordance of a lake is over all pairs; read "
+            f"the model ranks within each {groups} vertex, but the concordance of a lake is over all pairs; read "
             "X.edges() into memory to score it, or use another scoring"
         )
     classes: Any = getattr(model, "classes_", None)

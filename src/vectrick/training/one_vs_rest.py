@@ -76,7 +76,7 @@ def set_machines(model: Any, machines: list[Any]) -> None:
     model._remember_parameters()
     model.machines_ = machines
     first = machines[0]
-    model._predictor, model._known_edges = first._predictor, first._known_edges
+    model.predictor_, model._known_edges = first.predictor_, first._known_edges
     for machine in machines:
         machine._source = None  # the whole model has the labels
     for name in _SHARED:

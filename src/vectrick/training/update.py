@@ -9,20 +9,21 @@ from scipy.sparse import eye_array
 from vectrick._typing import Array
 from vectrick.backends.arrays import like, to_host, unmasked, zeros
 from vectrick.data import Edges, join_edges
-from vectrick.data.censored import CENSORED, censored, split_bounds
+from vectrick.data.censored import CENSORED, split_bounds, with_bounds
 from vectrick.kernels import CholeskyMap, FeatureMap
 from vectrick.kernels.maps.factor import ExactMap
 from vectrick.models.forms import Form
 from vectrick.models.predictor import Predictor
 from vectrick.models.product import PrimalPredictor
 from vectrick.models.vertex_kernel import MatrixMap, SpectralMap
+from vectrick.training.fitted import Fitted
 from vectrick.training.problem import SourceEdges, Training
 from vectrick.training.validate import as_edges
 
 COLUMNS = ("n_features_in_", "feature_names_in_")  # what a model knows of plain arrays
 
 
-def source_of(model: Any) -> tuple[Edges, SourceEdges]:
+def source_of(model: Fitted) -> tuple[Edges, SourceEdges]:
     """Return the edges that a model was trained on, and their labels and weights, or say that they are not there."""
     source = model._source
     if source is None:
@@ -30,20 +31,20 @@ def source_of(model: Any) -> tuple[Edges, SourceEdges]:
             "the model does not keep the edges that it was trained on: it was trained with keep_edges=False, or its "
             "file has format 1 or 2, which have no labels; fit to all edges instead"
         )
-    start, end = model._predictor.start.known, model._predictor.end.known
+    start, end = model.predictor_.start.known, model.predictor_.end.known
     return Edges._of(to_host(source.start), to_host(source.end), start, end), source
 
 
-def joined_source(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Edges, Array, Array | None]:
+def joined_source(model: Fitted, X: Any, y: Any, sample_weight: Any) -> tuple[Edges, Array, Array | None]:
     """Return all edges, labels and weights: those of the model, and more of them."""
     edges, source = source_of(model)
-    more = model._predictor.aligned(as_edges(model, X, reset=False))
+    more = model.predictor_.aligned(as_edges(model, X, reset=False))
     labels = _labels(source.labels, y, len(more))
     for side, old, new in (
         ("start", edges.start_table, more.start_table),
         ("end", edges.end_table, more.end_table),
     ):
-        vertex_kernels = getattr(model._predictor.kernel, f"{side}s")
+        vertex_kernels = getattr(model.predictor_.kernel, f"{side}s")
         if any(each.kernel.is_matrix for each in vertex_kernels) and not old.is_same(new):
             raise ValueError(
                 f"{side}_kernel is precomputed, which knows the vertices of one table, but X has another one; make the "
@@ -53,10 +54,10 @@ def joined_source(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Edges
     if sample_weight is not None or source.weight is not None:
         parts = ((source.weight, len(edges)), (_weights(sample_weight, len(more)), len(more)))
         weight = np.concatenate([np.ones(n) if part is None else np.asarray(to_host(part)) for part, n in parts])
-    known, new = np.asarray(to_host(source.labels)), labels
-    if known.dtype != new.dtype and CENSORED in (known.dtype, new.dtype):  # one of them has no bounds
-        known, new = (part if part.dtype == CENSORED else censored(part, np.zeros(len(part))) for part in (known, new))
-    return join_edges(edges, more), np.concatenate([known, new]), weight
+    both = np.asarray(to_host(source.labels)), labels
+    if both[0].dtype != both[1].dtype and CENSORED in (both[0].dtype, both[1].dtype):  # one of them has no bounds
+        both = with_bounds(both[0]), with_bounds(both[1])
+    return join_edges(edges, more), np.concatenate(both), weight
 
 
 def _labels(known: Any, y: Any, n_edges: int) -> Array:
@@ -94,7 +95,7 @@ def _weights(sample_weight: Any, n_edges: int) -> Array | None:
     return weight
 
 
-def has_more_classes(model: Any, labels: Array) -> bool:
+def has_more_classes(model: Fitted, labels: Array) -> bool:
     """Whether labels have other classes than a classifier was trained with."""
     classes = getattr(model, "classes_", None)
     return classes is not None and len(np.unique(labels)) != len(classes)

@@ -186,7 +186,7 @@ def summarise(out: Output, trained: "Trained") -> None:
     solution = model.solution_
     out.result["preconditioner"] = solution.preconditioner
     out.detail(f"preconditioner: {solution.preconditioner}, {solution.preconditioner_reason}")
-    out.result["computed_on"] = model._predictor.backend.place
+    out.result["computed_on"] = model.predictor_.backend.place
     out.detail(f"computed on: {out.result['computed_on']}, precision {model.precision}")
 
 

@@ -1,13 +1,18 @@
 """``vectrick info``: what is in a data set or a model file, and what to beware of."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from vectrick.cli.lakes import ScanOptions, lake_info
 from vectrick.cli.options import DataOptions
 from vectrick.cli.output import Output, shown
+
+if TYPE_CHECKING:
+    from vectrick.automatic import AutoKron
+    from vectrick.cli.model_options import ModelOptions
+    from vectrick.estimators import FittedModel, KronEstimator
 
 EXAMPLE = "vectrick info gpcr"
 
@@ -53,7 +58,7 @@ def run(
     out.facts({name: _text(value) for name, value in facts.items()})
 
 
-def read_told(out: Output, data: DataOptions, model: Any, **more: bool) -> tuple[Any, str | None]:
+def read_told(out: Output, data: DataOptions, model: "ModelOptions", **more: bool) -> tuple[Any, str | None]:
     """Read a data set, and say what is in it and what to beware of before a model is trained.
 
     Return the data, and why a single model is trained in place of a search; ``more`` are options that ask for that.
@@ -206,7 +211,7 @@ def _model_info(out: Output, path: Path) -> None:
     out.facts({name: _text(value) for name, value in (facts | told).items()})
 
 
-def _calibration(model: Any) -> dict[str, int] | None:
+def _calibration(model: "FittedModel") -> dict[str, int] | None:
     """Return how many held-out edges of each setting intervals are calibrated on, not their errors."""
     from vectrick.cli.certainty import calibration_of
 
@@ -217,11 +222,11 @@ def _calibration(model: Any) -> dict[str, int] | None:
     return {new: sum(each.n for each in some) for new, some in errors.items()}
 
 
-def _model_facts(model: Any) -> dict[str, Any]:
+def _model_facts(model: "KronEstimator") -> dict[str, Any]:
     """Return facts about a single model."""
     from vectrick.kernels.text import format_kernel
 
-    predictor = model._predictor
+    predictor = model.predictor_
     facts = {
         "start_kernel": format_kernel(predictor.start.kernel),
         "end_kernel": format_kernel(predictor.end.kernel),
@@ -242,7 +247,7 @@ def _model_facts(model: Any) -> dict[str, Any]:
     return facts
 
 
-def _search_facts(model: Any) -> dict[str, Any]:
+def _search_facts(model: "AutoKron") -> dict[str, Any]:
     """Return facts about the model of a search."""
     from vectrick.cli.automatic import members_of
     from vectrick.cli.training import shown_parameters

@@ -1,12 +1,15 @@
 """``vectrick predict``: predictions for a list of edges, or for every pair of vertices."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from vectrick.cli.options import VertexOptions
 from vectrick.cli.output import Output
+
+if TYPE_CHECKING:
+    from vectrick.estimators import FittedModel
 
 EXAMPLE = "vectrick predict gpcr.vt new_edges.csv --start-features new_drugs.csv -o predictions.parquet"
 
@@ -115,7 +118,7 @@ def _predict_lake(
     out.result = {"output": str(output), "edges": n_edges, "dropped": n_dropped, "seconds": out.seconds}
 
 
-def _predict_grid(out: Output, model: Any, start: Any, end: Any, output: Path, sure: Any) -> int:
+def _predict_grid(out: Output, model: "FittedModel", start: Any, end: Any, output: Path, sure: Any) -> int:
     import numpy as np
 
     from vectrick.cli.vertices import as_written, ids_of
@@ -138,8 +141,8 @@ def _predict_grid(out: Output, model: Any, start: Any, end: Any, output: Path, s
 
 
 def _predict_edges(
-    out: Output, model: Any, start: Any, end: Any, edges: Path, output: Path, columns: tuple[str, str], label: str,
-    sure: Any,
+    out: Output, model: "FittedModel", start: Any, end: Any, edges: Path, output: Path, columns: tuple[str, str],
+    label: str, sure: Any,
 ) -> int:  # fmt: skip
     import numpy as np
     import pyarrow as pa
@@ -185,7 +188,7 @@ def _predict_edges(
     return done
 
 
-def _columns(model: Any, scores: Any) -> dict[str, Any]:
+def _columns(model: "FittedModel", scores: Any) -> dict[str, Any]:
     from vectrick.cli.vertices import class_names, probabilities
 
     if scores.ndim == 2:  # a score for each of several classes

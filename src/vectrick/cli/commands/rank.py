@@ -1,12 +1,15 @@
 """``vectrick rank``: the best partners of some vertices."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from vectrick.cli.options import VertexOptions
 from vectrick.cli.output import Output
+
+if TYPE_CHECKING:
+    from vectrick.estimators import FittedModel
 
 EXAMPLE = "vectrick rank gpcr.vt --start D00095 --top 20"
 
@@ -107,7 +110,7 @@ def _known(path: Path, columns: tuple[str, str], label: str) -> dict[tuple[str, 
     return dict(zip(zip(words[0], words[1], strict=True), labels, strict=True))
 
 
-def _scores(model: Any, tables: Any, side: int, rows: list[int]) -> Any:
+def _scores(model: "FittedModel", tables: Any, side: int, rows: list[int]) -> Any:
     """Return a row of scores with all partners for each of some vertices."""
     vertices = tables[side].take(rows)  # with their ids, by which a kernel may know them
     return model.predict_grid(vertices, tables[1]) if side == 0 else model.predict_grid(tables[0], vertices).T
@@ -123,7 +126,7 @@ def _as_written(lines: list[list[Any]], tables: Any, side: int) -> list[list[Any
 
 
 def _best(
-    model: Any,
+    model: "FittedModel",
     tables: Any,
     side: int,
     row: int,
@@ -139,7 +142,7 @@ def _best(
     from vectrick.cli.vertices import probabilities
 
     name = str(tables[side].ids[row])
-    chance, has_no_direction = probabilities(model, scores), model._predictor.kernel.symmetry > 0
+    chance, has_no_direction = probabilities(model, scores), model.predictor_.kernel.symmetry > 0
     lines: list[list[Any]] = []
     for at in np.argsort(scores if lowest else -scores, kind="stable"):
         partner = str(tables[1 - side].ids[at])

@@ -196,7 +196,7 @@ class ConformalKron(FoldedModel):
 
     def _asked(self, X: Any) -> Edges:
         """Return edges, with a warning of those that are newer than the ones that were calibrated on."""
-        edges = self.model_._predictor.aligned(self._edges(X))
+        edges = self.model_.predictor_.aligned(self._edges(X))
         news = news_of(self.model_, edges)
         known_sides = [side for side in ("start", "end") if self.new not in ("both", side)]
         newer = np.isin(news, [*known_sides, "both"] if known_sides else [])

@@ -13,6 +13,7 @@ from vectrick.data import Edges
 from vectrick.data.settings import NEW
 from vectrick.estimators import label_scale
 from vectrick.persistence.checks import numbers, of_kind
+from vectrick.training.fitted import Fitted
 
 _KEPT = 1000  # errors of a setting; of more, the largest of each of as many equal shares is kept
 _HALVINGS = 60
@@ -134,14 +135,14 @@ def errors_of(y: Array, decisions: Array, scale: Array | None, classes: Array | 
     return [Errors.of(told[y == label, column]) for column, label in enumerate(classes)]
 
 
-def decisions_of(model: Any, X: Edges) -> Array:
+def decisions_of(model: Fitted, X: Edges) -> Array:
     """Return the real-valued predictions of a model on the host."""
     return np.asarray(to_host(model._decide(X)))
 
 
-def news_of(model: Any, X: Edges) -> Array:
+def news_of(model: Fitted, X: Edges) -> Array:
     """Return what is new about edges to a model: "both", "start", "end" or "neither"."""
-    kernel = model._predictor.kernel
+    kernel = model.predictor_.kernel
     new_start = kernel.start.places(X.start_table, X.start) < 0
     new_end = kernel.end.places(X.end_table, X.end) < 0
     return np.select([new_start & new_end, new_start, new_end], NEW[:3], NEW[3])
@@ -189,7 +190,7 @@ class Calibration:
                 return setting
         return None
 
-    def intervals(self, model: Any, X: Edges, decisions: Array, coverage: float) -> tuple[Array, Array, Array]:
+    def intervals(self, model: Fitted, X: Edges, decisions: Array, coverage: float) -> tuple[Array, Array, Array]:
         """Return the bounds of intervals for edges, and the settings whose errors they are from, "" for none."""
         low, high = np.full(len(X), -np.inf), np.full(len(X), np.inf)
         taken, news = self._settings(model, X, coverage)
@@ -204,7 +205,7 @@ class Calibration:
             low[rows], high[rows] = interval([centre], coverage)
         return low, high, taken
 
-    def sets(self, model: Any, X: Edges, decisions: Array, coverage: float) -> tuple[Array, Array]:
+    def sets(self, model: Fitted, X: Edges, decisions: Array, coverage: float) -> tuple[Array, Array]:
         """Return the sets of classes of edges, and the settings whose errors they are from, "" for none."""
         taken, _ = self._settings(model, X, coverage)
         n_classes = 2 if decisions.ndim == 1 else decisions.shape[1]
@@ -216,7 +217,7 @@ class Calibration:
             members[rows] = sets([(decisions[rows], self.errors[setting])], coverage)
         return members, taken
 
-    def _settings(self, model: Any, X: Edges, coverage: float) -> tuple[Array, Array]:
+    def _settings(self, model: Fitted, X: Edges, coverage: float) -> tuple[Array, Array]:
         """Return the settings whose errors are taken for edges, and those of the edges."""
         news = news_of(model, X)
         taken = np.full(len(X), "", dtype="U8")

@@ -51,8 +51,9 @@ class FoldedModel(FitParameters, BaseEstimator):
         return number
 
     @property
-    def _predictor(self) -> Any:
-        return self.model_._predictor
+    def predictor_(self) -> Any:
+        """The trained function of the model that was trained on all edges."""
+        return self.model_.predictor_
 
     def fit(self, X: EdgesLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train the model on all edges and on the folds; weights count in training, not in the calibration."""

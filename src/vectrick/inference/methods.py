@@ -1,0 +1,185 @@
+"""The methods of fitted models that say more of edges than a prediction."""
+
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from vectrick._typing import Array, RandomState
+from vectrick.data import EdgesLike
+from vectrick.inference.explain import explain, predict_without
+from vectrick.inference.recommend import recommend
+from vectrick.inference.uncertainty import N_SAMPLES, FittedPosterior, novelty_of, posterior_of
+from vectrick.training.fitted import Fitted
+
+
+class InferenceMethods:
+    """Uncertainty, novelty, explanations and recommendations of a fitted model."""
+
+    def posterior(self: Fitted, n_samples: int = N_SAMPLES, random_state: RandomState = None) -> FittedPosterior:
+        """Return the posterior of a ridge regression, a Gaussian process: `std`, `std_error` and `covariance` of edges.
+
+        Variances are exact for complete graphs, for up to 2000 training edges, and for few edges if no samples have
+        been drawn before; otherwise they are estimated without bias from samples, with the degree model of the graph as
+        control variate. The model must have kept the edges that it was trained on.
+
+        Parameters
+        ----------
+        n_samples : int
+            The number of samples: the error of a standard deviation falls with its root.
+        random_state : int, optional
+            The seed of the samples.
+
+        Examples
+        --------
+        >>> import vectrick as vt
+        >>> X, y = vt.datasets.make_checkerboard(100, random_state=0)
+        >>> model = vt.KronRidge(vt.Gaussian(gamma=1.0), vt.Gaussian(gamma=1.0)).fit(X, y)
+        >>> posterior = model.posterior()
+        >>> posterior.method
+        'from 64 samples, with the degree model as control variate'
+        >>> bool((posterior.std_error(X) < 0.1 * posterior.std(X)).all())
+        True
+        """
+        check_is_fitted(self)
+        return posterior_of(self, n_samples, random_state)
+
+    def novelty(self: Fitted, X: EdgesLike, *, parts: bool = False) -> Any:
+        """Return how new edges are to the model, between 0 and 1.
+
+        It is the share of the prior variance of an edge that the training edges leave unexplained, for ridge regression
+        with the same kernels and alpha, whatever the loss; by the degree model of the graph, which is exact on complete
+        graphs. At 1 a prediction is the intercept alone. The model must have kept the edges that it was trained on.
+
+        Parameters
+        ----------
+        X : Edges or array
+            The edges.
+        parts : bool
+            Whether to return a frame with "novelty", and the parts that are due to the "start" and to the "end" vertex:
+            the same share of the mean over edges to all training vertices of the other side.
+
+        Examples
+        --------
+        >>> import vectrick as vt
+        >>> X, y = vt.datasets.make_checkerboard(100, random_state=0)
+        >>> model = vt.KronSVM(vt.Gaussian(gamma=1.0), vt.Gaussian(gamma=1.0)).fit(X, y)
+        >>> far = vt.Edges([0], [0], X.start_table.features[:1] + 1000, X.end_table.features[:1])
+        >>> bool((model.novelty(X) < 1).all()), model.novelty(far)
+        (True, array([1.]))
+        """
+        check_is_fitted(self)
+        return novelty_of(self, X, parts)
+
+    def explain(self: Fitted, X: EdgesLike, k: int = 10, *, by: str = "edge", influence: bool = False) -> Any:
+        """Return a frame that says why the prediction for one edge is what it is.
+
+        A prediction is a sum over the training edges. The frame has those with the largest contributions, then a row
+        each for the rest of them, the intercept, and what the solver left of the minimum, where the coefficients of
+        edges follow from the loss. Its column "contribution" adds up to the
+        prediction: the value, for a classifier the decision, whose sign is the class. The model must have kept the
+        edges that it was trained on.
+
+        Parameters
+        ----------
+        X : Edges or array
+            One edge.
+        k : int
+            How many contributions are listed.
+        by : str
+            "edge" for training edges, with their labels and the kernel values of both ends with those of the edge (of a
+            mean of models the mean values, each relative to those of vertices with themselves);
+            "start" or "end" for training vertices, each with the sum over its edges; "features" for pairs of a start
+            and an end feature, if the kernels are linear in them.
+        influence : bool
+            Of a ridge regression: whether to add a column "without", what the prediction would be if the model had
+            been trained without the edge.
+
+        Examples
+        --------
+        >>> import vectrick as vt
+        >>> X, y = vt.datasets.make_checkerboard(60, random_state=0)
+        >>> model = vt.KronRidge(vt.Gaussian(gamma=1.0), vt.Gaussian(gamma=1.0), alpha=0.1).fit(X, y)
+        >>> why = model.explain(X[:1], k=2)
+        >>> why["what"].tolist()
+        ['edge', 'edge', 'the rest', 'intercept', 'left by the solver']
+        >>> bool(abs(why["contribution"].sum() - model.predict(X[:1])[0]) < 1e-10)
+        True
+        """
+        check_is_fitted(self)
+        return explain(self, X, k, by, influence)
+
+    def predict_without(self: Fitted, X: EdgesLike, *, edges: Any = None, start: Any = None, end: Any = None) -> Array:
+        """Return what the predictions would be if some training edges had not been there.
+
+        For ridge regression and few edges, this follows from the posterior covariances, exactly and without a fit;
+        otherwise the model is trained again on the edges that stay. A classifier returns decisions.
+
+        Parameters
+        ----------
+        X : Edges or array
+            The edges to predict.
+        edges : Edges or array, optional
+            Training edges to leave out.
+        start, end : id or list of ids, optional
+            Vertices to leave out with all their training edges; positions if the tables have no ids.
+
+        Examples
+        --------
+        >>> import vectrick as vt
+        >>> X, y = vt.datasets.make_checkerboard(60, random_state=0)
+        >>> model = vt.KronRidge(vt.Gaussian(gamma=1.0), vt.Gaussian(gamma=1.0), tol=1e-10).fit(X, y)
+        >>> again = vt.KronRidge(vt.Gaussian(gamma=1.0), vt.Gaussian(gamma=1.0), tol=1e-10).fit(X[1:], y[1:])
+        >>> bool(abs(model.predict_without(X[:1], edges=X[:1]) - again.predict(X[:1]))[0] < 1e-6)
+        True
+        """
+        check_is_fitted(self)
+        return predict_without(self, X, edges, start, end)
+
+    def recommend(
+        self: Fitted,
+        start: Any = None,
+        k: int = 10,
+        exclude_known: bool = True,
+        *,
+        positions: Any = None,
+        known: Any = None,
+        end_features: Any = None,
+    ) -> Any:
+        """Return a frame with the k best end vertices for each given start vertex, without known edges.
+
+        Parameters
+        ----------
+        start : list of ids, or table
+            Start vertices that the model knows, by their ids (or positions if they have no ids), or a table of new
+            ones as for `predict_grid`. An integer also stands for an id that is its numeral, such as "7".
+        k : int
+            The number of end vertices for each start vertex; there are fewer if the others are known.
+        exclude_known : bool
+            Whether to leave out the edges that were given to `fit`, or those of ``known``.
+        positions : list of int, optional
+            Rows of ``start_table_`` instead of ``start``, for vertices that have ids.
+        known : Edges or frame, optional
+            Edges to leave out instead of the model's own. In a frame, the columns "start" and "end" hold the ids, or
+            else the first two columns.
+        end_features : table, optional
+            The end vertices to choose from; by default all that the model knows.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each start vertex and partner, the best first: "start", "end", "rank", "score", and for logistic
+            regression "probability". The whole grid is never in memory.
+
+        Examples
+        --------
+        >>> import pandas as pd, vectrick as vt
+        >>> users = pd.DataFrame({"age": [0.2, 0.9]}, index=["ann", "bob"])
+        >>> items = pd.DataFrame({"size": [0.1, 0.5, 0.9]}, index=["pin", "cup", "box"])
+        >>> df = pd.DataFrame({"start": ["ann", "ann", "bob"], "end": ["pin", "box", "box"]})
+        >>> X = vt.Edges.from_frame(df, start_table=users, end_table=items)
+        >>> model = vt.KronRidge("gaussian", "gaussian").fit(X, [1.0, 0.0, 1.0])
+        >>> model.recommend(["ann"])["end"].tolist()
+        ['cup']
+        """
+        check_is_fitted(self)
+        return recommend(self, start, positions, k, exclude_known, known, end_features)

@@ -1,0 +1,116 @@
+"""What the package may use of an estimator: its parameters, the hooks of a fit, and the methods of a fitted model."""
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from vectrick._typing import Array, RandomState, Table
+from vectrick.backends import Backend
+from vectrick.data import Edges, VertexTable
+from vectrick.data.lake.counts import Counts
+from vectrick.losses import Loss
+from vectrick.models.kernel_spec import PairwiseKernels, VertexKernels
+from vectrick.models.predictor import Predictor
+from vectrick.solvers import Solution, Solver
+from vectrick.training.problem import SourceEdges
+
+
+class KeepsEdges(Protocol):
+    """A fitted model, or a wrapper of one, as files see it."""
+
+    predictor_: Predictor  # the trained function, without the intercept
+    _known_edges: tuple[Array, Array] | None  # positions in the tables, if the model keeps them
+    _source: SourceEdges | None  # with labels and weights, if the model keeps them
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name."""
+
+
+class Fitted(KeepsEdges, Protocol):
+    """A fitted model, as inference, files, lakes and reports see it: one machine, several, or an ensemble."""
+
+    backend: str | Backend
+    device: str | None
+    n_threads: int | None
+    random_state: RandomState
+    verbose: int
+    intercept_: float
+    solution_: Solution
+    n_iter_: int
+    history_: dict[str, list[Any]]
+    form_: str
+    form_reason_: str
+
+    @property
+    def _machines(self) -> "list[Machine]":
+        """The machines of more than two classes, or of several labels of each edge; else an empty list."""
+
+    @property
+    def _parts(self) -> "list[tuple[float, Machine]]":
+        """The models that the predictions are a weighted sum of, as they were fitted: by default this one alone."""
+
+    @property
+    def start_table_(self) -> VertexTable:
+        """The table of start vertices."""
+
+    @property
+    def end_table_(self) -> VertexTable:
+        """The table of end vertices."""
+
+    def _decide(self, X: Any) -> Array:
+        """Return the real-valued predictions for edges."""
+
+    def _tables(self, start_features: Any, end_features: Any) -> tuple[Predictor, VertexTable, VertexTable, Any]:
+        """Return the predictor, the vertex tables, and a function that turns results into the user's kind of array."""
+
+    def _why_one_machine(self) -> str:
+        """Say why a method is for one machine of several."""
+
+    def _trained_again(self, edges: Edges, labels: Any, weight: Any) -> "Fitted":
+        """Return a model like this one that is trained on other edges."""
+
+    def iter_grid(self, start_features: Table, end_features: Table = None) -> Iterator[tuple[slice, slice, Array]]:
+        """Yield the predictions for every pair of vertices block by block."""
+
+    def predict_grid(self, start_features: Table, end_features: Table = None) -> Array:
+        """Return the predictions for every pair of vertices."""
+
+
+class Machine(Fitted, Protocol):
+    """One fitted estimator with its parameters, which `vectrick.estimators.parameters` describes."""
+
+    start_kernel: VertexKernels
+    end_kernel: VertexKernels
+    alpha: float
+    pairwise: PairwiseKernels
+    form: str
+    solver: str | Solver
+    preconditioner: str
+    max_iter: int | None
+    inner_iter: int
+    step: float | None
+    tol: float
+    fit_intercept: bool | str
+    early_stopping: bool
+    refit: bool
+    validation_fraction: float
+    n_iter_no_change: int
+    scoring: str
+    factor_tol: float
+    n_components: int | None
+    landmarks: str
+    precision: str
+    keep_edges: bool
+    dtype: str | None
+    n_start_features: int | None
+
+    @property
+    def _loss_type(self) -> type[Loss]:
+        """The loss, before there are labels."""
+
+    def _make_loss(
+        self, kind: type[Loss], y: Array, weight: Array | None, edges: Edges, bounds: Array | None = None
+    ) -> Loss:
+        """Return the loss of labels."""
+
+    def _lake_scoring(self, counts: Counts) -> str:
+        """Return the score that "auto" stands for on the edges of a lake."""
