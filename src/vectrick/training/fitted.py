@@ -1,17 +1,24 @@
 """What the package may use of an estimator: its parameters, the hooks of a fit, and the methods of a fitted model."""
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
-from vectrick._typing import Array, RandomState, Table
+import numpy as np
+
+from vectrick._typing import Array, ArrayLike, RandomState, Table
 from vectrick.backends import Backend
-from vectrick.data import Edges, VertexTable
+from vectrick.data import Edges, EdgesLike, VertexTable
 from vectrick.data.lake.counts import Counts
+from vectrick.data.lake.scan import ScannedEdges
 from vectrick.losses import Loss
+from vectrick.models.forms import Form
 from vectrick.models.kernel_spec import PairwiseKernels, VertexKernels
 from vectrick.models.predictor import Predictor
 from vectrick.solvers import Solution, Solver
-from vectrick.training.problem import SourceEdges
+from vectrick.training.problem import Given, SourceEdges, Training
+
+# Validation edges as users give them: edges and labels, or a lake.
+Held: TypeAlias = tuple[EdgesLike, ArrayLike] | ScannedEdges
 
 
 class KeepsEdges(Protocol):
@@ -114,3 +121,65 @@ class Machine(Fitted, Protocol):
 
     def _lake_scoring(self, counts: Counts) -> str:
         """Return the score that "auto" stands for on the edges of a lake."""
+
+
+class Trainable(Machine, Protocol):
+    """An estimator that is being fitted: the hooks that a class of estimators defines."""
+
+    classes_: Array
+    _has_two_step: bool
+
+    def set_params(self, **params: Any) -> Any:
+        """Set parameters by name."""
+
+    def fit(self, X: EdgesLike | ScannedEdges, y: ArrayLike) -> Any:
+        """Train the model."""
+
+    def _validate(self, X: EdgesLike, y: ArrayLike, sample_weight: ArrayLike | None, validation: Held | None) -> Given:
+        """Check edges, labels and weights."""
+
+    def _hold_out_some(self, given: Given, validation: Held | None) -> Given:
+        """Hold out vertices for early stopping."""
+
+    def _build_kernel(self, given: Given) -> Training:
+        """Number the training vertices and settle the kernels on them."""
+
+    def _encode(self, y: ArrayLike, n_edges: int) -> Array:
+        """Check labels for training and return them as numbers."""
+
+    def _choose_form(self, training: Training) -> Form:
+        """Return the dual or the primal form."""
+
+    def _with_intercept(self, training: Training) -> Loss:
+        """Return the loss with the intercept minimised out."""
+
+    def _keep(
+        self,
+        form: Form,
+        training: Training,
+        solution: Solution,
+        intercept: float,
+        n_iter: int,
+        history: dict[str, list[Any]],
+    ) -> None:
+        """Set the fitted attributes of a fit to edges in memory."""
+
+    def _set_fitted(
+        self,
+        predictor: Predictor,
+        solution: Solution,
+        form: tuple[str, str],
+        n_iter: int,
+        history: dict[str, list[Any]],
+        source: SourceEdges | None = None,
+    ) -> None:
+        """Set the attributes that all fits have."""
+
+    def _remember_parameters(self) -> None:
+        """Keep the parameters of this fit."""
+
+    def _compute_dtype(self, edges: Edges) -> np.dtype[Any]:
+        """Return the dtype of the computation."""
+
+    def _check_lake_labels(self, counts: Counts, dtype: np.dtype[Any]) -> None:
+        """Check the labels of a lake."""
