@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from vectrick._typing import Array, DTypeLike, Shape
+from vectrick._typing import Array, ArrayLike, DTypeLike, Features, Shape
 from vectrick.backends.base import Backend
 from vectrick.backends.registry import backend_of
 
@@ -23,18 +23,18 @@ def namespace(x: Array) -> Any:
     return backend_of(x).xp
 
 
-def to_host(x: Any) -> Any:
+def to_host(x: Features) -> Any:
     """Return an array as a NumPy array; anything else stays as it is."""
     return backend_of(x).to_host(x)
 
 
-def placed(values: Any, backend: Backend, dtype: DTypeLike | None = None) -> Array:
+def placed(values: Features, backend: Backend, dtype: DTypeLike | None = None) -> Array:
     """Return values as an array of a backend; ``dtype`` is a NumPy dtype, by default that of the values."""
     home = backend_of(values)
     return backend.asarray(values if home.xp is backend.xp else home.to_host(values), dtype)
 
 
-def like(values: Any, other: Array, dtype: DTypeLike | None = None) -> Array:
+def like(values: Features, other: Array, dtype: DTypeLike | None = None) -> Array:
     """Return values as an array where another one lives."""
     return placed(values, backend_of(other), dtype)
 
@@ -125,12 +125,12 @@ def unmasked(values: Any, name: str) -> Any:
     return np.asarray(values)
 
 
-def given_array(values: Any, name: str) -> Array:
+def given_array(values: Features, name: str) -> Array:
     """Return a user's values as an array of the backend that they belong to."""
     return backend_of(values).plain(unmasked(values, name), name)
 
 
-def as_floats(values: Any, name: str) -> Array:
+def as_floats(values: ArrayLike, name: str) -> Array:
     """Return values as an array of doubles on the host, or say what cannot be one."""
     try:
         return np.asarray(unmasked(to_host(values), name), np.float64)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from vectrick._typing import Array, DTypeLike, Shape
+from vectrick._typing import Array, DTypeLike, Features, Shape
 from vectrick.backends.product_path import Matrix, ProblemLike, ProductPath
 from vectrick.backends.rates import Rates
 
@@ -110,7 +110,7 @@ class Backend(ABC):
     def owned(self, x: Array, dtype: DTypeLike) -> Array:
         """Return an array that nobody else can write to: a copy, unless it is read-only."""
 
-    def remembered(self, x: Array, key: Any, make: Callable[[], Any]) -> Any:
+    def remembered(self, x: Array, key: object, make: Callable[[], Any]) -> Any:
         """Return a fact about an array; one that is read-only may remember it."""
         return make()
 
@@ -215,7 +215,7 @@ class Backend(ABC):
         """Return the dense matrix ``A Bᵀ``, to be made when it is needed."""
 
     @abstractmethod
-    def holds(self, factor: Any) -> bool:
+    def holds(self, factor: Features) -> bool:
         """Whether a product can take a factor as it is: an array here, or a sparse matrix if the backend has them."""
 
     @abstractmethod
@@ -257,7 +257,7 @@ class Backend(ABC):
         with nullcontext() if fast else self.exact_products():
             return [matrix @ vector for matrix, vector in zip(matrices, vectors, strict=True)]
 
-    def is_symmetric(self, factor: Any) -> bool:
+    def is_symmetric(self, factor: Features) -> bool:
         """Whether a factor is a symmetric matrix, and `multiply_all` gains from reading half of it."""
         return False
 

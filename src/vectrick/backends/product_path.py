@@ -97,7 +97,7 @@ class ProblemLike(Protocol):
     def led_by(self, first: Name) -> tuple[Any, Any, Pair | None, Pair | None]:
         """Return the factor that columns meet first and the other, and the rows and columns as pairs in that order."""
 
-    def shared(self, key: Any, make: Callable[[], Any]) -> Any:
+    def shared(self, key: object, make: Callable[[], Any]) -> Any:
         """Return something that stages of different paths share; it is made on the first call."""
 
 
@@ -246,7 +246,7 @@ def is_path_name(name: str) -> bool:
     return kind in PATHS and (not colon or first in ("M", "N"))
 
 
-def taken(array: Any, rows: Array | None, cols: Array | None) -> Any:
+def taken(array: Array, rows: Array | None, cols: Array | None) -> Any:
     """Return the rows and columns of a matrix that are named; None for all."""
     if rows is not None and cols is not None and not issparse(array):
         return array[rows[:, None], cols]

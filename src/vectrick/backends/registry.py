@@ -112,7 +112,7 @@ def common_backend(named: dict[str, Any], advice: str) -> Backend:
     return next(iter(others.values()), HOST)
 
 
-def settle_backend(backend: Any, device: Any, home: Backend = HOST) -> Backend:
+def settle_backend(backend: str | Backend, device: str | None, home: Backend = HOST) -> Backend:
     """Return the backend to compute with, from what the user asked for and where the data are.
 
     "auto" takes a GPU if there is one, and else the CPU, silently unless ``device`` asks for a GPU.
@@ -140,7 +140,7 @@ def settle_backend(backend: Any, device: Any, home: Backend = HOST) -> Backend:
     return HOST if backend == "cpu" else _OTHERS[backend]
 
 
-def release(backend: Any, error: BaseException) -> None:
+def release(backend: str | Backend, error: BaseException) -> None:
     """Release what failed work holds on a backend, which is given as for `settle_backend`.
 
     Examples
@@ -156,7 +156,7 @@ def release(backend: Any, error: BaseException) -> None:
         devices.release(error)
 
 
-def _settle_torch(backend: str, device: Any, home: Backend) -> Backend:
+def _settle_torch(backend: str, device: str | None, home: Backend) -> Backend:
     """Return the backend of the device that was asked for, or that the data are on."""
     data = home if isinstance(home, TorchBackend) else None
     if backend == "auto" and str(device) == "cpu" and find_spec("torch") is None:

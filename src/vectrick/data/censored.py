@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from vectrick._typing import Array
+from vectrick._typing import Array, ArrayLike
 
 CENSORED = np.dtype([("value", np.float64), ("bound", np.int8)])
 _LOWER, _UPPER, _EQUAL = (">", ">=", "≥", ">>"), ("<", "<=", "≤", "<<"), ("=", "==", "~", "≈", "")
@@ -16,7 +16,7 @@ def with_bounds(labels: Array) -> Array:
     return labels if labels.dtype == CENSORED else censored(labels, np.zeros(len(labels)))
 
 
-def censored(values: Any, relation: Any) -> Array:
+def censored(values: ArrayLike, relation: Any) -> Array:
     """Return labels some of which are bounds, for ``KronRidge(loss="censored")``.
 
     Parameters
@@ -81,7 +81,7 @@ def refuse_bounds(y: Any, what: str) -> None:
         )
 
 
-def within_bounds(y: Any, predictions: Any) -> tuple[Any, Any]:
+def within_bounds(y: Any, predictions: ArrayLike) -> tuple[Any, Any]:
     """Return labels as numbers, and predictions that equal the bound where they are beyond it, as they may be."""
     values, bounds = split_bounds(y)
     if bounds is None:

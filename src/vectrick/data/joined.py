@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
 
-from vectrick._typing import Array
+from vectrick._typing import Array, Features
 from vectrick.backends.arrays import to_host
 from vectrick.data.edges import Edges
 from vectrick.data.tables import VertexTable
@@ -106,7 +106,7 @@ def _keys(table: VertexTable, rows: Array, by_id: bool) -> list[Any]:
     return [(indices[low:high].tobytes(), data[low:high].tobytes()) for low, high in bounds]
 
 
-def _check_same(table: VertexTable, more: VertexTable, used: Array, found: Array, features: Any) -> None:
+def _check_same(table: VertexTable, more: VertexTable, used: Array, found: Array, features: Features) -> None:
     """Refuse vertices whose features are not those that the table has for their id."""
     both = found >= 0
     old, new = _rows(table, found[both]), features[both]

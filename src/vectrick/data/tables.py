@@ -12,7 +12,7 @@ import narwhals as nw
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from vectrick._typing import Array
+from vectrick._typing import Array, Features
 from vectrick.backends import HOST, Backend, backend_of
 from vectrick.backends.arrays import cast, given_array, numpy_dtype, placed, to_host, unmasked
 from vectrick.data.strings.table import characters, given_strings, is_missing, strings_of
@@ -156,7 +156,7 @@ class VertexTable:
             raise ValueError(f"{argument}[{at}] is {values[at]}, but {self.name} has {len(self)} vertices")
         return values.astype(np.int32)
 
-    def _vector(self, vertices: Any, argument: str) -> Array:
+    def _vector(self, vertices: Array, argument: str) -> Array:
         """Return ids or positions as an array of one dimension; whole numbers as integers if the table has ids."""
         values = np.asarray(unmasked(to_host(vertices), argument))
         if values.ndim != 1:
@@ -179,7 +179,7 @@ class VertexTable:
                 numerals[number] = -1 if number in numerals else row
         return numerals | row_of
 
-    def _positions_elsewhere(self, values: Any, argument: str) -> Any:
+    def _positions_elsewhere(self, values: Array, argument: str) -> Any:
         """Return positions given as a tensor, checked on its device."""
         if values.ndim != 1 or numpy_dtype(values).kind not in "iu":
             raise TypeError(
@@ -314,7 +314,7 @@ def _as_integers(values: Array) -> Array:
     return values.astype(np.uint64 if most >= 2**63 else np.int64)
 
 
-def _is_whole(value: Any) -> bool:
+def _is_whole(value: object) -> bool:
     """Whether an object is a whole number of any kind, truth values excepted."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, Integral | Decimal | float):
         return False
@@ -330,7 +330,7 @@ def counts_rows(table: Any) -> bool:
     return getattr(index, "name", None) is None and np.array_equal(index.to_numpy(), np.arange(len(index)))
 
 
-def _as_matrix(features: Any, name: str) -> Any:
+def _as_matrix(features: Features, name: str) -> Any:
     if issparse(features):
         matrix = csr_array(features)
         if not matrix.has_canonical_format:
@@ -351,7 +351,7 @@ def _as_matrix(features: Any, name: str) -> Any:
     return matrix if dtype in (np.float32, np.float64) else cast(matrix, np.float64)
 
 
-def _as_ids(ids: Any, length: int, name: str) -> Array:
+def _as_ids(ids: Array, length: int, name: str) -> Array:
     values = _as_integers(np.asarray(unmasked(ids, f"the id column of {name}")))
     if values.shape != (length,):
         raise ValueError(f"the ids of {name} have shape {values.shape}, but there are {length} vertices")

@@ -12,7 +12,7 @@ _OF_SOME = (  # attributes that some fits have
 _HOW = ("backend", "device", "n_threads", "verbose")  # parameters of how to compute, not of what
 
 
-def _copied(value: Any) -> Any:
+def _copied(value: object) -> Any:
     """Return a parameter that later changes of kernels do not reach."""
     if isinstance(value, list | tuple):
         return type(value)(_copied(item) for item in value)

@@ -63,6 +63,6 @@ def _with_kernel(given: Any, number: int, kernel: Any) -> Any:
     return type(given)([new if i == number else item for i, item in enumerate(given)])
 
 
-def _kernel_of(item: Any) -> Any:
+def _kernel_of(item: object) -> Any:
     """Return a kernel without its weight."""
     return item[0] if isinstance(item, list | tuple) and item else item

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, issparse
 from vectrick._typing import Array
 from vectrick.backends import HOST
 from vectrick.backends.arrays import to_host
-from vectrick.data import Edges, Graph
+from vectrick.data import Edges, Graph, VertexTable
 from vectrick.data.censored import split_bounds
 from vectrick.inference.own_kernel import diagonal_of
 from vectrick.inference.recommend import names_of
@@ -291,7 +291,7 @@ def _dense(values: Any) -> Array:
     return np.asarray(values.toarray() if issparse(values) else values, np.float64)
 
 
-def _columns(table: Any) -> Array:
+def _columns(table: VertexTable) -> Array:
     return np.arange(table.n_features) if table.columns is None else np.asarray(table.columns, object)
 
 

@@ -36,7 +36,7 @@ for _kind in (
     KERNELS.register(_kind)
 
 
-def as_kernel(value: Any, argument: str) -> Kernel:
+def as_kernel(value: object, argument: str) -> Kernel:
     """Return a kernel from its name, a function of two feature tables, or a kernel.
 
     >>> as_kernel("gaussian", "start_kernel")

@@ -111,7 +111,7 @@ class Kernel(BaseEstimator):
         """
         return self
 
-    def columns(self, X: Features, train: Any, which: Any) -> Array:
+    def columns(self, X: Features, train: Features, which: Array) -> Array:
         """Return the kernel values between the rows of X and the rows ``which`` of the training vertices."""
         return self(X, train[which])
 
@@ -119,10 +119,10 @@ class Kernel(BaseEstimator):
         """Return features whose inner products are the kernel values, or None if there are infinitely many."""
         return None
 
-    def __add__(self, other: Any) -> "Sum":
+    def __add__(self, other: object) -> "Sum":
         return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
 
-    def __mul__(self, other: Any) -> "Product":
+    def __mul__(self, other: object) -> "Product":
         return Product(self, other) if isinstance(other, Kernel) else NotImplemented
 
 
@@ -133,7 +133,7 @@ class _Computed:
         self._known: dict[Any, tuple[Any, Any, Array]] = {}
         self._room = _KEPT_BYTES
 
-    def of(self, kernel: Kernel, X: Any, Y: Any) -> Array:
+    def of(self, kernel: Kernel, X: Features, Y: Array) -> Array:
         key = kernel_key(kernel), id(X), id(Y)
         if key not in self._known:
             values = kernel._matrix(X, Y)
@@ -214,7 +214,7 @@ class Sum(_Pair):
         """Return the kernel values of the rows of X with themselves."""
         return self.first.diagonal(X) + self.second.diagonal(X)
 
-    def columns(self, X: Features, train: Any, which: Any) -> Array:
+    def columns(self, X: Features, train: Features, which: Array) -> Array:
         """Return the kernel values between the rows of X and some training vertices."""
         return self.first.columns(X, train, which) + self.second.columns(X, train, which)
 
@@ -248,7 +248,7 @@ class Product(_Pair):
         """Return the kernel values of the rows of X with themselves."""
         return self.first.diagonal(X) * self.second.diagonal(X)
 
-    def columns(self, X: Features, train: Any, which: Any) -> Array:
+    def columns(self, X: Features, train: Features, which: Array) -> Array:
         """Return the kernel values between the rows of X and some training vertices."""
         first = self.first.columns(X, train, which)
         return first * (first if are_equal(self.first, self.second) else self.second.columns(X, train, which))
@@ -269,12 +269,12 @@ def are_equal(first: Kernel, second: Kernel) -> bool:
     )
 
 
-def is_settled(kernel: Kernel, features: Any, used: Array) -> bool:
+def is_settled(kernel: Kernel, features: Features, used: Array) -> bool:
     """Whether a kernel does not depend on the training vertices; with gamma="scale" it does."""
     return bool(kernel_key(kernel.resolve(features, used)) == kernel_key(kernel))
 
 
-def kernel_key(value: Any) -> Any:
+def kernel_key(value: object) -> Any:
     """Return what tells kernels apart: their kind and parameters."""
     if not isinstance(value, Kernel):
         try:
@@ -299,7 +299,7 @@ def squared_norms(X: Any) -> Array:
     return np.asarray(X.multiply(X).sum(axis=1)).ravel() if issparse(X) else backend_of(X).squared_norms(X)
 
 
-def ones(X: Any) -> Any:
+def ones(X: Features) -> Any:
     """Return a one for each row, where the rows live."""
     xp = np if issparse(X) else namespace(X)
     return xp.ones(X.shape[0], dtype=X.dtype, device="cpu" if issparse(X) else X.device)
@@ -329,7 +329,7 @@ def _sparse_products(X: csr_array, Y: csr_array) -> Array:
     return (X @ Y.T).toarray()
 
 
-def unit_rows(X: Any) -> Any:
+def unit_rows(X: Features) -> Any:
     """Return the rows, scaled to length one; rows of zeros stay."""
     return normalize(X) if issparse(X) else backend_of(X).unit_rows(X)
 
@@ -343,7 +343,7 @@ def _variance(X: Any) -> float:
     return (squares + (size - len(X.data)) * mean * mean) / size
 
 
-def settle_gamma(gamma: float | str, X: Any) -> float:
+def settle_gamma(gamma: float | str, X: Features) -> float:
     """Return ``gamma`` as a number: "scale" is 1 / (n_features * X.var()), "auto" is 1 / n_features."""
     n_features: int = max(1, X.shape[1])
     if isinstance(gamma, str):

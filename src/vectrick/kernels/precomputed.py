@@ -42,7 +42,7 @@ class Precomputed(Kernel):
             raise ValueError("a precomputed kernel knows its columns only after it was fitted with training vertices")
         return self._taken(X, self.used)
 
-    def columns(self, X: Features, train: Any, which: Any) -> Array:
+    def columns(self, X: Features, train: Features, which: Any) -> Array:
         """Return the kernel values between the rows of X and some training vertices."""
         return self._taken(X, to_host(self.used)[to_host(which)])
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csc_array, csr_array, diags_array, issparse
 
-from vectrick._typing import Array, Features
+from vectrick._typing import Array, ArrayLike, Features
 from vectrick.backends.arrays import as_floats, like, to_host
 from vectrick.kernels.base import Kernel
 
@@ -38,7 +38,7 @@ class Standardized(Kernel):
     name = "standardized"
     learned = ("mean", "scale")
 
-    def __init__(self, kernel: Kernel, mean: Any = None, scale: Any = None) -> None:
+    def __init__(self, kernel: Kernel, mean: ArrayLike | None = None, scale: Any = None) -> None:
         self.kernel = kernel
         self.mean = mean
         self.scale = scale
@@ -84,7 +84,7 @@ class Standardized(Kernel):
         return self.kernel.features(self._scaled(X))
 
 
-def _given(values: Any, name: str, n_features: int) -> Array:
+def _given(values: ArrayLike, name: str, n_features: int) -> Array:
     """Return the user's number for each feature, or say what is wrong."""
     array = as_floats(values, f"{name} of Standardized")
     if array.shape != (n_features,) or not np.isfinite(array).all() or (name == "scale" and (array == 0).any()):

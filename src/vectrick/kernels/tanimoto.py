@@ -1,7 +1,5 @@
 """The Tanimoto kernel of fingerprints."""
 
-from typing import Any
-
 from vectrick._typing import Array, Features
 from vectrick.backends.arrays import namespace
 from vectrick.kernels.base import Kernel, dense_products, ones, squared_norms
@@ -37,7 +35,7 @@ class Tanimoto(Kernel):
         return ones(X)
 
 
-def refuse_negative(X: Any, name: str) -> None:
+def refuse_negative(X: Features, name: str) -> None:
     """Refuse negative features, for a kernel of this name."""
     smallest = X.min() if X.shape[0] and X.shape[1] else 0.0
     if smallest < 0:

@@ -2,7 +2,6 @@
 
 import ast
 import inspect
-from typing import Any
 
 from vectrick.kernels.base import KERNELS, Kernel, Product, Sum
 
@@ -38,7 +37,7 @@ def parse_kernel(text: str, argument: str = "kernel") -> Kernel:
     return _kernel(tree, text, argument)
 
 
-def format_kernel(kernel: Any) -> str:
+def format_kernel(kernel: Kernel) -> str:
     """Return a kernel as text that `parse_kernel` reads, without the parameters that a fit has learned.
 
     >>> import vectrick as vt
@@ -63,7 +62,7 @@ def format_kernel(kernel: Any) -> str:
     return f"{kernel.name}({', '.join(shown)})" if shown else str(kernel.name)
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     if isinstance(value, Kernel):
         return format_kernel(value)
     return f"{value:.6g}" if isinstance(value, float) else repr(value)

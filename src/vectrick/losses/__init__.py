@@ -5,8 +5,6 @@
 True
 """
 
-from typing import Any
-
 from vectrick.losses.base import LOSSES, Formula, Loss, Pointwise
 from vectrick.losses.censored import Censored
 from vectrick.losses.curvature import Centered, Curvature, Diagonal, Identity
@@ -23,7 +21,7 @@ for _kind in (Squared, Censored, SquaredHinge, Hinge, Logistic, RankRLS):
 COMPILED: tuple[type[Formula], ...] = (Squared, SquaredHinge, Logistic)  # in passes over sorted edges
 
 
-def as_loss(value: Any, of_classes: bool) -> type[Loss]:
+def as_loss(value: object, of_classes: bool) -> type[Loss]:
     """Return the class of a loss from its name or from the class itself; refuse a loss for the other kind of labels.
 
     >>> as_loss("hinge", of_classes=True)

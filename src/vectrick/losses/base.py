@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from types import ModuleType
 from typing import Any
 
 from vectrick._registry import Registry
@@ -170,17 +171,17 @@ class Formula(Pointwise):
 
     @staticmethod
     @abstractmethod
-    def value_of(xp: Any, p: Array, y: Array) -> Array:
+    def value_of(xp: ModuleType, p: Array, y: Array) -> Array:
         """Return the loss of each edge."""
 
     @staticmethod
     @abstractmethod
-    def slope_of(xp: Any, p: Array, y: Array) -> Array:
+    def slope_of(xp: ModuleType, p: Array, y: Array) -> Array:
         """Return its derivative with respect to the prediction."""
 
     @staticmethod
     @abstractmethod
-    def curvature_of(xp: Any, p: Array, y: Array) -> Array:
+    def curvature_of(xp: ModuleType, p: Array, y: Array) -> Array:
         """Return its second derivative, as numbers or as a mask."""
 
     def values(self, p: Array, y: Array) -> Array:

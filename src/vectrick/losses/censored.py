@@ -40,20 +40,20 @@ class Censored(Pointwise):
         """Return the labels and the bounds of some edges."""
         return self.y[piece], self.bounds[piece]
 
-    def values(self, p: Array, y: Any) -> Array:
+    def values(self, p: Array, y: Array) -> Array:
         """Return half the squared errors."""
         return 0.5 * self.slopes(p, y) ** 2
 
-    def slopes(self, p: Array, y: Any) -> Array:
+    def slopes(self, p: Array, y: Array) -> Array:
         """Return the errors, zero beyond a bound."""
         errors = p - (y[0] if isinstance(y, tuple) else y)
         return self.xp.where(self._counts(errors, y), errors, self.xp.zeros_like(errors))
 
-    def curvatures(self, p: Array, y: Any) -> Array:
+    def curvatures(self, p: Array, y: Array) -> Array:
         """Return ones, zero beyond a bound, as a mask."""
         return self._counts(p - (y[0] if isinstance(y, tuple) else y), y)
 
-    def _counts(self, errors: Array, y: Any) -> Array:
+    def _counts(self, errors: Array, y: Array) -> Array:
         """Return whether an edge counts: one with a bound does only on the wrong side of it."""
         if not isinstance(y, tuple):  # plain labels
             return errors == errors

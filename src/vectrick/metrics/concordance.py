@@ -1,7 +1,5 @@
 """The concordance index: the share of pairs with different labels that predictions put in the right order."""
 
-from typing import Any
-
 import numpy as np
 
 from vectrick._typing import Array, ArrayLike
@@ -11,7 +9,9 @@ _TINY, _SHORT = 10, 100_000  # up to the second, SciPy is used, for which nothin
 AVERAGES = ("pairs", "groups")
 
 
-def concordance_index(y_true: ArrayLike, y_score: ArrayLike, groups: Any = None, *, average: str = "pairs") -> float:
+def concordance_index(
+    y_true: ArrayLike, y_score: ArrayLike, groups: ArrayLike | None = None, *, average: str = "pairs"
+) -> float:
     """Return the share of pairs with different labels whose scores are in the same order; a tied score counts half.
 
     It is 0.5 at chance and 1.0 for a perfect order; for two classes it is the AUC. It takes O(n log n) and is exact. It

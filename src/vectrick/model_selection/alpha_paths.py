@@ -172,7 +172,7 @@ def alpha_path(
     )
 
 
-def check_alphas(alphas: Any, name: str = "alphas") -> Array:
+def check_alphas(alphas: ArrayLike, name: str = "alphas") -> Array:
     """Return a grid as positive numbers in increasing order, or say what is wrong with it."""
     try:
         grid = np.asarray(alphas, np.float64)
@@ -201,7 +201,7 @@ def check_iterations(iterations: Any) -> None:
         raise ValueError(f"iterations is {iterations!r}, but it must be 'all' or positive integers in increasing order")
 
 
-def check_new_vertices(estimator: Any, train: Any, validation: Any, new: str) -> None:
+def check_new_vertices(estimator: KronEstimator, train: Any, validation: Any, new: str) -> None:
     """Refuse validation edges with a training vertex on a side that must be new.
 
     Two vertices are the same if they share a row of one table or an id; in plain arrays, if they share the features.

@@ -20,7 +20,7 @@ from vectrick.persistence.checkpoints import Work
 _guard: threading.Thread | None = None  # of a process that works for another
 
 
-def count_jobs(n_jobs: Any) -> int:
+def count_jobs(n_jobs: object) -> int:
     """Return how many processes to use: None and -1 mean as many as there are CPUs."""
     if n_jobs is None or n_jobs == -1:
         return count_threads()

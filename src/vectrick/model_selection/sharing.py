@@ -44,7 +44,7 @@ class Sharing:
         end_table, end = self._side("end", end_kernel)
         return Edges._of(self.edges.start, self.edges.end, start_table, end_table), start, end
 
-    def _side(self, side: str, given: Any) -> tuple[VertexTable, Kernel]:
+    def _side(self, side: str, given: object) -> tuple[VertexTable, Kernel]:
         kernel = as_kernel(given, f"{side}_kernel")
         if kernel.needs_labels:  # of the training edges, which differ between folds
             return getattr(self.edges, f"{side}_table"), kernel

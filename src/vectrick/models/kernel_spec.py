@@ -144,7 +144,7 @@ def _read_pairwise(value: Any) -> tuple[list[PairwiseKernel], Array | None]:
     return kinds, check_weights([item[1] for item in value], len(kinds), "pairwise weights")
 
 
-def _read_kernels(value: Any, argument: str) -> list[Kernel]:
+def _read_kernels(value: object, argument: str) -> list[Kernel]:
     if not isinstance(value, list | tuple):
         return [as_kernel(value, argument)]
     if not value:
@@ -152,7 +152,7 @@ def _read_kernels(value: Any, argument: str) -> list[Kernel]:
     return [as_kernel(kernel, f"{argument}[{i}]") for i, kernel in enumerate(value)]
 
 
-def _end_of_one_set(start: list[Kernel], end: list[Kernel], given: Any, kind: PairwiseKernel) -> list[Kernel]:
+def _end_of_one_set(start: list[Kernel], end: list[Kernel], given: object, kind: PairwiseKernel) -> list[Kernel]:
     """Return the kernels of the end vertices, which must be those of the start vertices."""
     same = len(start) == len(end) and all(repr(a) == repr(b) for a, b in zip(start, end, strict=True))
     if not same and given != "linear":

@@ -16,7 +16,7 @@ SMALL_BYTES = 1 << 22  # for which nobody asks whether they fit: that takes long
 _SHOWN = 5  # vertices named in an error
 
 
-def check_finite(K: Any, name: str) -> None:
+def check_finite(K: Array, name: str) -> None:
     """Refuse kernel values or features of a kernel that are NaN or too large for their type."""
     if not is_finite(K):
         raise ValueError(f"{name} has values that are NaN or too large for {K.dtype}; scale the features")

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from vectrick._cached import cached_property
-from vectrick._typing import Array
+from vectrick._typing import Array, Features
 from vectrick.backends import Backend, backend_of
 from vectrick.backends.arrays import cast, contiguous, group_sums, namespace, numpy_dtype, placed, true_places, zeros
 from vectrick.backends.product_path import Pair
@@ -19,6 +19,7 @@ from vectrick.models.limits import checked_features
 from vectrick.models.predictor import Predictor, block_slices
 from vectrick.models.vertex_kernel import VertexKernel
 from vectrick.operators import ONES, Term, kron_sum
+from vectrick.operators.factors import Factor
 
 _BLOCK = 1 << 10  # rows and columns of a grid that are made symmetric at a time
 
@@ -197,15 +198,15 @@ def _add(into: dict[Any, Any], key: Any, value: Any) -> None:
     into[key] = into[key] + value if key in into else value
 
 
-def _n_train(factor: Any) -> int:
+def _n_train(factor: Features) -> int:
     return len(factor[1].used)
 
 
-def _by_vertex(a: Array, vertices: Array, factor: Any) -> Array:
+def _by_vertex(a: Array, vertices: Array, factor: Factor) -> Array:
     return cast(group_sums(vertices, a, _n_train(factor)), numpy_dtype(a))
 
 
-def _matrix(a: Array, rows: Array, cols: Array, first: Any, second: Any) -> Any:
+def _matrix(a: Array, rows: Array, cols: Array, first: Array, second: Array) -> Any:
     shape = _n_train(first), _n_train(second)
     return backend_of(a).scattered(a, rows, cols, shape)
 
@@ -236,7 +237,7 @@ class _Values:
                 self._made[factor] = cast(values, numpy_dtype(self.predictor.a))
         return self._made[factor]
 
-    def times(self, factor: Any, matrix: Any) -> Array:
+    def times(self, factor: Factor, matrix: Array) -> Array:
         """Return a factor of these vertices times a matrix."""
         with self.predictor.backend.exact_products():
             product = self._of(factor) @ matrix

@@ -412,7 +412,7 @@ class Choice:
 
 
 def choose_preconditioner(
-    asked: str, form: Form, loss: Loss, alpha: float, tol: float, dtype: Any, n_threads: int | None
+    asked: str, form: Form, loss: Loss, alpha: float, tol: float, dtype: np.dtype[Any], n_threads: int | None
 ) -> Choice:
     """Return the degree model of a fit, or None, and why; an error if one was asked for and there is none."""
     if asked == "none":

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from vectrick._cached import cached_property
-from vectrick._typing import Array
+from vectrick._typing import Array, Features
 from vectrick.backends import Backend
 from vectrick.backends.arrays import cast, contiguous, numpy_dtype, placed, true_places, zeros
 from vectrick.backends.threads import even_parts
@@ -34,24 +34,24 @@ class ProductPredictor(Predictor):
     """
 
     @abstractmethod
-    def start_functions(self, features: Any) -> Any:
+    def start_functions(self, features: Features) -> Any:
         """Return φ of start vertices, a row for each."""
 
     @abstractmethod
-    def end_functions(self, features: Any) -> Any:
+    def end_functions(self, features: Features) -> Any:
         """Return ψ of end vertices, a row for each."""
 
     core: Any  # the coefficients as a matrix, dense or sparse
 
-    def _kron(self, second: Any, first: Any, once: bool) -> Any:
+    def _kron(self, second: Array, first: Array, once: bool) -> Any:
         return kron(second, first, n_threads=self.n_threads, once=once, backend=self.backend)
 
-    def _are_here(self, *values: Any) -> bool:
+    def _are_here(self, *values: Array) -> bool:
         """Whether values are dense and on the backend of the predictions."""
         return all(self.backend.owns(value) for value in values)
 
     @abstractmethod
-    def _operator(self, graph: Graph, first: Any, second: Any, once: bool) -> Any:
+    def _operator(self, graph: Graph, first: Array, second: Array, once: bool) -> Any:
         """Return the operator for edges with these values of φ and ψ."""
 
     def operator(self, edges: Edges) -> Any:
@@ -122,14 +122,14 @@ class ProductPredictor(Predictor):
         """Yield the grid of predictions block by block."""
         return product_blocks(self, [self], [1.0], start, end, width or self.width)
 
-    def start_side(self, features: Any) -> Array:
+    def start_side(self, features: Features) -> Array:
         """Return ``Σᵢ core[i, j] φᵢ`` of start vertices, a row for each."""
         first = self.start_functions(features)
         with self.backend.exact_products():
             left = first @ self.core
         return left.toarray() if issparse(left) else left
 
-    def block(self, left: Array, second: Any) -> Array:
+    def block(self, left: Array, second: Array) -> Array:
         """Return the predictions for all pairs, from `start_side` and `end_functions`."""
         with self.backend.exact_products():
             block: Array = (second @ left.T).T if issparse(second) else left @ second.T
@@ -195,11 +195,11 @@ class DualPredictor(ProductPredictor):
         )
         self.a = a[support]
 
-    def start_functions(self, features: Any) -> Array:
+    def start_functions(self, features: Features) -> Array:
         """Return the kernel values with the training start vertices."""
         return cast(self.start.rows(features), numpy_dtype(self.a))
 
-    def end_functions(self, features: Any) -> Array:
+    def end_functions(self, features: Features) -> Array:
         """Return the kernel values with the training end vertices."""
         return cast(self.end.rows(features), numpy_dtype(self.a))
 
@@ -233,7 +233,7 @@ class DualPredictor(ProductPredictor):
         kernel, a = self.kernel.on(backend), placed(self.a, backend)
         return DualPredictor(kernel, self.graph.on(backend), a, self.n_threads)
 
-    def _operator(self, graph: Graph, first: Any, second: Any, once: bool) -> Any:
+    def _operator(self, graph: Graph, first: Array, second: Array, once: bool) -> Any:
         return self._kron(second, first, once)[graph.pair, self.graph.pair]
 
 
@@ -246,15 +246,15 @@ class PrimalPredictor(ProductPredictor):
         super().__init__(kernel, n_threads)
         self.start_map, self.end_map, self.w = start_map, end_map, w
 
-    def start_functions(self, features: Any) -> Any:
+    def start_functions(self, features: Features) -> Any:
         """Return the features of start vertices."""
         return self._values(self.start_map, features)
 
-    def end_functions(self, features: Any) -> Any:
+    def end_functions(self, features: Features) -> Any:
         """Return the features of end vertices."""
         return self._values(self.end_map, features)
 
-    def _values(self, feature_map: FeatureMap, features: Any) -> Any:
+    def _values(self, feature_map: FeatureMap, features: Features) -> Any:
         values = feature_map.transform(features)
         if issparse(values) and not self.backend.holds(values):
             values = placed(values.toarray(), self.backend)
@@ -289,7 +289,7 @@ class PrimalPredictor(ProductPredictor):
         """The primal coefficients, those of the first end feature first."""
         return self.w
 
-    def _operator(self, graph: Graph, first: Any, second: Any, once: bool) -> Any:
+    def _operator(self, graph: Graph, first: Array, second: Array, once: bool) -> Any:
         return self._kron(second, first, once)[graph.pair, :]
 
 

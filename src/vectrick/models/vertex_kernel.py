@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from vectrick._cached import cached_property
-from vectrick._typing import Array
+from vectrick._typing import Array, Features
 from vectrick._warnings import warn
 from vectrick.backends import HOST, Backend, backend_of
 from vectrick.backends.arrays import namespace, placed, to_host
@@ -119,7 +119,7 @@ class VertexKernel:
         check_finite(K, f"{self.name}_kernel")
         return K if self.kernel.is_psd else self._repaired(K)
 
-    def _rows_on_host(self, features: Any) -> Array:
+    def _rows_on_host(self, features: Features) -> Array:
         """Return kernel values on the host, computed on the backend block by block; products fetch them in blocks."""
         n, m = features.shape[0], self.vertices.shape[0]
         check_memory(f"the {self.name} kernel matrix", n, m)
@@ -146,7 +146,7 @@ class VertexKernel:
         factor = pivoted_cholesky(K, K.diagonal(), tolerance, max_rank)
         return None if factor is None else MatrixMap(self, *factor, tolerance)
 
-    def rows(self, features: Any) -> Array:
+    def rows(self, features: Features) -> Array:
         """Return the kernel values between other vertices and the training vertices."""
         n_rows, n_cols = features.shape[0], self.vertices.shape[0]
         if not self.backend.has_room(8 * n_rows * n_cols, 3):
@@ -196,7 +196,7 @@ class VertexKernel:
         )
         return ordered
 
-    def table(self, features: Any) -> VertexTable:
+    def table(self, features: Features) -> VertexTable:
         """Return features of vertices as a table; it may have the id column that the training table had."""
         if isinstance(features, VertexTable):
             return self.aligned(features)

@@ -78,6 +78,6 @@ class Extended(Space):
         """Return the same functions with products in float32."""
         return Extended(self.A.lowered(), self.features.lowered(), self.transposed.lowered())
 
-    def subspace(self, active: Any, coefficients: Any = None) -> Subspace:
+    def subspace(self, active: Any, coefficients: Array | None = None) -> Subspace:
         """Return the whole space."""
         return Subspace(self, self)

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.sparse.linalg import LinearOperator
 
-from vectrick._typing import Array
+from vectrick._typing import Array, Features
 from vectrick.backends import HOST, Backend, backend_of
 from vectrick.backends.arrays import empty, given_array, numpy_dtype, placed
 from vectrick.operators.factors import as_array
@@ -59,39 +59,39 @@ class Operator(LinearOperator):
     def _transposed(self) -> "Operator":
         """Return the transpose as an operator."""
 
-    def restrict(self, rows: Any = None, cols: Any = None) -> "Operator":
+    def restrict(self, rows: Array | None = None, cols: Array | None = None) -> "Operator":
         """Return the operator of a subset of rows and columns, each given by a boolean mask or None for all."""
         raise NotImplementedError(f"{type(self).__name__} cannot be restricted")
 
     # SciPy routes every product through these; overriding them all keeps one check and one error message.
 
-    def dot(self, x: Any) -> Any:
+    def dot(self, x: Array) -> Any:
         """Return the product with a vector, a block of vectors, a number or another operator."""
         if isinstance(x, LinearOperator):
             return super().dot(x)
         return self._scaled(x) if np.isscalar(x) else self._product(x)
 
-    def matvec(self, x: Any) -> Array:
+    def matvec(self, x: Array) -> Array:
         """Return the product with one vector, (n,) or (n, 1)."""
         if np.ndim(x) == 2 and np.shape(x)[1] != 1:
             raise ValueError(f"x has shape {np.shape(x)}, but matvec takes one vector of length {self.shape[1]}")
         return self._product(x)
 
-    def matmat(self, X: Any) -> Array:
+    def matmat(self, X: Array) -> Array:
         """Return the product with a block of vectors, (n, k)."""
         if np.ndim(X) != 2:
             raise ValueError(f"X has shape {np.shape(X)}, but matmat takes a block ({self.shape[1]}, k)")
         return self._product(X)
 
-    def rmatvec(self, x: Any) -> Array:
+    def rmatvec(self, x: Array) -> Array:
         """Return the product of the transpose with one vector."""
         return self._transposed().matvec(x)
 
-    def rmatmat(self, X: Any) -> Array:
+    def rmatmat(self, X: Array) -> Array:
         """Return the product of the transpose with a block of vectors."""
         return self._transposed().matmat(X)
 
-    def _product(self, x: Any) -> Array:
+    def _product(self, x: Array) -> Array:
         block = as_block(x, self.shape[1], self.dtype, self.backend)
         self._check_memory(block.shape[1])
         out = empty((self.shape[0], block.shape[1]), block)
@@ -122,12 +122,12 @@ class Operator(LinearOperator):
     def _adjoint(self) -> "Operator":
         return self._transposed()
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: object) -> Any:
         if isinstance(other, Operator):
             return SumOperator(self, other)
         return super().__add__(other)
 
-    def __radd__(self, other: Any) -> Any:
+    def __radd__(self, other: object) -> Any:
         return self if np.isscalar(other) and other == 0 else NotImplemented  # as sum() begins
 
     def __sub__(self, other: Any) -> Any:
@@ -136,16 +136,16 @@ class Operator(LinearOperator):
     def __neg__(self) -> "Operator":
         return ScaledOperator(-1.0, self)
 
-    def __mul__(self, x: Any) -> Any:
+    def __mul__(self, x: Array) -> Any:
         return self.dot(x)
 
-    def __rmul__(self, x: Any) -> Any:
+    def __rmul__(self, x: Array) -> Any:
         return self._scaled(x) if np.isscalar(x) else super().__rmul__(x)
 
-    def __truediv__(self, x: Any) -> Any:
+    def __truediv__(self, x: Array) -> Any:
         return self._scaled(1 / real_number(x))
 
-    def _scaled(self, factor: Any) -> "Operator":
+    def _scaled(self, factor: Features) -> "Operator":
         return ScaledOperator(real_number(factor), self)
 
 
@@ -175,7 +175,7 @@ class SumOperator(Operator):
     def _transposed(self) -> "SumOperator":
         return SumOperator(*(term._transposed() for term in self.terms))
 
-    def restrict(self, rows: Any = None, cols: Any = None) -> "SumOperator":
+    def restrict(self, rows: Array | None = None, cols: Array | None = None) -> "SumOperator":
         """Return the sum of the restricted terms."""
         return SumOperator(*(term.restrict(rows, cols) for term in self.terms))
 
@@ -200,12 +200,12 @@ class ScaledOperator(Operator):
     def _transposed(self) -> "ScaledOperator":
         return ScaledOperator(self.factor, self.operator._transposed())
 
-    def restrict(self, rows: Any = None, cols: Any = None) -> "ScaledOperator":
+    def restrict(self, rows: Array | None = None, cols: Array | None = None) -> "ScaledOperator":
         """Return the number times the restricted operator."""
         return ScaledOperator(self.factor, self.operator.restrict(rows, cols))
 
 
-def real_number(x: Any) -> float:
+def real_number(x: Array) -> float:
     """Return a number to scale an operator with, or say what it is instead."""
     if not isinstance(x, Real):
         raise TypeError(f"the operator was scaled by {x!r}, but it takes a real number")
@@ -232,7 +232,7 @@ def as_block(x: Any, length: int, dtype: np.dtype[Any], backend: Backend = HOST)
     return backend.contiguous(placed(block, backend), dtype)
 
 
-def as_mask(mask: Any, length: int, name: str) -> Array | None:
+def as_mask(mask: Array, length: int, name: str) -> Array | None:
     """Return a boolean mask over ``length`` edges, or None for all edges."""
     if mask is None:
         return None

@@ -111,18 +111,18 @@ def _real(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
     raise TypeError(f"{name} has dtype {dtype}, but a factor must hold real numbers: float32, float64 or integers")
 
 
-def is_held(factor: Any, backend: Backend) -> bool:
+def is_held(factor: Factor, backend: Backend) -> bool:
     """Whether a backend can multiply with a factor as it is."""
     sides = [factor.A, factor.B] if isinstance(factor, LowRank) else [factor]
     return all(backend.holds(side) for side in sides)
 
 
-def dtype_of(factor: Any) -> np.dtype[Any]:
+def dtype_of(factor: Factor) -> np.dtype[Any]:
     """Return the dtype of a factor as NumPy has it."""
     return factor.dtype if isinstance(factor, LowRank) else numpy_dtype(factor)
 
 
-def n_bytes(factor: Any, dtype: DTypeLike) -> int:
+def n_bytes(factor: Factor, dtype: DTypeLike) -> int:
     """Return the bytes of a factor on a torch device, where a sparse factor is dense."""
     sides = [factor.A, factor.B] if isinstance(factor, LowRank) else [factor]
     return int(sum(int(side.shape[0]) * int(side.shape[1]) for side in sides) * np.dtype(dtype).itemsize)

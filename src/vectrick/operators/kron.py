@@ -102,7 +102,7 @@ def kron(
     return KronOperator(*_placed(factors, options), None, None, options)
 
 
-def _backend(factors: tuple[Factor, Factor], backend: Any, device: Any) -> Backend:
+def _backend(factors: tuple[Factor, Factor], backend: Any, device: str | None) -> Backend:
     """Return the backend that was asked for, or that the factors belong to."""
     arrays = {
         name: factor.A if isinstance(factor, LowRank) else factor for name, factor in zip("MN", factors, strict=True)
@@ -180,7 +180,7 @@ class KronOperator(Operator):
         self._shares: dict[Any, Any] | None = None  # what stages of the transpose, or in float64, made of the edges
         self._lock = threading.Lock()
 
-    def __getitem__(self, key: Any) -> "KronOperator":
+    def __getitem__(self, key: object) -> "KronOperator":
         """Return the operator of the named rows and columns, ready for products."""
         if not isinstance(key, tuple) or len(key) != 2:
             raise TypeError("index an operator with rows and columns, as in kron(M, N)[(p, q), (r, t)] or [(p, q), :]")

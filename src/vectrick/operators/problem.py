@@ -168,7 +168,7 @@ class Problem:
                 sizes.append(part.thin.nnz)
         return min(sizes) == 0
 
-    def shared(self, key: Any, make: Callable[[], Any]) -> Any:
+    def shared(self, key: object, make: Callable[[], Any]) -> Any:
         """Return something that stages of different paths share; it is made on the first call."""
         if key not in self.sharing:
             self.sharing[key] = make()

@@ -297,7 +297,7 @@ class DaskEngine(LakeEngine):
             self.client.cancel(list(futures))
 
 
-def _on(worker: Any) -> dict[str, Any]:
+def _on(worker: object) -> dict[str, Any]:
     """Return where to run a task: on a worker while it is there; anywhere if that is None."""
     return {} if worker is None else {"workers": [worker], "allow_other_workers": True}
 

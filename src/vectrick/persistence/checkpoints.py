@@ -47,7 +47,7 @@ class Finished:
         """Return what a parameter ``checkpoint`` stands for."""
         return checkpoint if isinstance(checkpoint, Finished) else cls(checkpoint)
 
-    def work(self, *what: Any) -> "Work":
+    def work(self, *what: object) -> "Work":
         """Return the finished part of some work; ``what`` is everything that its results depend on."""
         if self.path is None:
             return Work(self, {})
@@ -82,7 +82,7 @@ class Work:
     def __enter__(self) -> "Work":
         return self
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         self.finished.write(now=True)
 
     def get(self, name: str, kind: type) -> Any:
@@ -96,13 +96,13 @@ class Work:
             raise ValueError(f"{self.finished.path} is damaged: the result of {name!r} is of another kind")
         return value
 
-    def put(self, name: str, value: Any) -> None:
+    def put(self, name: str, value: object) -> None:
         """Take in a result."""
         self.results[name] = value.tolist() if isinstance(value, np.ndarray) else value
         self.finished.write()
 
 
-def fingerprint(*what: Any) -> str:
+def fingerprint(*what: object) -> str:
     """Return a digest of estimators, edges, arrays and plain values, which identifies a piece of work.
 
     >>> import numpy as np
@@ -188,7 +188,7 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
     return checked
 
 
-def _is_result(value: Any) -> bool:
+def _is_result(value: object) -> bool:
     if isinstance(value, dict):
         return all(_is_number(item) or item is None or isinstance(item, str) for item in value.values())
     if isinstance(value, list):
@@ -197,5 +197,5 @@ def _is_result(value: Any) -> bool:
     return _is_number(value)
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return type(value) is float or (type(value) is int and abs(value) < 2**53)

@@ -36,7 +36,7 @@ def check_range(values: Array, size: int, name: str) -> None:
         raise ValueError(f"{name} has positions that are not in 0 to {size - 1}")
 
 
-def of_kind(kind: Callable[..., Any], value: Any) -> Any:
+def of_kind(kind: Callable[..., Any], value: object) -> Any:
     """Return a value if it is of a kind, or raise an error; an integer is also a float."""
     if kind is float and type(value) is int:
         return float(value)
@@ -45,14 +45,14 @@ def of_kind(kind: Callable[..., Any], value: Any) -> Any:
     return value
 
 
-def numbers(values: Any) -> list[Any]:
+def numbers(values: object) -> list[Any]:
     """Return a list of numbers."""
     if not isinstance(values, list) or any(type(value) not in (int, float) for value in values):
         raise TypeError("a list in the file holds something that is not a number")
     return values
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Return a value without structure: a number, a word, true, false or nothing."""
     if type(value) not in _PLAIN:
         raise TypeError(f"{value!r} is not a plain value")

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from vectrick._files import check_output
-from vectrick._typing import Array
+from vectrick._typing import Array, ArrayLike
+from vectrick.data import EdgesLike
 from vectrick.persistence.checkpoints import fingerprint
 from vectrick.persistence.container import ModelFileError, read_container, write_container
 from vectrick.training.monitor import FitStep
@@ -43,7 +44,9 @@ class FitCheckpoint:
         self._last: FitStep | None = None  # what is not written yet
         self._pause = float(os.environ.get("VECTRICK_CHECKPOINT_SECONDS", _PAUSE))
 
-    def read(self, estimator: Any, X: Any, y: Array, validation: Any) -> FitStep | None:
+    def read(
+        self, estimator: Any, X: EdgesLike, y: Array, validation: tuple[EdgesLike, ArrayLike] | None
+    ) -> FitStep | None:
         """Return the step to continue from, if there is one; refuse a file of other data or options."""
 
         self._key = fingerprint("fit", type(estimator).__name__, estimator, X, y, list(validation or ()))

@@ -161,7 +161,7 @@ def _readable(header: dict[str, Any], tensors: Tensors) -> dict[str, Any]:
     return plain
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """Return a NumPy number as JSON has it."""
     if isinstance(value, np.floating):
         return float(value)
@@ -238,7 +238,7 @@ def _registered(kind: type, registry: Any, family: str) -> str:
     return str(kind.name)  # type: ignore[attr-defined]
 
 
-def _given_kernel(value: Any, name: str, tensors: Tensors) -> Any:
+def _given_kernel(value: object, name: str, tensors: Tensors) -> Any:
     return value if isinstance(value, str) else kernel_header(as_kernel(value, name), name, tensors)
 
 

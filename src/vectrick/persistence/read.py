@@ -202,7 +202,7 @@ def _check_kernel(kernel: Kernel, name: str, table: VertexTable, used: Array) ->
         raise ValueError(f"the {name} kernel has values that are not finite")
 
 
-def _know(kernel: Kernel, vertices: Any) -> None:
+def _know(kernel: Kernel, vertices: object) -> None:
     """Give a kernel the training vertices, if it keeps them."""
     for part in _ingredients(kernel):
         if part.of_vertices and getattr(part, "kernel", None) is not None:

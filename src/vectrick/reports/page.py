@@ -145,7 +145,7 @@ def _number_class(rows: list[list[Any]], column: int) -> str:
     return ' class="number"' if rows and all(_is_number(row[column]) for row in rows) else ""
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from sklearn.base import BaseEstimator
 
@@ -127,7 +127,7 @@ NEEDS = {
 SOLVERS: Registry[Solver] = Registry("solver", Solver)
 
 
-def as_solver(value: Any) -> Solver | None:
+def as_solver(value: object) -> Solver | None:
     """Return a solver from its name, or a solver object as it is; None for "auto".
 
     Examples

@@ -48,7 +48,7 @@ def expected_rank(kernel: Kernel, table: VertexTable, n_components: int | None) 
     return min(rank, n_components or MOST_FEATURES, rank if exact is not None else len(table))
 
 
-def lake_side(kernel: VertexKernel, n_components: int | None, landmarks: str, dtype: Any) -> LakeSide:
+def lake_side(kernel: VertexKernel, n_components: int | None, landmarks: str, dtype: np.dtype[Any]) -> LakeSide:
     """Return the features of a side: exact ones if they are few, else those of landmarks."""
     exact = kernel.kernel.features(kernel.vertices[:1])
     limit = n_components or (MOST_FEATURES if exact is not None else USUAL_COMPONENTS)
@@ -72,7 +72,9 @@ def lake_side(kernel: VertexKernel, n_components: int | None, landmarks: str, dt
     return LakeSide(kernel, found, features)
 
 
-def features_of(kernel: VertexKernel, found: FeatureMap, table: VertexTable, used: Array, dtype: Any) -> Array:
+def features_of(
+    kernel: VertexKernel, found: FeatureMap, table: VertexTable, used: Array, dtype: np.dtype[Any]
+) -> Array:
     """Return the features of the used vertices of any table, in a row for each vertex of the table.
 
     Its columns are matched by name with those that the kernel was trained with.
@@ -82,7 +84,7 @@ def features_of(kernel: VertexKernel, found: FeatureMap, table: VertexTable, use
     return _features(found, checked_features(table, used), used, len(table), dtype, kernel.name)
 
 
-def _features(found: FeatureMap, vertices: Any, used: Array, m: int, dtype: Any, name: str) -> Array:
+def _features(found: FeatureMap, vertices: Array, used: Array, m: int, dtype: np.dtype[Any], name: str) -> Array:
     check_memory(f"the table of {name} features of a lake", m, found.rank)
     features = np.zeros((m, found.rank), dtype)
     for low in range(0, len(used), _AT_ONCE):

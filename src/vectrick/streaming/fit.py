@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from vectrick._typing import Array
+from vectrick._typing import Array, ArrayLike, DTypeLike
 from vectrick.backends.memory import format_bytes
 from vectrick.data.lake.counts import Counts
 from vectrick.data.lake.scan import ScannedEdges
@@ -25,6 +25,7 @@ from vectrick.solvers.solution import INTERRUPTED
 from vectrick.streaming.features import expected_rank, features_of, lake_side
 from vectrick.streaming.scores import LakeValidation, check_known_classes
 from vectrick.streaming.solve import Lake, LakeFit, engine_of
+from vectrick.training.fitted import Machine, Trainable
 from vectrick.training.holding_out import train_on_all
 from vectrick.training.monitor import Monitor, Watch, why_ended
 from vectrick.training.one_vs_rest import set_machines, stopping_all
@@ -36,7 +37,9 @@ _TRAINING_SHARE = 0.75  # of the memory, where validation edges are kept as well
 _BUFFERS = 30  # bytes for each edge of a partition while it is read and sorted, or waits to be used
 
 
-def fit_lake(model: Any, X: ScannedEdges, y: Any, sample_weight: Any, validation: Any, watch: Watch) -> Any:
+def fit_lake(
+    model: Trainable, X: ScannedEdges, y: Any, sample_weight: ArrayLike | None, validation: Any, watch: Watch
+) -> Any:
     """Train an estimator on the edges of a lake, as `fit` was called, and return it."""
     given = {"y": y, "sample_weight": sample_weight, "resume": watch.resume}
     for name, value in given.items():
@@ -54,7 +57,7 @@ def fit_lake(model: Any, X: ScannedEdges, y: Any, sample_weight: Any, validation
 
 
 def fit_lake_against_rest(
-    model: Any, classes: Array, X: ScannedEdges, y: Any, sample_weight: Any, validation: Any, **watch: Any
+    model: Any, classes: Array, X: ScannedEdges, y: Any, sample_weight: ArrayLike | None, validation: Any, **watch: Any
 ) -> None:
     """Train a machine for each class against the rest; all of them go over the same blocks."""
     watch["callback"] = stopping_all(watch.get("callback"))
@@ -79,7 +82,7 @@ def fit_lake_against_rest(
 
 
 def fit_streamed(
-    model: Any, X: ScannedEdges, watch: Watch, held: ScannedEdges | None = None, positive: Any = None
+    model: Trainable, X: ScannedEdges, watch: Watch, held: ScannedEdges | None = None, positive: Any = None
 ) -> None:
     """Train an estimator on the edges of a lake; ``positive`` is the class of a machine of several.
 
@@ -94,7 +97,7 @@ def fit_streamed(
         train_on_all(model, lambda fixed: _train(fixed, X, None, Watch(), positive))
 
 
-def _parts(model: Any, X: ScannedEdges, held: ScannedEdges | None) -> tuple[ScannedEdges, ScannedEdges | None]:
+def _parts(model: Trainable, X: ScannedEdges, held: ScannedEdges | None) -> tuple[ScannedEdges, ScannedEdges | None]:
     """Return the edges to train on, and those that early stopping looks at."""
     check_lake_fit(model, X)
     if held is None and model.early_stopping:
@@ -109,7 +112,7 @@ def _close(X: ScannedEdges, train: ScannedEdges, held: ScannedEdges | None) -> N
         held.close()
 
 
-def _train(model: Any, train: ScannedEdges, held: ScannedEdges | None, watch: Watch, positive: Any) -> None:
+def _train(model: Trainable, train: ScannedEdges, held: ScannedEdges | None, watch: Watch, positive: Any) -> None:
     """Train on a part of a lake, and keep the best iteration."""
     spec, kind = check_lake_fit(model, train)
     lake = read_lake(model, train, spec, kind, positive, share=1.0 if held is None else _TRAINING_SHARE)
@@ -137,7 +140,7 @@ def _train(model: Any, train: ScannedEdges, held: ScannedEdges | None, watch: Wa
 
 
 def fit_lake_along(
-    model: Any, X: ScannedEdges, alphas: Sequence[float], validation: ScannedEdges | None = None
+    model: Trainable, X: ScannedEdges, alphas: Sequence[float], validation: ScannedEdges | None = None
 ) -> list[tuple[Any, Solution, float]]:
     """Fit for every alpha on one reading of the lake; return the models, their solutions and validation scores.
 
@@ -161,7 +164,7 @@ def fit_lake_along(
     return found[::-1]
 
 
-def _validation(model: Any, lake: Lake, held: ScannedEdges) -> LakeValidation:
+def _validation(model: Machine, lake: Lake, held: ScannedEdges) -> LakeValidation:
     """Return held-out edges with the features that the training edges gave their vertices."""
     engine = engine_of(model, held)
     counts = engine.read(int((1 - _TRAINING_SHARE) * _room(model, held, lake.spec, lake.sides[0].features.dtype)))
@@ -185,7 +188,7 @@ def _validation(model: Any, lake: Lake, held: ScannedEdges) -> LakeValidation:
     return LakeValidation(engine, Sides(*features), scoring, lake.coding)
 
 
-def check_lake_fit(model: Any, X: ScannedEdges) -> tuple[KernelSpec, type[Loss]]:
+def check_lake_fit(model: Trainable, X: ScannedEdges) -> tuple[KernelSpec, type[Loss]]:
     """Refuse parameters that passes over a lake do not have."""
     spec, kind = check_parameters(model, None), model._loss_type
     if X.reader.label is None:
@@ -254,7 +257,7 @@ def _check_weights(X: ScannedEdges, counts: Counts, total: float, labeled: float
             raise ValueError(f"column {name!r} is zero for all edges of one class, but a classifier needs two")
 
 
-def needed_bytes(model: Any, X: ScannedEdges, spec: KernelSpec, dtype: Any) -> int:
+def needed_bytes(model: Machine, X: ScannedEdges, spec: KernelSpec, dtype: DTypeLike) -> int:
     """Return the bytes of the features, of the work of a pass, and of partitions that are read or wait to be used."""
     tables = (X.start_table, X.end_table)
     kernels = (spec.start_kernels[0], spec.end_kernels[0])
@@ -265,7 +268,7 @@ def needed_bytes(model: Any, X: ScannedEdges, spec: KernelSpec, dtype: Any) -> i
     return int(np.dtype(dtype).itemsize * (of_features + of_pass) + _BUFFERS * largest)
 
 
-def _room(model: Any, X: ScannedEdges, spec: KernelSpec, dtype: Any) -> int:
+def _room(model: Machine, X: ScannedEdges, spec: KernelSpec, dtype: DTypeLike) -> int:
     """Return the bytes of edges that may stay in memory beside everything else."""
     needed, limit = needed_bytes(model, X, spec, dtype), X.memory_limit
     if needed > limit:
@@ -278,7 +281,7 @@ def _room(model: Any, X: ScannedEdges, spec: KernelSpec, dtype: Any) -> int:
     return limit - needed
 
 
-def _coding(model: Any, X: ScannedEdges, counts: Counts, positive: Any) -> Coding:
+def _coding(model: Trainable, X: ScannedEdges, counts: Counts, positive: float | None) -> Coding:
     """Check the labels; return how they become those of the loss."""
     if positive is not None:
         return Coding(float(positive))
@@ -295,7 +298,7 @@ def _label_type(X: ScannedEdges) -> Any:
         return np.dtype(np.float64)
 
 
-def _keep_one_pass(model: Any, lake: Lake) -> None:
+def _keep_one_pass(model: Trainable, lake: Lake) -> None:
     """Fit by one pass, and keep the result."""
     begin = time.perf_counter()
     solution = LakeFit(model, lake).one_pass(float(model.alpha))

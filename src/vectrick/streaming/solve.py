@@ -18,6 +18,7 @@ from vectrick.passes.tasks import Coding
 from vectrick.solvers import Solution, Solver
 from vectrick.solvers.streamed import streamed_ridge
 from vectrick.streaming.features import LakeSide
+from vectrick.training.fitted import Machine
 from vectrick.training.pass_fit import PassFit
 
 _ONE_PASS = "one pass over the edges, as asked for"
@@ -44,7 +45,7 @@ class Lake:
         return Sides(self.sides[0].features, self.sides[1].features)
 
 
-def engine_of(model: Any, X: ScannedEdges) -> LakeEngine:
+def engine_of(model: Machine, X: ScannedEdges) -> LakeEngine:
     """Return the engine that an estimator asks for."""
     reading: list[Progress] = []
 

@@ -32,6 +32,7 @@ from vectrick.solvers import Primal, Solution, iterative_solver
 from vectrick.solvers.linear.direct import MAX_SIZE
 from vectrick.solvers.minimise import choose_solver
 from vectrick.solvers.solution import INTERRUPTED, Callback, Iterate
+from vectrick.training.fitted import Machine, Trainable
 from vectrick.training.monitor import Monitor
 from vectrick.training.pass_fit import PassFit
 from vectrick.training.problem import Training
@@ -82,14 +83,14 @@ def fit_by_passes(model: Any, training: Training) -> Form | None:
     return form
 
 
-def _may_pass(model: Any, training: Training) -> bool:
+def _may_pass(model: Trainable, training: Training) -> bool:
     """Whether a fit is to find the minimum of a loss that passes can sum up."""
     loss = training.loss
     has_sums = isinstance(loss, RankRLS) or (isinstance(loss, Pointwise) and loss.is_smooth)
     return has_sums and goes_to_convergence(model, training)
 
 
-def choose_way(model: Any, training: Training) -> Way:
+def choose_way(model: Trainable, training: Training) -> Way:
     """Return how a fit goes: over sorted tiles, in primal form anyway, or as the forms compare."""
     graph, kernel = training.graph, training.kernel
     is_product = kernel.is_product and not kernel.is_two_step
@@ -112,7 +113,7 @@ def choose_way(model: Any, training: Training) -> Way:
     return Way((start, end), plan if takes else None, is_primal=True)
 
 
-def _fit_over_tiles(model: Any, training: Training, way: Way) -> bool:
+def _fit_over_tiles(model: Trainable, training: Training, way: Way) -> bool:
     """Fit a model by passes over a sorted block of edges; return whether it could be."""
     graph, loss, kernel = training.graph, training.loss, training.kernel
     assert way.maps is not None
@@ -134,7 +135,7 @@ def _fit_over_tiles(model: Any, training: Training, way: Way) -> bool:
     return _finish(model, training, form, fit, predict)
 
 
-def _fit_by_products(model: Any, training: Training, form: Form) -> bool:
+def _fit_by_products(model: Trainable, training: Training, form: Form) -> bool:
     """Fit a model in primal form by passes that are two products; return whether it could be."""
     if form.maps is None or not isinstance(form.space, Primal):
         return False
@@ -190,7 +191,7 @@ class TurnedFit(PassFit):
         return solution if solution.reason == INTERRUPTED else replace(solution, x=self.before.outward(solution.x))
 
 
-def goes_to_convergence(model: Any, training: Training) -> bool:
+def goes_to_convergence(model: Trainable, training: Training) -> bool:
     """Whether a fit is to find the minimum, in whatever way; else its iterates are part of the regularizer."""
     given = training.given
     return bool(
@@ -205,7 +206,7 @@ def goes_to_convergence(model: Any, training: Training) -> bool:
     )
 
 
-def _may_precondition(model: Any, training: Training, ranks: tuple[int, int], seconds: float) -> bool:
+def _may_precondition(model: Machine, training: Training, ranks: tuple[int, int], seconds: float) -> bool:
     """Whether the degree model was asked for, or is cheap compared with iterations of so many seconds."""
     return model.preconditioner == "kronecker" or has_cheap_degrees(ranks, seconds, training.backend, model.n_threads)
 

@@ -12,6 +12,7 @@ from vectrick.models.vertex_kernel import check_matrices
 from vectrick.solvers import CompleteGraph, Solution, solve_two_step
 from vectrick.solvers.solution import EXACT
 from vectrick.training.checks import check_not_zero
+from vectrick.training.fitted import Trainable
 from vectrick.training.problem import Training
 
 
@@ -45,7 +46,7 @@ class ClosedForm:
             solutions.append(Solution(x, predictions, True, EXACT, 1, 0, [0.0], b))
         return solutions
 
-    def keep(self, model: Any, training: Training) -> None:
+    def keep(self, model: Trainable, training: Training) -> None:
         """Fit a model with its alpha."""
         (solution,) = self.solved(training, [model.alpha])
         f = solution.predictions

@@ -11,6 +11,7 @@ from vectrick._messages import Teller
 from vectrick._typing import Array
 from vectrick.backends import release
 from vectrick.backends.arrays import cast, given_array, like, namespace, placed, to_host, unmasked, zeros
+from vectrick.data import EdgesLike
 from vectrick.losses import Squared, WithIntercept
 from vectrick.models.forms import Form
 from vectrick.objectives.extended import Extended
@@ -22,6 +23,7 @@ from vectrick.solvers.minimise import choose_solver
 from vectrick.solvers.solution import INTERRUPTED
 from vectrick.training.checks import check_not_zero, check_range
 from vectrick.training.closed_form import ClosedForm
+from vectrick.training.fitted import Machine, Trainable
 from vectrick.training.monitor import Watch
 from vectrick.training.one_pass import OnePassFit
 from vectrick.training.one_vs_rest import set_machines, stopping_all
@@ -60,11 +62,11 @@ def fit_targets(model: Any, X: Any, Y: Any, sample_weight: Any, validation: Any,
     model._source = None if source is None else replace(source, labels=_copied(Y))
 
 
-def _copied(Y: Any) -> Array:
+def _copied(Y: Array) -> Array:
     return np.array(to_host(Y), np.float64)
 
 
-def _can_share(model: Any, validation: Any, watch: Watch) -> bool:
+def _can_share(model: Trainable, validation: Any, watch: Watch) -> bool:
     """Whether nothing but the labels differs between the fits."""
     spec, solver = check_parameters(model, validation), as_solver(model.solver)
     watched = watch.callback is not None or watch.keep_interrupted or model.early_stopping or validation is not None
@@ -89,7 +91,7 @@ def _fit_apart(model: Any, X: Any, Y: Any, sample_weight: Any, validation: Any, 
     return machines
 
 
-def _fit_together(model: Any, X: Any, Y: Any, sample_weight: Any) -> list[Any]:
+def _fit_together(model: Machine, X: EdgesLike, Y: Array, sample_weight: Any) -> list[Any]:
     """Return a fit for each column, of which the kernels, the form, the preconditioner and products are shared."""
     machines = [clone(model) for _ in range(Y.shape[1])]
     lead = machines[0]
@@ -110,7 +112,7 @@ def _fit_together(model: Any, X: Any, Y: Any, sample_weight: Any) -> list[Any]:
     return machines
 
 
-def _prepared(lead: Any, X: Any, Y: Any, sample_weight: Any) -> list[Training]:
+def _prepared(lead: Trainable, X: EdgesLike, Y: Array, sample_weight: Any) -> list[Training]:
     """Return the trainings of all columns, with one kernel."""
     given = lead._validate(X, Y[:, 0], sample_weight, None)
     backend, n_edges = given.backend, len(given.edges)

@@ -129,7 +129,7 @@ class Trainable(Machine, Protocol):
     classes_: Array
     _has_two_step: bool
 
-    def set_params(self, **params: Any) -> Any:
+    def set_params(self, **params: object) -> Any:
         """Set parameters by name."""
 
     def fit(self, X: EdgesLike | ScannedEdges, y: ArrayLike) -> Any:

@@ -17,6 +17,7 @@ from vectrick.data.splits import TooFewLabelsError, hold_out_labeled
 from vectrick.models.kernel_spec import KernelSpec
 from vectrick.solvers import iterative_solver
 from vectrick.solvers.solution import INTERRUPTED
+from vectrick.training.fitted import Machine
 
 
 def hold_out_some(model: Any, edges: Edges, labels: Array, rows: Array | None) -> tuple[Array, Array]:
@@ -58,7 +59,7 @@ _OF_FIRST = (
 )  # what the fit with held-out vertices says
 
 
-def with_iterations(estimator: Any, alpha: float, iteration: int) -> Any:
+def with_iterations(estimator: Machine, alpha: float, iteration: int) -> Any:
     """Return an estimator with a fixed number of iterations of the solver that was compared."""
     fixed = clone(estimator)
     if KernelSpec.of(estimator).two_step is not None:  # which makes none
@@ -69,7 +70,7 @@ def with_iterations(estimator: Any, alpha: float, iteration: int) -> Any:
     return fixed.set_params(alpha=alpha, max_iter=max(1, iteration), solver=solver, early_stopping=False)
 
 
-def train_on_all(model: Any, fit: Callable[[Any], Any]) -> None:
+def train_on_all(model: Machine, fit: Callable[[Any], Any]) -> None:
     """Train a model that was stopped early on all edges, for as many iterations; its history stays.
 
     ``fit`` trains an estimator on all of them.

@@ -137,7 +137,7 @@ class Alignment:
         return self._counts[i, j]
 
 
-def aligned_weights(kernel: EdgeKernel, graph: Graph, y: Any, n_threads: int | None = None) -> Array:
+def aligned_weights(kernel: EdgeKernel, graph: Graph, y: Array, n_threads: int | None = None) -> Array:
     """Return the nonnegative weights for which the sum of centred kernels is most like the labels' ``y yᵀ``.
 
     They minimise ``μᵀ (M + ρ diag M) μ - 2 aᵀ μ`` over ``μ ≥ 0``, which is ``‖Σ μᵢ C Aᵢ C - C y yᵀ C‖²`` except for

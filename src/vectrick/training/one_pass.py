@@ -17,6 +17,7 @@ from vectrick.objectives.degrees import FILTERS, Preconditioner, filtered
 from vectrick.solvers import OnePass, Solution, as_solver
 from vectrick.solvers.linear.cg import solve_system
 from vectrick.solvers.solution import finest
+from vectrick.training.fitted import Trainable
 from vectrick.training.monitor import Validation
 from vectrick.training.problem import Training
 
@@ -145,11 +146,11 @@ class OnePassFit:
         constant = self.loss.intercept(x.f) if isinstance(self.loss, WithIntercept) else 0.0
         return solution, constant
 
-    def keep(self, model: Any, alpha: float) -> None:
+    def keep(self, model: Trainable, alpha: float) -> None:
         """Fit a model for one alpha."""
         self.keep_solved(model, alpha, self.solved(alpha))
 
-    def keep_solved(self, model: Any, alpha: float, solved: Solved, score: float | None = None) -> None:
+    def keep_solved(self, model: Trainable, alpha: float, solved: Solved, score: float | None = None) -> None:
         """Keep what was found for one alpha."""
         solution, constant = solved
         history: dict[str, list[Any]] = {

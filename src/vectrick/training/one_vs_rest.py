@@ -8,6 +8,7 @@ from sklearn.base import clone
 
 from vectrick._typing import Array
 from vectrick.backends.arrays import namespace, to_host, unmasked
+from vectrick.data.lake.scan import ScannedEdges
 from vectrick.solvers.solution import INTERRUPTED
 
 _MOST = 100  # classes
@@ -30,7 +31,13 @@ class SeveralClassesError(ValueError):
 
 
 def fit_against_rest(
-    model: Any, classes: Array, X: Any, y: Any, sample_weight: Any, validation: tuple[Any, Any] | None, **watch: Any
+    model: Any,
+    classes: Array,
+    X: ScannedEdges,
+    y: Any,
+    sample_weight: Any,
+    validation: tuple[Any, Any] | None,
+    **watch: Any,
 ) -> None:
     """Train a copy of a classifier for each class against the rest, and set the fitted attributes of the whole."""
     if watch.get("resume") is not None:

@@ -5,8 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from vectrick._typing import ArrayLike
 from vectrick.backends import backend_names
 from vectrick.backends.threads import count_threads
+from vectrick.data import EdgesLike
 from vectrick.kernels import Linear
 from vectrick.kernels.maps.landmarks import LANDMARKS
 from vectrick.losses import Loss, Pointwise, Squared
@@ -16,6 +18,7 @@ from vectrick.models.kernel_spec import KernelSpec
 from vectrick.models.preconditioning import PRECONDITIONERS
 from vectrick.solvers import as_solver
 from vectrick.solvers.closed_forms.complete_graph import Eigen
+from vectrick.training.fitted import Machine
 
 _LARGEST = float(np.finfo(np.float64).max)
 PRECISIONS = ("full", "mixed")
@@ -25,7 +28,7 @@ LATER = {"loss": "squared", "preconditioner": "auto", "spectral_filter": "ridge"
          "keep_edges": True, "refit": False}  # fmt: skip
 
 
-def check_parameters(estimator: Any, validation: Any) -> KernelSpec:
+def check_parameters(estimator: Any, validation: tuple[EdgesLike, ArrayLike] | None) -> KernelSpec:
     """Refuse invalid parameters before any work is done; return the kernel that the parameters describe."""
     if not _is_between(estimator.alpha, 0, np.inf) or estimator.alpha == 0:
         raise ValueError(f"alpha is {estimator.alpha!r}, but it must be a positive number")
@@ -82,13 +85,13 @@ def check_parameters(estimator: Any, validation: Any) -> KernelSpec:
     return spec
 
 
-def check_in_memory(estimator: Any) -> None:
+def check_in_memory(estimator: Machine) -> None:
     """Refuse parameters that are for lakes."""
     if estimator.backend == "dask":
         raise ValueError("backend is 'dask', which is for edges of a lake (vt.scan_edges), but X is in memory")
 
 
-def _check_two_step(estimator: Any, kernel: Any, validation: Any) -> None:
+def _check_two_step(estimator: Any, kernel: Any, validation: tuple[EdgesLike, ArrayLike] | None) -> None:
     if not estimator._has_two_step:
         raise ValueError(f"pairwise is 'two_step', which is ridge regression, but this is {type(estimator).__name__}")
     for name in ("start_alpha", "end_alpha"):
@@ -110,20 +113,20 @@ def _check_two_step(estimator: Any, kernel: Any, validation: Any) -> None:
         raise ValueError(f"solver is {estimator.solver!r}, but pairwise='two_step' has a closed form only")
 
 
-def _is_between(value: Any, low: float, high: float) -> bool:
+def _is_between(value: object, low: float, high: float) -> bool:
     """Whether a value is a number in [low, high)."""
     # Compared without conversion: an integer may be too large for a float, and is then refused as well.
     number: Any = value
     return isinstance(value, Real) and not isinstance(value, bool) and low <= number <= _LARGEST and number < high
 
 
-def sees_products_only(estimator: Any) -> bool:
+def sees_products_only(estimator: Machine) -> bool:
     """Whether the features of a vertex count only in products with those of its partner."""
     kernels = estimator.start_kernel, estimator.end_kernel
     return all(isinstance(kernel, Linear) or kernel == "linear" for kernel in kernels)
 
 
-def has_intercept(estimator: Any, spec: KernelSpec, kind: type[Loss]) -> bool:
+def has_intercept(estimator: Machine, spec: KernelSpec, kind: type[Loss]) -> bool:
     """Return whether an estimator with a kernel and a loss adds a constant.
 
     "auto" does so wherever there is a best one. The hinge loss has it on request only: its dual problem then has a

@@ -29,7 +29,7 @@ class SourceEdges:
     weight: Any = None
 
     @classmethod
-    def of(cls, edges: Edges, y: Any, sample_weight: Any) -> "SourceEdges":
+    def of(cls, edges: Edges, y: Array, sample_weight: Array | None) -> "SourceEdges":
         """Copy what is the user's to change: labels and weights, and tensors, which edges take as they are."""
         labels, weight = (None if part is None else _copied(part) for part in (y, sample_weight))
         pair = edges.start, edges.end
@@ -109,11 +109,11 @@ class Training:
         """Where everything is computed."""
         return self.given.backend
 
-    def inward(self, x: Any, form: str) -> Any:
+    def inward(self, x: Array, form: str) -> Any:
         """Return the coefficients of an earlier fit as its solver had them."""
         x = like(x, self.loss.y, self.dtype)
         return self.given.kept.inward(x) if form == "dual" else x
 
-    def outward(self, x: Any) -> Any:
+    def outward(self, x: Array) -> Any:
         """Return an array in the kind that the user gave."""
         return as_given(x, self.given.home)

@@ -60,7 +60,7 @@ def joined_source(model: Fitted, X: Any, y: Any, sample_weight: Any) -> tuple[Ed
     return join_edges(edges, more), np.concatenate(both), weight
 
 
-def _labels(known: Any, y: Any, n_edges: int) -> Array:
+def _labels(known: Array, y: Any, n_edges: int) -> Array:
     """Return the new labels, which must be of the kind that the model knows."""
     labels = np.asarray(unmasked(to_host(y), "y"))
     labels = labels.reshape(-1) if labels.ndim == 2 and labels.shape[1] == 1 else labels

@@ -26,7 +26,7 @@ from vectrick.data.files.numerals import refuse_commas
 from vectrick.data.source import is_lake
 
 
-def as_given(x: Any, home: Backend) -> Any:
+def as_given(x: Array, home: Backend) -> Any:
     """Return a result as the user's kind of array: users who gave NumPy arrays get NumPy arrays."""
     return to_host(x) if home == HOST else x
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from vectrick._typing import Array, DTypeLike, Shape
+from vectrick._typing import Array, DTypeLike, Features, Shape
 from vectrick.backends import memory
 from vectrick.backends.base import Backend
 from vectrick.backends.cpu.gaussian import FEW, gaussian, squared_norms
@@ -181,7 +181,7 @@ class NumpyBackend(Backend):
     def product_of(self, name: str, A: Matrix, B: Matrix, dtype: np.dtype[Any]) -> Matrix:
         return HostMatrix(name, (A.shape[0], B.shape[0]), dtype, lambda: A.array() @ B.array().T, None)
 
-    def holds(self, factor: Any) -> bool:
+    def holds(self, factor: Features) -> bool:
         return isinstance(factor, np.ndarray) or issparse(factor)
 
     def product_paths(self, problem: ProblemLike) -> Iterator[ProductPath]:
@@ -225,7 +225,7 @@ class NumpyBackend(Backend):
             run_tasks(task, len(matrices), n_threads)
         return products
 
-    def is_symmetric(self, factor: Any) -> bool:
+    def is_symmetric(self, factor: Features) -> bool:
         if not isinstance(factor, np.ndarray) or factor.shape[0] != factor.shape[1] or len(factor) > _LOOKED_THROUGH:
             return False
         return factor.flags.c_contiguous and np.array_equal(factor, factor.T)
@@ -254,7 +254,7 @@ class NumpyBackend(Backend):
         return memory.available_memory()
 
 
-def _times(matrix: Any, vector: Array, n_threads: int) -> Array:
+def _times(matrix: Array, vector: Array, n_threads: int) -> Array:
     """Return a matrix times a vector, in blocks that depend on the shape alone."""
     if not isinstance(matrix, np.ndarray):
         return matrix @ vector

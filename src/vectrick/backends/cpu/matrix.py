@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from vectrick._typing import Array
+from vectrick._typing import Array, Features
 from vectrick.backends.product_path import taken
 
 
@@ -18,7 +18,7 @@ class HostMatrix:
     """
 
     def __init__(
-        self, name: str, shape: tuple[int, int], dtype: np.dtype[Any], make: Callable[[], Array], source: Any
+        self, name: str, shape: tuple[int, int], dtype: np.dtype[Any], make: Callable[[], Array], source: Features
     ) -> None:
         self.name, self.shape, self.dtype, self._make = name, shape, dtype, make
         self._whole = source  # the array itself where nothing needs to be made, else None

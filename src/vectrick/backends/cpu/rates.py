@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from vectrick._typing import Array
 from vectrick.backends.cpu import layout, products
 from vectrick.backends.memory import Workspace
 from vectrick.backends.rates import Rates, remembered
@@ -63,7 +64,7 @@ def measure(dtype: DTypeLike, n_threads: int) -> Rates:
     return Rates(gemm=gemm, move=move, take=take, add_at=add_at, dispatch=default_rates(dtype, 1).dispatch, **measured)
 
 
-def _time_products(F: Any, n_edges: int, n_threads: int, rng: np.random.Generator) -> tuple[float, float]:
+def _time_products(F: Array, n_edges: int, n_threads: int, rng: np.random.Generator) -> tuple[float, float]:
     """Return the seconds of a sparse and a sampled product with a random square graph."""
     side = len(F)
     kept, contracted = rng.integers(side, size=n_edges), rng.integers(side, size=n_edges)

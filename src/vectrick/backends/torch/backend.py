@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from vectrick._typing import DTypeLike, Shape
+from vectrick._typing import DTypeLike, Features, Shape
 from vectrick.backends.base import Backend
 from vectrick.backends.product_path import Matrix, ProblemLike, ProductPath, compose_paths
 from vectrick.backends.rates import Rates
@@ -106,7 +106,7 @@ class TorchBackend(Backend):
         x.is_read_only, x.facts = True, {}
         return x
 
-    def remembered(self, x: Tensor, key: Any, make: Callable[[], Any]) -> Any:
+    def remembered(self, x: Tensor, key: object, make: Callable[[], Any]) -> Any:
         return remembered(x, key, make)
 
     def index(self, key: Any, length: int) -> Any:
@@ -193,7 +193,7 @@ class TorchBackend(Backend):
 
         return TensorMatrix(name, (A.shape[0], B.shape[0]), dtype, make, None)
 
-    def holds(self, factor: Any) -> bool:
+    def holds(self, factor: Features) -> bool:
         return self.owns(factor)
 
     def product_paths(self, problem: ProblemLike) -> Iterator[ProductPath]:
@@ -240,11 +240,11 @@ class TorchBackend(Backend):
 
 
 @cache
-def backend_on(device: Any) -> TorchBackend:
+def backend_on(device: str | None) -> TorchBackend:
     """Return the backend of a device of torch, one for each."""
     return TorchBackend(device)
 
 
-def on_device(device: Any) -> TorchBackend:
+def on_device(device: str | None) -> TorchBackend:
     """Return the backend of a device by its name: "cpu", "cuda", "cuda:1" or "auto"."""
     return backend_on(as_device(device))

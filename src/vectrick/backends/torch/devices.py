@@ -32,7 +32,7 @@ def has_gpu() -> bool:
     return find_spec("torch") is not None and bool(load_torch().cuda.is_available())
 
 
-def as_device(device: Any) -> Any:
+def as_device(device: str | None) -> Any:
     """Return a device of torch: "cpu", "cuda", "cuda:1", or "auto" for a GPU where there is one."""
     torch = load_torch()
     text = str(device)

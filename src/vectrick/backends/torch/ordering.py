@@ -17,7 +17,7 @@ def is_ascending(x: Tensor) -> bool:
     return bool(remembered(x, "ascending", lambda: all(bool((_steps(x, part) >= 0).all()) for part in parts)))
 
 
-def remembered(x: Tensor, key: Any, make: Callable[[], Any]) -> Any:
+def remembered(x: Tensor, key: object, make: Callable[[], Any]) -> Any:
     """Return a fact about a tensor: a read-only one remembers it, since passing over all edges takes time."""
     facts = getattr(x, "facts", None)
     if facts is None:

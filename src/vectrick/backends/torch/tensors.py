@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from vectrick._typing import DTypeLike
 from vectrick.backends.torch.ordering import is_ascending, parts_of
 
 Tensor = Any
@@ -16,7 +17,7 @@ def is_tensor(x: Any) -> bool:
     return torch is not None and isinstance(x, torch.Tensor)
 
 
-def torch_dtype(dtype: Any) -> Any:
+def torch_dtype(dtype: DTypeLike) -> Any:
     """Return the torch dtype with the name of a NumPy dtype."""
     return getattr(sys.modules["torch"], np.dtype(dtype).name)
 

@@ -90,7 +90,7 @@ class IdMap:
             return unknown
         return unknown.filter(compute.invert(compute.is_in(unknown.cast(pa.string()), value_set=self.skipped)))
 
-    def describe(self, unknown: Any) -> str:
+    def describe(self, unknown: object) -> str:
         """Return which ids are in no table, for an error."""
         import pyarrow as pa
 

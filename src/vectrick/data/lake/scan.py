@@ -226,7 +226,7 @@ class ScannedEdges:
         return f"<{side}{rows} edges between {between}, not read yet: {self.n_partitions} partitions>"
 
 
-def _check_count(value: Any, name: str) -> None:
+def _check_count(value: object, name: str) -> None:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
         raise ValueError(f"{name} is {value!r}, but it must be an integer of at least 0")
 
@@ -325,7 +325,7 @@ def scan_edges(
     return ScannedEdges(reader, first, second, max_memory, cache_dir)
 
 
-def _check_numbers(kind: Any, column: str, where: str) -> None:
+def _check_numbers(kind: object, column: str, where: str) -> None:
     import pyarrow as pa
 
     as_numbers(pa.chunked_array([], kind), column, where)

@@ -222,7 +222,7 @@ class DaskSource:
         """A frame says itself what it computes."""
 
 
-def _found(paths: Any, filesystem: Any) -> Any:
+def _found(paths: object, filesystem: Any) -> Any:
     """Return the files as a dataset of Arrow; in a folder with other files, those whose names are Parquet's."""
     import pyarrow as pa
     from pyarrow import dataset, fs
@@ -245,7 +245,7 @@ def _found(paths: Any, filesystem: Any) -> Any:
         return dataset.dataset(names, filesystem=place, partition_base_dir=root, **how)
 
 
-def _local_folder(path: Any, filesystem: Any) -> str | None:
+def _local_folder(path: object, filesystem: object) -> str | None:
     """Return the folder on this machine that a path or an address names, None if it is elsewhere."""
     from pyarrow import fs
 
@@ -308,7 +308,7 @@ def _check_filters(expression: Any, schema: Any, given: Any) -> None:
         raise ValueError(f"filters is {given!r}, which does not fit the columns of the lake: {error}") from error
 
 
-def _expression(filters: Any) -> Any:
+def _expression(filters: object) -> Any:
     """Return filters as an expression of Arrow: an expression itself, or a list as pandas takes it."""
     from pyarrow import dataset, parquet
 

@@ -99,7 +99,7 @@ def given_strings(features: Any, name: str, gaps: bool = False) -> tuple[list[st
     return checked_strings(values, name), index, title
 
 
-def is_missing(value: Any) -> bool:
+def is_missing(value: object) -> bool:
     """Whether a value is None, NaN or pandas' NA; only NA cannot be compared."""
     try:
         return value is None or bool(value != value)

@@ -55,7 +55,7 @@ class FeatureMap(ABC):
 class ExactMap(FeatureMap):
     """The features of a kernel that has finitely many."""
 
-    def __init__(self, kernel: Kernel, train: Any) -> None:
+    def __init__(self, kernel: Kernel, train: Array) -> None:
         super().__init__(train)
         self.kernel = kernel
 
@@ -132,11 +132,11 @@ class ComputedMatrix:
     def __init__(self, kernel: Kernel, X: Features, backend: Backend) -> None:
         self.kernel, self.X, self.backend = kernel, X, backend
 
-    def rows(self, which: Any) -> Array:
+    def rows(self, which: Array) -> Array:
         """Return some rows."""
         return placed(self.kernel.columns(self.X, self.X, which), self.backend, np.float64).T
 
-    def corner(self, which: Any) -> Array:
+    def corner(self, which: Array) -> Array:
         """Return the values of some vertices with each other."""
         return placed(self.kernel.columns(self.X[which], self.X, which), self.backend, np.float64)
 
@@ -224,7 +224,7 @@ def _best_of(corner: Array, rests: Array, least: float, most: int) -> tuple[Arra
     return order[:rank] - 1, np.tril(factor[:rank, :rank])
 
 
-def _lower(rows: Any, pivots: Array) -> tuple[Any, Array]:
+def _lower(rows: Array, pivots: Array) -> tuple[Any, Array]:
     """Return the factor and its pivots, with exact zeros for rounding errors above the diagonal of its corner."""
     places = like(pivots, rows)
     rows[:, places] = namespace(rows).triu(rows[:, places])

@@ -5,8 +5,6 @@
 "k(d, d') · k(t, t') + k(d, t') · k(t, d')"
 """
 
-from typing import Any
-
 from vectrick.kernels.pairwise.antisymmetric import Antisymmetric
 from vectrick.kernels.pairwise.base import PAIRWISE, PairwiseKernel, VertexFactors
 from vectrick.kernels.pairwise.cartesian import Cartesian
@@ -25,7 +23,7 @@ for _kind in (
     PAIRWISE.register(_kind)
 
 
-def as_pairwise(value: Any, argument: str = "pairwise") -> PairwiseKernel:
+def as_pairwise(value: object, argument: str = "pairwise") -> PairwiseKernel:
     """Return a pairwise kernel from its name, or as it is.
 
     >>> as_pairwise("symmetric")

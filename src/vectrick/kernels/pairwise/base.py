@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 
 from vectrick._cached import cached_property
 from vectrick._registry import Registry
+from vectrick.kernels import Kernel
 from vectrick.operators import LowRank, Term
 
 
@@ -81,7 +82,7 @@ class PairwiseKernel(BaseEstimator):
         The first index of an edge is its start vertex, the second its end vertex.
         """
 
-    def vertex_kernel(self, kernel: Any, argument: str) -> Any:
+    def vertex_kernel(self, kernel: Kernel, argument: str) -> Any:
         """Return the vertex kernel to use in place of the one that the user gave."""
         return kernel
 

@@ -38,7 +38,7 @@ def alignment_scores(
     return store.scores(first, second)
 
 
-def known_matrix(name: Any) -> Any:
+def known_matrix(name: str | None) -> Any:
     """Return a substitution matrix of parasail by its name."""
     try:
         import parasail

@@ -23,7 +23,7 @@ class Encoded(Kernel):
     kernel: Any
 
     @abstractmethod
-    def encoded(self, X: Any) -> Any:
+    def encoded(self, X: Features) -> Any:
         """Return the features of vertices."""
 
     @property
@@ -84,7 +84,7 @@ class TextKernel(Encoded):
         return self.with_parameters(kernel=settled)
 
 
-def chosen_kernel(kernel: Any, usual: Kernel) -> Kernel:
+def chosen_kernel(kernel: Kernel, usual: Kernel) -> Kernel:
     """Return the kernel of the features that was asked for, or the usual one."""
     if kernel is None:
         return usual
@@ -103,7 +103,7 @@ class Rows:
         self._known: dict[Any, dict[str, tuple[Array, Array]]] = {}
         self._lock = threading.Lock()
 
-    def of(self, key: Any, strings: Sequence[str], n_columns: int, compute: Any) -> csr_array:
+    def of(self, key: object, strings: Sequence[str], n_columns: int, compute: Any) -> csr_array:
         """Return a row for each string; ``compute`` yields columns and values for each of a list of new strings."""
         with self._lock:
             known = self._known.setdefault(key, {})

@@ -69,7 +69,7 @@ class Morgan(TextKernel):
         *,
         functional: bool = False,
         parent: bool = True,
-        kernel: Any = None,
+        kernel: Kernel | None = None,
     ) -> None:
         self.radius = radius
         self.n_bits = n_bits

@@ -54,7 +54,7 @@ class SmithWaterman(TextKernel):
     of_vertices = ("known",)
 
     def __init__(
-        self, matrix: str = "BLOSUM62", open: int = 11, extend: int = 1, kernel: Any = None, known: Any = None
+        self, matrix: str = "BLOSUM62", open: int = 11, extend: int = 1, kernel: Kernel | None = None, known: Any = None
     ) -> None:
         self.matrix = matrix
         self.open = open

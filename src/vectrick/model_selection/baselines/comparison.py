@@ -165,7 +165,7 @@ def run_fold(name: str, method: Any, X: Edges, y: Array, fold: Any, scorer: Edge
         return {"score": float("nan"), "fit": float("nan"), "predict": float("nan"), "error": why}
 
 
-def _takes_bounds(method: Any) -> bool:
+def _takes_bounds(method: object) -> bool:
     """Whether a method, or the one that it searches parameters of, takes labels with bounds."""
     inner = getattr(method, "estimator", None)
     return bool(getattr(method, "_takes_bounds", False)) or (inner is not None and _takes_bounds(inner))

@@ -295,7 +295,7 @@ def _sides(X: Edges) -> list[tuple[Array, Any]]:
     return [(X.start, plain_features(X.start_table)), (X.end, plain_features(X.end_table))]
 
 
-def _is_same(first: Any, second: Any) -> bool:
+def _is_same(first: Array, second: Array) -> bool:
     """Whether two tables hold the same features, so that their rows are the same vertices."""
     if first is second:
         return True

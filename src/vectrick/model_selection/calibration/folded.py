@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from vectrick._progress import Progress
-from vectrick._typing import Array, ArrayLike
+from vectrick._typing import Array, ArrayLike, RandomState
 from vectrick.backends import HOST
 from vectrick.backends.arrays import to_host, unmasked
 from vectrick.data import Edges, EdgesLike
@@ -169,7 +169,7 @@ class FoldedModel(FitParameters, BaseEstimator):
         return tags
 
 
-def calibration_folds(X: Edges, y: Array, new: str, n_folds: int, random_state: Any) -> list[Fold]:
+def calibration_folds(X: Edges, y: Array, new: str, n_folds: int, random_state: RandomState) -> list[Fold]:
     """Return folds in which every vertex of a new side is held out once, so that none has the same test edge twice.
 
     With both vertices new, fold i holds out part i of the start and part i of the end vertices. Most edges train in

@@ -72,7 +72,7 @@ class ClusterKFold(VertexKFold):
         self.start = start
         self.end = end
 
-    def folds(self, X: Any, y: ArrayLike | None = None, groups: Any = None) -> list[Fold]:
+    def folds(self, X: Any, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> list[Fold]:
         """Check and return all folds; each has a readable name."""
         if not isinstance(X, Edges) or groups is not None:
             raise TypeError(

@@ -106,7 +106,7 @@ def stratify_advice(y: Array | None, stratify: bool) -> str:
     return "stratify=True, " if y is not None and not stratify and len(np.unique(y)) == 2 else ""
 
 
-def check_new(new: Any) -> None:
+def check_new(new: object) -> None:
     """Raise an error unless ``new`` is one of the four settings."""
     if new not in NEW:
         raise ValueError(f"new is {new!r}, but it must be one of {', '.join(map(repr, NEW))}")

@@ -7,7 +7,7 @@ import numpy as np
 
 from vectrick._typing import Array
 from vectrick.backends.arrays import to_host, unmasked
-from vectrick.data import Edges
+from vectrick.data import Edges, EdgesLike
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Pairs:
         return np.argsort(np.argsort(rows))[number.ravel()]
 
     @classmethod
-    def of(cls, X: Any, groups: Any = None, one_set: bool | None = None) -> "Pairs":
+    def of(cls, X: EdgesLike, groups: Any = None, one_set: bool | None = None) -> "Pairs":
         """Return the vertices of edges, from ``groups`` (an n × 2 array of vertices) or else from X.
 
         ``one_set`` says whether both ends come from one vertex set. By default `Edges` decide; arrays have two sets.

@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 
 from vectrick._html import html_bar, html_block
 from vectrick._typing import Array, ArrayLike, RandomState
+from vectrick.data import EdgesLike
 from vectrick.data.splits import divide_vertices, edges_of_split
 from vectrick.model_selection.splitting.folds import (
     COLOURS,
@@ -63,7 +64,7 @@ class VertexSplit:
 
 
 def vertex_split(
-    X: Any,
+    X: EdgesLike,
     y: ArrayLike | None = None,
     *,
     groups: Any = None,

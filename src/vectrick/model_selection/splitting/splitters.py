@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 
 from vectrick._html import html_block, html_cells, html_note
 from vectrick._typing import Array, ArrayLike, RandomState
+from vectrick.data import EdgesLike
 from vectrick.data.settings import SETTINGS, settings_of
 from vectrick.data.splits import edges_of_split
 from vectrick.model_selection.splitting.folds import (
@@ -106,7 +107,7 @@ class VertexKFold(BaseCrossValidator):
         self.one_set = one_set
         self.random_state = random_state
 
-    def split(self, X: Any, y: ArrayLike | None = None, groups: Any = None) -> Iterator[tuple[Array, Array]]:
+    def split(self, X: EdgesLike, y: ArrayLike | None = None, groups: Any = None) -> Iterator[tuple[Array, Array]]:
         """Yield the positions of the training and of the test edges of each fold.
 
         Parameters
@@ -121,7 +122,7 @@ class VertexKFold(BaseCrossValidator):
         for fold in self.folds(X, y, groups):
             yield fold.train, fold.test
 
-    def folds(self, X: Any, y: ArrayLike | None = None, groups: Any = None) -> list[Fold]:
+    def folds(self, X: EdgesLike, y: ArrayLike | None = None, groups: Any = None) -> list[Fold]:
         """Check and return all folds; each has a readable name."""
         pairs = Pairs.of(X, groups, self.one_set)
         y = as_labels(y, len(pairs))
@@ -189,7 +190,7 @@ class VertexKFold(BaseCrossValidator):
         told = html_note(f"the first of {self.get_n_splits()} folds: {parts}")
         return html_block(f"{self!r}: {label}", picture, f"<p>{names}</p>", told)
 
-    def get_n_splits(self, X: Any = None, y: ArrayLike | None = None, groups: Any = None) -> int:
+    def get_n_splits(self, X: EdgesLike | None = None, y: ArrayLike | None = None, groups: Any = None) -> int:
         """Return the number of folds; X tells whether there is one vertex set, which has fewer folds."""
         one_set = bool(self.one_set) if X is None else Pairs.of(X, groups, self.one_set).one_set
         n_end = self.n_start if self.n_end is None else self.n_end
@@ -266,7 +267,7 @@ class VertexKFold(BaseCrossValidator):
                 raise ValueError(f"{name} is {n_parts}, but the edges have only {n_vertices} {side}vertices")
 
 
-def check_splitter(cv: Any, name: str) -> None:
+def check_splitter(cv: object, name: str) -> None:
     """Raise an error unless ``cv`` is None or splits by vertices."""
     if cv is not None and not isinstance(cv, VertexKFold):
         raise TypeError(f"{name} is {cv!r}, but it must be a vt.VertexKFold, such as vt.VertexKFold(3, 3)")
