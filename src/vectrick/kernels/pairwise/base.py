@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 
 from vectrick._cached import cached_property
 from vectrick._registry import Registry
-from vectrick.kernels import Kernel
+from vectrick.kernels.base import Kernel
 from vectrick.operators import LowRank, Term
 
 
