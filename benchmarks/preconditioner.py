@@ -19,6 +19,7 @@ from sklearn.metrics import roc_auc_score
 import vectrick as vt
 from benchmarks.machine import machine
 from experiments.datasets import checker, real
+from vectrick._typing import PreconditionerName
 from vectrick.operators.plan import format_seconds, format_table
 
 Row = dict[str, Any]
@@ -79,7 +80,7 @@ def fitted(name: str, split: Split, kind: str, repeats: int = 1, **parameters: A
     }  # fmt: skip
 
 
-def curve(name: str, split: Split, alpha: float, preconditioner: str, last: int) -> Row:
+def curve(name: str, split: Split, alpha: float, preconditioner: PreconditionerName, last: int) -> Row:
     """Return residual and test AUC of primal ridge regression after each number of passes over the edges."""
     kernel, residuals, aucs, passes = kernels(name), [], [], []
     for k in (k for k in PASSES if k <= last):
@@ -208,10 +209,11 @@ def main() -> None:
         return
     results: Row = {"machine": machine()}
     if arguments.figure:
+        choices: tuple[tuple[PreconditionerName, int], ...] = (("kronecker", 40), ("none", 100))
         curves = [
             curve(name, split, alpha, preconditioner, last)
             for name, split, alpha in (("Checker", simulated(1000), 1.0), ("Ki", of_real("Ki"), 1.0))
-            for preconditioner, last in (("kronecker", 40), ("none", 100))
+            for preconditioner, last in choices
         ]
         results["curves"] = curves
         draw(curves, FIGURE)

@@ -174,7 +174,7 @@ def beside_one_process(args: argparse.Namespace) -> dict[str, list[float]]:
 def overhead(client: Any) -> float:
     """Return the median seconds of a pass over sixteen nearly empty partitions, with a core of 256 × 256."""
     from vectrick.passes.cluster import DaskEngine
-    from vectrick.passes.tasks import Normal
+    from vectrick.passes.tasks import NormalProduct
 
     with tempfile.TemporaryDirectory() as folder:
         for number in range(16):
@@ -185,7 +185,7 @@ def overhead(client: Any) -> float:
         engine = DaskEngine(X, client=client)
         engine.read(10**9)
         engine.set_features(features, features)
-        seconds = [timed(lambda shift=k: engine.total(Normal(features + shift)))[0] for k in range(30)]  # type: ignore[misc]
+        seconds = [timed(lambda shift=k: engine.total(NormalProduct(features + shift)))[0] for k in range(30)]  # type: ignore[misc]
     return float(np.median(seconds[5:]))
 
 

@@ -12,6 +12,7 @@ import vectrick as vt
 from experiments import plots
 from experiments.datasets import folder
 from experiments.experiment import Experiment, Row, Scale, Task
+from vectrick._typing import New
 from vectrick.data.files.folder import Dataset, read_dataset
 from vectrick.data.settings import settings_of
 from vectrick.metrics.scores import SCORES
@@ -44,7 +45,7 @@ def settings(name: str) -> list[str]:
     return ["both", "start", "neither"] if name == "ppi_yeast" else ["both", "start", "end", "neither"]
 
 
-def method(name: str, new: str, data: Dataset) -> Any:
+def method(name: str, new: New, data: Dataset) -> Any:
     """Return a method by its name; baselines train on so many edges that they take minutes at most."""
     if name == OURS:
         return vt.AutoKron(new, random_state=0)

@@ -14,6 +14,7 @@ import vectrick as vt
 from experiments import plots
 from experiments.datasets import folder
 from experiments.experiment import Experiment, Row, Scale, Task
+from vectrick._typing import New
 from vectrick.model_selection.scorers import predictions
 
 Array = NDArray[Any]
@@ -68,7 +69,7 @@ def divide(X: vt.Edges, new: str, seed: int) -> tuple[Array, Array]:
     return ~own, own
 
 
-def method(name: str, new: str) -> Any:
+def method(name: str, new: New) -> Any:
     """Return a model by its name."""
     if name == "AutoKron":
         return vt.AutoKron(new=new, random_state=0)

@@ -3,7 +3,7 @@
 import time
 import warnings
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,7 @@ import vectrick as vt
 from experiments import plots
 from experiments.experiment import Experiment, Row, Scale, Task
 from experiments.trust import graph
+from vectrick._typing import New, SuggestBy
 
 Array = NDArray[Any]
 
@@ -36,6 +37,7 @@ def problem(data: str, seed: int, quick: bool) -> tuple[vt.Edges, Array, vt.Edge
     It is a fold with both vertices new, or one with known vertices: of KIBA all edges, or those of a hundred drugs; of
     Checker the edges between vertices on a board of twelve times twelve cells, with a tenth of the labels flipped.
     """
+    new: New
     if data.startswith("Checker"):
         X, y = vt.datasets.make_checkerboard(1000, density=1.0, noise=0.1, random_state=seed)
         sides = [table.features[:, 0] < 12 for table in (X.start_table, X.end_table)]
@@ -138,7 +140,8 @@ def labels_needed(results: pd.DataFrame) -> pd.DataFrame:
 def _chosen(choice: str, model: Any, rest: vt.Edges, test: vt.Edges, rng: np.random.Generator, number: int) -> Array:
     if choice == "random":
         return rng.permutation(len(rest))[:ROUND]
-    by, _, aimed = choice.partition(", ")
+    name, _, aimed = choice.partition(", ")
+    by = cast("SuggestBy", name)
     aim = test if aimed else None
     return np.asarray(vt.suggest(model, rest, ROUND, by, X_aim=aim, random_state=number)["row"])
 

@@ -1,6 +1,6 @@
 """The types that the whole package uses."""
 
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -17,4 +17,20 @@ Shape: TypeAlias = int | tuple[int, ...]
 # A seed, as scikit-learn takes it.
 RandomState: TypeAlias = int | np.random.RandomState | None
 
-__all__ = ["Array", "ArrayLike", "DTypeLike", "Features", "RandomState", "Shape", "Table"]
+# Choices by name, so that an editor marks a misspelled one; lists of choices are made of them by `get_args`.
+New: TypeAlias = Literal["both", "start", "end", "neither"]
+NewOrAll: TypeAlias = New | Literal["all"]
+FormName: TypeAlias = Literal["auto", "dual", "primal"]
+PreconditionerName: TypeAlias = Literal["auto", "kronecker", "none"]
+Precision: TypeAlias = Literal["full", "mixed"]
+Landmarks: TypeAlias = Literal["cholesky", "kmeans"]
+SpectralFilter: TypeAlias = Literal["ridge", "iterated", "cut-off"]
+Groups: TypeAlias = Literal["start", "end"] | None
+FloatName: TypeAlias = Literal["float32", "float64"]
+ExplainBy: TypeAlias = Literal["edge", "start", "end", "features"]
+SuggestBy: TypeAlias = Literal["variance", "improvement", "thompson", "diverse"]
+
+__all__ = [
+    "Array", "ArrayLike", "DTypeLike", "ExplainBy", "Features", "FloatName", "FormName", "Groups", "Landmarks", "New",
+    "NewOrAll", "Precision", "PreconditionerName", "RandomState", "Shape", "SpectralFilter", "SuggestBy", "Table",
+]  # fmt: skip

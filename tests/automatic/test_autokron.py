@@ -16,7 +16,7 @@ import vectrick as vt
 import vectrick.automatic.search as search_module
 from vectrick.automatic import SearchWarning
 from vectrick.automatic.mean import log_odds
-from vectrick.automatic.scoring.ground import Ground
+from vectrick.automatic.scoring.problem import SearchProblem
 from vectrick.metrics import auc
 
 
@@ -102,17 +102,17 @@ class TestChoice:
     def test_first_scores_are_ridge_regressions_on_a_complete_graph(self, values, exact):
         from vectrick.automatic.candidates.facts import SideFacts
         from vectrick.automatic.candidates.vertex_kernels import SideChoices, with_constant
-        from vectrick.automatic.scoring.ground import Candidate, Ground
+        from vectrick.automatic.scoring.problem import Candidate, SearchProblem
 
         X, y = values
         folds = vt.VertexKFold(2, 2, random_state=0).folds(X, y)
-        ground = Ground(X, y, folds, "r2")
+        problem = SearchProblem(X, y, folds, "r2")
         sides = [
             SideChoices(SideFacts.of(name, table, np.arange(len(table))), table.features).gaussian(1.0)
             for name, table in (("start", X.start_table), ("end", X.end_table))
         ]
         candidate = Candidate(*sides, end_constant=1.0)
-        found = ground.scores([candidate], np.array([0.5]))[0, 0]
+        found = problem.scores([candidate], np.array([0.5]))[0, 0]
         kernels = sides[0].kernel, with_constant(sides[1], 1.0, 1.0)
         # The widths of standardised features are those of all vertices here, and of the training part in a fit.
         tables = X.start_table, X.end_table
@@ -121,22 +121,22 @@ class TestChoice:
         # The intercept is the mean of the labels in the first pass, and its best value in a fit.
         expected = [ridge.fit(X[f.train], y[f.train]).score(X[f.test], y[f.test]) for f in folds]
         np.testing.assert_allclose(found, expected, atol=0.05)
-        solved = ground.scores([candidate], np.array([0.5]), solve=True)[0, 0]
+        solved = problem.scores([candidate], np.array([0.5]), solve=True)[0, 0]
         np.testing.assert_allclose(solved, expected, atol=2e-3)
 
     @pytest.mark.parametrize("loss", ["ridge", "logistic"])
     def test_solutions_are_those_of_the_estimators_on_an_incomplete_graph(self, exact, loss):
         from vectrick.automatic.candidates.vertex_kernels import VertexChoice
         from vectrick.automatic.scoring.full_solves import FullSolves
-        from vectrick.automatic.scoring.ground import Candidate, Ground
+        from vectrick.automatic.scoring.problem import Candidate, SearchProblem
 
         X, y = vt.datasets.make_checkerboard(60, density=0.3, noise=0.0, random_state=0)
         folds = vt.VertexKFold(2, 2, random_state=0).folds(X, y)
-        ground = Ground(X, y, folds, "auc")
+        problem = SearchProblem(X, y, folds, "auc")
         narrow = VertexChoice("narrow", vt.Gaussian(1.0), "gaussian")
         candidate = Candidate(narrow, narrow, 1.0, 0.0, loss=loss)
-        mine = ground.predictions([candidate], [0.3], [0, 3])[0]
-        theirs = [FullSolves(ground).predictions(candidate, 0.3, number) for number in (0, 3)]
+        mine = problem.predictions([candidate], [0.3], [0, 3])[0]
+        theirs = [FullSolves(problem).predictions(candidate, 0.3, number) for number in (0, 3)]
         for one, other in zip(mine, theirs, strict=True):
             np.testing.assert_allclose(one, other, atol=0.02 * other.std())
 
@@ -144,7 +144,7 @@ class TestChoice:
     def test_solutions_of_one_vertex_set(self, exact, loss):
         from vectrick.automatic.candidates.vertex_kernels import VertexChoice
         from vectrick.automatic.scoring.full_solves import FullSolves
-        from vectrick.automatic.scoring.ground import Candidate, Ground
+        from vectrick.automatic.scoring.problem import Candidate, SearchProblem
 
         rng = np.random.default_rng(0)
         start, end = rng.integers(0, 40, (2, 500))
@@ -152,10 +152,10 @@ class TestChoice:
         X, y = vt.Edges(start, end, F), (F[start] * F[end]).sum(axis=1)
         y = y if loss == "ridge" else np.sign(y + 0.5)
         folds = vt.VertexKFold(2, random_state=0).folds(X, y)
-        ground = Ground(X, y, folds, "r2")
+        problem = SearchProblem(X, y, folds, "r2")
         choice = VertexChoice("wide", vt.Gaussian(0.3), "gaussian")
         candidate = Candidate(choice, choice, pairwise="symmetric", loss=loss)
-        mine, theirs = ground.predictions([candidate], [0.5], [0])[0][0], FullSolves(ground)
+        mine, theirs = problem.predictions([candidate], [0.5], [0])[0][0], FullSolves(problem)
         np.testing.assert_allclose(mine, theirs.predictions(candidate, 0.5, 0), atol=0.02 * mine.std())
 
     def test_a_kernel_matrix_is_recognised(self):
@@ -353,19 +353,19 @@ class TestEnding:
         """Candidates that were scored before the end are kept, also within the first stage."""
         whole = vt.AutoKron(random_state=0).fit(*classes).search_
         n_first = (whole["stage"] == "all kernels").sum()
-        scored, calls = Ground.scores, itertools.count()
+        scored, calls = SearchProblem.scores, itertools.count()
 
         def interrupted(self, *args):
             if next(calls) == 2:
                 raise KeyboardInterrupt
             return scored(self, *args)
 
-        monkeypatch.setattr(Ground, "scores", interrupted)
+        monkeypatch.setattr(SearchProblem, "scores", interrupted)
         model = vt.AutoKron(random_state=0).fit(*classes)
         assert any("interrupted" in line for line in model.told_)
         assert set(model.search_["stage"]) == {"all kernels"}
         assert 0 < len(model.search_) < n_first
-        monkeypatch.setattr(Ground, "scores", scored)
+        monkeypatch.setattr(SearchProblem, "scores", scored)
         clock = itertools.count()
         monkeypatch.setattr("vectrick.automatic.search.time.perf_counter", lambda: float(next(clock)))
         model = vt.AutoKron(random_state=0, budget=60).fit(*classes)

@@ -462,7 +462,7 @@ def test_a_callback_stops_a_fit_that_has_lost_patience(monkeypatch):
 
     def impatient(asked, *how):
         choice = choose("kronecker", *how)
-        return preconditioning.Choice(choice.model, choice.reason, preconditioning.Patience(0.5, 1e-12))
+        return preconditioning.ChosenPreconditioner(choice.model, choice.reason, preconditioning.Patience(0.5, 1e-12))
 
     monkeypatch.setattr(base, "choose_preconditioner", impatient)
     X, y = problem()

@@ -17,7 +17,7 @@ from distributed import Client, LocalCluster
 
 from vectrick.passes import cluster as engine
 from vectrick.passes.cluster import ClusterError
-from vectrick.passes.tasks import Normal
+from vectrick.passes.tasks import NormalProduct
 
 # What Dask and its event loop leave to the garbage collector when workers are killed is not ours to fix.
 pytestmark = [
@@ -260,7 +260,7 @@ def test_a_scheduler_that_is_gone_is_told(lake, apart):
     passes = engine.DaskEngine(lake.scan(), client=client)
     passes.read(0)
     passes.set_features(lake.users, lake.items)
-    question = Normal(np.ones((4, 5)))
+    question = NormalProduct(np.ones((4, 5)))
     passes.total(question)
     client.cluster.close()
     begin = time.monotonic()

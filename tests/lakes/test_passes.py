@@ -7,7 +7,16 @@ from vectrick.data.lake import blocks
 from vectrick.data.lake.blocks import EdgeBlock
 from vectrick.losses import LOSSES
 from vectrick.passes.host import HostPasses
-from vectrick.passes.tasks import Coding, ColumnSums, Curve, Gradient, Labels, Normal, RowSums, VertexSums
+from vectrick.passes.tasks import (
+    Coding,
+    ColumnSums,
+    CurvatureProduct,
+    LabelSums,
+    LossGradient,
+    NormalProduct,
+    RowSums,
+    VertexSums,
+)
 
 SHAPE = (23, 17)
 
@@ -38,7 +47,7 @@ def test_sums_equal_those_of_the_kronecker_product(case):
     block, passes, Z, _, w, tol, *_ = case
     W = core(np.random.default_rng(1), passes)
     p = Z @ W.astype(float).ravel()
-    assert np.allclose(Normal(W).run(passes, block, 2)[0].ravel(), Z.T @ (w * p), **tol)
+    assert np.allclose(NormalProduct(W).run(passes, block, 2)[0].ravel(), Z.T @ (w * p), **tol)
 
 
 @pytest.mark.parametrize("compiled", [True, False])
@@ -48,11 +57,11 @@ def test_sums_of_labels_equal_those_of_the_kronecker_product(case, coding, compi
     if not compiled:
         monkeypatch.setattr(HostPasses, "has_sums", lambda *_: False)
     y = coding(y)
-    rhs, mean, numbers = Labels(coding, True).run(passes, block, 2)
+    rhs, mean, numbers = LabelSums(coding, True).run(passes, block, 2)
     assert np.allclose(rhs.ravel(), Z.T @ (w * y), **tol)
     assert np.allclose(mean.ravel(), Z.T @ w, **tol)
     assert np.allclose(numbers, [w.sum(), w @ y, w @ y**2], **tol)
-    alone, numbers = Labels(coding, False).run(passes, block, 1)
+    alone, numbers = LabelSums(coding, False).run(passes, block, 1)
     assert np.array_equal(alone, rhs)
     assert np.allclose(numbers, [w.sum(), w @ y, w @ y**2], **tol)
 
@@ -67,12 +76,12 @@ def test_derivatives_of_losses_equal_those_of_the_loss(case, name, compiled, mon
     W, D, signs = core(rng, passes), core(rng, passes), np.where(y == 1, 1.0, -1.0)
     p, d = Z @ W.astype(float).ravel() + 0.3, Z @ D.astype(float).ravel()
     loss = kind(signs, w)
-    gradient, mean, numbers = Gradient(W, 0.3, kind, Coding(1.0)).run(passes, block, 2)
+    gradient, mean, numbers = LossGradient(W, 0.3, kind, Coding(1.0)).run(passes, block, 2)
     h = np.asarray(loss.curvature(p).h, float)
     assert np.allclose(gradient.ravel(), Z.T @ loss.gradient(p), **tol)
     assert np.allclose(mean.ravel(), Z.T @ h, **tol)
     assert np.allclose(numbers, [loss.value(p), loss.gradient(p).sum(), h.sum()], **tol)
-    product = Curve(W, D, 0.3, kind, Coding(1.0)).run(passes, block, 2)[0]
+    product = CurvatureProduct(W, D, 0.3, kind, Coding(1.0)).run(passes, block, 2)[0]
     assert np.allclose(product.ravel(), Z.T @ (h * d), **tol)
 
 
@@ -81,13 +90,13 @@ def test_curvatures_that_are_kept_are_those_that_are_made_again(case, name):
     block, passes, *_, tol, _, _ = case
     kind, rng = LOSSES[name], np.random.default_rng(2)
     W, D, keeping = core(rng, passes), core(rng, passes), HostPasses(passes.R, passes.C, keeps=True)
-    task = Curve(W, D, 0.3, kind, Coding(1.0))
+    task = CurvatureProduct(W, D, 0.3, kind, Coding(1.0))
     expected = task.run(passes, block, 2)[0]
     assert np.allclose(task.run(keeping, block, 2)[0], expected, **tol)  # they are made first
     bits = task.run(keeping, block, 2)[0]
-    Gradient(W, 0.3, kind, Coding(1.0)).run(keeping, block, 2)
+    LossGradient(W, 0.3, kind, Coding(1.0)).run(keeping, block, 2)
     assert np.array_equal(task.run(keeping, block, 2)[0], bits)
-    Gradient(D, 0.3, kind, Coding(1.0)).run(keeping, block, 2)  # another function, as that of a trial step
+    LossGradient(D, 0.3, kind, Coding(1.0)).run(keeping, block, 2)  # another function, as that of a trial step
     assert np.array_equal(task.run(keeping, block, 2)[0], bits)
 
 
@@ -120,7 +129,7 @@ def test_predictions_are_in_the_order_of_the_block(case):
 def test_the_bits_do_not_depend_on_the_number_of_threads(case):
     block, passes, *_ = case
     W = core(np.random.default_rng(4), passes)
-    tasks = [Normal(W), Labels(Coding(), True), Gradient(W, 0.1, LOSSES["logistic"], Coding(1.0))]
+    tasks = [NormalProduct(W), LabelSums(Coding(), True), LossGradient(W, 0.1, LOSSES["logistic"], Coding(1.0))]
     for task in tasks:
         answers = [task.run(HostPasses(passes.R, passes.C), block, n_threads) for n_threads in (1, 2, 3)]
         for answer in answers[1:]:

@@ -10,7 +10,14 @@ from sklearn.neighbors import KNeighborsRegressor
 
 import vectrick as vt
 from tests.data import read_graph
-from vectrick.model_selection.baselines.models import SGD, BoostedTrees, LibSVM, Neighbours, Rows, VertexMean
+from vectrick.model_selection.baselines.models import (
+    SGD,
+    BoostedTrees,
+    ConcatenatedFeatures,
+    LibSVM,
+    Neighbours,
+    VertexMean,
+)
 
 CV = vt.VertexKFold(2, 2, random_state=0)
 BASELINES = [
@@ -56,7 +63,7 @@ def test_vertex_means_know_nothing_of_new_vertices():
 def test_neighbours_are_scikit_learns():
     X, y = main_effects()
     model = Neighbours(ks=(1, 5, 9)).fit(X[:300], y[:300])
-    rows = Rows(X)
+    rows = ConcatenatedFeatures(X)
     theirs = KNeighborsRegressor(model.k_).fit(rows.of(X[:300]), y[:300]).predict(rows.of(X[300:]))
     np.testing.assert_allclose(model.decision_function(X[300:]), theirs, atol=1e-6)
 
@@ -64,12 +71,12 @@ def test_neighbours_are_scikit_learns():
 def test_rows_are_concatenated_features():
     X, _ = main_effects()
     expected = np.hstack([X.start_table.features[X.start], X.end_table.features[X.end]])
-    np.testing.assert_allclose(Rows(X).of(X), expected, atol=1e-6)
-    scaled = Rows(X, scale=True).of(X)
+    np.testing.assert_allclose(ConcatenatedFeatures(X).of(X), expected, atol=1e-6)
+    scaled = ConcatenatedFeatures(X, scale=True).of(X)
     np.testing.assert_allclose(scaled.mean(axis=0), 0, atol=1e-6)
     np.testing.assert_allclose(scaled.std(axis=0), 1, atol=1e-5)
     sparse = vt.Edges(X.start, X.end, csr_array(X.start_table.features), csr_array(X.end_table.features))
-    np.testing.assert_allclose(Rows(sparse).of(sparse), expected, atol=1e-6)
+    np.testing.assert_allclose(ConcatenatedFeatures(sparse).of(sparse), expected, atol=1e-6)
 
 
 def test_libsvm_takes_a_part_of_many_edges():

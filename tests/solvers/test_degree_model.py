@@ -5,7 +5,7 @@ import pytest
 
 from vectrick.backends import HOST
 from vectrick.losses import Centered, Diagonal
-from vectrick.models.iterations import Spectrum, pattern_iterations, plain_iterations
+from vectrick.models.iterations import CountedEigenvalues, pattern_iterations, plain_iterations
 from vectrick.objectives.degree_model import DegreeModel, NoDegreeModelError, centred_side, curvature_of, degrees_of
 from vectrick.objectives.degrees import Basis, filtered
 from vectrick.objectives.space import Measured, Mirrored
@@ -182,12 +182,15 @@ def test_filters(spectral_filter):
 
 def test_forecasts_of_iterations():
     """On a diagonal matrix the forecast is what conjugate gradients takes."""
-    s = Spectrum(np.linspace(1e4, 1, 5000), np.ones(5000))
+    s = CountedEigenvalues(np.linspace(1e4, 1, 5000), np.ones(5000))
     assert plain_iterations(s, 1e3, 1e-6, 1000) < plain_iterations(s, 1.0, 1e-6, 1000) < 1000
     few = pattern_iterations(s, 500_000, 1.0, 1e-6)
     many = pattern_iterations(s, 8_000, 1.0, 1e-6)
     assert 1 < few < many
-    twice, counted = Spectrum(np.repeat(s.values, 2), np.ones(10_000)), Spectrum(s.values, np.full(5000, 2.0))
+    twice, counted = (
+        CountedEigenvalues(np.repeat(s.values, 2), np.ones(10_000)),
+        CountedEigenvalues(s.values, np.full(5000, 2.0)),
+    )
     for iterations in (plain_iterations, lambda *what: pattern_iterations(what[0], 8_000, *what[1:3])):
         both = [iterations(spectrum, 1.0, 1e-6, 1000) for spectrum in (twice, counted)]
         assert abs(both[0] - both[1]) <= 1  # sums of the same numbers in another order
@@ -199,12 +202,12 @@ def test_spectra_of_samples_have_the_sum_and_the_number_of_all(power):
     whole = np.arange(1, 2001.0) ** -power
     sampled = whole[:160].copy()
     sampled[53:] *= whole[53:].sum() / sampled[53:].sum()  # what a sample makes of the small ones
-    found = Spectrum.of_sample(sampled, 2000)
+    found = CountedEigenvalues.of_sample(sampled, 2000)
     assert found.counts.sum() == pytest.approx(2000)
     assert found.values @ found.counts == pytest.approx(whole.sum(), rel=0.02)
     for threshold in (whole[20], whole[100], whole[700]):
         assert found.n_larger(threshold) == pytest.approx(np.count_nonzero(whole > threshold), rel=0.15, abs=1)
-    assert (Spectrum.of_sample(sampled, 50).values == sampled[:50]).all()
+    assert (CountedEigenvalues.of_sample(sampled, 50).values == sampled[:50]).all()
     assert found.beyond(1000) == pytest.approx(whole[1000:].sum(), rel=0.3)
     assert (found.beyond(0), found.beyond(2000)) == pytest.approx((found.values @ found.counts, 0.0))
 

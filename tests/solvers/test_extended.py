@@ -62,7 +62,7 @@ def test_the_space_is_that_of_all_functions():
     assert_allclose(np.concatenate([found.f, found.u]), gram @ expected, atol=1e-7)
     assert found.along == pytest.approx(c @ gram @ expected)
     assert found.square == pytest.approx(c @ gram @ c)
-    z = space.onward(found, 2.0, u)
+    z = space.next_direction(found, 2.0, u)
     assert space.inner(z, z) == pytest.approx((expected + 2 * c) @ gram @ (expected + 2 * c))
 
 

@@ -7,12 +7,13 @@ import pytest
 
 import vectrick as vt
 from vectrick.solvers.linear.krylov import krylov_basis
+from vectrick.training.prepare import prepare
 
 ALPHAS = np.array([1e-3, 0.1, 10.0])
 
 
 def basis_of(model, X, y, max_iter):
-    training = model._prepare(X, y, None, None)
+    training = prepare(model, X, y, None, None)
     form = model._choose_form(training)
     zero = form.space.zero(training.loss.y)
     rhs = form.space.lift(-training.loss.gradient(zero.f))

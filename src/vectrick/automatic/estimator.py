@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from vectrick._progress import Progress
-from vectrick._typing import Array, ArrayLike, RandomState
+from vectrick._typing import Array, ArrayLike, FloatName, NewOrAll, RandomState
 from vectrick.automatic.find import Found, search
 from vectrick.automatic.labels import LOSSES, Labels, read_labels
 from vectrick.automatic.lakes import fit_lake_search
@@ -132,7 +132,7 @@ class AutoKron(MeanModel):
 
     def __init__(
         self,
-        new: str = "both",
+        new: NewOrAll = "both",
         loss: str = "auto",
         *,
         budget: float | None = None,
@@ -145,7 +145,7 @@ class AutoKron(MeanModel):
         scoring: str = "auto",
         backend: str | Backend = "cpu",
         device: str | None = None,
-        dtype: str | None = None,
+        dtype: FloatName | None = None,
         keep_edges: bool = True,
         n_threads: int | None = None,
         verbose: int = 0,
@@ -283,7 +283,7 @@ class AutoKron(MeanModel):
         predictions = found.run.predictions(chosen)
         is_classifier = found.labels.classes is not None
         is_scaled = not is_classifier and not found.labels.is_rank
-        return chosen, mean_of(found.ground, chosen[0].folds, predictions, is_classifier, is_scaled)
+        return chosen, mean_of(found.problem, chosen[0].folds, predictions, is_classifier, is_scaled)
 
     def _train(
         self, edges: Edges, labels: Labels, weight: Array | None, found: Found, chosen: list[Result]

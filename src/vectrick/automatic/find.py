@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from vectrick._typing import Array
+from vectrick._typing import Array, New
 from vectrick._warnings import warn
 from vectrick.automatic.candidates.facts import SideFacts
 from vectrick.automatic.candidates.vertex_kernels import SideChoices, scaled, with_constant
 from vectrick.automatic.labels import Labels
 from vectrick.automatic.mean import Mean
 from vectrick.automatic.scoring.folding import Folding, NoFoldsError, make_folds
-from vectrick.automatic.scoring.ground import FAST, Candidate, Ground
+from vectrick.automatic.scoring.problem import FAST, Candidate, SearchProblem
 from vectrick.automatic.scoring.results import Result
 from vectrick.automatic.scoring.sampling import ENOUGH_EDGES, FEW, sampled
 from vectrick.automatic.search import Search
@@ -49,7 +49,7 @@ class SearchWarning(UserWarning):
 class HeldOut:
     """An inner fold: what it tests, the rows of its training and test edges, the predictions for these, their score."""
 
-    new: str
+    new: New
     train: Array
     test: Array
     decisions: Array
@@ -68,7 +68,7 @@ class Found:
         The name of the score.
     facts : tuple
         What the tables of the start and of the end vertices hold.
-    ground : Ground
+    problem : SearchProblem
         Where the best were solved.
     folding : Folding, optional
         The inner folds; None if there could be none.
@@ -87,7 +87,7 @@ class Found:
     labels: Labels
     scoring: str
     facts: tuple[SideFacts, SideFacts]
-    ground: Ground
+    problem: SearchProblem
     folding: Folding | None = None
     ranked: list[Result] = field(default_factory=list)
     results: list[Result] = field(default_factory=list)
@@ -103,13 +103,13 @@ class Found:
         return [
             HeldOut(self.folding.settings[number], self.rows[fold.train], self.rows[fold.test], decisions, score)
             for number, decisions, score in zip(chosen[0].folds, mean.decisions, mean.scores.tolist(), strict=True)
-            for fold in [self.ground.folds[number]]
+            for fold in [self.problem.folds[number]]
         ]
 
     def model_of(self, result: Result) -> tuple[Kernel, Kernel, float]:
         """Return the kernels of a result as an estimator takes them, and its alpha in the estimator's unit."""
         candidate = result.candidate
-        start, end = (self.ground.side(candidate, which) for which in ("start", "end"))
+        start, end = (self.problem.side(candidate, which) for which in ("start", "end"))
         first, second = start.matrix(candidate.start)[1], end.matrix(candidate.end)[1]
         kernels = (
             with_constant(candidate.start, candidate.start_constant, first),
@@ -138,10 +138,10 @@ def search(model: Any, edges: Edges, labels: Labels, weight: Array | None) -> Fo
     pairwise = _pairwise(model.pairwise, X, y)
     seed = int(rng.integers(2**31 - 10))
     try:
-        full, folding = _ground(model, X, y, labels, scoring, seed, backend)
+        full, folding = _problem(model, X, y, labels, scoring, seed, backend)
         told += folding.told
     except NoFoldsError as error:
-        full, folding = Ground(X, y, [], scoring, n_threads=model.n_threads), None
+        full, folding = SearchProblem(X, y, [], scoring, n_threads=model.n_threads), None
         told.append(f"nothing could be held out ({error}), so that nothing was chosen and there is no score")
     facts, choices = _sides(model, X, full, pairwise)
     if any(side.kind == "sequence" for side in facts) and find_spec("parasail") is None:
@@ -156,7 +156,7 @@ def search(model: Any, edges: Edges, labels: Labels, weight: Array | None) -> Fo
     n_solved = (int(model.n_best) + _MORE_SOLVED) * (_THOROUGH if model.thorough else 1)
     more = _MORE_PAIRWISE[pairwise[0]] if model.thorough and model.pairwise == "auto" else ()
     run = found.run = Search(
-        _small_ground(model, X, y, labels, scoring, seed, backend, rng) or full, full, choices, pairwise, losses,
+        _small_problem(model, X, y, labels, scoring, seed, backend, rng) or full, full, choices, pairwise, losses,
         model.alpha, model.budget, n_solved, more, _known_sides(model), model.verbose,
     )  # fmt: skip
     run.run()
@@ -166,16 +166,16 @@ def search(model: Any, edges: Edges, labels: Labels, weight: Array | None) -> Fo
     return found
 
 
-def _ground(
+def _problem(
     model: Any, X: Edges, y: Array, labels: Labels, scoring: str, seed: int, backend: Backend
-) -> tuple[Ground, Folding]:
+) -> tuple[SearchProblem, Folding]:
     """Return edges with inner folds, and the folds."""
     folding = make_folds(X, y, model.new, len(np.unique(y)) == 2, seed)
-    ground = Ground(X, y, folding.folds, scoring, folding.weights, labels.groups(X), model.n_threads, backend)
-    return ground, folding
+    problem = SearchProblem(X, y, folding.folds, scoring, folding.weights, labels.groups(X), model.n_threads, backend)
+    return problem, folding
 
 
-def _small_ground(
+def _small_problem(
     model: Any,
     X: Edges,
     y: Array,
@@ -184,22 +184,22 @@ def _small_ground(
     seed: int,
     backend: Backend,
     rng: np.random.Generator,
-) -> Ground | None:
+) -> SearchProblem | None:
     """Return edges between some of the vertices for the first scores, None if they are few anyway."""
     drawn = sampled(X, rng, FEW)
     if drawn is None or len(drawn) < ENOUGH_EDGES:
         return None
     try:
-        return _ground(model, X[drawn], y[drawn], labels, scoring, seed, backend)[0]
+        return _problem(model, X[drawn], y[drawn], labels, scoring, seed, backend)[0]
     except NoFoldsError:
         return None
 
 
-def _unscored(model: Any, ground: Ground, choices: Any, pairwise: str) -> Result:
+def _unscored(model: Any, problem: SearchProblem, choices: Any, pairwise: str) -> Result:
     """Return the one candidate of data of which nothing can be held out."""
     start, end = (side.usual() for side in choices)
     lone = Candidate(start, start if pairwise != "kronecker" else end, pairwise=pairwise)
-    alpha = 1.0 if model.alpha is None else model.alpha / ground.scale(lone)
+    alpha = 1.0 if model.alpha is None else model.alpha / problem.scale(lone)
     return Result(lone, np.array([alpha]), np.full((1, 1), np.nan), np.ones(1), 0.0, "not scored")
 
 
@@ -245,12 +245,12 @@ def _pairwise(asked: str, X: Edges, y: Array) -> list[str]:
     return {"equal": ["symmetric"], "different": ["kronecker"]}.get(reverse, ["symmetric", "kronecker"])
 
 
-def _sides(model: Any, X: Edges, ground: Ground, pairwise: list[str]) -> tuple[Any, Any]:
+def _sides(model: Any, X: Edges, problem: SearchProblem, pairwise: list[str]) -> tuple[Any, Any]:
     """Return the facts about both sides, and the kernels to choose from."""
     facts, choices = [], []
     shared = pairwise[0] != "kronecker"
     for name, table in (("start", X.start_table), ("end", X.end_table)):
-        side = ground.both if shared else ground.start if name == "start" else ground.end
+        side = problem.both if shared else problem.start if name == "start" else problem.end
         facts.append(SideFacts.of(name, table, side.positions))
         given = model.start_kernel if shared else getattr(model, f"{name}_kernel")
         choices.append(SideChoices(facts[-1], side.features, given))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
-from vectrick._typing import Array
+from vectrick._typing import Array, Groups
 from vectrick.backends import HOST
 from vectrick.backends.arrays import distinct, to_host
 from vectrick.data import Edges
@@ -14,7 +14,7 @@ from vectrick.data.censored import censored, split_bounds
 from vectrick.estimators import SeveralClassesError, as_classes, as_real_labels, labels_on
 
 CLASS_LOSSES = ("logistic", "svm", "hinge")
-RANKS = {"rank": None, "rank-start": "start", "rank-end": "end"}  # and within what
+RANKS: dict[str, Groups] = {"rank": None, "rank-start": "start", "rank-end": "end"}  # and within what
 LOSSES = ("auto", "ridge", *CLASS_LOSSES, *RANKS)
 
 

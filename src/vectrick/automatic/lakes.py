@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from vectrick._progress import Progress
-from vectrick._typing import Array
+from vectrick._typing import Array, New
 from vectrick.data import DataWarning, Edges
 from vectrick.data.lake.counts import Counts
 from vectrick.data.lake.parts import Part
@@ -49,7 +49,7 @@ def fit_lake_search(auto: Any, X: ScannedEdges) -> None:
             "values; use KronLogistic, which trains a machine for each"
         )
     X.close()  # the next passes are over parts of it
-    new = auto.new if auto.new in NEW else "both"
+    new: New = auto.new if auto.new in NEW else "both"
     train, held = X.split(new, _HELD, seed)
     candidates = _distinct(inner.members_, auto, inner.scoring_)
     progress = Progress("AutoKron, on held-out vertices of the lake", len(candidates), auto.verbose)
@@ -169,7 +169,7 @@ def _mean(auto: Any, inner: Any, held: ScannedEdges, models: list[Any]) -> tuple
 
 def _keep(
     auto: Any, inner: Any, members: list[Any], weights: Array, constant: float, score: float, told: list[str],
-    rows: list[dict[str, Any]], chosen: list[Any], new: str, scale: float,
+    rows: list[dict[str, Any]], chosen: list[Any], new: New, scale: float,
 ) -> None:  # fmt: skip
     """Set the fitted attributes of a search."""
     import pandas as pd

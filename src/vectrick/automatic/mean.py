@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vectrick._typing import Array
-from vectrick.automatic.scoring.ground import Ground
+from vectrick.automatic.scoring.problem import SearchProblem
 from vectrick.metrics.scores import SCORES
 from vectrick.model_selection.calibration.calibrated import log_odds
 
@@ -38,7 +38,7 @@ class Mean:
 
 
 def mean_of(
-    ground: Ground,
+    problem: SearchProblem,
     numbers: Sequence[int],
     predictions: Sequence[Sequence[Array]],
     is_classifier: bool,
@@ -50,7 +50,7 @@ def mean_of(
     the labels already (``is_scaled``). For classes the sum is the logarithm of the odds, by logistic regression on the
     predictions for held-out edges (Platt 1999), so that probabilities are those for new vertices.
     """
-    folds, shares = [ground.folds[number] for number in numbers], ground.weights[list(numbers)]
+    folds, shares = [problem.folds[number] for number in numbers], problem.weights[list(numbers)]
     shares = shares / shares.sum()
     members = np.array([np.concatenate(list(parts)) for parts in predictions])
     spreads = np.maximum(members.std(axis=1), 1e-300)
@@ -60,15 +60,15 @@ def mean_of(
     bounds = np.cumsum([len(fold.test) for fold in folds])[:-1]
     scores = np.array(
         [
-            SCORES[ground.scoring](
-                ground.truth[fold.test], part, None if ground.groups is None else ground.groups[fold.test]
+            SCORES[problem.scoring](
+                problem.truth[fold.test], part, None if problem.groups is None else problem.groups[fold.test]
             )
             for fold, part in zip(folds, np.split(total, bounds), strict=True)
         ]
     )
     spread = float(scores.std(ddof=1)) if len(scores) > 1 else float("nan")
     if is_classifier:
-        labels = np.concatenate([ground.y[fold.test] for fold in folds])
+        labels = np.concatenate([problem.y[fold.test] for fold in folds])
         # Folds weigh as in the score: a setting with many edges does not decide alone.
         weight = np.concatenate([np.full(len(f.test), w / len(f.test)) for f, w in zip(folds, shares, strict=True)])
         slope, odds = log_odds(total, labels > 0, weight * len(weight))

@@ -12,7 +12,7 @@ from vectrick._progress import Progress
 from vectrick._typing import Array
 from vectrick.automatic.candidates.vertex_kernels import SideChoices, VertexChoice
 from vectrick.automatic.scoring.full_solves import FullSolves, usual_curvature
-from vectrick.automatic.scoring.ground import ALPHAS, FAST, Candidate, Ground, Place, StopSearch
+from vectrick.automatic.scoring.problem import ALPHAS, FAST, Candidate, Place, SearchProblem, StopSearch
 from vectrick.automatic.scoring.results import LEAST_DIFFERENCE, Result, diverse, near_best
 
 INTERRUPTED = "interrupted"  # why a search ended, if it was Ctrl-C
@@ -35,11 +35,11 @@ _MANY_EDGES = 20_000  # test edges over which the first scores are those of thre
 
 
 class Search:
-    """A search over vertex kernels, constants and alphas on a ground.
+    """A search over vertex kernels, constants and alphas on a problem.
 
     Parameters
     ----------
-    ground, full : Ground
+    problem, full : SearchProblem
         Where candidates are scored first, and where the best are solved: the same, or one of more vertices.
     choices : (SideChoices, SideChoices)
         The kernels of the start and of the end vertices.
@@ -63,8 +63,8 @@ class Search:
 
     def __init__(
         self,
-        ground: Ground,
-        full: Ground,
+        problem: SearchProblem,
+        full: SearchProblem,
         choices: tuple[SideChoices, SideChoices],
         pairwise: Sequence[str] = ("kronecker",),
         losses: Sequence[str] = ("ridge",),
@@ -75,7 +75,7 @@ class Search:
         known: Sequence[str] = (),
         verbose: int = 0,
     ) -> None:
-        self.ground, self.full = ground, full
+        self.problem, self.full = problem, full
         self.choices, self.pairwise, self.alpha = choices, tuple(pairwise), alpha
         self.losses, self.n_solved, self.more_pairwise = tuple(losses), n_solved, tuple(more_pairwise)
         self.verbose, self.begin, self.budget = verbose, time.perf_counter(), budget
@@ -121,10 +121,10 @@ class Search:
         """Score all pairs of kernels for a few alphas, on some of the folds if they are many or large."""
         starts, ends = (self._usable(number, choices.first()) for number, choices in enumerate(self.choices))
         self._first = starts, ends
-        folds, n_folds = None, len(self.ground.folds)
+        folds, n_folds = None, len(self.problem.folds)
         if n_folds > _USUAL_FOLDS:  # of several divisions
             folds = list(range(0, n_folds, -(-n_folds // _USUAL_FOLDS)))
-        elif n_folds == _USUAL_FOLDS and sum(len(fold.test) for fold in self.ground.folds) > _MANY_EDGES:
+        elif n_folds == _USUAL_FOLDS and sum(len(fold.test) for fold in self.problem.folds) > _MANY_EDGES:
             folds = [0, 4, 8]  # which test every vertex of either side once
         self._coarse_folds = folds
         if self.pairwise[0] == "kronecker":
@@ -156,12 +156,12 @@ class Search:
         """Score the best pairs on all folds, and the best of them also with constants and other pairwise kernels."""
         best = diverse(self.best(), _FINALISTS)
         found = {result.candidate: result.alpha for result in best}
-        for result in best[: _WITH_CONSTANTS if self.ground.work(best[:1]) < _MUCH_WORK else _WITH_FEW_CONSTANTS]:
+        for result in best[: _WITH_CONSTANTS if self.problem.work(best[:1]) < _MUCH_WORK else _WITH_FEW_CONSTANTS]:
             found |= dict.fromkeys(self._with_constants(result.candidate), result.alpha)
         for pairwise, result in itertools.product(self.pairwise[1:], best[:_WITH_OTHERS]):
             found[replace(result.candidate, pairwise=pairwise)] = result.alpha
         kept = {choice.name for candidate in found for choice in (candidate.start, candidate.end)}
-        for side in self.ground.sides:
+        for side in self.problem.sides:
             side.forget(kept)
         alphas = np.array(list(found.values()))[:, None] * (_AROUND if self.alpha is None else 1.0)
         self._score("the best on all folds", list(found), alphas, None)
@@ -182,7 +182,7 @@ class Search:
     def _solve(self) -> None:
         """Score solutions for the best on all vertices, unless their first pass on them was the solution already."""
         full = self.full
-        if self.losses == ("ridge",) and not self.more_pairwise and full is self.ground and full.is_complete:
+        if self.losses == ("ridge",) and not self.more_pairwise and full is self.problem and full.is_complete:
             return
         best = diverse(near_best(self.best()), self.n_solved)
         most = len(full.folds) if self.losses == ("ridge",) and not self.more_pairwise else _USUAL_FOLDS
@@ -311,9 +311,9 @@ class Search:
 
     def _usable(self, side: int, choices: Iterable[VertexChoice]) -> list[VertexChoice]:
         """Return the kernels whose matrices can be computed."""
-        ground = self.ground
-        sides = {ground.start if side == 0 else ground.end} if "kronecker" in self.pairwise else set()
-        sides |= {ground.both} if any(name != "kronecker" for name in self.pairwise) else set()
+        problem = self.problem
+        sides = {problem.start if side == 0 else problem.end} if "kronecker" in self.pairwise else set()
+        sides |= {problem.both} if any(name != "kronecker" for name in self.pairwise) else set()
         usable: list[VertexChoice] = []
         for choice in choices:
             if usable and self._is_late:
@@ -332,19 +332,19 @@ class Search:
         candidates: list[Candidate],
         alphas: Array,
         folds: list[int] | None,
-        ground: Ground | None = None,
+        problem: SearchProblem | None = None,
         solve: bool = False,
         pieces: Sequence[Sequence[int]] | None = None,
     ) -> None:
         """Add the results of candidates, those that were finished; the search may end after each of the pieces."""
         if not candidates:
             return
-        ground = self.ground if ground is None else ground
-        numbers = list(range(len(ground.folds))) if folds is None else folds
+        problem = self.problem if problem is None else problem
+        numbers = list(range(len(problem.folds))) if folds is None else folds
         progress = Progress(f"AutoKron, {stage}", len(candidates) * len(numbers), self.verbose)
         rows: Any = alphas
         if self.alpha is not None:  # which is in the unit of the models
-            rows = np.array([[self.alpha / ground.scale(candidate)] for candidate in candidates])
+            rows = np.array([[self.alpha / problem.scale(candidate)] for candidate in candidates])
         rows = np.broadcast_to(rows, (len(candidates), np.shape(rows)[-1]))
         best = max((result.score for result in self.results), default=float("nan"))
         what = f"best so far {best:.3f}" if best == best else ""
@@ -355,7 +355,7 @@ class Search:
 
         for piece in [range(len(candidates))] if pieces is None else pieces:
             some = [candidates[at] for at in piece]
-            self._score_some(stage, some, rows[list(piece)], numbers, ground, solve, done)
+            self._score_some(stage, some, rows[list(piece)], numbers, problem, solve, done)
             self.tick()
 
     def _score_some(
@@ -364,7 +364,7 @@ class Search:
         candidates: list[Candidate],
         alphas: Array,
         folds: list[int],
-        ground: Ground,
+        problem: SearchProblem,
         solve: bool,
         done: Callable[[], None],
     ) -> None:
@@ -372,15 +372,15 @@ class Search:
         begin = time.perf_counter()
         kept: dict[Place, Array] | None = {} if solve else None
         if kept is not None and self._needs_estimators(candidates[0]):
-            scores = FullSolves(ground).scores(candidates, alphas, folds, done, kept)
+            scores = FullSolves(problem).scores(candidates, alphas, folds, done, kept)
         else:
-            scores = ground.scores(candidates, alphas, folds, done, solve, kept)
+            scores = problem.scores(candidates, alphas, folds, done, solve, kept)
         seconds = (time.perf_counter() - begin) / len(candidates)
         for at, candidate in enumerate(candidates):
             if np.isnan(scores[at]).any():
                 continue
             found = Result(
-                candidate, alphas[at], scores[at], ground.weights[folds], seconds, stage, tuple(folds), solve
+                candidate, alphas[at], scores[at], problem.weights[folds], seconds, stage, tuple(folds), solve
             )
             self.results.append(found)
             if kept is not None:

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from vectrick.cli.options import BACKEND, DEVICE, check_backend, panel
 
 if TYPE_CHECKING:
+    from vectrick._typing import FloatName, NewOrAll
     from vectrick.data.files.folder import Dataset
 
 AUTO = "auto"
@@ -27,7 +28,7 @@ _SOLVERS = "cg, minres, qmr, direct, eigen, one-pass, newton, newton-qmr, newton
 _model, _training = panel("Model"), panel("Training")
 
 
-class Loss(StrEnum):
+class LossName(StrEnum):
     """The losses by the names of the command line."""
 
     auto = "auto"
@@ -145,10 +146,10 @@ class ModelOptions(KernelOptions):
     """What the model is, and how it is trained."""
 
     loss: Annotated[
-        Loss,
+        LossName,
         _model("--loss", metavar="LOSS", help="svm (squared hinge), hinge, logistic, ridge, rank, rank-start, rank-end "
                "(within a vertex), or auto: chosen; a single model has svm for classes, ridge for values."),
-    ] = Loss.auto  # fmt: skip
+    ] = LossName.auto  # fmt: skip
     alpha: Annotated[
         float | None,
         _model("--alpha", help="The weight of the regularizer.", show_default="chosen; 1 for a single model"),
@@ -214,21 +215,21 @@ class ModelOptions(KernelOptions):
         from vectrick.solvers.minimise import check_preconditioner
 
         loss = self.settled_loss(data)
-        if loss not in (Loss.svm, Loss.hinge, Loss.logistic):
+        if loss not in (LossName.svm, LossName.hinge, LossName.logistic):
             data.refuse_several_classes(f"--loss {loss.value}")
         elif not data.has_classes:
             raise ValueError(
                 f"--loss is {loss.value!r}, which needs classes, but column {data.label!r} has numbers; use ridge "
                 "or rank, or choose another --label-column"
             )
-        kinds: dict[Loss, tuple[type[Any], dict[str, Any]]] = {
-            Loss.svm: (vt.KronSVM, {}),
-            Loss.hinge: (vt.KronSVM, {"loss": "hinge"}),
-            Loss.logistic: (vt.KronLogistic, {}),
-            Loss.ridge: (vt.KronRidge, {}),
-            Loss.rank: (vt.KronRanker, {}),
-            Loss.rank_start: (vt.KronRanker, {"groups": "start"}),
-            Loss.rank_end: (vt.KronRanker, {"groups": "end"}),
+        kinds: dict[LossName, tuple[type[Any], dict[str, Any]]] = {
+            LossName.svm: (vt.KronSVM, {}),
+            LossName.hinge: (vt.KronSVM, {"loss": "hinge"}),
+            LossName.logistic: (vt.KronLogistic, {}),
+            LossName.ridge: (vt.KronRidge, {}),
+            LossName.rank: (vt.KronRanker, {}),
+            LossName.rank_start: (vt.KronRanker, {"groups": "start"}),
+            LossName.rank_end: (vt.KronRanker, {"groups": "end"}),
         }
         kind, special = kinds[loss]
         self._check_bounds(data, loss)
@@ -270,7 +271,7 @@ class ModelOptions(KernelOptions):
     def _is_given(self, name: str) -> bool:
         return bool(getattr(self, name) != next(field.default for field in fields(self) if field.name == name))
 
-    def searcher(self, data: "Dataset", new: str, thorough: bool = False) -> Any:
+    def searcher(self, data: "Dataset", new: "NewOrAll", thorough: bool = False) -> Any:
         """Return the `AutoKron` for what the options leave open; it is not fitted."""
         import vectrick as vt
 
@@ -282,26 +283,26 @@ class ModelOptions(KernelOptions):
                 f"--loss is {self.loss.value!r}, which needs classes, but column {data.label!r} has numbers; use ridge "
                 "or rank, or choose another --label-column"
             )
-        if self.loss not in (Loss.auto, Loss.svm, Loss.hinge, Loss.logistic):
+        if self.loss not in (LossName.auto, LossName.svm, LossName.hinge, LossName.logistic):
             data.refuse_several_classes(f"--loss {self.loss.value}")
         self._check_bounds(data, self.loss)
         estimator = vt.AutoKron(
             new, self.loss.value, budget=self.budget, start_kernel=start, end_kernel=end, pairwise=self.pairwise,
             thorough=thorough, alpha=self.alpha, scoring=self.scoring.value, backend=self.backend, device=self.device,
-            dtype=self.dtype, n_threads=self.threads, random_state=self.seed,
+            dtype=cast("FloatName | None", self.dtype), n_threads=self.threads, random_state=self.seed,
         )  # fmt: skip
         estimator._check_parameters()
         return estimator
 
-    def _check_bounds(self, data: "Dataset", loss: Loss) -> None:
+    def _check_bounds(self, data: "Dataset", loss: LossName) -> None:
         """Refuse a loss that knows no bounds for labels that are some."""
-        if getattr(data, "bounds", None) is not None and loss not in (Loss.auto, Loss.ridge):
+        if getattr(data, "bounds", None) is not None and loss not in (LossName.auto, LossName.ridge):
             raise ValueError(
                 f"--loss is {loss.value!r}, but some labels of column {data.label!r} are bounds, which ridge knows"
             )
 
-    def settled_loss(self, data: "Dataset") -> Loss:
+    def settled_loss(self, data: "Dataset") -> LossName:
         """Return the loss, where it is chosen by the labels."""
-        if self.loss is not Loss.auto:
+        if self.loss is not LossName.auto:
             return self.loss
-        return Loss.svm if data.has_classes else Loss.ridge
+        return LossName.svm if data.has_classes else LossName.ridge

@@ -2,9 +2,18 @@
 
 from vectrick.data.complaints import DataWarning
 from vectrick.data.edges import Edges, EdgesLike
-from vectrick.data.graph import Graph, Kept
+from vectrick.data.graph import Graph, TrainedEdges
 from vectrick.data.joined import join_edges
 from vectrick.data.splits import hold_out_vertices
 from vectrick.data.tables import VertexTable
 
-__all__ = ["DataWarning", "Edges", "EdgesLike", "Graph", "Kept", "VertexTable", "hold_out_vertices", "join_edges"]
+__all__ = [
+    "DataWarning",
+    "Edges",
+    "EdgesLike",
+    "Graph",
+    "TrainedEdges",
+    "VertexTable",
+    "hold_out_vertices",
+    "join_edges",
+]

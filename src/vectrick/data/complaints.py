@@ -28,7 +28,7 @@ class DataWarning(UserWarning):
     """
 
 
-def told_of(table: VertexTable) -> set[str]:
+def reported_on(table: VertexTable) -> set[str]:
     """Return what users have been warned of about a table, to add to."""
     told: set[str] = table.__dict__.setdefault("_told", set())
     return told

@@ -12,18 +12,18 @@ from vectrick.data.edges import Edges
 
 
 @dataclass(frozen=True)
-class Kept:
+class TrainedEdges:
     """Which of the user's edges are trained on, and in which order."""
 
     n_edges: int
     places: Any = None  # the user's numbers of the training edges, ascending; None for all of them
     order: Any = None  # the order of the training edges among these; None for their own order
 
-    def only(self, mask: Any) -> "Kept":
+    def only(self, mask: Any) -> "TrainedEdges":
         """Return the edges in a mask over the user's edges; all edges must be kept so far."""
-        return self if bool(mask.all()) else Kept(self.n_edges, true_places(mask))
+        return self if bool(mask.all()) else TrainedEdges(self.n_edges, true_places(mask))
 
-    def outward(self, x: Any) -> Any:
+    def in_user_order(self, x: Any) -> Any:
         """Return values of the training edges in the user's order."""
         if x is None or self.order is None:
             return x
@@ -31,13 +31,13 @@ class Kept:
         out[like(self.order, x)] = x
         return out
 
-    def inward(self, x: Any) -> Any:
+    def in_training_order(self, x: Any) -> Any:
         """Return values, given in the user's order, in the order of the training edges."""
         return x if self.order is None else x[like(self.order, x)]
 
     def spread(self, x: Any) -> Any:
         """Return a value for each of the user's edges, zero for those that were left out."""
-        x = self.outward(x)
+        x = self.in_user_order(x)
         if self.places is None:
             return x
         out = zeros(self.n_edges, x)
@@ -46,7 +46,7 @@ class Kept:
 
     def named(self, mask: Any) -> Any:
         """Return the user's numbers of the training edges in a mask, in ascending order."""
-        places = true_places(self.outward(mask))
+        places = true_places(self.in_user_order(mask))
         return places if self.places is None else like(self.places, places)[places]
 
 

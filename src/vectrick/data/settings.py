@@ -1,6 +1,8 @@
 """The four settings of pairwise learning (which vertices of a test edge are in no training edge) and their names."""
 
-from typing import NamedTuple
+from typing import NamedTuple, get_args
+
+from vectrick._typing import New
 
 
 class Setting(NamedTuple):
@@ -10,13 +12,13 @@ class Setting(NamedTuple):
     words: str
 
 
-SETTINGS = {
+SETTINGS: dict[str, Setting] = {
     "both": Setting("both new", "both vertices new"),
     "start": Setting("start new", "new start vertices"),
     "end": Setting("end new", "new end vertices"),
     "neither": Setting("neither new", "known vertices, new edges"),
 }
-NEW = tuple(SETTINGS)
+NEW: tuple[New, ...] = get_args(New)
 
 
 def settings_of(one_set: bool) -> dict[str, Setting]:

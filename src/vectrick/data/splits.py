@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from vectrick._typing import Array
+from vectrick._typing import Array, New
 from vectrick.backends.arrays import distinct, like, namespace, to_host, zeros
 from vectrick.data.edges import Edges
 
@@ -69,7 +69,7 @@ def hold_out_labeled(
     raise TooFewLabelsError(("training", "validation")[worst], int(parts[worst].sum()), different[worst])
 
 
-def edges_of_split(new: str, new_start: Array, new_end: Array) -> tuple[Array, Array]:
+def edges_of_split(new: New, new_start: Array, new_end: Array) -> tuple[Array, Array]:
     """Return masks of the training and the test edges, given which edges have a held-out start and end vertex.
 
     No training edge has a held-out vertex. A test edge has held-out vertices exactly at the ends that the setting

@@ -21,7 +21,7 @@ from vectrick.training.checks import warn_of_data
 from vectrick.training.holding_out import vertices_only_in, with_iterations
 from vectrick.training.monitor import FitStep
 from vectrick.training.one_vs_rest import SeveralClassesError
-from vectrick.training.parameters import LATER, check_parameters, has_intercept
+from vectrick.training.parameters import DEFAULTS_OF_OLDER_FILES, check_parameters, has_intercept
 from vectrick.training.problem import SourceEdges
 from vectrick.training.update import joined_source, source_of
 from vectrick.training.validate import as_classes, as_edges, as_real_labels, as_weights, labels_on
@@ -30,7 +30,7 @@ for _kind in (KronLogistic, KronRanker, KronRidge, KronSVM):
     register_estimator(_kind)
 
 __all__ = [
-    "LATER",
+    "DEFAULTS_OF_OLDER_FILES",
     "N_SAMPLES",
     "FitParameters",
     "FitStep",

@@ -3,40 +3,44 @@
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import clone
 
-from vectrick._typing import Array, ArrayLike, RandomState
-from vectrick.backends import HOST, Backend, release, settle_backend
-from vectrick.backends.arrays import cast, numpy_dtype, placed, true_places, zeros
-from vectrick.data import Edges, EdgesLike, Graph, Kept
+from vectrick._typing import (
+    Array,
+    ArrayLike,
+    FloatName,
+    FormName,
+    Landmarks,
+    Precision,
+    PreconditionerName,
+    RandomState,
+)
+from vectrick.backends import Backend, release
+from vectrick.backends.arrays import numpy_dtype, true_places, zeros
+from vectrick.data import Edges, EdgesLike
 from vectrick.data.lake.scan import ScannedEdges
-from vectrick.data.signs import check_signs
 from vectrick.data.source import is_lake
 from vectrick.estimators.on_lakes import OnLakes
 from vectrick.estimators.parameters import ATTRIBUTES, PARAMETERS
 from vectrick.losses import Loss, Pointwise, WithIntercept
-from vectrick.models.edge_kernel import EdgeKernel
 from vectrick.models.forms import Form, choose_form
 from vectrick.models.kernel_spec import PairwiseKernels, VertexKernels
-from vectrick.models.preconditioning import Choice, choose_preconditioner
+from vectrick.models.preconditioning import ChosenPreconditioner, choose_preconditioner
 from vectrick.models.product import PrimalPredictor
-from vectrick.models.vertex_kernel import aligned_edges
 from vectrick.operators import Plan
-from vectrick.solvers import Solution, Solver, as_solver, minimise
-from vectrick.solvers.minimise import check_precision, check_preconditioner, choose_solver
+from vectrick.solvers import Solution, Solver, minimise
+from vectrick.solvers.minimise import choose_solver
 from vectrick.solvers.solution import LIMIT
 from vectrick.streaming.fit import fit_lake
-from vectrick.training.by_passes import Way, choose_way, fit_by_passes, limits_iterations
-from vectrick.training.checks import check_not_zero, check_range, warn_of_constant, warn_of_data
-from vectrick.training.holding_out import hold_out_some, train_on_all, vertices_only_in
-from vectrick.training.kernel_weights import learned_weights
-from vectrick.training.monitor import FitStep, Monitor, Validation, Watch, check_watch
-from vectrick.training.parameters import check_in_memory, check_parameters, has_intercept
-from vectrick.training.problem import Given, SourceEdges, Training
-from vectrick.training.validate import as_edges, as_weights, labels_on, with_bounds
+from vectrick.training.by_passes import Route, choose_route, fit_by_passes, limits_iterations
+from vectrick.training.checks import check_not_zero
+from vectrick.training.holding_out import train_on_all
+from vectrick.training.monitor import FitControls, FitStep, Monitor, Validation, check_controls
+from vectrick.training.prepare import prepare
+from vectrick.training.problem import Training
 
 
 class KronEstimator(OnLakes):
@@ -59,14 +63,14 @@ class KronEstimator(OnLakes):
         alpha: float = 1.0,
         pairwise: PairwiseKernels = "kronecker",
         kernel_weights: Any = None,
-        form: str = "auto",
+        form: FormName = "auto",
         solver: str | Solver = "auto",
-        preconditioner: str = "auto",
+        preconditioner: PreconditionerName = "auto",
         max_iter: int | None = None,
         inner_iter: int = 100,
         step: float | None = None,
         tol: float = 1e-6,
-        fit_intercept: bool | str = "auto",
+        fit_intercept: bool | Literal["auto"] = "auto",
         early_stopping: bool = False,
         refit: bool = False,
         validation_fraction: float = 0.25,
@@ -74,12 +78,12 @@ class KronEstimator(OnLakes):
         scoring: str = "auto",
         factor_tol: float = 1e-12,
         n_components: int | None = None,
-        landmarks: str = "cholesky",
+        landmarks: Landmarks = "cholesky",
         backend: str | Backend = "cpu",
         device: str | None = None,
-        precision: str = "full",
+        precision: Precision = "full",
         keep_edges: bool = True,
-        dtype: str | None = None,
+        dtype: FloatName | None = None,
         n_threads: int | None = None,
         verbose: int = 0,
         random_state: RandomState = None,
@@ -150,8 +154,8 @@ class KronEstimator(OnLakes):
             return WithIntercept(loss)
         return loss
 
-    def _check_intercept(self, kind: type[Loss]) -> None:
-        """Refuse an intercept that nobody would find."""
+    def _check_combination(self, kind: type[Loss]) -> None:
+        """Raise if parameters contradict each other or the loss."""
         if self.fit_intercept is True and kind.is_smooth and not issubclass(kind, Pointwise):
             raise ValueError(
                 f"fit_intercept is True, but the loss {kind.__name__} is not a sum over edges (Pointwise), so there is "
@@ -203,17 +207,17 @@ class KronEstimator(OnLakes):
         -------
         self
         """
-        check_watch(callback, resume)
-        return self._fit(X, y, sample_weight, validation, watch=Watch(callback, keep_interrupted, resume))
+        check_controls(callback, resume)
+        return self._fit(X, y, sample_weight, validation, watch=FitControls(callback, keep_interrupted, resume))
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, validation: Any, **how: Any) -> Self:
         """Train; ``how`` are fields of `Training`."""
         before = dict(self.__dict__)
         try:
             if is_lake(X):
-                return fit_lake(self, X, y, sample_weight, validation, how.get("watch", Watch()))
+                return fit_lake(self, X, y, sample_weight, validation, how.get("watch", FitControls()))
             with np.errstate(over="ignore", invalid="ignore"):  # the result is checked at the end
-                training = self._prepare(X, y, sample_weight, validation)
+                training = prepare(self, X, y, sample_weight, validation)
                 self._finish(replace(training, **how))
                 if self.refit and training.given.held is not None and validation is None:
                     train_on_all(self, lambda fixed: fixed.fit(X, y, sample_weight))
@@ -224,75 +228,7 @@ class KronEstimator(OnLakes):
             raise
         return self
 
-    def _prepare(self, X: Any, y: Any, sample_weight: Any, validation: tuple[Any, Any] | None) -> Training:
-        """Validate what was given, hold out edges, and build the kernel."""
-        given = self._validate(X, y, sample_weight, validation)
-        return self._build_kernel(self._hold_out_some(given, validation).ordered())
-
-    def _validate(self, X: Any, y: Any, sample_weight: Any, validation: tuple[Any, Any] | None) -> Given:
-        """Check the parameters and the input, and move the input to the backend."""
-        spec, loss_type, solver = check_parameters(self, validation), self._loss_type, as_solver(self.solver)
-        check_in_memory(self)
-        if solver is not None:
-            solver.check(loss_type)
-        self._check_intercept(loss_type)
-        check_precision(self.precision, solver, loss_type, self.early_stopping or validation is not None)
-        check_preconditioner(self.preconditioner, solver, loss_type)
-        edges = given = as_edges(self, X, reset=True)
-        constant = has_intercept(self, spec, loss_type)
-        spec.check(edges, form=self.form, fit_intercept=constant)
-        home, backend = edges.backend, settle_backend(self.backend, self.device, edges.backend)
-        edges = edges.on(backend)
-        values, bounds = with_bounds(y, loss_type, backend)
-        labels = placed(self._encode(labels_on(values, backend), len(edges)), backend)
-        weight = as_weights(sample_weight, len(edges), backend)
-        if spec.symmetry < 0:
-            signs = labels if self._labels_have_signs else None
-            check_signs(edges, signs, weight, spec.components[0].pairwise.name)
-        warn_of_data(given, labels, spec)
-        if not constant:
-            warn_of_constant(given, labels, spec, loss_type)
-        what = spec, loss_type, solver, constant, backend, home
-        source = SourceEdges.of(given, y, sample_weight) if self.keep_edges else None
-        return Given(*what, edges, labels, weight, Kept(len(edges)), source, bounds)
-
-    def _hold_out_some(self, given: Given, validation: tuple[Any, Any] | None) -> Given:
-        """Return the training edges and the validation edges, which are given, held out, or absent."""
-        rows = None if given.weight is None else given.weight > 0  # edges of weight zero do not count
-        self.__dict__.pop("validation_vertices_", None)
-        if validation is not None:
-            held = as_edges(self, validation[0], reset=False)
-            values, bounds = with_bounds(validation[1])
-            labels = placed(self._encode_validation(labels_on(values, HOST), len(held)), given.backend)
-            given = replace(given, held=held.on(given.backend), held_labels=labels, held_bounds=bounds)
-        elif self.early_stopping:
-            rows, test = hold_out_some(self, given.edges, given.labels, rows)
-            self.validation_vertices_ = vertices_only_in(given.edges[test], given.edges[rows])
-            bounds = None if given.bounds is None else given.bounds[test]
-            given = replace(given, held=given.edges[test], held_labels=given.labels[test], held_bounds=bounds)
-        if rows is not None:
-            self._check_labels(given.labels[rows])
-        return given.only(rows)
-
-    def _build_kernel(self, given: Given) -> Training:
-        """Return the loss of the training edges and the kernel, settled on their vertices."""
-        edges, dtype = given.edges, self._compute_dtype(given.edges)
-        check_range(given.labels, dtype)
-        weight = None if given.weight is None else cast(given.weight, dtype)
-        given = replace(given, labels=cast(given.labels, dtype))  # those of another dtype would stay in memory
-        loss = self._make_loss(given.loss_type, given.labels, weight, edges, given.bounds)
-        graph = Graph.of(edges, given.spec.one_set)
-        kernel = EdgeKernel.settled(given.spec, edges, graph, given.backend, given.labels)
-        if given.spec.weights is None:
-            kernel = replace(kernel, weights=learned_weights(self, kernel, given, graph, loss))
-        if given.held is not None:
-            held = aligned_edges(given.held, kernel.start, kernel.end)
-            kernel.start.check(held.start_table)
-            kernel.end.check(held.end_table)
-            given = replace(given, held=held)
-        return Training(given, graph, loss, kernel)
-
-    def _choose_form(self, training: Training, way: Way = Way()) -> Form:  # noqa: B008 (it is frozen)
+    def _choose_form(self, training: Training, way: Route = Route()) -> Form:  # noqa: B008 (it is frozen)
         """Choose dual or primal form and make its operator."""
         how: dict[str, Any] = {"tolerance": self.factor_tol, "n_threads": self.n_threads, "dtype": training.dtype}
         return choose_form(self.form, training.kernel, training.graph, maps=way.maps, is_primal=way.is_primal, **how)
@@ -300,12 +236,12 @@ class KronEstimator(OnLakes):
     def _plan(self, X: Any, y: Any, sample_weight: Any) -> Plan:
         """Return the plan of a fit to edges in memory."""
         trial = clone(self)
-        training = trial._prepare(X, y, sample_weight, None)
+        training = prepare(trial, X, y, sample_weight, None)
         with training.backend.own_threads():
             return trial._plan_of(training)
 
     def _plan_of(self, training: Training) -> Plan:
-        way = choose_way(self, training)
+        way = choose_route(self, training)
         return way.plan or self._choose_form(training, way).plan
 
     def _finish(self, training: Training) -> None:
@@ -327,16 +263,16 @@ class KronEstimator(OnLakes):
         iterative = validation is not None or self.preconditioner == "kronecker"
         solver = training.given.solver or choose_solver(form.space, loss, iterative)
         max_iter = solver.max_iter if self.max_iter is None else self.max_iter
-        outward = training.given.kept.outward if form.name == "dual" else None
-        how = intercept, watch, max_iter, outward
+        in_user_order = training.given.kept.in_user_order if form.name == "dual" else None
+        how = intercept, watch, max_iter, in_user_order
         monitor = Monitor(type(self).__name__, self.verbose, validation, self.n_iter_no_change, *how)
         if watch.resume is not None:
             start = watch.resume.coefficients(form.space.size)
             max_iter -= watch.resume.iteration
         if start is not None:
-            start = training.inward(start, form.name)
+            start = training.to_solver(start, form.name)
         if monitor.best is not None:
-            monitor.best = training.inward(monitor.best, form.name)
+            monitor.best = training.to_solver(monitor.best, form.name)
         try:
             solution = self._solve(training, form, loss, solver, max_iter, start, monitor, validation)
         except KeyboardInterrupt:
@@ -354,9 +290,9 @@ class KronEstimator(OnLakes):
         if form.name == "primal" and training.loss.may_be_flat:
             dual, kept = solution.dual, training.given.kept
             inside = training.loss.gradient(solution.predictions + constant) != 0 if dual is None else dual != 0
-            self.support_ = training.outward(kept.named(inside))
+            self.support_ = training.to_user(kept.named(inside))
             if dual is not None and not training.loss.is_smooth:  # its gradient does not determine them
-                self._dual_of_primal = training.outward(kept.spread(dual))
+                self._dual_of_primal = training.to_user(kept.spread(dual))
         return solution
 
     def _solve(
@@ -393,14 +329,16 @@ class KronEstimator(OnLakes):
         )
         return replace(solution, preconditioner_reason=chosen.why(solution.preconditioner))
 
-    def _precondition(self, form: Form, loss: Loss, solver: Solver, validation: Validation | None) -> Choice:
+    def _precondition(
+        self, form: Form, loss: Loss, solver: Solver, validation: Validation | None
+    ) -> ChosenPreconditioner:
         """Return the preconditioner, or None, and why."""
         if self.preconditioner == "auto" and not solver.has_preconditioner:
-            return Choice(None, f"solver {solver.label!r} has none")
+            return ChosenPreconditioner(None, f"solver {solver.label!r} has none")
         few = limits_iterations(self, solver)
         if self.preconditioner == "auto" and (validation is not None or few or self.step is not None):
             what = "early stopping" if validation is not None else "max_iter" if few else "step"
-            return Choice(None, f"with {what} the path of the iterates is part of the regularizer")
+            return ChosenPreconditioner(None, f"with {what} the path of the iterates is part of the regularizer")
         how = float(self.alpha), self.tol, numpy_dtype(loss.y), self.n_threads
         return choose_preconditioner(self.preconditioner, form, loss, *how)
 
@@ -423,18 +361,18 @@ class KronEstimator(OnLakes):
         history: dict[str, list[Any]],
     ) -> None:
         """Set the fitted attributes."""
-        x, kept, outward = solution.x, training.given.kept, training.outward
-        in_order = kept.outward(x) if form.name == "dual" else x  # predictions are easy to compute again
-        found = replace(solution, x=outward(in_order), predictions=None, dual=None, intercept=float(intercept))
+        x, kept, to_user = solution.x, training.given.kept, training.to_user
+        in_order = kept.in_user_order(x) if form.name == "dual" else x  # predictions are easy to compute again
+        found = replace(solution, x=to_user(in_order), predictions=None, dual=None, intercept=float(intercept))
         predictor = form.predictor(x, self.n_threads)
         self._set_fitted(predictor, found, (form.name, form.reason), n_iter, history, training.given.source)
         self.plan_ = form.plan
         if not form.kernel.is_product:
             self.components_, self.kernel_weights_ = form.kernel.labels, form.kernel.weights
         if isinstance(predictor, PrimalPredictor):
-            self.coef_ = outward(predictor.core)
+            self.coef_ = to_user(predictor.core)
             return
-        self.dual_coef_ = outward(kept.spread(x))  # edges that were left out have no coefficient
+        self.dual_coef_ = to_user(kept.spread(x))  # edges that were left out have no coefficient
         self.support_ = true_places(self.dual_coef_ != 0)
 
     def _check_labels(self, labels: Array) -> None:

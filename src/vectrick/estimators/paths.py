@@ -30,8 +30,9 @@ from vectrick.solvers.minimise import check_path_precision
 from vectrick.solvers.quadratic import QuadraticSolver
 from vectrick.solvers.solution import LIMIT, TOLERANCE, finest
 from vectrick.streaming.fit import fit_lake_along
+from vectrick.training.closed_forms import OnePassFit, scores_of
 from vectrick.training.monitor import Validation
-from vectrick.training.one_pass import OnePassFit, scores_of
+from vectrick.training.prepare import prepare
 from vectrick.training.problem import Training
 from vectrick.training.validate import as_edges, labels_on
 
@@ -84,7 +85,7 @@ def fit_along(
         ]
     if KernelSpec.of(lead).two_step is not None:
         return _closed_forms(lead, X, y, alphas, validation)
-    training = lead._prepare(X, y, None, validation)
+    training = prepare(lead, X, y, None, validation)
     with training.backend.own_threads():
         if isinstance(solver, OnePass):
             return _in_one_pass(lead, training, alphas)
@@ -142,7 +143,7 @@ def _one_by_one(
         history = model.history_
         start = model.solution_.x
         if not history["iteration"]:  # the start was already the solution
-            x = training.inward(start, form.name)
+            x = training.to_solver(start, form.name)
             f = form.space.element(x)
             risk = training.loss.value(f.f + model.intercept_) + 0.5 * model.alpha * form.space.inner(f, f)
             score = validation.score(x, model.intercept_)

@@ -1,8 +1,18 @@
 """Kronecker RankRLS."""
 
-from typing import Any
+from typing import Any, Literal
 
-from vectrick._typing import Array, ArrayLike, RandomState
+from vectrick._typing import (
+    Array,
+    ArrayLike,
+    FloatName,
+    FormName,
+    Groups,
+    Landmarks,
+    Precision,
+    PreconditionerName,
+    RandomState,
+)
 from vectrick.backends import Backend
 from vectrick.backends.arrays import to_host
 from vectrick.data import Edges, EdgesLike
@@ -52,18 +62,18 @@ class KronRanker(KronRegressor):
         start_kernel: VertexKernels = "linear",
         end_kernel: VertexKernels = "linear",
         *,
-        groups: str | None = None,
+        groups: Groups = None,
         alpha: float = 1.0,
         pairwise: PairwiseKernels = "kronecker",
         kernel_weights: Any = None,
-        form: str = "auto",
+        form: FormName = "auto",
         solver: str | Solver = "auto",
-        preconditioner: str = "auto",
+        preconditioner: PreconditionerName = "auto",
         max_iter: int | None = None,
         inner_iter: int = 100,
         step: float | None = None,
         tol: float = 1e-6,
-        fit_intercept: bool | str = "auto",
+        fit_intercept: bool | Literal["auto"] = "auto",
         early_stopping: bool = False,
         refit: bool = False,
         validation_fraction: float = 0.25,
@@ -71,12 +81,12 @@ class KronRanker(KronRegressor):
         scoring: str = "auto",
         factor_tol: float = 1e-12,
         n_components: int | None = None,
-        landmarks: str = "cholesky",
+        landmarks: Landmarks = "cholesky",
         backend: str | Backend = "cpu",
         device: str | None = None,
-        precision: str = "full",
+        precision: Precision = "full",
         keep_edges: bool = True,
-        dtype: str | None = None,
+        dtype: FloatName | None = None,
         n_threads: int | None = None,
         verbose: int = 0,
         random_state: RandomState = None,
@@ -124,7 +134,7 @@ class KronRanker(KronRegressor):
             raise ValueError(f"groups is {self.groups!r}, but it must be one of {', '.join(map(repr, _GROUPS))}")
         return RankRLS
 
-    def _check_intercept(self, kind: type[Loss]) -> None:
+    def _check_combination(self, kind: type[Loss]) -> None:
         """Take any: a constant does not change the order of predictions."""
 
     def _make_loss(

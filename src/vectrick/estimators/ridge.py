@@ -1,13 +1,24 @@
 """Kronecker ridge regression."""
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from sklearn.base import RegressorMixin, clone
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
-from vectrick._typing import Array, ArrayLike, RandomState, Table
+from vectrick._typing import (
+    Array,
+    ArrayLike,
+    FloatName,
+    FormName,
+    Landmarks,
+    Precision,
+    PreconditionerName,
+    RandomState,
+    SpectralFilter,
+    Table,
+)
 from vectrick.backends import Backend
 from vectrick.backends.arrays import namespace, to_host, unmasked
 from vectrick.data import EdgesLike
@@ -23,12 +34,12 @@ from vectrick.solvers import OnePass, Solver, minimise_path
 from vectrick.solvers.closed_forms.complete_graph import Eigen
 from vectrick.solvers.minimise import check_path_precision
 from vectrick.streaming.scores import score_lake
-from vectrick.training.closed_form import ClosedForm
+from vectrick.training.closed_forms import ClosedForm, OnePassFit, check_one_pass
 from vectrick.training.columns import as_targets, fit_targets
-from vectrick.training.monitor import Watch
-from vectrick.training.one_pass import OnePassFit, check_one_pass
+from vectrick.training.monitor import FitControls
 from vectrick.training.parameters import check_parameters, sees_products_only
-from vectrick.training.problem import Given, Training
+from vectrick.training.prepare import prepare
+from vectrick.training.problem import Training
 from vectrick.training.validate import as_edges
 
 
@@ -94,17 +105,17 @@ class KronRidge(RegressorMixin, KronRegressor):
         alpha: float = 1.0,
         pairwise: PairwiseKernels = "kronecker",
         kernel_weights: Any = None,
-        form: str = "auto",
+        form: FormName = "auto",
         solver: str | Solver = "auto",
-        spectral_filter: str = "ridge",
+        spectral_filter: SpectralFilter = "ridge",
         filter_iter: int = 2,
         refine: int = 0,
-        preconditioner: str = "auto",
+        preconditioner: PreconditionerName = "auto",
         max_iter: int | None = None,
         inner_iter: int = 100,
         step: float | None = None,
         tol: float = 1e-6,
-        fit_intercept: bool | str = "auto",
+        fit_intercept: bool | Literal["auto"] = "auto",
         early_stopping: bool = False,
         refit: bool = False,
         validation_fraction: float = 0.25,
@@ -112,12 +123,12 @@ class KronRidge(RegressorMixin, KronRegressor):
         scoring: str = "auto",
         factor_tol: float = 1e-12,
         n_components: int | None = None,
-        landmarks: str = "cholesky",
+        landmarks: Landmarks = "cholesky",
         backend: str | Backend = "cpu",
         device: str | None = None,
-        precision: str = "full",
+        precision: Precision = "full",
         keep_edges: bool = True,
-        dtype: str | None = None,
+        dtype: FloatName | None = None,
         n_threads: int | None = None,
         verbose: int = 0,
         random_state: RandomState = None,
@@ -168,15 +179,15 @@ class KronRidge(RegressorMixin, KronRegressor):
     def _takes_bounds(self) -> bool:
         return self._loss_type.takes_bounds
 
-    def _validate(self, X: Any, y: Any, sample_weight: Any, validation: tuple[Any, Any] | None) -> Given:
+    def _check_combination(self, kind: type[Loss]) -> None:
         check_one_pass(self)
-        return super()._validate(X, y, sample_weight, validation)
+        super()._check_combination(kind)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, validation: Any, **how: Any) -> Self:
         targets = as_targets(y)
         if targets is None:
             return super()._fit(X, y, sample_weight, validation, **how)
-        fit_targets(self, X, targets, sample_weight, validation, how.get("watch", Watch()))
+        fit_targets(self, X, targets, sample_weight, validation, how.get("watch", FitControls()))
         return self
 
     def predict(
@@ -261,7 +272,7 @@ class KronRidge(RegressorMixin, KronRegressor):
         check_path_precision(self.precision)
         for model in models:
             check_parameters(model, None)
-        training = models[-1]._prepare(X, y, None, None)
+        training = prepare(models[-1], X, y, None, None)
         if isinstance(training.given.solver, OnePass):
             with training.backend.own_threads():
                 shared = OnePassFit(self, training)
@@ -307,7 +318,7 @@ class KronRidge(RegressorMixin, KronRegressor):
         of_column = super()._plan(X, targets[:, 0], sample_weight)
         if of_column.path != "tiles":
             return of_column
-        training = (trial := clone(self))._prepare(X, targets[:, 0], sample_weight, None)
+        training = prepare(trial := clone(self), X, targets[:, 0], sample_weight, None)
         return trial._choose_form(training).plan  # columns share their products
 
     def _plan_of(self, training: Training) -> Plan:

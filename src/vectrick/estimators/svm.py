@@ -1,8 +1,8 @@
 """Kronecker support vector machines."""
 
-from typing import Any
+from typing import Any, Literal
 
-from vectrick._typing import RandomState
+from vectrick._typing import FloatName, FormName, Landmarks, Precision, PreconditionerName, RandomState
 from vectrick.backends import Backend
 from vectrick.estimators.classifier import KronClassifier
 from vectrick.losses import Loss, as_loss
@@ -53,14 +53,14 @@ class KronSVM(KronClassifier):
         alpha: float = 1.0,
         pairwise: PairwiseKernels = "kronecker",
         kernel_weights: Any = None,
-        form: str = "auto",
+        form: FormName = "auto",
         solver: str | Solver = "auto",
-        preconditioner: str = "auto",
+        preconditioner: PreconditionerName = "auto",
         max_iter: int | None = None,
         inner_iter: int = 100,
         step: float | None = None,
         tol: float = 1e-6,
-        fit_intercept: bool | str = "auto",
+        fit_intercept: bool | Literal["auto"] = "auto",
         early_stopping: bool = False,
         refit: bool = False,
         validation_fraction: float = 0.25,
@@ -68,12 +68,12 @@ class KronSVM(KronClassifier):
         scoring: str = "auto",
         factor_tol: float = 1e-12,
         n_components: int | None = None,
-        landmarks: str = "cholesky",
+        landmarks: Landmarks = "cholesky",
         backend: str | Backend = "cpu",
         device: str | None = None,
-        precision: str = "full",
+        precision: Precision = "full",
         keep_edges: bool = True,
-        dtype: str | None = None,
+        dtype: FloatName | None = None,
         n_threads: int | None = None,
         verbose: int = 0,
         random_state: RandomState = None,

@@ -7,7 +7,7 @@ import numpy as np
 
 from vectrick._typing import Array
 from vectrick.data import Edges, Graph
-from vectrick.inference.own_kernel import KernelColumns
+from vectrick.inference.fitted_kernel import KernelColumns
 from vectrick.models.edge_kernel import EdgeKernel
 from vectrick.operators import kron
 

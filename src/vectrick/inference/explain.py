@@ -1,22 +1,22 @@
 """Why a prediction is what it is: the training edges, vertices or features that it is a sum of."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from vectrick._typing import Array
+from vectrick._typing import Array, ExplainBy
 from vectrick.backends import HOST
 from vectrick.backends.arrays import to_host
 from vectrick.data import Edges, Graph, VertexTable
 from vectrick.data.censored import split_bounds
-from vectrick.inference.own_kernel import diagonal_of
+from vectrick.inference.fitted_kernel import diagonal_of
 from vectrick.inference.recommend import names_of
 from vectrick.inference.uncertainty import (
     N_SAMPLES,
+    cached_with_fit,
     check_has_variance,
-    kept_of,
     numbers_of,
     on_host,
     posterior_of,
@@ -31,12 +31,12 @@ from vectrick.models.product import DualPredictor
 from vectrick.training.fitted import Fitted, Machine
 from vectrick.training.update import source_of
 
-BY = ("edge", "start", "end", "features")
+BY = get_args(ExplainBy)
 _LOOKED_AT, _FAR = 1000, 0.1  # edges, and a relative error of their predictions
 _FEW = 64  # edges without which predictions of ridge regression follow from covariances, without a new fit
 
 
-def explain(model: Fitted, X: Any, k: int, by: str, influence: bool) -> Any:
+def explain(model: Fitted, X: Any, k: int, by: ExplainBy, influence: bool) -> Any:
     """Return a frame of what the prediction for one edge is a sum of; see `FittedModel.explain`."""
     if by not in BY:
         raise ValueError(f"by is {by!r}, but it must be one of {', '.join(map(repr, BY))}")
@@ -86,7 +86,7 @@ def _with_rest(frame: Any, total: float, intercept: float, prediction: float) ->
 
 def _coefficients(model: Fitted) -> list[Array]:
     """Return the coefficients of the edges that a model was trained on, for each of its parts."""
-    found: list[Array] = kept_of(model, "dual", lambda: [_dual(part, model) for _, part in model._parts])
+    found: list[Array] = cached_with_fit(model, "dual", lambda: [_dual(part, model) for _, part in model._parts])
     return found
 
 
@@ -187,7 +187,7 @@ def _ends(kernel: EdgeKernel, x: Edges) -> tuple[Array, Array]:
     return first, kernel.end.rows(checked_features(x.end_table, graph.used_end))[0]
 
 
-def _by_edges(model: Fitted, x: Edges, coefficients: list[Array], k: int, by: str) -> tuple[Any, float]:
+def _by_edges(model: Fitted, x: Edges, coefficients: list[Array], k: int, by: ExplainBy) -> tuple[Any, float]:
     """Return a frame of training edges, or of the training vertices of a side, and the sum of all contributions."""
     import pandas as pd
 

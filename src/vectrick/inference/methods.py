@@ -4,7 +4,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from vectrick._typing import Array, RandomState
+from vectrick._typing import Array, ExplainBy, RandomState
 from vectrick.data import EdgesLike
 from vectrick.inference.explain import explain, predict_without
 from vectrick.inference.recommend import recommend
@@ -70,7 +70,7 @@ class InferenceMethods:
         check_is_fitted(self)
         return novelty_of(self, X, parts)
 
-    def explain(self: Fitted, X: EdgesLike, k: int = 10, *, by: str = "edge", influence: bool = False) -> Any:
+    def explain(self: Fitted, X: EdgesLike, k: int = 10, *, by: ExplainBy = "edge", influence: bool = False) -> Any:
         """Return a frame that says why the prediction for one edge is what it is.
 
         A prediction is a sum over the training edges. The frame has those with the largest contributions, then a row

@@ -22,11 +22,11 @@ from scipy.sparse import issparse
 from vectrick._typing import Array
 from vectrick.data import Edges, Graph, VertexTable
 from vectrick.inference.covariances import Columns, DegreeColumns, DenseColumns
-from vectrick.inference.own_kernel import diagonal_of, values_between
+from vectrick.inference.fitted_kernel import diagonal_of, values_between
 from vectrick.losses import Loss, Squared, WithIntercept
 from vectrick.models.edge_kernel import EdgeKernel
 from vectrick.models.limits import check_memory, checked_features
-from vectrick.models.preconditioning import Preconditioning, Side, thin_maps
+from vectrick.models.preconditioning import GraphSide, Preconditioning, thin_maps
 from vectrick.objectives.degrees import Basis
 from vectrick.objectives.space import Primal
 from vectrick.operators import kron
@@ -213,7 +213,7 @@ class FeaturePosterior(Posterior):
         how = self.trained.alpha, self.inverse, tol
         return np.concatenate([solve_columns(self.space, self.curvature, part, *how) for part in columns], axis=1)
 
-    def _features(self, side: Side, basis: Basis, table: VertexTable, used: Array) -> Array:
+    def _features(self, side: GraphSide, basis: Basis, table: VertexTable, used: Array) -> Array:
         """Return the features of vertices in the basis of the degree model."""
         features = checked_features(table, used)
         if side.map is None:

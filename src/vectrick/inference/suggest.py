@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from scipy.stats import norm
@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from vectrick._progress import Progress
-from vectrick._typing import Array, RandomState
+from vectrick._typing import Array, RandomState, SuggestBy
 from vectrick.backends import HOST
 from vectrick.backends.arrays import to_host
 from vectrick.data import Edges, join_edges
@@ -23,7 +23,7 @@ from vectrick.training.fitted import Fitted
 from vectrick.training.update import source_of
 
 _MOST_EXACT = 4000  # training edges whose covariances are computed
-BY = ("variance", "improvement", "thompson", "diverse")
+BY = get_args(SuggestBy)
 _CANDIDATES = 1 << 20  # pairs of a grid that are looked at more than once
 _ACTIVE = 1 << 14  # candidates whose covariances are followed from the beginning
 _BLOCK = 1 << 18  # pairs of a grid at a time
@@ -37,7 +37,7 @@ def suggest(
     model: Fitted,
     X_pool: Any = None,
     n: int = 384,
-    by: str = "variance",
+    by: SuggestBy = "variance",
     *,
     X_aim: Any = None,
     per_start: int | None = None,
@@ -136,7 +136,7 @@ def suggest(
     return _frame(edges[chosen], rows[chosen] if rows is not None else None, mean[chosen], spread, gains)
 
 
-def _check(model: Fitted, n: int, by: str, per_start: int | None, per_end: int | None) -> None:
+def _check(model: Fitted, n: int, by: SuggestBy, per_start: int | None, per_end: int | None) -> None:
     """Refuse what cannot be meant, before any work is done."""
     if not hasattr(type(model), "predict_without"):  # the methods of `FittedModel`
         raise TypeError(
@@ -170,7 +170,7 @@ def _best_so_far(model: Fitted) -> float:
 class _Rule:
     """What edges are worth, or may be worth, given their prior and posterior variances and their predictions."""
 
-    def __init__(self, by: str, scale: float, best: float, rng: np.random.Generator) -> None:
+    def __init__(self, by: SuggestBy, scale: float, best: float, rng: np.random.Generator) -> None:
         self.by, self.scale, self.best, self.rng = by, scale, best, rng
 
     def gain(self, variance: Array, prior: Array, mean: Array) -> Array:

@@ -209,7 +209,7 @@ def posterior_of(model: Fitted, n_samples: int, random_state: RandomState) -> Fi
     if isinstance(n_samples, bool) or not isinstance(n_samples, int | np.integer) or n_samples < 2:
         raise ValueError(f"n_samples is {n_samples!r}, but it must be an integer of at least 2")
     key = int(n_samples), _seed_of(model, random_state)
-    kept: dict[tuple[int, int], FittedPosterior] = kept_of(model, "posteriors", dict)
+    kept: dict[tuple[int, int], FittedPosterior] = cached_with_fit(model, "posteriors", dict)
     if key not in kept:
         found = FittedPosterior(model, *key)
         if len(kept) >= _KEPT:
@@ -222,13 +222,13 @@ def _seed_of(model: Fitted, random_state: RandomState) -> int:
     """Return the seed of samples; a generator draws it once, so that all predictions have the same posterior."""
     if not isinstance(random_state, np.random.RandomState):
         return int(check_random_state(0 if random_state is None else random_state).randint(2**31 - 1))
-    drawn: dict[str, Any] = kept_of(model, "seed", dict)
+    drawn: dict[str, Any] = cached_with_fit(model, "seed", dict)
     if drawn.get("by") is not random_state:
         drawn |= {"by": random_state, "seed": int(random_state.randint(2**31 - 1))}
     return int(drawn["seed"])
 
 
-def kept_of(model: Fitted, key: Any, make: Any) -> Any:
+def cached_with_fit(model: Fitted, key: Any, make: Any) -> Any:
     """Return what is kept of a fitted model, made at its first use; a new fit has its own."""
     kept = model.__dict__.get("_posterior")
     if kept is None or kept[0] is not model.predictor_:
@@ -277,7 +277,7 @@ def novelty_of(model: Fitted, X: Any, parts: bool, rows: Array | None = None) ->
 
     edges = on_host(model, X)
     if rows is None:
-        found = kept_of(model, "novelty", lambda: _degree_models(model, None))
+        found = cached_with_fit(model, "novelty", lambda: _degree_models(model, None))
     else:
         found = _degree_models(model, rows)
     total = sum(share * share_of(one.variance(edges)[0], one.prior(edges)) for share, one in found)
@@ -318,7 +318,9 @@ def label_scale(model: Fitted, X: Any, rows: Array | None = None) -> Array | Non
     try:
         if rows is not None:
             return _positive(FittedPosterior(model, 0, 0, rows, _MOST_PARTS).label_std(X))
-        found: FittedPosterior = kept_of(model, "scale", lambda: FittedPosterior(model, 0, 0, None, _MOST_PARTS))
+        found: FittedPosterior = cached_with_fit(
+            model, "scale", lambda: FittedPosterior(model, 0, 0, None, _MOST_PARTS)
+        )
     except ValueError:
         return None
     return _positive(found.label_std(X))

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from vectrick._html import html_block, html_line, html_note, html_table
-from vectrick._typing import Array, ArrayLike
+from vectrick._typing import Array, ArrayLike, New
 from vectrick.data import Edges, EdgesLike, VertexTable
 from vectrick.data.lake.scan import ScannedEdges
 from vectrick.data.source import is_lake
@@ -95,7 +95,7 @@ def alpha_path(
     alphas: Sequence[float] | Array,
     validation: Any = None,
     *,
-    new: str = "both",
+    new: New = "both",
     iterations: Sequence[int] | str | None = None,
     warm_start: bool = True,
     solver: Any = None,
@@ -201,7 +201,7 @@ def check_iterations(iterations: Any) -> None:
         raise ValueError(f"iterations is {iterations!r}, but it must be 'all' or positive integers in increasing order")
 
 
-def check_new_vertices(estimator: KronEstimator, train: Any, validation: Any, new: str) -> None:
+def check_new_vertices(estimator: KronEstimator, train: Any, validation: Any, new: New) -> None:
     """Refuse validation edges with a training vertex on a side that must be new.
 
     Two vertices are the same if they share a row of one table or an id; in plain arrays, if they share the features.
@@ -247,7 +247,7 @@ def _names(tables: list[VertexTable], rows: list[Array], plain: bool) -> list[di
     return None
 
 
-def _without(new: str, side: str) -> str:
+def _without(new: New, side: str) -> str:
     """Return the setting in which that side need not be new."""
     other = "end" if side == "start" else "start"
     return other if new == "both" else "neither"

@@ -21,7 +21,7 @@ _NEVER = 10**9  # iterations without a better score: all of them are compared
 
 
 @dataclass(frozen=True)
-class Candidate:
+class GridPoint:
     """An estimator with every parameter set but alpha, on edges that share its kernels."""
 
     estimator: KronEstimator
@@ -66,7 +66,7 @@ def settle_scoring(scoring: str, estimators: list[Any], labels: Array, n_best: i
 
 
 def compare_candidate(
-    candidate: Candidate, labels: Array, folds: list[Fold], iterations: Sequence[int] | None
+    candidate: GridPoint, labels: Array, folds: list[Fold], iterations: Sequence[int] | None
 ) -> Array:
     """Return the mean scores over inner folds, a row for each alpha and a column for each iteration."""
     tables = []
@@ -78,7 +78,7 @@ def compare_candidate(
     return _mean(tables)
 
 
-def make_candidates(estimators: list[Any], grids: list[Any], edges: Edges, scoring: str) -> list[Candidate]:
+def make_candidates(estimators: list[Any], grids: list[Any], edges: Edges, scoring: str) -> list[GridPoint]:
     """Return an estimator for every combination of parameters but alpha, with kernels that the folds share."""
     candidates = []
     sharing: dict[float, Sharing] = {}
@@ -100,7 +100,7 @@ def make_candidates(estimators: list[Any], grids: list[Any], edges: Edges, scori
             dtype = shared._compute_dtype(edges).name  # that of the features, in whose place there are kernel values
             shared.set_params(start_kernel=start, end_kernel=end, scoring=scoring, dtype=dtype, n_threads=1)
             shared.set_params(n_iter_no_change=_NEVER, n_start_features=None, verbose=0)
-            candidates.append(Candidate(shared, shown, X, alphas, plain))
+            candidates.append(GridPoint(shared, shown, X, alphas, plain))
     return candidates
 
 
@@ -137,10 +137,10 @@ def _mean(tables: list[Array]) -> Array:
 
 
 @dataclass(frozen=True)
-class Choice:
+class Selected:
     """A candidate with the alpha and the iteration that have its best score over the inner folds."""
 
-    candidate: Candidate
+    candidate: GridPoint
     alpha: float
     iteration: int
     inner_score: float
@@ -152,7 +152,7 @@ class Choice:
         return {**self.candidate.shown, **best}
 
 
-def choose_best(candidates: list[Candidate], tables: list[Array]) -> list[Choice]:
+def choose_best(candidates: list[GridPoint], tables: list[Array]) -> list[Selected]:
     """Return the candidates at their best alpha and iteration, best first; a tie goes to the most regularized."""
     choices = []
     for candidate, table in zip(candidates, tables, strict=True):
@@ -160,7 +160,7 @@ def choose_best(candidates: list[Candidate], tables: list[Array]) -> list[Choice
             score = float(np.nanmax(table))
             rows, columns = np.nonzero(table == score)
             iteration = int(columns[rows == rows[-1]][0]) + 1
-            choices.append(Choice(candidate, float(candidate.alphas[rows[-1]]), iteration, score))
+            choices.append(Selected(candidate, float(candidate.alphas[rows[-1]]), iteration, score))
     if not choices:
         raise ValueError("no candidate has a score on the inner folds: the predictions are NaN or constant")
     return sorted(choices, key=lambda choice: -choice.inner_score)

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from vectrick._files import replacing
 from vectrick._html import html_block, html_note, html_table
 from vectrick._progress import Progress, told_to
-from vectrick._typing import Array, RandomState
+from vectrick._typing import Array, New, RandomState
 from vectrick._warnings import warn
 from vectrick.backends.arrays import unmasked
 from vectrick.data import Edges, Graph
@@ -122,7 +122,7 @@ def compare_kernels(
     estimator: KronEstimator | None = None,
     *,
     kernels: Sequence[Any] | Mapping[str, Any] | None = None,
-    settings: Sequence[str] = NEW,
+    settings: Sequence[New] = NEW,
     alphas: Sequence[float] = ALPHAS,
     n_folds: int = 3,
     n_repeats: int = 1,
@@ -239,7 +239,7 @@ def _checked(estimator: Any, X: Any, y: Any, settings: Any) -> tuple[KronEstimat
     return model, labels
 
 
-def _division(new: str, n_folds: int, n_repeats: int, y: Array, seed: int) -> tuple[VertexKFold, VertexKFold]:
+def _division(new: New, n_folds: int, n_repeats: int, y: Array, seed: int) -> tuple[VertexKFold, VertexKFold]:
     """Return the outer and the inner folds of a setting."""
     parts = 1 if new == "neither" else None  # as many folds as for one new vertex
     same: dict[str, Any] = {"new": new, "stratify": len(np.unique(y)) == 2, "random_state": seed}

@@ -9,6 +9,7 @@ from vectrick.estimators import KronRidge
 from vectrick.kernels import as_kernel
 from vectrick.losses import Squared
 from vectrick.solvers.closed_forms.leave_out import LEAVE, leave_out
+from vectrick.training.prepare import prepare
 
 
 def leave_out_predictions(estimator: KronRidge, X: EdgesLike, y: ArrayLike, leave: str = "both") -> Array:
@@ -59,7 +60,7 @@ def leave_out_predictions(estimator: KronRidge, X: EdgesLike, y: ArrayLike, leav
     ridge = KronRidge(**estimator.get_params(deep=False))
     ridge.set_params(early_stopping=False, backend="cpu", device=None, precision="full")  # eigenvectors, on the host
     on_host = X.on(None) if isinstance(X, Edges) else to_host(X)
-    training = ridge._prepare(on_host, to_host(y), None, None)
+    training = prepare(ridge, on_host, to_host(y), None, None)
     if not training.kernel.is_product or training.given.spec.two_step is not None:
         raise ValueError(
             f"pairwise is {estimator.pairwise!r}, but the closed form is for one Kronecker product, 'kronecker'; use "

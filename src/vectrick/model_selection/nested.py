@@ -19,7 +19,7 @@ from vectrick.estimators import as_edges, with_iterations
 from vectrick.metrics.scores import OF_CLASSES, SCORES
 from vectrick.model_selection.alpha_paths import check_iterations
 from vectrick.model_selection.candidates import (
-    Choice,
+    Selected,
     as_lists,
     choose_best,
     compare_candidate,
@@ -205,7 +205,7 @@ def nested_score(
     return NestedScore(np.array(judged).reshape(outer.n_repeats, -1), chosen, scoring)
 
 
-def _judge(best: list[Choice], labels: Array, values: Array, fold: Fold, scoring: str) -> float:
+def _judge(best: list[Selected], labels: Array, values: Array, fold: Fold, scoring: str) -> float:
     """Return the score of the chosen combinations on the test edges of a fold."""
     predicted = []
     for choice in best:

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from scipy.sparse import issparse
 
-from vectrick._typing import Array
+from vectrick._typing import Array, FormName
 from vectrick.backends.arrays import cast, placed
 from vectrick.data import Graph
 from vectrick.kernels import FeatureMap
@@ -24,7 +24,7 @@ from vectrick.solvers import Dual, Primal
 Maps = tuple[FeatureMap | None, FeatureMap | None]
 
 _NO_TIME, _FAR_FEWER = 1e-3, 10  # seconds of a step, and times fewer coefficients
-FORMS = ("auto", "dual", "primal")
+FORMS = get_args(FormName)
 
 # Pivoted Cholesky is tried if a side has at least this many vertices; its factor pays below this share of them.
 WORTH_FACTORING = 800

@@ -22,14 +22,14 @@ Times: TypeAlias = Callable[[NDArray[Any]], NDArray[Any]]  # a product with a ma
 
 
 @dataclass(frozen=True)
-class Spectrum:
+class CountedEigenvalues:
     """Eigenvalues in descending order, and how often there is one like each."""
 
     values: NDArray[Any]
     counts: NDArray[Any]
 
     @classmethod
-    def of_sample(cls, sampled: NDArray[Any], size: int) -> "Spectrum":
+    def of_sample(cls, sampled: NDArray[Any], size: int) -> "CountedEigenvalues":
         """Return a spectrum of some size from that of a sample, which has the same sum, but too few small values.
 
         A third of the sample is taken as it is. Further values fall by the power of their number that keeps the sum.
@@ -60,15 +60,15 @@ class Spectrum:
         left = np.clip(before + self.counts - number, 0.0, self.counts)
         return float(left @ self.values)
 
-    def times(self, other: "Spectrum", scale: float) -> "Spectrum":
+    def times(self, other: "CountedEigenvalues", scale: float) -> "CountedEigenvalues":
         """Return the products of all eigenvalues with all others."""
         values = scale * (self.values[:, None] * other.values).reshape(-1)
         counts = (self.counts[:, None] * other.counts).reshape(-1)
         order = np.argsort(-values, kind="stable")
-        return Spectrum(values[order], counts[order])
+        return CountedEigenvalues(values[order], counts[order])
 
 
-def plain_iterations(spectrum: Spectrum, alpha: float, tol: float, max_iter: int) -> int:
+def plain_iterations(spectrum: CountedEigenvalues, alpha: float, tol: float, max_iter: int) -> int:
     """Return how many iterations conjugate gradients takes on a spectrum, with a right-hand side like random labels.
 
     >>> import numpy as np
@@ -87,7 +87,7 @@ def plain_iterations(spectrum: Spectrum, alpha: float, tol: float, max_iter: int
     return _iterations(lambda p: (centre + alpha) * p, np.sqrt(weight), np.ones(len(weight)), tol, max_iter)
 
 
-def pattern_iterations(spectrum: Spectrum, n_edges: int, alpha: float, tol: float) -> int:
+def pattern_iterations(spectrum: CountedEigenvalues, n_edges: int, alpha: float, tol: float) -> int:
     """Return how many preconditioned iterations a random pattern takes that is like the graph, only smaller.
 
     Directions that are much smaller than alpha do not count.

@@ -9,13 +9,13 @@ products cost.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from vectrick._typing import Array
+from vectrick._typing import Array, PreconditionerName
 from vectrick.backends import Backend
 from vectrick.backends.arrays import cast, like, placed, to_host, zeros
 from vectrick.backends.memory import format_bytes
@@ -25,7 +25,7 @@ from vectrick.kernels import FeatureMap
 from vectrick.losses import Curvature, Loss
 from vectrick.models.edge_kernel import EdgeKernel
 from vectrick.models.forms import Form, Maps, find_factor
-from vectrick.models.iterations import MOST, Spectrum, more_iterations, pattern_iterations, plain_iterations
+from vectrick.models.iterations import MOST, CountedEigenvalues, more_iterations, pattern_iterations, plain_iterations
 from vectrick.models.vertex_kernel import SpectralMap, VertexKernel
 from vectrick.objectives.degree_model import DegreeModel, NoDegreeModelError, centred_side, curvature_of, degrees_of
 from vectrick.objectives.degrees import Basis
@@ -34,7 +34,7 @@ from vectrick.operators import plan_kron
 from vectrick.operators.plan import format_seconds
 from vectrick.solvers.linear.preconditioned import Patience
 
-PRECONDITIONERS = ("auto", "kronecker", "none")
+PRECONDITIONERS = get_args(PreconditionerName)
 
 _SAMPLE = 160  # vertices of a side whose kernel values stand for those of all
 _FAR = 4.0  # times as long without it, after which the exact number does not matter
@@ -58,7 +58,7 @@ _STEPS = (1.2, 2.5)
 
 
 @dataclass(frozen=True)
-class Side:
+class GraphSide:
     """One side of the graph as the degree model needs it: features of its vertices, or their kernel matrix."""
 
     name: str
@@ -93,7 +93,7 @@ class Side:
             return Basis.of_features(self.features, degrees, centred)
         return Basis.of_matrix(self.scale * self.kernel.matrix, degrees, centred)
 
-    def sampled_spectrum(self, degrees: NDArray[Any]) -> Spectrum:
+    def sampled_spectrum(self, degrees: NDArray[Any]) -> CountedEigenvalues:
         """Return about the eigenvalues of ``Φᵀ D Φ``, from vertices that are taken in proportion to degrees."""
         total = degrees.sum()
         points = (np.arange(_SAMPLE) + 0.5) / _SAMPLE * total
@@ -114,7 +114,7 @@ class Side:
             K = self.scale * to_host(self.kernel.kernel(vertices, vertices))
         roots = shares**0.5
         values = np.clip(np.linalg.eigvalsh(roots[:, None] * K * roots), 0.0, None)[::-1]
-        return Spectrum.of_sample(values, self.rank)
+        return CountedEigenvalues.of_sample(values, self.rank)
 
     def check_memory(self, rank: int | None) -> None:
         """Refuse a basis that does not fit into memory."""
@@ -140,7 +140,7 @@ def words_of(ranks: Ranks) -> str:
 
 
 @dataclass(frozen=True)
-class Way:
+class Prediction:
     """One way to precondition: which directions have a basis, and what is predicted for it."""
 
     iterations: float
@@ -161,7 +161,7 @@ class Forecast:
     iterations: tuple[int, int]  # without, with
     seconds: tuple[float, float]
     patience: Patience
-    way: Way
+    way: Prediction
     is_far: bool = False  # whether it takes more without it than is said here
     ahead: float = _AHEAD
 
@@ -191,8 +191,8 @@ class Preconditioning:
     ) -> None:
         self.graph, self.loss, self.dtype, self.n_threads = graph, loss, dtype, n_threads
         self.symmetry, scale = _symmetry(kernel)
-        self.start = Side("start", kernel.start, thin[0], scale)
-        self.end = self.start if self.symmetry else Side("end", kernel.end, thin[1], scale)
+        self.start = GraphSide("start", kernel.start, thin[0], scale)
+        self.end = self.start if self.symmetry else GraphSide("end", kernel.end, thin[1], scale)
         self.edges = graph.start, graph.end
         curvature: Curvature = loss.curvature(zeros(len(graph.start), loss.y))
         self.centred = centred_side(curvature, self.edges)
@@ -258,13 +258,13 @@ class Preconditioning:
         return self._best(form, alpha, self._reached(form, alpha, tol)).ranks
 
     @cached_property
-    def _spectra(self) -> list[Spectrum]:
+    def _spectra(self) -> list[CountedEigenvalues]:
         """The spectra of both sides, sampled."""
         pairs = zip(self.sides, self.degrees, strict=True)
         return [side.sampled_spectrum(to_host(degrees)) for side, degrees in pairs]
 
     @cached_property
-    def _spectrum(self) -> Spectrum:
+    def _spectrum(self) -> CountedEigenvalues:
         """The spectrum of the degree model."""
         start, end = self._spectra
         return start.times(end, max(self.curvature, 1e-3) / self.total)
@@ -278,14 +278,14 @@ class Preconditioning:
         """Return the residual of the features to be reached, for that of dual coefficients to be small enough."""
         return max(1e-12, tol * min(1.0, 5 * alpha / max(float(self._spectrum.values[0]), 1e-300)))
 
-    def _best(self, form: Form, alpha: float, reached: float) -> Way:
+    def _best(self, form: Form, alpha: float, reached: float) -> Prediction:
         """Return the way that is predicted to take the least time."""
         plain, spectra = _plain_seconds(form.space), self._spectra
         random = pattern_iterations(self._spectrum, len(self.loss.y), alpha, reached)
         iterations = round((_UNSEEN * random) ** _POWERS[0 if self.loss.is_quadratic else 1])
         setup = sum(_EIGEN * side.rank**3 / self._gemm for side in self.sides[: 1 if self.symmetry else 2])
         looks = 4 * plain
-        ways = [Way(iterations, self._preconditioned_seconds, setup + self._sorting + looks)]
+        ways = [Prediction(iterations, self._preconditioned_seconds, setup + self._sorting + looks)]
         for left_out in _LEFT_OUT if any(self._may_shorten(side) for side in self.sides) else ():
             # A direction has the size of its eigenvalue times the largest of the other side.
             unit = alpha * self.total / max(self.curvature, 1e-3)
@@ -302,15 +302,15 @@ class Preconditioning:
             both = ranks[0], ranks[1]
             if both != (None, None):
                 step = plain + (_FOR_EDGES + (1 - _FOR_EDGES) * kept) * self._preconditioned_seconds
-                ways.append(Way(iterations + more_iterations(left_out, reached), step, setup, both))
+                ways.append(Prediction(iterations + more_iterations(left_out, reached), step, setup, both))
         return min(ways, key=lambda way: way.seconds)
 
-    def _may_shorten(self, side: Side) -> bool:
+    def _may_shorten(self, side: GraphSide) -> bool:
         """Whether a side has so many directions that its largest ones may do."""
         return side.map is None and side.n_vertices >= _LARGE and self.symmetry == 0 and self.centred != side.name
 
     @property
-    def sides(self) -> tuple[Side, Side]:
+    def sides(self) -> tuple[GraphSide, GraphSide]:
         """The start and the end."""
         return self.start, self.end
 
@@ -394,7 +394,7 @@ def _symmetry(kernel: EdgeKernel) -> tuple[int, float]:
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChosenPreconditioner:
     """The preconditioner of a fit, or None, why, and when to give it up."""
 
     model: DegreeModel | None
@@ -413,28 +413,30 @@ class Choice:
 
 def choose_preconditioner(
     asked: str, form: Form, loss: Loss, alpha: float, tol: float, dtype: np.dtype[Any], n_threads: int | None
-) -> Choice:
+) -> ChosenPreconditioner:
     """Return the degree model of a fit, or None, and why; an error if one was asked for and there is none."""
     if asked == "none":
-        return Choice(None, "asked for")
+        return ChosenPreconditioner(None, "asked for")
     try:
         preconditioning = Preconditioning(form.kernel, form.graph, form.thin, loss, dtype, n_threads)
         if asked == "kronecker":
             ranks = preconditioning.best_ranks(form, alpha, tol)
-            return Choice(preconditioning.model(form, ranks), "asked for" + words_of(ranks))
+            return ChosenPreconditioner(preconditioning.model(form, ranks), "asked for" + words_of(ranks))
         if not isinstance(form.space, Dual):
             ranks = preconditioning.start.rank, preconditioning.end.rank
             if not has_cheap_degrees(ranks, _plain_seconds(form.space), form.kernel.start.backend, n_threads):
-                return Choice(None, "its eigendecompositions take longer than the iterations that it saves")
-            return Choice(preconditioning.model(form), "iterations are few with it")
+                return ChosenPreconditioner(
+                    None, "its eigendecompositions take longer than the iterations that it saves"
+                )
+            return ChosenPreconditioner(preconditioning.model(form), "iterations are few with it")
         if preconditioning.is_short(form, alpha, tol):
-            return Choice(None, "a fit without it takes little time")
+            return ChosenPreconditioner(None, "a fit without it takes little time")
         forecast = preconditioning.forecast(form, alpha, tol)
         model = preconditioning.model(form, forecast.way.ranks) if forecast.pays else None
-        return Choice(model, str(forecast), forecast.patience)
+        return ChosenPreconditioner(model, str(forecast), forecast.patience)
     except NoDegreeModelError as error:
         if asked == "kronecker":
             raise ValueError(
                 f"preconditioner is 'kronecker', but {error}; use preconditioner='auto' or 'none'"
             ) from error
-        return Choice(None, str(error))
+        return ChosenPreconditioner(None, str(error))

@@ -160,11 +160,11 @@ class DegreeModel:
         sides = [side if turn is None else turn @ side for side, turn in zip(sides, self.turns, strict=True)]
         return (sides[0][:, None] * sides[1]).reshape(-1) / float(start.sum() * end.sum())
 
-    def outward(self, w: Array) -> Array:
+    def to_features(self, w: Array) -> Array:
         """Return coefficients of the features that the bases were turned from."""
         return w if self._is_given else turned_back(w, self.end, self.start)
 
-    def inward(self, w: Array) -> Array:
+    def from_features(self, w: Array) -> Array:
         """Return coefficients of the space from those of the features that the bases were turned from."""
         if self._is_given:
             return w

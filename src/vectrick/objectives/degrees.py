@@ -4,15 +4,15 @@
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
-from vectrick._typing import Array
+from vectrick._typing import Array, SpectralFilter
 from vectrick.backends.arrays import cast, contiguous, like, namespace, numpy_dtype
 from vectrick.objectives.risks import Sides
 
-FILTERS = ("ridge", "iterated", "cut-off")
+FILTERS = get_args(SpectralFilter)
 _MORE, _ROUNDS = 20, 2  # directions and products beyond what is kept, when the largest are found
 
 
@@ -226,7 +226,7 @@ class DegreeSpectrum:
         start, end = (replace(basis, turn=None) for basis in (self.start, self.end))
         return DegreeSpectrum.in_bases(start, end, turned, degrees, self.kappa)
 
-    def outward(self, w: Array) -> Array:
+    def to_features(self, w: Array) -> Array:
         """Return the coefficients of features from those of the turned ones."""
         return turned_back(w, self.end, self.start)
 

@@ -67,7 +67,7 @@ class Extended(Space):
         c = namespace(a).concatenate([inverse.outside * a, v])
         return Measured(c, along, square, f, inverse.outside * t + v)
 
-    def onward(self, z: Measured, beta: float = 0.0, p: Element | None = None) -> Element:
+    def next_direction(self, z: Measured, beta: float = 0.0, p: Element | None = None) -> Element:
         """Return ``z + β p``."""
         new = Element(z.c, z.f, z.u).copy()
         if p is not None:

@@ -14,7 +14,16 @@ from vectrick._typing import Array
 from vectrick.backends.arrays import cast, contiguous, copy_of, numpy_dtype
 from vectrick.losses import Pointwise
 from vectrick.passes.engine import Engine
-from vectrick.passes.tasks import Coding, ColumnSums, Curve, Gradient, Labels, Normal, RowSums, VertexSums
+from vectrick.passes.tasks import (
+    Coding,
+    ColumnSums,
+    CurvatureProduct,
+    LabelSums,
+    LossGradient,
+    NormalProduct,
+    RowSums,
+    VertexSums,
+)
 
 
 @dataclass(frozen=True)
@@ -88,7 +97,7 @@ class QuadraticRisk(_Risk):
             self._groups = _Groups(self, centred)
             return
         engine.set_features(sides.start, sides.end)
-        *cores, numbers = engine.total(Labels(coding, centred == "all"))
+        *cores, numbers = engine.total(LabelSums(coding, centred == "all"))
         self.rhs, self.constant, self.square = self._vector(cores[0]), 0.0, float(numbers[2])
         if centred == "all":
             self.mean, self.constant = self._vector(cores[1]) / self.total, float(numbers[1]) / self.total
@@ -104,7 +113,7 @@ class QuadraticRisk(_Risk):
     def times(self, w: Array) -> Array:
         """Return ``B w``; one pass."""
         scale = self._scale(w)
-        product = scale * self._vector(self.engine.total(Normal(self._core(w / scale)))[0])
+        product = scale * self._vector(self.engine.total(NormalProduct(self._core(w / scale)))[0])
         if self.mean is not None:
             product -= (self.total * float(self.mean @ w)) * self.mean
         return product if self._groups is None else product - self._groups.correction(w)
@@ -141,7 +150,7 @@ class _Groups:
         weights = scale * W
         scaled = (own * weights[:, None]).astype(own.dtype)
         engine.set_features(*((scaled, sides.end) if self.of_start else (sides.start, scaled)))
-        core = engine.total(Labels(Coding(), False))[0]
+        core = engine.total(LabelSums(Coding(), False))[0]
         risk.rhs = risk._vector(core) - self._lifted(self.H * Wy / safe)
         risk.constant, risk.square = 0.0, float((weights * (Wyy - Wy**2 / safe)).sum())
         rooted = (own * np.sqrt(weights)[:, None]).astype(own.dtype)
@@ -184,7 +193,7 @@ class PointwiseRisk(_Risk):
     def at(self, w: Array, b: float) -> Point:
         """Return the loss and its derivatives at a function; one pass."""
         rows_are_start = self.engine.rows_are_start
-        task = Gradient(self.sides.core(w, rows_are_start), b, self.kind, self.coding)
+        task = LossGradient(self.sides.core(w, rows_are_start), b, self.kind, self.coding)
         gradient, mean, numbers = self.engine.total(task)
         vectors = self.sides.vector(gradient, rows_are_start), self.sides.vector(mean, rows_are_start)
         value, slope, curvature = (float(number) for number in numbers)
@@ -195,7 +204,7 @@ class PointwiseRisk(_Risk):
         rows_are_start = self.engine.rows_are_start
         scale = self._scale(d)
         cores = self.sides.core(point.w, rows_are_start), self.sides.core(d / scale, rows_are_start)
-        product: Any = self.engine.total(Curve(*cores, point.b, self.kind, self.coding))[0]
+        product: Any = self.engine.total(CurvatureProduct(*cores, point.b, self.kind, self.coding))[0]
         product = scale * self.sides.vector(product, rows_are_start)
         if self.with_constant and point.curvature > 0:
             product -= point.mean * (float(point.mean @ d) / point.curvature)

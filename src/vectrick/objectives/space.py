@@ -131,7 +131,7 @@ class Space(ABC):
         """Return a residual with its norm, perhaps preconditioned, and with predictions if they come with it."""
 
     @abstractmethod
-    def onward(self, z: Measured, beta: float = 0.0, p: Element | None = None) -> Element:
+    def next_direction(self, z: Measured, beta: float = 0.0, p: Element | None = None) -> Element:
         """Return ``z + β p`` with its predictions, and use up p; one product if z has none."""
 
     @abstractmethod
@@ -188,7 +188,7 @@ class Dual(Space):
         square = float(r @ f)
         return Measured(r, square, square, f)
 
-    def onward(self, z: Measured, beta: float = 0.0, p: Element | None = None) -> Element:
+    def next_direction(self, z: Measured, beta: float = 0.0, p: Element | None = None) -> Element:
         """Return ``z + β p``; its predictions follow from those of both."""
         assert z.f is not None
         if p is None:
@@ -253,7 +253,7 @@ class Primal(Space):
         z = inverse.times(r)
         return Measured(z, float(r @ z), square)
 
-    def onward(self, z: Measured, beta: float = 0.0, p: Element | None = None) -> Element:
+    def next_direction(self, z: Measured, beta: float = 0.0, p: Element | None = None) -> Element:
         """Return ``z + β p``, and predict it."""
         if p is None:
             return self.element(z.c + 0.0)

@@ -23,7 +23,7 @@ from vectrick.data.lake.blocks import EdgeBlock
 from vectrick.data.lake.counts import Counts
 from vectrick.data.lake.reader import EdgeReader
 from vectrick.data.lake.scan import ScannedEdges
-from vectrick.passes.engine import LakeEngine, Progress
+from vectrick.passes.engine import LakeEngine, PassProgress
 from vectrick.passes.host import HostPasses
 from vectrick.passes.places import best_passes
 from vectrick.passes.tasks import Task
@@ -78,7 +78,7 @@ class DaskEngine(LakeEngine):
     answer workers that are still busy are given up.
     """
 
-    def __init__(self, edges: ScannedEdges, progress: Progress | None = None, client: Any = None) -> None:
+    def __init__(self, edges: ScannedEdges, progress: PassProgress | None = None, client: Any = None) -> None:
         super().__init__(edges, progress)
         import dask
         from dask.utils import parse_timedelta

@@ -11,7 +11,7 @@ from vectrick.data.lake.counts import Counts
 from vectrick.data.lake.scan import ScannedEdges
 from vectrick.passes.tasks import Partial, Task, add_up
 
-Progress = Callable[[str, int, int], None]  # what is done, how many partitions of it, of how many
+PassProgress = Callable[[str, int, int], None]  # what is done, how many partitions of it, of how many
 
 
 class Engine(ABC):
@@ -64,7 +64,7 @@ class Engine(ABC):
 class LakeEngine(Engine):
     """Passes over the edges of a lake."""
 
-    def __init__(self, edges: ScannedEdges, progress: Progress | None = None) -> None:
+    def __init__(self, edges: ScannedEdges, progress: PassProgress | None = None) -> None:
         super().__init__(edges.reader.rows_are_start, edges.reader.shape)
         self.edges, self.progress = edges, progress
 

@@ -10,7 +10,7 @@ from vectrick.backends import HOST, Backend
 from vectrick.data.lake.blocks import EdgeBlock
 from vectrick.data.lake.counts import Counts
 from vectrick.data.lake.scan import ScannedEdges
-from vectrick.passes.engine import Engine, LakeEngine, Progress
+from vectrick.passes.engine import Engine, LakeEngine, PassProgress
 from vectrick.passes.host import HostPasses
 from vectrick.passes.places import passes_on
 from vectrick.passes.tasks import Task
@@ -46,7 +46,7 @@ class LocalEngine(LakeEngine):
     """Passes in this process, with threads inside each block; blocks beyond the memory limit are read ahead."""
 
     def __init__(
-        self, edges: ScannedEdges, n_threads: int, progress: Progress | None = None, backend: Backend = HOST
+        self, edges: ScannedEdges, n_threads: int, progress: PassProgress | None = None, backend: Backend = HOST
     ) -> None:
         super().__init__(edges, progress)
         self.n_threads, self._maker = n_threads, backend

@@ -38,7 +38,7 @@ class Coding:
 
 
 @dataclass(frozen=True)
-class Labels:
+class LabelSums:
     """``Φᵀ h y`` and, if there is an intercept, ``Φᵀ h``; with the sums of h, h y and h y²."""
 
     coding: Coding
@@ -62,7 +62,7 @@ class Labels:
 
 
 @dataclass(frozen=True)
-class Normal:
+class NormalProduct:
     """``Φᵀ H Φ w`` with the weights of the edges as H."""
 
     core: Array
@@ -74,7 +74,7 @@ class Normal:
 
 
 @dataclass(frozen=True)
-class Gradient:
+class LossGradient:
     """The loss at a function, its gradient ``Φᵀ L'``, and ``Φᵀ h`` with the curvatures h; with their sums."""
 
     core: Array
@@ -104,7 +104,7 @@ class Gradient:
 
 
 @dataclass(frozen=True)
-class Curve:
+class CurvatureProduct:
     """``Φᵀ H Φ d`` with the curvatures H of the loss at a function."""
 
     core: Array

@@ -15,7 +15,7 @@ from vectrick._files import write_text
 from vectrick.backends import Backend
 from vectrick.backends.arrays import to_host
 from vectrick.data import Edges
-from vectrick.training.parameters import LATER
+from vectrick.training.parameters import DEFAULTS_OF_OLDER_FILES
 
 _KIND, _FORMAT = "vectrick checkpoint of finished folds", 1
 _PAUSE = 2.0  # seconds between two writings
@@ -126,7 +126,7 @@ def _take_in(digest: Any, value: Any) -> None:
         # Neither threads nor words about progress change a result.
         parameters = value.get_params(deep=False)
         silent = {"n_threads", "verbose"}
-        silent |= {name for name, value in LATER.items() if parameters.get(name) == value}
+        silent |= {name for name, value in DEFAULTS_OF_OLDER_FILES.items() if parameters.get(name) == value}
         _take_in(digest, {name: item for name, item in parameters.items() if name not in silent})
     elif issparse(value):
         for part in (value.data, value.indices, value.indptr):

@@ -43,7 +43,7 @@ from vectrick.persistence.write import function_header, kernel_header, pairwise_
 from vectrick.solvers import SOLVERS, Solution, Solver
 from vectrick.training.fitted import Fitted, KeepsEdges
 from vectrick.training.one_vs_rest import set_machines
-from vectrick.training.parameters import LATER, check_parameters
+from vectrick.training.parameters import DEFAULTS_OF_OLDER_FILES, check_parameters
 
 _LONGEST_CLASSES = 1 << 24  # characters
 _PRECONDITIONED = ("preconditioner", "preconditioner_reason")
@@ -224,7 +224,7 @@ def _parameters(model: KeepsEdges, tensors: Tensors) -> dict[str, Any]:
             parameters[name] = {"name": known, **own} if own else known
         elif name == "loss" and isinstance(value, type):
             parameters[name] = _registered(value, LOSSES, "loss")
-        elif name not in LATER or value != LATER[name]:
+        elif name not in DEFAULTS_OF_OLDER_FILES or value != DEFAULTS_OF_OLDER_FILES[name]:
             parameters[name] = value
     return parameters
 

@@ -112,10 +112,10 @@ def _set_part(section: Section, trained: Trained, words: dict[str, str]) -> None
     section.table(["held-out edges", "edges", *(f"{name} in its set" for name in names), "sets of one class"], rows)
 
 
-Part = tuple[Array, Array, Array]  # labels, predictions, and how large errors should be
+Calibrated = tuple[Array, Array, Array]  # labels, predictions, and how large errors should be
 
 
-def _parts(trained: Trained, folds: list[HeldFold]) -> list[Part]:
+def _parts(trained: Trained, folds: list[HeldFold]) -> list[Calibrated]:
     """Return the parts of which each is tested with the errors of the others: folds, or halves of a single one."""
     found = []
     for fold in folds:
@@ -126,7 +126,7 @@ def _parts(trained: Trained, folds: list[HeldFold]) -> list[Part]:
     return found
 
 
-def _covered(parts: list[Part], coverage: float) -> tuple[float, float]:
+def _covered(parts: list[Calibrated], coverage: float) -> tuple[float, float]:
     """Return the share of labels within intervals by the errors of the other parts, and their mean width."""
     inside, widths = [], []
     for number, (y, decisions, scale) in enumerate(parts):

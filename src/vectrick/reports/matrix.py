@@ -16,7 +16,7 @@ _PAIRS = 100_000_000  # up to which all pairs are looked through for the best
 
 
 @dataclass(frozen=True)
-class Shown:
+class MatrixExcerpt:
     """A part of the matrix of predictions, with similar vertices side by side."""
 
     starts: Array  # rows of the start table
@@ -25,7 +25,7 @@ class Shown:
     is_all: bool
 
 
-def shown_part(model: KronEstimator, X: Edges) -> Shown:
+def shown_part(model: KronEstimator, X: Edges) -> MatrixExcerpt:
     """Return the predictions for all vertices or, if there are too many, for those with the most edges."""
     tables = X.start_table, X.end_table
     sizes = _sizes(len(tables[0]), len(tables[1]))
@@ -36,7 +36,7 @@ def shown_part(model: KronEstimator, X: Edges) -> Shown:
     scores = model.predict_grid(tables[0].take(rows[0]), tables[1].take(rows[1]))
     first, second = _order(scores), _order(scores.T)
     is_all = sizes == (len(tables[0]), len(tables[1]))
-    return Shown(rows[0][first], rows[1][second], scores[first][:, second], is_all)
+    return MatrixExcerpt(rows[0][first], rows[1][second], scores[first][:, second], is_all)
 
 
 def _sizes(m: int, q: int) -> tuple[int, int]:

@@ -7,7 +7,7 @@ from vectrick.data import Edges, VertexTable
 from vectrick.model_selection.trained import Trained
 from vectrick.reports import figures
 from vectrick.reports.certainty import certainty_columns, click_hint, explanations
-from vectrick.reports.matrix import Shown, best_new, shown_part
+from vectrick.reports.matrix import MatrixExcerpt, best_new, shown_part
 from vectrick.reports.page import Report
 
 _BEST = 500  # new edges with the largest scores
@@ -52,7 +52,7 @@ def matrix_section(report: Report, trained: Trained) -> None:
     )
 
 
-def _states(trained: Trained, part: Shown) -> tuple[list[str], list[str]]:
+def _states(trained: Trained, part: MatrixExcerpt) -> tuple[list[str], list[str]]:
     """Return the states of a pair in words, and a character for the state of each pair of the shown part."""
     X, y = trained.data.X, trained.data.y
     place = [np.full(len(table), -1) for table in (X.start_table, X.end_table)]

@@ -133,9 +133,9 @@ class _BoxProblem:
 
     def chopped_gradient(self) -> Array:
         g, where, nothing = self.gradient, self.xp.where, self.xp.zeros_like(self.a)
-        outward = where(self.a >= self.high, self.xp.clip(g, 0, None), nothing)
-        inward = where(self.a <= self.low, self.xp.clip(g, None, 0), outward)
-        return where(self.low < self.high, inward, nothing)
+        leaving = where(self.a >= self.high, self.xp.clip(g, 0, None), nothing)
+        entering = where(self.a <= self.low, self.xp.clip(g, None, 0), leaving)
+        return where(self.low < self.high, entering, nothing)
 
     def is_proportional(self) -> bool:
         """Whether more is to be gained inside the face than by leaving it."""

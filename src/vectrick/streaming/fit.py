@@ -27,7 +27,7 @@ from vectrick.streaming.scores import LakeValidation, check_known_classes
 from vectrick.streaming.solve import Lake, LakeFit, engine_of
 from vectrick.training.fitted import Machine, Trainable
 from vectrick.training.holding_out import train_on_all
-from vectrick.training.monitor import Monitor, Watch, why_ended
+from vectrick.training.monitor import FitControls, Monitor, why_ended
 from vectrick.training.one_vs_rest import set_machines, stopping_all
 from vectrick.training.parameters import check_parameters, has_intercept
 
@@ -38,7 +38,7 @@ _BUFFERS = 30  # bytes for each edge of a partition while it is read and sorted,
 
 
 def fit_lake(
-    model: Trainable, X: ScannedEdges, y: Any, sample_weight: ArrayLike | None, validation: Any, watch: Watch
+    model: Trainable, X: ScannedEdges, y: Any, sample_weight: ArrayLike | None, validation: Any, watch: FitControls
 ) -> Any:
     """Train an estimator on the edges of a lake, as `fit` was called, and return it."""
     given = {"y": y, "sample_weight": sample_weight, "resume": watch.resume}
@@ -66,14 +66,14 @@ def fit_lake_against_rest(
     try:
         for label in classes:
             machine = clone(model)
-            _train(machine, *parts, Watch(**watch), label)
+            _train(machine, *parts, FitControls(**watch), label)
             machines.append(machine)
     finally:
         _close(X, *parts)
     interrupted = any(machine.solution_.reason.startswith(INTERRUPTED) for machine in machines)
     if model.refit and parts[0] is not X and not interrupted:
         for machine, label in zip(machines, classes, strict=True):
-            train_on_all(machine, lambda fixed, label=label: _train(fixed, X, None, Watch(), label))  # type: ignore[misc]
+            train_on_all(machine, lambda fixed, label=label: _train(fixed, X, None, FitControls(), label))  # type: ignore[misc]
     for machine in machines:
         machine.classes_ = np.array([False, True])
     set_machines(model, machines)
@@ -82,7 +82,7 @@ def fit_lake_against_rest(
 
 
 def fit_streamed(
-    model: Trainable, X: ScannedEdges, watch: Watch, held: ScannedEdges | None = None, positive: Any = None
+    model: Trainable, X: ScannedEdges, watch: FitControls, held: ScannedEdges | None = None, positive: Any = None
 ) -> None:
     """Train an estimator on the edges of a lake; ``positive`` is the class of a machine of several.
 
@@ -94,7 +94,7 @@ def fit_streamed(
     finally:
         _close(X, *parts)
     if model.refit and train is not X:
-        train_on_all(model, lambda fixed: _train(fixed, X, None, Watch(), positive))
+        train_on_all(model, lambda fixed: _train(fixed, X, None, FitControls(), positive))
 
 
 def _parts(model: Trainable, X: ScannedEdges, held: ScannedEdges | None) -> tuple[ScannedEdges, ScannedEdges | None]:
@@ -112,7 +112,7 @@ def _close(X: ScannedEdges, train: ScannedEdges, held: ScannedEdges | None) -> N
         held.close()
 
 
-def _train(model: Trainable, train: ScannedEdges, held: ScannedEdges | None, watch: Watch, positive: Any) -> None:
+def _train(model: Trainable, train: ScannedEdges, held: ScannedEdges | None, watch: FitControls, positive: Any) -> None:
     """Train on a part of a lake, and keep the best iteration."""
     spec, kind = check_lake_fit(model, train)
     lake = read_lake(model, train, spec, kind, positive, share=1.0 if held is None else _TRAINING_SHARE)

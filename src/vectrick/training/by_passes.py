@@ -53,7 +53,7 @@ def limits_iterations(estimator: Any, solver: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class Way:
+class Route:
     """How a fit will go, as far as thin factors say it.
 
     Attributes
@@ -73,7 +73,7 @@ class Way:
 
 def fit_by_passes(model: Any, training: Training) -> Form | None:
     """Fit a model by passes if it can be; return None then, else the form for other solvers."""
-    way = choose_way(model, training)
+    way = choose_route(model, training)
     if way.plan is not None and _fit_over_tiles(model, training, way):
         return None
     form: Form = model._choose_form(training, way)
@@ -90,30 +90,30 @@ def _may_pass(model: Trainable, training: Training) -> bool:
     return has_sums and goes_to_convergence(model, training)
 
 
-def choose_way(model: Trainable, training: Training) -> Way:
+def choose_route(model: Trainable, training: Training) -> Route:
     """Return how a fit goes: over sorted tiles, in primal form anyway, or as the forms compare."""
     graph, kernel = training.graph, training.kernel
     is_product = kernel.is_product and not kernel.is_two_step
     if not (is_product and model.form != "dual" and _may_pass(model, training)):
-        return Way()
+        return Route()
     start, end = [find_factor(side, model.form, model.factor_tol) for side in (kernel.start, kernel.end)]
     if start is None or end is None or issparse(start.train) or issparse(end.train):
-        return Way((start, end))
+        return Route((start, end))
     n_edges, sizes, ranks = len(graph.start), (len(graph.used_start), len(graph.used_end)), (start.rank, end.rank)
     n_coefficients = ranks[0] * ranks[1]
     are_thin = all(_THIN * rank <= size for rank, size in zip(ranks, sizes, strict=True))
     is_small = n_coefficients <= MAX_SIZE and n_edges < MANY_EDGES
     if is_small or not (are_thin and 0 < _THIN * n_coefficients <= n_edges):
-        return Way((start, end))
+        return Route((start, end))
     has_loops = isinstance(training.loss, RankRLS) or HostPasses.has_sums(type(training.loss))
     if not (training.backend.passes_over_blocks and has_loops):
-        return Way((start, end), is_primal=True)
+        return Route((start, end), is_primal=True)
     plan = plan_pass(n_edges, sizes, ranks, training.dtype, count_threads(model.n_threads))
     takes = plan.path == "tiles" and _may_precondition(model, training, ranks, plan.seconds)
-    return Way((start, end), plan if takes else None, is_primal=True)
+    return Route((start, end), plan if takes else None, is_primal=True)
 
 
-def _fit_over_tiles(model: Trainable, training: Training, way: Way) -> bool:
+def _fit_over_tiles(model: Trainable, training: Training, way: Route) -> bool:
     """Fit a model by passes over a sorted block of edges; return whether it could be."""
     graph, loss, kernel = training.graph, training.loss, training.kernel
     assert way.maps is not None
@@ -181,14 +181,14 @@ class TurnedFit(PassFit):
         asked_for = getattr(callback, "reads_coefficients", True)
 
         def told(iterate: Iterate) -> bool | None:
-            return callback(replace(iterate, x=self.before.outward(iterate.x) if asked_for else None))
+            return callback(replace(iterate, x=self.before.to_features(iterate.x) if asked_for else None))
 
         return super().solve(alpha, told, start)
 
     def watched(self, alpha: float, monitor: Monitor) -> Solution:
         """Minimise, and turn the result back; that of an interrupted fit was seen by its monitor."""
         solution = super().watched(alpha, monitor)
-        return solution if solution.reason == INTERRUPTED else replace(solution, x=self.before.outward(solution.x))
+        return solution if solution.reason == INTERRUPTED else replace(solution, x=self.before.to_features(solution.x))
 
 
 def goes_to_convergence(model: Trainable, training: Training) -> bool:
@@ -251,5 +251,5 @@ def _finish(model: Any, training: Training, form: Form, fit: PassFit, predict: C
     model._keep(form, training, solution, solution.intercept, solution.n_iter, monitor.history)
     if training.loss.may_be_flat:
         slopes = training.loss.gradient(predict(solution.x) + solution.intercept)
-        model.support_ = training.outward(training.given.kept.named(slopes != 0))
+        model.support_ = training.to_user(training.given.kept.named(slopes != 0))
     return True

@@ -10,7 +10,7 @@ from vectrick._warnings import warn
 from vectrick.backends import HOST
 from vectrick.backends.arrays import namespace, numpy_dtype, to_host
 from vectrick.data import Edges, VertexTable
-from vectrick.data.complaints import DataWarning, copies, repeated_edges, reverse_labels, told_of, uneven_scales
+from vectrick.data.complaints import DataWarning, copies, repeated_edges, reported_on, reverse_labels, uneven_scales
 from vectrick.kernels import Constant, Cosine, Gaussian, Kernel, Linear, Polynomial, Product, Sum
 from vectrick.losses import Loss, Pointwise
 from vectrick.models.kernel_spec import KernelSpec
@@ -113,7 +113,7 @@ def warn_of_constant(edges: Edges, y: Array, spec: KernelSpec, kind: type[Loss])
 
 def _is_first(table: VertexTable, what: str) -> bool:
     """Whether a table has not been looked at for something yet; it has been from now on."""
-    told = told_of(table)
+    told = reported_on(table)
     if what in told:
         return False
     told.add(what)

@@ -22,12 +22,12 @@ from vectrick.solvers.linear.columns import minimise_columns
 from vectrick.solvers.minimise import choose_solver
 from vectrick.solvers.solution import INTERRUPTED
 from vectrick.training.checks import check_not_zero, check_range
-from vectrick.training.closed_form import ClosedForm
+from vectrick.training.closed_forms import ClosedForm, OnePassFit
 from vectrick.training.fitted import Machine, Trainable
-from vectrick.training.monitor import Watch
-from vectrick.training.one_pass import OnePassFit
+from vectrick.training.monitor import FitControls
 from vectrick.training.one_vs_rest import set_machines, stopping_all
 from vectrick.training.parameters import check_parameters
+from vectrick.training.prepare import checked, held_out, with_kernel
 from vectrick.training.problem import Training
 from vectrick.training.validate import labels_on
 
@@ -43,7 +43,7 @@ def as_targets(y: Any) -> Any:
     return given_array(unmasked(y, "y"), "y")
 
 
-def fit_targets(model: Any, X: Any, Y: Any, sample_weight: Any, validation: Any, watch: Watch) -> None:
+def fit_targets(model: Any, X: Any, Y: Any, sample_weight: Any, validation: Any, watch: FitControls) -> None:
     """Train a copy of an estimator for each column of Y, together where they can share, and set those of the whole."""
     if watch.resume is not None:
         raise ValueError(f"resume is given, but y has {Y.shape[1]} columns, each with a fit of its own; leave it out")
@@ -66,7 +66,7 @@ def _copied(Y: Array) -> Array:
     return np.array(to_host(Y), np.float64)
 
 
-def _can_share(model: Trainable, validation: Any, watch: Watch) -> bool:
+def _can_share(model: Trainable, validation: Any, watch: FitControls) -> bool:
     """Whether nothing but the labels differs between the fits."""
     spec, solver = check_parameters(model, validation), as_solver(model.solver)
     watched = watch.callback is not None or watch.keep_interrupted or model.early_stopping or validation is not None
@@ -75,7 +75,7 @@ def _can_share(model: Trainable, validation: Any, watch: Watch) -> bool:
     return solvers and kernels and model._loss_type is Squared and model.precision == "full" and not watched
 
 
-def _fit_apart(model: Any, X: Any, Y: Any, sample_weight: Any, validation: Any, watch: Watch) -> list[Any]:
+def _fit_apart(model: Any, X: Any, Y: Any, sample_weight: Any, validation: Any, watch: FitControls) -> list[Any]:
     """Return a fit of its own for each column."""
     held: Any = None if validation is None else as_targets(validation[1])
     if validation is not None and (held is None or held.shape[1] != Y.shape[1]):
@@ -114,14 +114,14 @@ def _fit_together(model: Machine, X: EdgesLike, Y: Array, sample_weight: Any) ->
 
 def _prepared(lead: Trainable, X: EdgesLike, Y: Array, sample_weight: Any) -> list[Training]:
     """Return the trainings of all columns, with one kernel."""
-    given = lead._validate(X, Y[:, 0], sample_weight, None)
+    given = checked(lead, X, Y[:, 0], sample_weight, None)
     backend, n_edges = given.backend, len(given.edges)
     others = [placed(lead._encode(labels_on(Y[:, j], backend), n_edges), backend) for j in range(1, Y.shape[1])]
-    given = lead._hold_out_some(given, None).ordered()
-    first: Training = lead._build_kernel(given)
+    given = held_out(lead, given, None).ordered()
+    first: Training = with_kernel(lead, given)
     trainings, places = [first], given.kept.places
     for column in others:
-        labels = given.kept.inward(column if places is None else column[like(places, column)])
+        labels = given.kept.in_training_order(column if places is None else column[like(places, column)])
         check_range(labels, first.dtype)
         loss = lead._make_loss(given.loss_type, cast(labels, first.dtype), first.loss.weight, given.edges)
         trainings.append(replace(first, given=replace(given, labels=labels), loss=loss))

@@ -1,11 +1,21 @@
 """What the package may use of an estimator: its parameters, the hooks of a fit, and the methods of a fitted model."""
 
 from collections.abc import Iterator
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
-from vectrick._typing import Array, ArrayLike, RandomState, Table
+from vectrick._typing import (
+    Array,
+    ArrayLike,
+    FloatName,
+    FormName,
+    Landmarks,
+    Precision,
+    PreconditionerName,
+    RandomState,
+    Table,
+)
 from vectrick.backends import Backend
 from vectrick.data import Edges, EdgesLike, VertexTable
 from vectrick.data.lake.counts import Counts
@@ -15,10 +25,10 @@ from vectrick.models.forms import Form
 from vectrick.models.kernel_spec import PairwiseKernels, VertexKernels
 from vectrick.models.predictor import Predictor
 from vectrick.solvers import Solution, Solver
-from vectrick.training.problem import Given, SourceEdges, Training
+from vectrick.training.problem import SourceEdges, Training
 
-# Validation edges as users give them: edges and labels, or a lake.
-Held: TypeAlias = tuple[EdgesLike, ArrayLike] | ScannedEdges
+# Validation edges as users give them to a fit in memory.
+HeldEdges: TypeAlias = tuple[EdgesLike, ArrayLike]
 
 
 class KeepsEdges(Protocol):
@@ -89,14 +99,14 @@ class Machine(Fitted, Protocol):
     end_kernel: VertexKernels
     alpha: float
     pairwise: PairwiseKernels
-    form: str
+    form: FormName
     solver: str | Solver
-    preconditioner: str
+    preconditioner: PreconditionerName
     max_iter: int | None
     inner_iter: int
     step: float | None
     tol: float
-    fit_intercept: bool | str
+    fit_intercept: bool | Literal["auto"]
     early_stopping: bool
     refit: bool
     validation_fraction: float
@@ -104,10 +114,10 @@ class Machine(Fitted, Protocol):
     scoring: str
     factor_tol: float
     n_components: int | None
-    landmarks: str
-    precision: str
+    landmarks: Landmarks
+    precision: Precision
     keep_edges: bool
-    dtype: str | None
+    dtype: FloatName | None
     n_start_features: int | None
 
     @property
@@ -127,7 +137,9 @@ class Trainable(Machine, Protocol):
     """An estimator that is being fitted: the hooks that a class of estimators defines."""
 
     classes_: Array
+    validation_vertices_: Any
     _has_two_step: bool
+    _labels_have_signs: bool
 
     def set_params(self, **params: object) -> Any:
         """Set parameters by name."""
@@ -135,14 +147,14 @@ class Trainable(Machine, Protocol):
     def fit(self, X: EdgesLike | ScannedEdges, y: ArrayLike) -> Any:
         """Train the model."""
 
-    def _validate(self, X: EdgesLike, y: ArrayLike, sample_weight: ArrayLike | None, validation: Held | None) -> Given:
-        """Check edges, labels and weights."""
+    def _check_combination(self, kind: type[Loss]) -> None:
+        """Raise if parameters contradict each other or the loss."""
 
-    def _hold_out_some(self, given: Given, validation: Held | None) -> Given:
-        """Hold out vertices for early stopping."""
+    def _check_labels(self, labels: Array) -> None:
+        """Raise if nothing can be learned from training labels."""
 
-    def _build_kernel(self, given: Given) -> Training:
-        """Number the training vertices and settle the kernels on them."""
+    def _encode_validation(self, y: ArrayLike, n_edges: int) -> Array:
+        """Check labels for validation and return them as numbers."""
 
     def _encode(self, y: ArrayLike, n_edges: int) -> Array:
         """Check labels for training and return them as numbers."""

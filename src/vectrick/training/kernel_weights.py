@@ -20,7 +20,7 @@ from vectrick.losses import Loss
 from vectrick.models.edge_kernel import EdgeKernel, identity
 from vectrick.operators import ONES, Term, kron_sum
 from vectrick.training.holding_out import hold_out_some
-from vectrick.training.problem import Given
+from vectrick.training.problem import FitInput
 
 _RIDGE = 0.25
 _ROUNDING = 1e-13  # of the square of a kernel, below which its centred kernel is nothing but rounding
@@ -247,7 +247,7 @@ def _elementwise(A: Any, B: Any) -> Any:
     return A * B
 
 
-def learned_weights(estimator: Any, kernel: EdgeKernel, given: Given, graph: Graph, loss: Loss) -> Array:
+def learned_weights(estimator: Any, kernel: EdgeKernel, given: FitInput, graph: Graph, loss: Loss) -> Array:
     """Return the kernel weights by alignment, refined by the risk on held-out vertices if requested."""
     if estimator.kernel_weights == "alignment":
         return aligned_weights(kernel, graph, loss.y, estimator.n_threads)

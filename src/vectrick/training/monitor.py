@@ -68,7 +68,7 @@ class FitStep:
 
 
 @dataclass(frozen=True)
-class Watch:
+class FitControls:
     """The callback of a fit, whether to keep the model if it is interrupted, and the step to resume from."""
 
     callback: Callable[[FitStep], bool | None] | None = None
@@ -76,7 +76,7 @@ class Watch:
     resume: FitStep | None = None
 
 
-def check_watch(callback: Any, resume: Any) -> None:
+def check_controls(callback: Any, resume: Any) -> None:
     """Refuse a callback that cannot be called, and a step that is not a `FitStep`."""
     if callback is not None and not callable(callback):
         raise TypeError(f"callback is of type {type(callback).__name__}, but it must be a function of a FitStep")
@@ -150,16 +150,16 @@ class Monitor:
         validation: Judge | None = None,
         patience: int = 5,
         intercept: Callable[[Array], float] | None = None,
-        watch: Watch | None = None,
+        watch: FitControls | None = None,
         max_iter: int = 0,
-        outward: Callable[[Any], Any] | None = None,
+        in_user_order: Callable[[Any], Any] | None = None,
     ) -> None:
         self.name, self.validation, self.patience = name, validation, patience
-        self.intercept, self.watch, self.max_iter = intercept, watch or Watch(), max_iter
+        self.intercept, self.watch, self.max_iter = intercept, watch or FitControls(), max_iter
         self.history: dict[str, list[Any]] = {"iteration": [], "risk": [], "seconds": []}
         if validation is not None:
             self.history["score"] = []
-        self.outward = outward or (lambda x: x)  # brings coefficients into the user's order
+        self.in_user_order = in_user_order or (lambda x: x)  # brings coefficients into the user's order
         self.best: Array | None = None
         self.best_intercept = 0.0
         self.best_iteration = 0
@@ -202,9 +202,9 @@ class Monitor:
         return stop
 
     def _step(self, iterate: Iterate) -> FitStep:
-        best = to_host(self.outward(self.best)), self.best_iteration, self.best_intercept, self.best_score
+        best = to_host(self.in_user_order(self.best)), self.best_iteration, self.best_intercept, self.best_score
         return FitStep(
-            iterate.n_iter, self.max_iter, iterate.risk, self.history, to_host(self.outward(iterate.x)), *best
+            iterate.n_iter, self.max_iter, iterate.risk, self.history, to_host(self.in_user_order(iterate.x)), *best
         )
 
     def interrupted(self, space: Space) -> Solution | None:

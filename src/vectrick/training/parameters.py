@@ -1,11 +1,11 @@
 """The parameters of a fit: which values are valid, and whether there is an intercept."""
 
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
-from vectrick._typing import ArrayLike
+from vectrick._typing import ArrayLike, Precision
 from vectrick.backends import backend_names
 from vectrick.backends.threads import count_threads
 from vectrick.data import EdgesLike
@@ -21,11 +21,13 @@ from vectrick.solvers.closed_forms.complete_graph import Eigen
 from vectrick.training.fitted import Machine
 
 _LARGEST = float(np.finfo(np.float64).max)
-PRECISIONS = ("full", "mixed")
+PRECISIONS = get_args(Precision)
 # Parameters that earlier versions did not have, with values that reproduce those versions. Files leave out parameters
 # with these values, so that earlier versions can read them and their checkpoints stay valid.
-LATER = {"loss": "squared", "preconditioner": "auto", "spectral_filter": "ridge", "filter_iter": 2, "refine": 0,
-         "keep_edges": True, "refit": False}  # fmt: skip
+DEFAULTS_OF_OLDER_FILES = {
+    "loss": "squared", "preconditioner": "auto", "spectral_filter": "ridge", "filter_iter": 2, "refine": 0,
+    "keep_edges": True, "refit": False,
+}  # fmt: skip
 
 
 def check_parameters(estimator: Any, validation: tuple[EdgesLike, ArrayLike] | None) -> KernelSpec:

@@ -9,13 +9,13 @@ import numpy as np
 from vectrick._typing import Array
 from vectrick.backends import HOST, Backend
 from vectrick.backends.arrays import copy_of, given_array, like, numpy_dtype, to_host
-from vectrick.data import Edges, Graph, Kept
+from vectrick.data import Edges, Graph, TrainedEdges
 from vectrick.losses import Loss
 from vectrick.models.edge_kernel import EdgeKernel
 from vectrick.models.forms import Form
 from vectrick.models.kernel_spec import KernelSpec
 from vectrick.solvers import Solver
-from vectrick.training.monitor import Watch
+from vectrick.training.monitor import FitControls
 from vectrick.training.validate import as_given
 
 
@@ -52,7 +52,7 @@ def _copied(values: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Given:
+class FitInput:
     """The user's input, checked and on its backend: edges, labels, weights, and validation edges."""
 
     spec: KernelSpec
@@ -64,25 +64,25 @@ class Given:
     edges: Edges
     labels: Array
     weight: Array | None
-    kept: Kept
+    kept: TrainedEdges
     source: SourceEdges | None  # all edges that were given, held-out ones included, if the model is to keep them
     bounds: Array | None = None  # which labels are bounds, if any may be
     held: Edges | None = None
     held_labels: Array | None = None
     held_bounds: Array | None = None
 
-    def only(self, mask: Array | None) -> "Given":
+    def only(self, mask: Array | None) -> "FitInput":
         """Return the edges in a mask, None for all."""
         if mask is None:
             return self
         return replace(self._taken(mask), kept=self.kept.only(mask))
 
-    def ordered(self) -> "Given":
+    def ordered(self) -> "FitInput":
         """Return the edges in the order that is fastest for the backend."""
         order = self.backend.edge_order(self.edges.start, self.edges.end, len(self.edges.end_table))
         return self if order is None else replace(self._taken(order), kept=replace(self.kept, order=order))
 
-    def _taken(self, rows: Array) -> "Given":
+    def _taken(self, rows: Array) -> "FitInput":
         weight = None if self.weight is None else self.weight[rows]
         bounds = None if self.bounds is None else self.bounds[rows]
         return replace(self, edges=self.edges[rows], labels=self.labels[rows], weight=weight, bounds=bounds)
@@ -92,11 +92,11 @@ class Given:
 class Training:
     """Everything that a fit starts from: the training edges, the loss with its labels, the kernel of the edges."""
 
-    given: Given
+    given: FitInput
     graph: Graph
     loss: Loss
     kernel: EdgeKernel
-    watch: Watch = Watch()  # noqa: RUF009 (it is frozen)
+    watch: FitControls = FitControls()  # noqa: RUF009 (it is frozen)
     warm: Callable[[Form, "Training"], Array | None] | None = None  # coefficients to start from, in a form
 
     @property
@@ -109,11 +109,11 @@ class Training:
         """Where everything is computed."""
         return self.given.backend
 
-    def inward(self, x: Array, form: str) -> Any:
+    def to_solver(self, x: Array, form: str) -> Any:
         """Return the coefficients of an earlier fit as its solver had them."""
         x = like(x, self.loss.y, self.dtype)
-        return self.given.kept.inward(x) if form == "dual" else x
+        return self.given.kept.in_training_order(x) if form == "dual" else x
 
-    def outward(self, x: Array) -> Any:
+    def to_user(self, x: Array) -> Any:
         """Return an array in the kind that the user gave."""
         return as_given(x, self.given.home)

@@ -117,7 +117,7 @@ class WarmStart:
             a[: len(self.dual)] = to_host(self.dual)
             places = training.given.kept.places
             a = like(a if places is None else a[to_host(places)], y, training.dtype)
-            return a if form.name == "dual" else form.space.lift(training.given.kept.inward(a))
+            return a if form.name == "dual" else form.space.lift(training.given.kept.in_training_order(a))
         if form.maps is None or not isinstance(self.predictor, PrimalPredictor) or not training.loss.is_smooth:
             return None
         core = to_host(self.predictor.core)

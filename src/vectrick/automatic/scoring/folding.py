@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vectrick._typing import Array
+from vectrick._typing import Array, New, NewOrAll
 from vectrick.data import Edges
 from vectrick.data.settings import NEW, SETTINGS
 from vectrick.model_selection.splitting.folds import Fold
@@ -34,7 +34,7 @@ class Folding:
 
     folds: list[Fold]
     weights: Array
-    settings: list[str]
+    settings: list[New]
     told: list[str]
 
     def words(self, n_used: int) -> str:
@@ -48,15 +48,15 @@ class NoFoldsError(ValueError):
     """There are too few vertices or labels to hold some of them out."""
 
 
-def make_folds(X: Edges, y: Array, new: str, stratify: bool, seed: int) -> Folding:
+def make_folds(X: Edges, y: Array, new: NewOrAll, stratify: bool, seed: int) -> Folding:
     """Return inner folds for a setting, or for all of them.
 
     If vertices cannot be held out so that training and test edges have different labels, there are other divisions,
     then fewer parts, then other settings, in the end held-out edges between known vertices; ``told`` says so.
     """
-    asked = ([each for each in NEW if not (X.is_one_set and each == "end")]) if new == "all" else [new]
+    asked: list[New] = ([each for each in NEW if not (X.is_one_set and each == "end")]) if new == "all" else [new]
     folds: list[Fold] = []
-    settings: list[str] = []
+    settings: list[New] = []
     told: list[str] = []
     for each in asked:
         found, setting, words = _folds_of(X, y, each, stratify, seed)
@@ -67,10 +67,11 @@ def make_folds(X: Edges, y: Array, new: str, stratify: bool, seed: int) -> Foldi
     return Folding(folds, np.array([1.0 / counts[setting] for setting in settings]), settings, told)
 
 
-def _folds_of(X: Edges, y: Array, new: str, stratify: bool, seed: int) -> tuple[list[Fold], str, list[str]]:
+def _folds_of(X: Edges, y: Array, new: New, stratify: bool, seed: int) -> tuple[list[Fold], New, list[str]]:
     repeats = _REPEATS if len(X) < _FEW_EDGES else 1
     why = ""
-    for setting in dict.fromkeys(NEW if new == "both" and not X.is_one_set else (new, "neither")):
+    settings: tuple[New, ...] = NEW if new == "both" and not X.is_one_set else (new, "neither")
+    for setting in dict.fromkeys(settings):
         for parts in range(_PARTS, _FEWEST - 1, -1):
             for attempt in range(_SEEDS):
                 n_end = 1 if setting == "neither" else None

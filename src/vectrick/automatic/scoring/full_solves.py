@@ -8,7 +8,7 @@ import numpy as np
 
 from vectrick._typing import Array
 from vectrick.automatic.labels import RANKS
-from vectrick.automatic.scoring.ground import Candidate, Ground, Place, StopSearch
+from vectrick.automatic.scoring.problem import Candidate, Place, SearchProblem, StopSearch
 from vectrick.backends.arrays import namespace, to_host
 from vectrick.data import Edges, VertexTable
 from vectrick.estimators import KronLogistic, KronRanker, KronRidge, KronSVM
@@ -47,12 +47,12 @@ class FullSolves:
 
     Parameters
     ----------
-    ground : Ground
+    problem : SearchProblem
         The folds and the kernels.
     """
 
-    def __init__(self, ground: Ground) -> None:
-        self.ground = ground
+    def __init__(self, problem: SearchProblem) -> None:
+        self.problem = problem
         self._tables: dict[Any, VertexTable] = {}
 
     def scores(
@@ -63,17 +63,17 @@ class FullSolves:
         done: Callable[[], None],
         kept: dict[Place, Array],
     ) -> Array:
-        """Return the scores of candidates, for each alpha and fold, as `Ground.scores` does."""
-        ground, out = self.ground, np.full((*alphas.shape, len(folds)), np.nan)
+        """Return the scores of candidates, for each alpha and fold, as `SearchProblem.scores` does."""
+        problem, out = self.problem, np.full((*alphas.shape, len(folds)), np.nan)
         try:
             for at, candidate in enumerate(candidates):
                 for column, number in enumerate(folds):
-                    test = ground.folds[number].test
-                    groups = None if ground.groups is None else ground.groups[test]
+                    test = problem.folds[number].test
+                    groups = None if problem.groups is None else problem.groups[test]
                     for place, alpha in enumerate(alphas[at]):
                         predictions = self.predictions(candidate, alpha, number)
                         kept[at, place, column] = predictions
-                        out[at, place, column] = SCORES[ground.scoring](ground.truth[test], predictions, groups)
+                        out[at, place, column] = SCORES[problem.scoring](problem.truth[test], predictions, groups)
                     done()
         except StopSearch:
             pass
@@ -81,24 +81,24 @@ class FullSolves:
 
     def predictions(self, candidate: Candidate, alpha: float, number: int) -> Array:
         """Return the predictions of a candidate for the test edges of a fold."""
-        ground, fold, kernel = self.ground, self.ground.folds[number], SharedMatrix()
+        problem, fold, kernel = self.problem, self.problem.folds[number], SharedMatrix()
         start, end = (self._table(candidate, which) for which in ("start", "end"))
-        X = Edges._of(*ground.numbers(candidate), start, start if candidate.is_one_set else end)
+        X = Edges._of(*problem.numbers(candidate), start, start if candidate.is_one_set else end)
         model = estimator_of(
             candidate.loss, start_kernel=kernel, end_kernel=kernel, pairwise=candidate.pairwise, alpha=float(alpha),
-            fit_intercept=candidate.has_intercept, tol=_TOL, keep_edges=False, n_threads=ground.n_threads,
-            solver="cg" if candidate.loss == "ridge" else solver_of(candidate.loss), backend=ground.backend,
+            fit_intercept=candidate.has_intercept, tol=_TOL, keep_edges=False, n_threads=problem.n_threads,
+            solver="cg" if candidate.loss == "ridge" else solver_of(candidate.loss), backend=problem.backend,
         )  # fmt: skip
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of iterations
-            model.fit(X[fold.train], ground.y[fold.train])
+            model.fit(X[fold.train], problem.y[fold.train])
         return np.asarray(to_host(model._decide(X[fold.test])))
 
     def _table(self, candidate: Candidate, which: str) -> VertexTable:
         """Return the kernel matrix of a side as a table, without its negative eigenvalues."""
         choice = candidate.start if which == "start" else candidate.end
         constant = candidate.start_constant if which == "start" else candidate.end_constant
-        side = self.ground.side(candidate, which)
+        side = self.problem.side(candidate, which)
         key = id(side), choice.name, constant
         if key not in self._tables:
             K = side.matrix(choice)[0]

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +12,11 @@ from vectrick.cli.commands.info import read_told
 from vectrick.cli.model_options import AUTO, ModelOptions
 from vectrick.cli.options import DataOptions, ResumeOptions
 from vectrick.cli.output import Output
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from vectrick._typing import New
 
 EXAMPLE = "vectrick evaluate gpcr --report gpcr_evaluation.html"
 
@@ -156,7 +161,7 @@ def cluster_options(text: str | None) -> dict[str, Any]:
 
 def cross_validate(
     out: Output,
-    estimators: dict[str, Any],
+    estimators: "Mapping[New, Any]",
     data: Any,
     others: dict[str, Any],
     division: Any,
@@ -201,7 +206,7 @@ def cross_validate_kernels(
     out: Output,
     estimator: Any,
     data: Any,
-    settings: list[str],
+    settings: "list[New]",
     division: Any,
     kernels: Any,
     figure: Path | None,

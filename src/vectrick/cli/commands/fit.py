@@ -1,7 +1,7 @@
 """``vectrick fit``: train and validate a model, write it to a file, and show how good it is."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -13,6 +13,7 @@ from vectrick.cli.options import DataOptions
 from vectrick.cli.output import Output
 
 if TYPE_CHECKING:
+    from vectrick._typing import NewOrAll
     from vectrick.model_selection.trained import Trained
 
 EXAMPLE = "vectrick fit gpcr -o gpcr.vt --report gpcr.html"
@@ -65,7 +66,7 @@ def run(
     from vectrick.cli.commands.info import read_told
     from vectrick.persistence.fit_checkpoint import FitCheckpoint
 
-    check_new(new)
+    setting = check_new(new)
     if not lakes.dry_run:
         _check_files([*data.inputs, out.config], output, report, checkpoint, resume, force)
     lake = lakes.lake(data)
@@ -93,7 +94,7 @@ def run(
     if single:
         trained = _fit_single(out, model, dataset, state, refit)
     else:
-        trained = train_automatic(out, model.searcher(dataset, new), dataset)
+        trained = train_automatic(out, model.searcher(dataset, setting), dataset)
     trained.seconds["reading"] = reading
     trained.model.save(output, about=_about(trained))
     (summarise if single else summarise_search)(out, trained)
@@ -113,12 +114,13 @@ def run(
         raise Interrupted(f"interrupted: {output} holds the best model so far, {best}")
 
 
-def check_new(new: str) -> None:
-    """Refuse a setting that there is not."""
+def check_new(new: str) -> "NewOrAll":
+    """Return the value of `--new`, or raise if there is no such setting."""
     from vectrick.automatic.scoring.folding import ASKED
 
     if new not in ASKED:
         raise ValueError(f"--new is {new!r}, but it must be one of {', '.join(ASKED)}")
+    return cast("NewOrAll", new)
 
 
 def _fit_single(out: Output, model: ModelOptions, dataset: Any, state: Any, refit: bool) -> "Trained":

@@ -147,7 +147,7 @@ def dataset_warnings(data: Any, standardized: bool = False) -> list[str]:
     """Return what to beware of."""
     import numpy as np
 
-    from vectrick.data.complaints import copies, repeated_edges, told_of, uneven_scales
+    from vectrick.data.complaints import copies, repeated_edges, reported_on, uneven_scales
 
     X, y = data.X, data.y
     warnings = []
@@ -168,7 +168,7 @@ def dataset_warnings(data: Any, standardized: bool = False) -> list[str]:
         scale = None if standardized or data.kinds[side] == "kernel" else uneven_scales(table)
         if scale is not None:
             warnings.append(f"{scale}, so the larger ones decide alone; --standardize scales them")
-        told_of(table).update(("edges", "copies", "scales"))  # which the library does not repeat in its own words
+        reported_on(table).update(("edges", "copies", "scales"))  # which the library does not repeat in its own words
     if data.is_binary:
         rare = min(np.unique(y, return_counts=True)[1])
         if rare < 50:

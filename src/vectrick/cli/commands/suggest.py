@@ -1,12 +1,15 @@
 """``vectrick suggest``: which edges to label next."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from vectrick.cli.options import VertexOptions
 from vectrick.cli.output import Output
+
+if TYPE_CHECKING:
+    from vectrick._typing import SuggestBy
 
 EXAMPLE = "vectrick suggest gpcr.vt -n 384 --per-start 16 -o plate.csv"
 
@@ -77,7 +80,7 @@ def run(
     aims = None if aim is None else _edges_of(vertices, tables, aim)
     with out.library_progress("choosing"):
         limits: dict[str, Any] = {"per_start": per_start, "per_end": per_end, "random_state": seed}
-        frame = suggest(fitted, pool, number, by, X_aim=aims, **limits)
+        frame = suggest(fitted, pool, number, cast("SuggestBy", by), X_aim=aims, **limits)
     frame = frame.drop(columns=["row", *(["std"] if frame["std"].isna().all() else [])], errors="ignore")
     lines = [list(row) for row in frame.itertuples(index=False)]
     out.result["edges"] = frame.to_dict("records")

@@ -1,7 +1,7 @@
 """``vectrick tune``: a thorough search, or one of a given grid; how good such a choice is, and the best model."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +11,9 @@ from vectrick.cli.commands.fit import check_new
 from vectrick.cli.model_options import AUTO, DEFAULT_KERNEL, KernelOptions
 from vectrick.cli.options import DataOptions, ResumeOptions
 from vectrick.cli.output import Output
+
+if TYPE_CHECKING:
+    from vectrick._typing import New, NewOrAll
 
 EXAMPLE = "vectrick tune gpcr -o gpcr.vt --report gpcr_tuned.html"
 
@@ -95,14 +98,14 @@ def run(
         raise ValueError("--budget is the time of a search, but a grid is searched to its end; leave it out")
     if is_grid and new != "both":
         raise ValueError(f"--new is {new!r}, but a grid is searched for edges whose vertices are both new")
-    check_new(new)
+    setting = check_new(new)
     weights = _weights(alphas or _ALPHAS)
     kinds = some_of(pairwise or "kronecker", "--pairwise", [name for name in PAIRWISE if name != "two_step"])
     dataset = data.read()
     out.note(f"{dataset.X}, read in {out.seconds:.1f} s")
     dataset.refuse_several_classes("vectrick tune")
     if not is_grid:
-        how: dict[str, Any] = {"new": new, "folds": folds, "nested": nested, "budget": budget, "seed": seed}
+        how: dict[str, Any] = {"new": setting, "folds": folds, "nested": nested, "budget": budget, "seed": seed}
         _thorough(out, dataset, output, report, finished, keeping, **how)
         return
     if dataset.bounds is not None:
@@ -143,7 +146,7 @@ def _thorough(
     finished: Any,
     keeping: ResumeOptions,
     *,
-    new: str,
+    new: "NewOrAll",
     folds: int,
     nested: bool,
     budget: float | None,
@@ -153,12 +156,13 @@ def _thorough(
     import vectrick as vt
     from vectrick.cli.automatic import summarise_search, train_automatic
     from vectrick.cli.commands.evaluate import cross_validate
+    from vectrick.data.settings import NEW
 
-    asked = ["both", "start", "end", "neither"] if new == "all" else [new]
+    asked: list[New] = list(NEW) if new == "all" else [new]
     asked = [each for each in asked if not (data.X.is_one_set and each == "end")]
     rows = None
 
-    def search(what: str) -> Any:
+    def search(what: "NewOrAll") -> Any:
         return vt.AutoKron(what, thorough=True, budget=budget, random_state=seed)
 
     try:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from vectrick._typing import Array, RandomState
+from vectrick._typing import Array, New, RandomState
 from vectrick.backends.memory import available_memory, parse_bytes
 from vectrick.data.edges import Edges, _named_table
 from vectrick.data.lake.counts import Counts
@@ -174,7 +174,7 @@ class ScannedEdges:
         return Edges._of(start, end, self.start_table, self.end_table), label, weight
 
     def split(
-        self, new: str = "both", test_size: float = 0.25, random_state: RandomState = None
+        self, new: New = "both", test_size: float = 0.25, random_state: RandomState = None
     ) -> tuple["ScannedEdges", "ScannedEdges"]:
         """Return training edges and test edges, divided by vertices; nothing is read.
 

@@ -1,15 +1,15 @@
 """Nyström features: kernel values with a few landmarks, for kernels that have no thin factor of their own."""
 
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
-from vectrick._typing import Array, Features
+from vectrick._typing import Array, Features, Landmarks
 from vectrick.backends import HOST
 from vectrick.kernels.base import Kernel
 from vectrick.kernels.maps.factor import CholeskyMap, ComputedMatrix, pivoted_cholesky
 
-LANDMARKS = ("cholesky", "kmeans")
+LANDMARKS = get_args(Landmarks)
 _SAMPLE = 20_000  # vertices that landmarks are chosen from
 _JUDGED = 5_000  # vertices that the error is measured on
 _TOLERANCE = 1e-12  # of the factor of the landmarks

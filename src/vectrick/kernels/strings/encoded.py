@@ -93,7 +93,7 @@ def chosen_kernel(kernel: Kernel, usual: Kernel) -> Kernel:
     return kernel
 
 
-class Rows:
+class RowCache:
     """Sparse rows of strings that were computed before, by what made them: folds ask for the same strings again.
 
     They are shared by all kernels of a process, and safe to share among threads.
@@ -147,4 +147,4 @@ class Recent:
         return made
 
 
-ROWS, RECENT = Rows(), Recent()
+ROWS, RECENT = RowCache(), Recent()

@@ -107,7 +107,7 @@ class SGD(Baseline):
         self.random_state = random_state
 
     def _fit(self, X: Edges, y: Array) -> None:
-        self.rows_ = Rows(X, self.scale)
+        self.rows_ = ConcatenatedFeatures(X, self.scale)
         rows = self.rows_.of(X)
 
         passes = max(1, round(self.n_updates / len(y)))
@@ -145,7 +145,7 @@ class Neighbours(Baseline):
         self.random_state = random_state
 
     def _fit(self, X: Edges, y: Array) -> None:
-        self.rows_ = Rows(X)
+        self.rows_ = ConcatenatedFeatures(X)
         rows = self.rows_.of(X)
         means: dict[str, Array] = {}  # one query for the most neighbours serves all k
 
@@ -193,7 +193,7 @@ class LibSVM(Baseline):
             taken = np.sort(check_random_state(self.random_state).permutation(len(y))[: self.max_edges])
             if len(np.unique(y[taken])) < 2:
                 raise ValueError(f"max_edges is {self.max_edges}, but so many edges have one label only; raise it")
-        self.rows_ = Rows(X)
+        self.rows_ = ConcatenatedFeatures(X)
         kind = SVC if self.classes_ is not None else SVR
         self.model_ = kind(C=self.C, gamma=self.gamma, cache_size=1000).fit(self.rows_.of(X[taken]), y[taken])
 
@@ -219,7 +219,7 @@ class BoostedTrees(Baseline):
 
     def _fit(self, X: Edges, y: Array) -> None:
         kind = HistGradientBoostingClassifier if self.classes_ is not None else HistGradientBoostingRegressor
-        self.rows_ = Rows(X)
+        self.rows_ = ConcatenatedFeatures(X)
         # Without early stopping, which would hold out edges at random, not vertices.
         self.model_ = kind(max_iter=self.max_iter, early_stopping=False, random_state=self.random_state)
         self.model_.fit(self.rows_.of(X), y)
@@ -266,7 +266,7 @@ class VertexMean(Baseline):
         return total
 
 
-class Rows:
+class ConcatenatedFeatures:
     """Concatenated features of edges, in single precision, standardised over the training edges if asked for."""
 
     def __init__(self, X: Edges, scale: bool = False) -> None:

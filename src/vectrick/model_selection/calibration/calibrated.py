@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
-from vectrick._typing import Array, ArrayLike, RandomState
+from vectrick._typing import Array, ArrayLike, New, RandomState
 from vectrick.backends.arrays import to_host, unmasked
 from vectrick.data import EdgesLike
 from vectrick.model_selection.calibration.errors import decisions_of
@@ -67,7 +67,7 @@ class Calibrated(FoldedModel):
         self,
         model: Any,
         *,
-        new: str = "both",
+        new: New = "both",
         method: str = "sigmoid",
         n_folds: int = 5,
         random_state: RandomState = None,

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from vectrick._typing import Array, RandomState
+from vectrick._typing import Array, New, RandomState
 from vectrick._warnings import warn
 from vectrick.data import DataWarning, Edges, EdgesLike
 from vectrick.data.censored import refuse_bounds
@@ -21,7 +21,7 @@ from vectrick.model_selection.calibration.errors import (
     news_of,
     sets,
 )
-from vectrick.model_selection.calibration.folded import FoldedModel, Held, calibration_folds
+from vectrick.model_selection.calibration.folded import FoldedModel, HeldOutFold, calibration_folds
 from vectrick.model_selection.splitting.folds import Fold
 from vectrick.persistence.checks import of_kind
 
@@ -89,7 +89,7 @@ class ConformalKron(FoldedModel):
         self,
         model: Any,
         *,
-        new: str = "both",
+        new: New = "both",
         coverage: float = 0.9,
         method: str = "full",
         scaled: bool = True,
@@ -134,7 +134,7 @@ class ConformalKron(FoldedModel):
                     f"calibrate on, but the folds hold out {n}; ask for less coverage, or give more data"
                 )
 
-    def _calibrate(self, edges: Edges, y: Array, held: list[Held]) -> None:
+    def _calibrate(self, edges: Edges, y: Array, held: list[HeldOutFold]) -> None:
         classes = getattr(self, "classes_", None)
         wanted = bool(self.scaled) and classes is None
         scales = [label_scale(part.model, edges[part.test]) if wanted else None for part in held]

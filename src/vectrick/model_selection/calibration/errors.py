@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vectrick._typing import Array
+from vectrick._typing import Array, New
 from vectrick.backends.arrays import to_host
 from vectrick.data import Edges
 from vectrick.data.settings import NEW
@@ -178,11 +178,12 @@ class Calibration:
     @classmethod
     def read(cls, header: Any) -> "Calibration":
         """Return a calibration from JSON."""
-        told, scaled = of_kind(dict, of_kind(dict, header)["errors"]), of_kind(dict, header["scaled"])
-        errors = {new: [Errors.read(each) for each in of_kind(list, told[new])] for new in NEW if new in told}
+        absolute, scaled = of_kind(dict, of_kind(dict, header)["errors"]), of_kind(dict, header["scaled"])
+        settings: list[str] = [new for new in NEW if new in absolute]
+        errors = {new: [Errors.read(each) for each in of_kind(list, absolute[new])] for new in settings}
         return cls(errors, {new: Errors.read(scaled[new]) for new in NEW if new in scaled})
 
-    def setting_for(self, new: str, coverage: float) -> str | None:
+    def setting_for(self, new: New, coverage: float) -> str | None:
         """Return the setting whose errors are taken for edges of a setting: its own, else a harder one, else None."""
         for setting in _HARDER[new]:
             least = coverage / (1.0 - coverage)

@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from vectrick._progress import Progress
-from vectrick._typing import Array, ArrayLike, RandomState
+from vectrick._typing import Array, ArrayLike, New, RandomState
 from vectrick.backends import HOST
 from vectrick.backends.arrays import to_host, unmasked
 from vectrick.data import Edges, EdgesLike
@@ -26,7 +26,7 @@ LEAST_VERTICES = 5  # held-out vertices of a new side, fewer of which say nothin
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldOutFold:
     """A model that was trained without a part of the data, and the edges of that part."""
 
     model: Any
@@ -37,7 +37,7 @@ class FoldedModel(FitParameters, BaseEstimator):
     """A model that is trained on all edges, and on folds that hold out edges like those that will be asked for."""
 
     model: Any
-    new: str
+    new: New
     n_folds: int
     random_state: Any
     model_: Any
@@ -103,7 +103,7 @@ class FoldedModel(FitParameters, BaseEstimator):
                     f"vertices; use another setting than new={self.new!r}, or another n_folds or random_state"
                 )
 
-    def _train(self, edges: Edges, y: Array, sample_weight: Any, folds: list[Fold]) -> list[Held]:
+    def _train(self, edges: Edges, y: Array, sample_weight: Any, folds: list[Fold]) -> list[HeldOutFold]:
         """Train the model on all edges, and on the training edges of each fold."""
         weight = as_weights(None if sample_weight is None else to_host(sample_weight), len(edges))
         progress = Progress(type(self).__name__, len(folds) + 1, getattr(self.model, "verbose", 0))
@@ -116,7 +116,7 @@ class FoldedModel(FitParameters, BaseEstimator):
 
         if is_classifier(self.model):
             self._check_classes(y, folds)
-        held = [Held(trained(fold.train), fold.test) for fold in folds]
+        held = [HeldOutFold(trained(fold.train), fold.test) for fold in folds]
         if held and hasattr(held[0].model, "classes_"):  # which a search knows only now
             self._check_classes(y, folds)
         self.model_ = trained(np.arange(len(edges)))
@@ -169,7 +169,7 @@ class FoldedModel(FitParameters, BaseEstimator):
         return tags
 
 
-def calibration_folds(X: Edges, y: Array, new: str, n_folds: int, random_state: RandomState) -> list[Fold]:
+def calibration_folds(X: Edges, y: Array, new: New, n_folds: int, random_state: RandomState) -> list[Fold]:
     """Return folds in which every vertex of a new side is held out once, so that none has the same test edge twice.
 
     With both vertices new, fold i holds out part i of the start and part i of the end vertices. Most edges train in

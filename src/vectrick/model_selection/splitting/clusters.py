@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from vectrick._typing import Array, ArrayLike, RandomState
+from vectrick._typing import Array, ArrayLike, New, RandomState
 from vectrick._warnings import warn
 from vectrick.data import Edges, VertexTable
 from vectrick.data.strings.molecules import scaffold
@@ -55,7 +55,7 @@ class ClusterKFold(VertexKFold):
         self,
         n_start: int = 3,
         n_end: int | None = None,
-        new: str = "both",
+        new: New = "both",
         *,
         threshold: float = 0.6,
         start: Any = "auto",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from vectrick._colours import BLUE, GREEN, ORANGE, PALE
-from vectrick._typing import Array
+from vectrick._typing import Array, New
 from vectrick.backends.arrays import unmasked
 from vectrick.data.settings import NEW
 from vectrick.data.splits import divide_vertices
@@ -35,7 +35,7 @@ class Fold:
                 raise ValueError(f"{self.name} has {len(rows)} {part} edges with one label only, {label!r}; {advice}")
 
 
-def make_fold(name: str, pairs: Pairs, new: str, train: Array, test: Array, strict: bool) -> Fold:
+def make_fold(name: str, pairs: Pairs, new: New, train: Array, test: Array, strict: bool) -> Fold:
     """Return a fold; with ``strict``, leave out test edges with a new vertex that should be known."""
     if strict:
         for side, vertices, size in (("start", pairs.start, pairs.n_start), ("end", pairs.end, pairs.n_end)):

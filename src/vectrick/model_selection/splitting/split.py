@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from vectrick._html import html_bar, html_block
-from vectrick._typing import Array, ArrayLike, RandomState
+from vectrick._typing import Array, ArrayLike, New, RandomState
 from vectrick.data import EdgesLike
 from vectrick.data.splits import divide_vertices, edges_of_split
 from vectrick.model_selection.splitting.folds import (
@@ -70,7 +70,7 @@ def vertex_split(
     groups: Any = None,
     validation_size: float = 0.25,
     test_size: float = 0.25,
-    new: str = "both",
+    new: New = "both",
     stratify: bool = False,
     strict: bool = True,
     one_set: bool | None = None,
@@ -139,7 +139,7 @@ def _check_sizes(validation_size: float, test_size: float) -> None:
 
 
 def _parts(
-    pairs: Pairs, new: str, shares: Array, rng: np.random.Generator, positive: Array | None
+    pairs: Pairs, new: New, shares: Array, rng: np.random.Generator, positive: Array | None
 ) -> tuple[Array, Array]:
     """Return for each edge the part of its start and of its end vertex: 0 trains, 1 validates, 2 tests."""
     if new == "neither":

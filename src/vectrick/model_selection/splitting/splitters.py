@@ -9,7 +9,7 @@ from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
 from vectrick._html import html_block, html_cells, html_note
-from vectrick._typing import Array, ArrayLike, RandomState
+from vectrick._typing import Array, ArrayLike, New, RandomState
 from vectrick.data import EdgesLike
 from vectrick.data.settings import SETTINGS, settings_of
 from vectrick.data.splits import edges_of_split
@@ -90,7 +90,7 @@ class VertexKFold(BaseCrossValidator):
         self,
         n_start: int = 3,
         n_end: int | None = None,
-        new: str = "both",
+        new: New = "both",
         *,
         stratify: bool = False,
         n_repeats: int = 1,

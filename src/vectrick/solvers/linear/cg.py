@@ -25,7 +25,7 @@ class System(Protocol):
     def measured(self, r: Array) -> Measured:
         """Return a residual, preconditioned."""
 
-    def onward(self, z: Measured, beta: Any, p: Element | None) -> Element:
+    def next_direction(self, z: Measured, beta: Any, p: Element | None) -> Element:
         """Return the next direction ``z + β p``, and use up p."""
 
     def curved(self, p: Element) -> tuple[Array, Any]:
@@ -71,7 +71,7 @@ def conjugate_gradients(
         if verdict is not None:
             r, z, p = r[:, verdict], z.only(verdict), None if p is None else p.only(verdict)
             beta = None if beta is None else beta[verdict]
-        p = system.onward(z, beta, p)
+        p = system.next_direction(z, beta, p)
         made, curve = system.curved(p)
         if not _is_positive(curve, z.along):
             return STALLED, k
@@ -117,7 +117,7 @@ class ImageSystem:
         z = self.inverse.times(r)
         return Measured(z, float(r @ z), float(r @ r))
 
-    def onward(self, z: Measured, beta: float | None, p: Element | None) -> Element:
+    def next_direction(self, z: Measured, beta: float | None, p: Element | None) -> Element:
         """Return the next direction."""
         return Element(z.c if beta is None or p is None else z.c + beta * p.c, None)
 
@@ -276,12 +276,12 @@ class _SpaceSystem:
         """Return a residual, preconditioned."""
         return self.space.measured(r, self.inverse)
 
-    def onward(self, z: Measured, beta: float | None, p: Element | None) -> Element:
+    def next_direction(self, z: Measured, beta: float | None, p: Element | None) -> Element:
         """Return the next direction."""
         if not self.found.others:
-            return self.space.onward(z, beta or 0.0, p)
+            return self.space.next_direction(z, beta or 0.0, p)
         before = None if p is None or beta is None else beta * p.f
-        new = self.space.onward(z, beta or 0.0, p)
+        new = self.space.next_direction(z, beta or 0.0, p)
         self.found.turn(new, before, z.c, beta)
         return new
 

@@ -132,7 +132,7 @@ class _ColumnSystem:
         """Return residuals, preconditioned."""
         return self.problem.measured(r, self.preconditioner)
 
-    def onward(self, z: Measured, beta: Array | None, p: Element | None) -> Element:
+    def next_direction(self, z: Measured, beta: Array | None, p: Element | None) -> Element:
         """Return the next directions."""
         c = z.c + 0.0 if beta is None or p is None else z.c + beta * p.c
         if z.f is None:
@@ -234,7 +234,7 @@ def _with_model(
     for _ in range(_LOOKS):
         inside.descend(x, tols, max_iter, columns, preconditioner, callback)
         if not isinstance(space, Dual):
-            turned = [model.outward(_column(x.c, j)) for j in range(len(columns))]
+            turned = [model.to_features(_column(x.c, j)) for j in range(len(columns))]
             return problem.looked_at(namespace(x.c).stack(turned, -1))
         outer, relative = problem.looked_at(problem.curved(problem.Y - x.f) / alpha)
         reached = np.array([column.residuals[-1] for column in columns])

@@ -120,7 +120,7 @@ def krylov_basis(
         if element is None:
             v = space.element(rest / size)
         else:
-            direction = space.onward(element)
+            direction = space.next_direction(element)
             v = Element(direction.c / size, direction.f / size)
         if told is not None:
             told(v)

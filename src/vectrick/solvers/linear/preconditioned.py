@@ -102,7 +102,7 @@ def minimise_preconditioned(
             x = None
             if asked_for:
                 c, f = iterate.x, iterate.predictions
-                x = model.outward(c) if look is None else loss.gradient(f) * (-1.0 / alpha)
+                x = model.to_features(c) if look is None else loss.gradient(f) * (-1.0 / alpha)
             stop = bool(limits.callback(replace(iterate, x=x, n_products=n_products())))
         if stop:
             return True
@@ -126,7 +126,7 @@ def minimise_preconditioned(
 
     start = limits.start
     if start is not None:
-        start = model.inward(start) if look is None else inside.lift(start)
+        start = model.from_features(start) if look is None else inside.lift(start)
     if look is not None:
         look.scale = gradient_at_zero(inside, loss)
     within = replace(limits, start=start, callback=told, model=model, accept=look)
@@ -135,7 +135,7 @@ def minimise_preconditioned(
         return replace(without(limits.start, solution), preconditioner="none")
     solution = replace(solution, preconditioner="kronecker")
     if look is None:
-        return replace(solution, x=model.outward(solution.x), n_products=n_products())
+        return replace(solution, x=model.to_features(solution.x), n_products=n_products())
     if solution.reason != TOLERANCE or look.a is None:  # else the last look was at this solution
         look.look(solution.predictions)
     if solution.converged and look.relative > limits.tol:

@@ -1,4 +1,4 @@
-"""`KronRidge` by one pass over the edges: one product that all alphas and filters share, and a closed form for each."""
+"""Ridge regression in closed form: on complete graphs, and by one pass over the edges of any graph."""
 
 import time
 from collections.abc import Sequence
@@ -11,12 +11,15 @@ import numpy as np
 from vectrick._typing import Array
 from vectrick.backends.arrays import cast, namespace, zeros
 from vectrick.losses import WithIntercept
+from vectrick.models.forms import dual_form
 from vectrick.models.preconditioning import Preconditioning, primal_form, thin_maps
+from vectrick.models.vertex_kernel import check_matrices
 from vectrick.objectives.degree_model import NoDegreeModelError
 from vectrick.objectives.degrees import FILTERS, Preconditioner, filtered
-from vectrick.solvers import OnePass, Solution, as_solver
+from vectrick.solvers import CompleteGraph, OnePass, Solution, as_solver, solve_two_step
 from vectrick.solvers.linear.cg import solve_system
-from vectrick.solvers.solution import finest
+from vectrick.solvers.solution import EXACT, finest
+from vectrick.training.checks import check_not_zero
 from vectrick.training.fitted import Trainable
 from vectrick.training.monitor import Validation
 from vectrick.training.problem import Training
@@ -129,7 +132,7 @@ class OnePassFit:
             "preconditioner_reason": "one pass is its first direction",
         }
         if lead.refine == 0:
-            solution = Solution(self.model.outward(w), None, False, ONE_PASS, 1, space.n_products, [], **used)
+            solution = Solution(self.model.to_features(w), None, False, ONE_PASS, 1, space.n_products, [], **used)
             return solution, self.intercept(w)
         x, scale = space.element(w), float(self.rhs @ self.rhs) ** 0.5
         rest = space.measured(space.lift(-self.loss.gradient(x.f)) - alpha * x.c)
@@ -142,7 +145,7 @@ class OnePassFit:
         reason = f"{ONE_PASS}, and {found.n_iter} iterations"
         residuals = [value * rest.norm / (scale or 1.0) for value in found.residuals] + [residual]
         counts = 1 + found.n_iter, space.n_products
-        solution = Solution(self.model.outward(x.c), x.f, converged, reason, *counts, residuals, **used)
+        solution = Solution(self.model.to_features(x.c), x.f, converged, reason, *counts, residuals, **used)
         constant = self.loss.intercept(x.f) if isinstance(self.loss, WithIntercept) else 0.0
         return solution, constant
 
@@ -178,3 +181,48 @@ def scores_of(validation: Validation, solved: Sequence[Solved]) -> list[float]:
         for (_, constant), predictions in zip(some, validation.predict_all(rows), strict=True):
             scores.append(validation.score_of(predictions + constant))
     return scores
+
+
+class ClosedForm:
+    """The closed form for the kernels of a training; other labels of the same edges can be solved for, too."""
+
+    def __init__(self, lead: Any, training: Training) -> None:
+        self.lead, self.begin = lead, time.perf_counter()
+        kernel = training.kernel
+        self.K, self.G = kernel.start, kernel.end
+        check_matrices((kernel.start, kernel.end))
+        self.form = dual_form(kernel, training.graph, training.dtype, lead.n_threads)
+        two_step = training.given.spec.two_step
+        self.complete = CompleteGraph(self.K.matrix, self.G.matrix) if two_step is None else None
+
+    def solved(self, training: Training, alphas: Sequence[float]) -> list[Solution]:
+        """Return the solution for each alpha."""
+        graph, K, G = training.graph, self.K.matrix, self.G.matrix
+        Y = zeros((len(graph.used_start), len(graph.used_end)), K)
+        Y[graph.start, graph.end] = cast(training.loss.y, np.float64)
+        if self.complete is not None:
+            solved = self.complete.solve(Y, alphas, training.given.has_intercept)
+        else:
+            two_step = training.given.spec.two_step
+            assert two_step is not None
+            solved = solve_two_step(K, G, Y, two_step.alphas(alphas))
+        solutions = []
+        for A, b in solved:
+            x = cast(A[graph.start, graph.end], training.dtype)
+            predictions = cast((K @ A @ G)[graph.start, graph.end], training.dtype)
+            solutions.append(Solution(x, predictions, True, EXACT, 1, 0, [0.0], b))
+        return solutions
+
+    def keep(self, model: Trainable, training: Training) -> None:
+        """Fit a model with its alpha."""
+        (solution,) = self.solved(training, [model.alpha])
+        f = solution.predictions
+        risk = training.loss.value(f + solution.intercept)
+        if self.complete is not None:
+            risk += 0.5 * model.alpha * float(solution.x @ f)
+        else:  # ridge regression with alpha 1 and coefficients y - f of another kernel
+            risk += 0.5 * float((training.loss.y - f) @ f)
+        seconds = time.perf_counter() - self.begin
+        history: dict[str, list[Any]] = {"iteration": [1], "risk": [risk], "seconds": [seconds]}
+        model._keep(self.form, training, solution, solution.intercept, 1, history)
+        check_not_zero(training, self.form.space, solution, solution.intercept)

@@ -100,8 +100,8 @@ def test_resume_and_callback_are_checked():
 
 
 @pytest.mark.parametrize("kind", [vt.KronRidge, vt.KronSVM, vt.KronLogistic, vt.KronRanker])
-def test_unknown_parameters_name_the_class(kind):
-    with pytest.raises(TypeError, match=rf"{kind.__name__}.*lambda_"):
+def test_unknown_parameters_are_named(kind):
+    with pytest.raises(TypeError, match=r"__init__.*lambda_"):
         kind(lambda_=1)
 
 

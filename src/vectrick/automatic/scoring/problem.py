@@ -73,7 +73,7 @@ class Candidate:
         return {"loss": self.loss, "pairwise": self.pairwise, "start_kernel": start, "end_kernel": end}
 
 
-class Side:
+class SideMatrices:
     """The vertices of a side: kernel matrices, and for sets of training vertices their features in the degree model.
 
     Parameters
@@ -130,17 +130,17 @@ class Side:
 class FoldProfiles:
     """The kernels of profiles of both sides, by the training edges of one fold alone."""
 
-    def __init__(self, ground: "Ground", fold: Fold) -> None:
-        self._ground, self._fold = ground, fold
+    def __init__(self, problem: "SearchProblem", fold: Fold) -> None:
+        self._problem, self._fold = problem, fold
         self._made: dict[int, Array] = {}
 
-    def kernel_of(self, side: Side) -> Array:
+    def kernel_of(self, side: SideMatrices) -> Array:
         """Return the matrix of a side, made once."""
         if id(side) not in self._made:
-            ground, train = self._ground, self._fold.train
-            ends = (ground.s, ground.e) if side is ground.start else (ground.e, ground.s)
-            shape = len(side.degrees), len((ground.end if side is ground.start else ground.start).degrees)
-            profiles = profiles_of(ends[0][train], ends[1][train], ground.y[train], shape)
+            problem, train = self._problem, self._fold.train
+            ends = (problem.s, problem.e) if side is problem.start else (problem.e, problem.s)
+            shape = len(side.degrees), len((problem.end if side is problem.start else problem.start).degrees)
+            profiles = profiles_of(ends[0][train], ends[1][train], problem.y[train], shape)
             profiles = mean_of_copies(profiles, side.features)
             self._made[id(side)] = placed(Cosine()(profiles, profiles), side.backend)
         return self._made[id(side)]
@@ -156,7 +156,7 @@ class _Part:
     key: bytes  # the same for parts with the same training vertices
 
 
-class Ground:
+class SearchProblem:
     """Edges with labels and folds, on which candidates are scored.
 
     Parameters
@@ -199,16 +199,16 @@ class Ground:
         used_start, self.s = np.unique(X.start, return_inverse=True)
         used_end, self.e = np.unique(X.end, return_inverse=True)
         self.start, self.end = (
-            Side(table.features[used], used, np.bincount(numbers), backend)
+            SideMatrices(table.features[used], used, np.bincount(numbers), backend)
             for table, used, numbers in ((X.start_table, used_start, self.s), (X.end_table, used_end, self.e))
         )
         if X.is_one_set:
             used = np.union1d(used_start, used_end)
             self.both_s, self.both_e = np.searchsorted(used, X.start), np.searchsorted(used, X.end)
             degrees = np.bincount(np.concatenate([self.both_s, self.both_e]))
-            self.both = Side(X.start_table.features[used], used, degrees, backend)
+            self.both = SideMatrices(X.start_table.features[used], used, degrees, backend)
 
-    def side(self, candidate: Candidate, which: str) -> Side:
+    def side(self, candidate: Candidate, which: str) -> SideMatrices:
         """Return the side whose kernel a candidate has at its start or its end."""
         if candidate.is_one_set:
             return self.both
@@ -220,7 +220,7 @@ class Ground:
         return start.matrix(candidate.start)[1] * end.matrix(candidate.end)[1]
 
     @property
-    def sides(self) -> list[Side]:
+    def sides(self) -> list[SideMatrices]:
         """All sides."""
         return [self.start, self.end] + ([self.both] if self.X.is_one_set else [])
 
@@ -233,7 +233,8 @@ class Ground:
 
     def work(self, candidates: Sequence[Any]) -> float:
         """Return about how many operations a step of all candidates takes on all folds."""
-        sizes = [(len(np.unique(self.s[f.train])), len(np.unique(self.e[f.train]))) for f in self.folds]
+        ends = (self.s, len(self.start.degrees)), (self.e, len(self.end.degrees))
+        sizes = [[len(_distinct(of[fold.train], n)[0]) for of, n in ends] for fold in self.folds]
         return float(len(candidates) * sum(m * q * (m + q) for m, q in sizes))
 
     @property
@@ -319,7 +320,7 @@ class Ground:
     def _make_bases(self, candidates: Sequence[Candidate], folds: list[int]) -> None:
         """Make the features that the candidates need in any fold, each once, in parallel."""
         tasks: dict[Any, tuple[Any, ...]] = {}
-        matrices: dict[Any, tuple[Side, VertexChoice]] = {}
+        matrices: dict[Any, tuple[SideMatrices, VertexChoice]] = {}
         for candidate in candidates:
             sides = (
                 ("start", candidate.start, candidate.start_constant),
@@ -353,8 +354,8 @@ class Ground:
             start, end = self.numbers(candidate)
             own = start if which == "start" else end
             train = np.concatenate([start[fold.train], end[fold.train]]) if turned else own[fold.train]
-            tested, place = np.unique(own[fold.test], return_inverse=True)
-            trained, n_all = np.unique(train), len(self.side(candidate, which).degrees)
+            n_all = len(self.side(candidate, which).degrees)
+            (tested, place), (trained, _) = _distinct(own[fold.test], n_all), _distinct(train, n_all)
             if len(trained) >= _NEARLY_ALL * n_all:  # then all: a vertex without labels changes no solution, and folds
                 trained = np.arange(n_all)  # with the same vertices share their features
             there = [placed(each, self.backend) for each in (trained, tested, place)]
@@ -420,6 +421,12 @@ class Ground:
             made = rows * len(second.train) + cols, self.y[fold.train].astype(np.float64)
             self._training[key] = placed(made[0], self.backend), placed(made[1], self.backend)
         return self._training[key]
+
+
+def _distinct(vertices: Array, n: int) -> tuple[Array, Array]:
+    """Return the distinct ones of vertices below n, in order, and the place of each vertex among them."""
+    present = np.bincount(vertices, minlength=n) > 0
+    return np.flatnonzero(present), (np.cumsum(present) - 1)[vertices]
 
 
 Found = Iterator[tuple[slice, Array, float]]  # which alphas, the coefficients for each of them, and the constant
