@@ -207,7 +207,7 @@ def test_auto_gives_up_what_gains_less_than_predicted(monkeypatch):
     from vectrick.models import preconditioning
 
     patience = preconditioning.Patience(1e-3, 1e-6)
-    forecast = preconditioning.Forecast((10, 1), (10.0, 1.0), patience, preconditioning.Way(1, 1.0, 0.0))
+    forecast = preconditioning.Forecast((10, 1), (10.0, 1.0), patience, preconditioning.Prediction(1, 1.0, 0.0))
     monkeypatch.setattr(Preconditioning, "is_short", lambda *args: False)
     monkeypatch.setattr(Preconditioning, "forecast", lambda *args: forecast)
     told = []
@@ -253,7 +253,7 @@ def test_memory_that_the_eigenvectors_pass(monkeypatch):
     def too_little(self, rank):
         raise NoDegreeModelError("the eigenvectors of 30 start features take 1 GB, but there are only 1 kB")
 
-    monkeypatch.setattr("vectrick.models.preconditioning.Side.check_memory", too_little)
+    monkeypatch.setattr("vectrick.models.preconditioning.GraphSide.check_memory", too_little)
     with pytest.raises(ValueError, match="the eigenvectors of 30 start features take"):
         vt.KronRidge(G, G, preconditioner="kronecker").fit(X, y)
 
