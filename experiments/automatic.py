@@ -13,7 +13,8 @@ from experiments import plots
 from experiments.datasets import folder
 from experiments.experiment import Experiment, Row, Scale, Task
 from vectrick._typing import New
-from vectrick.data.files.folder import Dataset, read_dataset
+from vectrick.data.files.dataset import Dataset
+from vectrick.data.files.folder import read_dataset
 from vectrick.data.settings import settings_of
 from vectrick.metrics.scores import SCORES
 from vectrick.model_selection.baselines.sampling import OnSomeEdges

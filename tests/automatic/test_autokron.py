@@ -102,7 +102,8 @@ class TestChoice:
     def test_first_scores_are_ridge_regressions_on_a_complete_graph(self, values, exact):
         from vectrick.automatic.candidates.facts import SideFacts
         from vectrick.automatic.candidates.vertex_kernels import SideChoices, with_constant
-        from vectrick.automatic.scoring.problem import Candidate, SearchProblem
+        from vectrick.automatic.scoring.problem import SearchProblem
+        from vectrick.automatic.scoring.sides import Candidate
 
         X, y = values
         folds = vt.VertexKFold(2, 2, random_state=0).folds(X, y)
@@ -128,7 +129,8 @@ class TestChoice:
     def test_solutions_are_those_of_the_estimators_on_an_incomplete_graph(self, exact, loss):
         from vectrick.automatic.candidates.vertex_kernels import VertexChoice
         from vectrick.automatic.scoring.full_solves import FullSolves
-        from vectrick.automatic.scoring.problem import Candidate, SearchProblem
+        from vectrick.automatic.scoring.problem import SearchProblem
+        from vectrick.automatic.scoring.sides import Candidate
 
         X, y = vt.datasets.make_checkerboard(60, density=0.3, noise=0.0, random_state=0)
         folds = vt.VertexKFold(2, 2, random_state=0).folds(X, y)
@@ -144,7 +146,8 @@ class TestChoice:
     def test_solutions_of_one_vertex_set(self, exact, loss):
         from vectrick.automatic.candidates.vertex_kernels import VertexChoice
         from vectrick.automatic.scoring.full_solves import FullSolves
-        from vectrick.automatic.scoring.problem import Candidate, SearchProblem
+        from vectrick.automatic.scoring.problem import SearchProblem
+        from vectrick.automatic.scoring.sides import Candidate
 
         rng = np.random.default_rng(0)
         start, end = rng.integers(0, 40, (2, 500))

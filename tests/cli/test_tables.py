@@ -153,7 +153,7 @@ def test_info_of_many_vertices_is_quick_and_needs_no_memory(tmp_path):
     from time import perf_counter
 
     from vectrick.cli.commands.info import describe
-    from vectrick.data.files.folder import Dataset
+    from vectrick.data.files.dataset import Dataset
 
     rng = np.random.default_rng(0)
     m = 400_000

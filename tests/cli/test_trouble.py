@@ -404,7 +404,7 @@ def test_ctrl_c_while_training_on_all_edges_keeps_the_model(place, monkeypatch):
 
 def test_every_held_out_edge_has_its_setting():
     from vectrick.cli.training import hold_out
-    from vectrick.data.files.folder import Dataset
+    from vectrick.data.files.dataset import Dataset
 
     X, y = vt.datasets.make_checkerboard(30, density=0.6, random_state=0)
     one = vt.Edges(X.start, X.end, X.start_table.features)

@@ -13,7 +13,8 @@ from sklearn.svm import SVC
 import vectrick as vt
 from tests.estimators.fuzz import fuzz, models
 from vectrick.persistence import container
-from vectrick.persistence.models import _readable, _whole, made_again
+from vectrick.persistence.models import _readable, _whole
+from vectrick.persistence.reading import made_again
 
 FITTED = models()
 

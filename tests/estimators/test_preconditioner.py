@@ -253,7 +253,7 @@ def test_memory_that_the_eigenvectors_pass(monkeypatch):
     def too_little(self, rank):
         raise NoDegreeModelError("the eigenvectors of 30 start features take 1 GB, but there are only 1 kB")
 
-    monkeypatch.setattr("vectrick.models.preconditioning.GraphSide.check_memory", too_little)
+    monkeypatch.setattr("vectrick.models.graph_side.GraphSide.check_memory", too_little)
     with pytest.raises(ValueError, match="the eigenvectors of 30 start features take"):
         vt.KronRidge(G, G, preconditioner="kronecker").fit(X, y)
 

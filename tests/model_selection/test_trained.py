@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import vectrick as vt
-from vectrick.data.files.folder import Dataset
+from vectrick.data.files.dataset import Dataset
 from vectrick.data.splits import TooFewLabelsError
 from vectrick.model_selection.baselines.beside_baselines import beside_baselines, limited
 from vectrick.model_selection.splitting.holdout import hold_out

@@ -14,9 +14,10 @@ from vectrick.automatic.candidates.vertex_kernels import SideChoices, scaled, wi
 from vectrick.automatic.labels import Labels
 from vectrick.automatic.mean import Mean
 from vectrick.automatic.scoring.folding import Folding, NoFoldsError, make_folds
-from vectrick.automatic.scoring.problem import FAST, Candidate, SearchProblem
+from vectrick.automatic.scoring.problem import FAST, SearchProblem
 from vectrick.automatic.scoring.results import Result
 from vectrick.automatic.scoring.sampling import ENOUGH_EDGES, FEW, sampled
+from vectrick.automatic.scoring.sides import Candidate
 from vectrick.automatic.search import Search
 from vectrick.backends import HOST, Backend, settle_backend
 from vectrick.data import Edges

@@ -12,8 +12,10 @@ from vectrick._progress import Progress
 from vectrick._typing import Array
 from vectrick.automatic.candidates.vertex_kernels import SideChoices, VertexChoice
 from vectrick.automatic.scoring.full_solves import FullSolves, usual_curvature
-from vectrick.automatic.scoring.problem import ALPHAS, FAST, Candidate, Place, SearchProblem, StopSearch
+from vectrick.automatic.scoring.problem import FAST, Place, SearchProblem
 from vectrick.automatic.scoring.results import LEAST_DIFFERENCE, Result, diverse, near_best
+from vectrick.automatic.scoring.sides import ALPHAS, Candidate, StopSearch
+from vectrick.automatic.variations import and_constant, by_end, rare_share, with_choice, words_of
 
 INTERRUPTED = "interrupted"  # why a search ended, if it was Ctrl-C
 _FINALISTS = 12  # pairs of kernels that are scored on all folds
@@ -129,11 +131,11 @@ class Search:
         self._coarse_folds = folds
         if self.pairwise[0] == "kronecker":
             both = zip((starts, ends), self.choices, strict=True)
-            pairs = itertools.product(*(_and_constant(kernels, side) for kernels, side in both))
+            pairs = itertools.product(*(and_constant(kernels, side) for kernels, side in both))
             candidates = [Candidate(a, b) for a, b in pairs if not a.family == b.family == "constant"]
         else:
             candidates = [Candidate(a, a, pairwise=self.pairwise[0]) for a in starts]
-        self._score("all kernels", candidates, self._grid(ALPHAS[::2]), folds, pieces=_by_end(candidates))
+        self._score("all kernels", candidates, self._grid(ALPHAS[::2]), folds, pieces=by_end(candidates))
         if not self.results:
             why = "; ".join(f"{name}: {reason}" for name, reason in self.failed.items())
             raise ValueError(f"no candidate could be scored{': ' + why if why else ''}")
@@ -195,12 +197,12 @@ class Search:
         def solve(results: list[Result], ladder: Array, **changes: Any) -> None:
             candidates = [replace(result.candidate, **changes) for result in results]
             alphas = np.array([result.alpha for result in results])[:, None] * (ladder if self.alpha is None else 1.0)
-            self._score(f"solutions{_words_of(changes)}", candidates, alphas, folds, full, solve=True)
+            self._score(f"solutions{words_of(changes)}", candidates, alphas, folds, full, solve=True)
 
         for number, loss in enumerate(self.losses):
             ladder = _LADDER if loss == "ridge" else _LONG_LADDER if number == 0 else _NEXT_LADDER
             some = best
-            if number > 0 and is_heavy and _rare_share(full.y) > _BALANCED:
+            if number > 0 and is_heavy and rare_share(full.y) > _BALANCED:
                 continue  # where the losses hardly differ
             if number > 0:
                 some = best[: _FEW_OTHERS if is_heavy else _OTHERS]
@@ -222,7 +224,7 @@ class Search:
         for result in self.best()[:_WITH_PROFILES]:
             for side in self.known:
                 choice = self._profiled(getattr(result.candidate, side), _PROFILE)
-                near[_with_choice(result.candidate, side, choice)] = result.alpha
+                near[with_choice(result.candidate, side, choice)] = result.alpha
         alphas = np.array(list(near.values()))[:, None]
         self._score("solutions with profiles", list(near), alphas, folds, self.full, solve=True)
 
@@ -281,7 +283,7 @@ class Search:
             if own.profile:
                 near = [self._profiled(choice, own.profile) for choice in near]
                 near += [self._profiled(own, weight) for weight in (own.profile / 2, own.profile * 2)]
-            found += [_with_choice(candidate, which, choice) for choice in near]
+            found += [with_choice(candidate, which, choice) for choice in near]
         return found
 
     def predictions(self, results: Sequence[Result]) -> list[list[Array]]:
@@ -386,33 +388,3 @@ class Search:
             if kept is not None:
                 places, columns = range(scores.shape[1]), range(len(folds))
                 self._kept[id(found)] = [[kept[at, place, column] for column in columns] for place in places]
-
-
-def _by_end(candidates: Sequence[Candidate]) -> list[list[int]]:
-    """Return the places of candidates by their end kernels, which share products; those of the first one by one."""
-    pieces: dict[int, list[int]] = {}
-    for at, candidate in enumerate(candidates):
-        pieces.setdefault(id(candidate.end), []).append(at)
-    groups = list(pieces.values())
-    return [[at] for group in groups[:1] for at in group] + groups[1:]
-
-
-def _with_choice(candidate: Candidate, side: str, choice: VertexChoice) -> Candidate:
-    return replace(candidate, start=choice) if side == "start" else replace(candidate, end=choice)
-
-
-def _rare_share(y: Array) -> float:
-    """Return the share of the rarer of two classes."""
-    share = float((y > 0).mean())
-    return min(share, 1 - share)
-
-
-def _words_of(changes: dict[str, Any]) -> str:
-    return "".join(f", {value}" for value in changes.values() if value != "ridge")
-
-
-def _and_constant(kernels: list[VertexChoice], side: SideChoices) -> list[VertexChoice]:
-    """Return kernels and the constant, by which the other side alone counts."""
-    if side.given != "auto" or any(kernel.family == "constant" for kernel in kernels):
-        return kernels
-    return [*kernels, side.constant()]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from vectrick.automatic.estimator import AutoKron
-from vectrick.data.files.folder import Dataset
+from vectrick.data.files.dataset import Dataset
 from vectrick.model_selection.baselines.comparison import run_fold
 from vectrick.model_selection.scorers import get_scorer
 from vectrick.model_selection.splitting.folds import Fold

@@ -8,7 +8,7 @@ from vectrick.cli.options import BACKEND, DEVICE, check_backend, panel
 
 if TYPE_CHECKING:
     from vectrick._typing import FloatName, NewOrAll
-    from vectrick.data.files.folder import Dataset
+    from vectrick.data.files.dataset import Dataset
 
 AUTO = "auto"
 DEFAULT_KERNEL = "gaussian + constant(0.3)"

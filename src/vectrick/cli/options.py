@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from vectrick.data.files.folder import Dataset
+    from vectrick.data.files.dataset import Dataset
 
 
 def panel(title: str) -> Any:

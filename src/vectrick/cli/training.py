@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from vectrick.cli.output import Bar, Output
 
 if TYPE_CHECKING:
-    from vectrick.data.files.folder import Dataset
+    from vectrick.data.files.dataset import Dataset
     from vectrick.estimators import FitStep
     from vectrick.model_selection.splitting.holdout import Holdout
     from vectrick.model_selection.trained import Trained

@@ -13,7 +13,8 @@ from vectrick.inference.suggest import suggest
 from vectrick.inference.uncertainty import N_SAMPLES, label_scale, novelty_of, with_uncertainty
 from vectrick.persistence.composites import frame_header, read_frame
 from vectrick.persistence.container import ModelFileError
-from vectrick.persistence.models import load, register_estimator, save_model
+from vectrick.persistence.models import save_model
+from vectrick.persistence.reading import load, register_estimator
 from vectrick.streaming.fit import fit_lake_along
 from vectrick.streaming.scores import score_lake
 from vectrick.streaming.solve import engine_of

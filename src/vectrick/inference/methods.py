@@ -6,9 +6,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from vectrick._typing import Array, ExplainBy, RandomState
 from vectrick.data import EdgesLike
-from vectrick.inference.explain import explain, predict_without
+from vectrick.inference.explain import explain
 from vectrick.inference.recommend import recommend
 from vectrick.inference.uncertainty import N_SAMPLES, FittedPosterior, novelty_of, posterior_of
+from vectrick.inference.without import predict_without
 from vectrick.training.fitted import Fitted
 
 

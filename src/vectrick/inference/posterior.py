@@ -25,8 +25,9 @@ from vectrick.inference.covariances import Columns, DegreeColumns, DenseColumns
 from vectrick.inference.fitted_kernel import diagonal_of, values_between
 from vectrick.losses import Loss, Squared, WithIntercept
 from vectrick.models.edge_kernel import EdgeKernel
+from vectrick.models.graph_side import GraphSide
 from vectrick.models.limits import check_memory, checked_features
-from vectrick.models.preconditioning import GraphSide, Preconditioning, thin_maps
+from vectrick.models.preconditioning import Preconditioning, thin_maps
 from vectrick.objectives.degrees import Basis
 from vectrick.objectives.space import Primal
 from vectrick.operators import kron

@@ -1,20 +1,18 @@
 """Which edges to label next: a batch that is chosen together, from a list of edges or from a grid."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, get_args
 
 import numpy as np
-from scipy.stats import norm
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from vectrick._progress import Progress
 from vectrick._typing import Array, RandomState, SuggestBy
-from vectrick.backends import HOST
 from vectrick.backends.arrays import to_host
 from vectrick.data import Edges, join_edges
 from vectrick.inference.covariances import Columns
+from vectrick.inference.pool import ACTIVE, BatchLimits, Pool, Rule
 from vectrick.inference.posterior import DensePosterior, FeaturePosterior, Posterior, RidgeEdges
 from vectrick.inference.recommend import names_of
 from vectrick.inference.uncertainty import check_has_variance, on_host, scale_of, trained_edges
@@ -24,9 +22,6 @@ from vectrick.training.update import source_of
 
 _MOST_EXACT = 4000  # training edges whose covariances are computed
 BY = get_args(SuggestBy)
-_CANDIDATES = 1 << 20  # pairs of a grid that are looked at more than once
-_ACTIVE = 1 << 14  # candidates whose covariances are followed from the beginning
-_BLOCK = 1 << 18  # pairs of a grid at a time
 _AIMS, _TRIED = 256, 1 << 13  # edges that stand for the pool, and those of a large pool that may be chosen
 _AT_ONCE = 64  # columns of covariances
 _DENSE = 2e10  # multiplications that exact variances of a pool may take
@@ -100,7 +95,7 @@ def suggest(
     aims = None if X_aim is None else on_host(model, X_aim)
     if aims is not None and not len(aims):
         raise ValueError("X_aim is empty, but it must have the edges whose predictions should become sure")
-    pool = _Pool(model, X_pool, trained.kernel)
+    pool = Pool(model, X_pool, trained.kernel)
     if pool.n_edges < n:
         what = "is empty" if not pool.n_edges else f"has {pool.n_edges} edges to choose from"
         known = "" if pool.edges is not None else "; the edges that the model was trained on are left out"
@@ -114,9 +109,9 @@ def suggest(
     scale = 1.0 if hasattr(model, "classes_") else scale_of(part, model)
     best = _best_so_far(model) if by == "improvement" else 0.0
     rng = np.random.default_rng(seed)
-    rule = _Rule(by, scale, best, rng)
+    rule = Rule(by, scale, best, rng)
     edges, rows, first, mean = pool.candidates(found, rule)
-    limits = _Limits(edges, per_start, per_end)
+    limits = BatchLimits(edges, per_start, per_end)
     if by == "variance":
         chosen, gains = _reducing(found, edges, aims, scale, n, limits, rng)
     elif by == "thompson":
@@ -167,144 +162,8 @@ def _best_so_far(model: Fitted) -> float:
     return float(to_host(model._decide(source_of(model)[0])).max())
 
 
-class _Rule:
-    """What edges are worth, or may be worth, given their prior and posterior variances and their predictions."""
-
-    def __init__(self, by: SuggestBy, scale: float, best: float, rng: np.random.Generator) -> None:
-        self.by, self.scale, self.best, self.rng = by, scale, best, rng
-
-    def gain(self, variance: Array, prior: Array, mean: Array) -> Array:
-        """Return what edges are worth; by "diverse" and "improvement" it does not grow if their variances fall."""
-        if self.by == "diverse":
-            return np.divide(variance, prior, out=np.zeros(len(prior)), where=prior > 0)
-        if self.by == "variance":  # of a large pool any edges may be the ones that tell most of the others
-            return self.rng.random(len(variance))
-        std = np.sqrt(self.scale * np.maximum(variance, 0.0))
-        if self.by == "thompson":
-            drawn: Array = mean + 3.0 * std
-            return drawn
-        over = mean - self.best
-        z = np.divide(over, std, out=np.zeros(len(std)), where=std > 0)
-        improved: Array = np.where(std > 0, over * norm.cdf(z) + std * norm.pdf(z), np.maximum(over, 0.0))
-        return improved
-
-
-class _Pool:
-    """The edges to choose from, in pieces."""
-
-    def __init__(self, model: Fitted, given: Any, kernel: Any) -> None:
-        self.model, self.edges = model, None
-        if given is not None and not isinstance(given, tuple):
-            self.edges = on_host(model, given)
-            self.n_edges = len(self.edges)
-            return
-        if given is None:
-            self.start, self.end = model.start_table_.on(HOST), model.end_table_.on(HOST)
-        else:
-            if len(given) != 2:
-                raise ValueError(f"X_pool is a tuple of {len(given)}, but it must be two tables, (starts, ends)")
-            own = model.predictor_
-            self.start, self.end = own.start.table(given[0]).on(HOST), own.end.table(given[1]).on(HOST)
-        self.known = self._known(kernel)
-        self.n_edges = len(self.start) * len(self.end) - len(self.known)
-
-    def _known(self, kernel: Any) -> Array:
-        """Return the numbers of the pairs that the model was trained on."""
-        edges, _ = source_of(self.model)
-        places = []
-        for side, table, known, vertices in (
-            (kernel.start, self.start, edges.start_table, edges.start),
-            (kernel.end, self.end, edges.end_table, edges.end),
-        ):
-            if table.is_same(known):
-                places.append(vertices.astype(np.int64))
-                continue
-            at = np.full(len(known), -1)
-            own = side.places(table, np.arange(len(table)))
-            at[np.asarray(to_host(side.used))[own[own >= 0]]] = np.flatnonzero(own >= 0)
-            places.append(at[vertices])
-        inside = (places[0] >= 0) & (places[1] >= 0)
-        pairs: Array = np.unique(places[0][inside] * len(self.end) + places[1][inside])
-        if self.model.predictor_.kernel.one_set and self.start.is_same(self.end):  # an edge has no direction
-            pairs = np.unique(np.concatenate([pairs, (pairs % len(self.end)) * len(self.end) + pairs // len(self.end)]))
-        return pairs
-
-    def _pieces(self) -> Iterator[tuple[Edges, Array | None]]:
-        """Yield edges, with their numbers where they are those of a list."""
-        if self.edges is not None:
-            yield self.edges, np.arange(len(self.edges))
-            return
-        width = len(self.end)
-        height = max(1, _BLOCK // max(1, width))
-        for low in range(0, len(self.start), height):
-            rows = np.arange(low, min(low + height, len(self.start)))
-            pairs = (rows[:, None] * width + np.arange(width)).ravel()
-            pairs = pairs[~np.isin(pairs, self.known)]
-            edges = Edges._of((pairs // width).astype(np.int32), (pairs % width).astype(np.int32), self.start, self.end)
-            yield edges, None
-
-    def candidates(self, found: Posterior, rule: _Rule) -> tuple[Edges, Array | None, Array, Array]:
-        """Return edges with their rows, variances and predictions; of a large grid the most promising ones."""
-        kept: list[tuple[Any, ...]] = []
-        for edges, rows in self._pieces():
-            if len(edges):
-                variance, prior = found.variance(edges)[0], found.prior(edges)
-                mean = np.asarray(to_host(self.model._decide(edges)), np.float64)
-                kept.append((edges, rows, variance, mean, rule.gain(variance, prior, mean)))
-            if sum(len(part[0]) for part in kept) > 2 * _CANDIDATES:
-                kept = [_only(kept)]
-        edges, rows, variance, mean, _ = _only(kept)
-        return edges, rows, variance, mean
-
-
-def _only(kept: list[tuple[Any, ...]]) -> tuple[Any, ...]:
-    """Return the parts as one, with the most promising edges if there are too many."""
-    edges = kept[0][0]
-    for part in kept[1:]:
-        edges = join_edges(edges, part[0])
-    rows = None if kept[0][1] is None else np.concatenate([part[1] for part in kept])
-    variance, mean, gain = (np.concatenate([part[i] for part in kept]) for i in (2, 3, 4))
-    if len(edges) > _CANDIDATES and rows is None:
-        best = np.sort(np.argpartition(-gain, _CANDIDATES)[:_CANDIDATES])
-        edges, variance, mean, gain = edges[best], variance[best], mean[best], gain[best]
-    return edges, rows, variance, mean, gain
-
-
-class _Limits:
-    """How many more edges each vertex may have."""
-
-    def __init__(self, edges: Edges, per_start: int | None, per_end: int | None) -> None:
-        self._sides = [
-            (vertices, np.full(len(table), limit))
-            for vertices, table, limit in (
-                (edges.start, edges.start_table, per_start),
-                (edges.end, edges.end_table, per_end),
-            )
-            if limit is not None
-        ]
-
-    def spread(self, order: Array) -> Array:
-        """Return edges in an order that has as many of each vertex as are allowed before more of any."""
-        late = np.zeros(len(order), np.int64)
-        for vertices, left in self._sides:
-            own = vertices[order]
-            sorted_by = np.argsort(own, kind="stable")
-            first = np.searchsorted(own[sorted_by], own[sorted_by])
-            late[sorted_by] = np.maximum(late[sorted_by], (np.arange(len(own)) - first) // left[own[sorted_by]])
-        return order[np.argsort(late, kind="stable")]
-
-    def take(self, i: int) -> list[Array]:
-        """Count an edge; return masks of the edges that are no longer allowed."""
-        over = []
-        for vertices, left in self._sides:
-            left[vertices[i]] -= 1
-            if left[vertices[i]] == 0:
-                over.append(vertices == vertices[i])
-        return over
-
-
 def _greedy(
-    found: Posterior, edges: Edges, rule: _Rule, mean: Array, variance: Array, n: int, limits: _Limits
+    found: Posterior, edges: Edges, rule: Rule, mean: Array, variance: Array, n: int, limits: BatchLimits
 ) -> tuple[Array, Array]:
     """Return the edges of a batch and their gains, each chosen given those before it.
 
@@ -316,7 +175,7 @@ def _greedy(
     first = rule.gain(variance, prior, mean)
     order = np.argsort(-first, kind="stable")
     active = _Active(found, edges, variance)
-    active.add(order[: max(_ACTIVE, 16 * n)])
+    active.add(order[: max(ACTIVE, 16 * n)])
     chosen: list[int] = []
     gains: list[float] = []
     while len(chosen) < n:
@@ -373,7 +232,13 @@ class _Active:
 
 
 def _reducing(
-    found: Posterior, edges: Edges, aims: Edges | None, scale: float, n: int, limits: _Limits, rng: np.random.Generator
+    found: Posterior,
+    edges: Edges,
+    aims: Edges | None,
+    scale: float,
+    n: int,
+    limits: BatchLimits,
+    rng: np.random.Generator,
 ) -> tuple[Array, Array]:
     """Return the edges whose labels take most of the variance of all edges, or of aims, each given those before it.
 
@@ -412,7 +277,7 @@ def _reducing(
 
 
 def _drawn(
-    found: FeaturePosterior, edges: Edges, mean: Array, scale: float, n: int, limits: _Limits, seed: int
+    found: FeaturePosterior, edges: Edges, mean: Array, scale: float, n: int, limits: BatchLimits, seed: int
 ) -> tuple[Array, Array]:
     """Return the best edges of functions drawn from the posterior, one function after the other."""
     n_draws = min(n, _DRAWS)

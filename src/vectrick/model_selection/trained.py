@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from vectrick._typing import Array
 from vectrick.data.censored import within_bounds
-from vectrick.data.files.folder import Dataset
+from vectrick.data.files.dataset import Dataset
 from vectrick.estimators import FitStep, KronEstimator, label_scale, vertices_only_in, with_iterations
 from vectrick.model_selection.calibration.errors import Calibration, errors_of
 from vectrick.model_selection.scorers import get_scorer, predictions

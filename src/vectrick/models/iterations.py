@@ -35,7 +35,7 @@ class CountedEigenvalues:
         A third of the sample is taken as it is. Further values fall by the power of their number that keeps the sum.
 
         >>> import numpy as np
-        >>> spectrum = Spectrum.of_sample(1.0 / np.arange(1, 101.0), 1000)
+        >>> spectrum = CountedEigenvalues.of_sample(1.0 / np.arange(1, 101.0), 1000)
         >>> round(float(spectrum.counts.sum())), bool(abs(spectrum.values @ spectrum.counts - 5.19) < 0.2)
         (1000, True)
         """
@@ -72,7 +72,7 @@ def plain_iterations(spectrum: CountedEigenvalues, alpha: float, tol: float, max
     """Return how many iterations conjugate gradients takes on a spectrum, with a right-hand side like random labels.
 
     >>> import numpy as np
-    >>> plain_iterations(Spectrum(np.ones(1), np.ones(1)), 1.0, 1e-6, 100)
+    >>> plain_iterations(CountedEigenvalues(np.ones(1), np.ones(1)), 1.0, 1e-6, 100)
     1
     """
     if not spectrum.values[0] > 0:

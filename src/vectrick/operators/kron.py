@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from vectrick._typing import Array
-from vectrick.backends import Backend, common_backend, settle_backend
+from vectrick.backends import Backend
 from vectrick.backends.arrays import placed
 from vectrick.backends.memory import Workspace, format_bytes
 from vectrick.backends.product_path import Pair, ProductPath
@@ -17,8 +17,6 @@ from vectrick.backends.threads import count_threads
 from vectrick.operators.base import Operator, as_mask
 from vectrick.operators.factors import (
     Factor,
-    LowRank,
-    as_factor,
     describe,
     dtype_of,
     in_dtype,
@@ -29,121 +27,13 @@ from vectrick.operators.factors import (
 )
 from vectrick.operators.indices import as_pair, cut, is_same, pair_on
 from vectrick.operators.kron_options import KronOptions
-from vectrick.operators.plan import Plan, can_take, check_path, choose, memory_limit, zero_plan
+from vectrick.operators.plan import Plan, can_take, choose, memory_limit, zero_plan
 from vectrick.operators.problem import Problem
 from vectrick.operators.row_blocks import RowBlocks, divide, rows_of
 from vectrick.operators.streaming import smaller_moved, stream
 
 _VECTORS_AT_ONCE = 8  # of a block; as many doubles as a cache line holds
 _MUCH_FASTER = 1.5  # times, from which rows are divided for a path that does not fit at once
-
-
-def kron(
-    M: Any,
-    N: Any,
-    *,
-    path: str = "auto",
-    n_threads: int | None = None,
-    max_memory: int | float | str | None = None,
-    once: bool = False,
-    backend: str | Backend | None = None,
-    device: Any = None,
-    fast: bool = False,
-) -> "KronOperator":
-    """Return the Kronecker product ``M ⊗ N`` as an operator; index it for a submatrix ``R (M ⊗ N) Cᵀ``.
-
-    ``kron(M, N)[(p, q), (r, t)]`` has a row for each edge ``(p[h], q[h])`` and a column for each edge ``(r[h], t[h])``;
-    its entry is ``M[p, r] * N[q, t]``. A product costs O(min(a·e + d·f, c·e + b·f)), where M is a × b, N is c × d, and
-    there are f row and e column edges, without forming either matrix (the generalized vec trick).
-
-    Parameters
-    ----------
-    M, N : array, tensor, SciPy sparse matrix or LowRank
-        The factors: float32 or float64 in any order; integers become float64, and the wider type is used. They are not
-        copied unless the chosen path needs them in another order or type, so do not change them afterwards.
-    path : str
-        "auto", or a way to compute: "sparse" (Algorithm 1 of the paper), "dense" (scatter, two BLAS products,
-        gather), "sparse-dense", "dense-sparse", "vec" (nothing sampled), "thin" (for LowRank and sparse factors);
-        a suffix ":M" or ":N" names the factor that comes first.
-    n_threads : int, optional
-        Default: the environment variable VECTRICK_NUM_THREADS, then the CPUs that this process may use. A path gives
-        the same result to the last bit for any number; "auto" may take another path for another number.
-    max_memory : int or str, optional
-        Bytes, or text such as "2GB", that the operator may take; its transpose may take as much again. Default: what
-        the machine has free.
-    once : bool
-        Whether the operator serves one product only: then the time to sort the edges counts when "auto" chooses.
-    backend : str, optional
-        "cpu", "torch", or "auto" for torch where there is a GPU. Default: torch for factors that are tensors. Vectors
-        may be arrays or tensors in any case, and the product is of the same kind.
-    device : str, optional
-        With torch: "cuda", "cuda:1", "cpu", or "auto". Default: that of the factors. A sparse factor is dense there.
-    fast : bool
-        Whether products of float32 matrices may be made in TF32, with 11 bits, on a GPU that has it. Otherwise they
-        have 24 bits, whatever the process has set.
-
-    Examples
-    --------
-    >>> import numpy as np, vectrick as vt
-    >>> M, N = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[1.0, 0.0], [1.0, 1.0]])
-    >>> op = vt.kron(M, N)[([0, 1, 1], [1, 0, 1]), ([0, 1], [1, 1])]
-    >>> op.shape
-    (3, 2)
-    >>> op @ np.array([1.0, 10.0])
-    array([21.,  0., 43.])
-    """
-    check_path(path)
-    count_threads(n_threads)
-    if max_memory is not None:
-        memory_limit(max_memory)
-    factors = as_factor(M, "M"), as_factor(N, "N")
-    place = _backend(factors, backend, device)
-    options = KronOptions(path, n_threads, max_memory, once=once, backend=place, fast=fast)
-    return KronOperator(*_placed(factors, options), None, None, options)
-
-
-def _backend(factors: tuple[Factor, Factor], backend: Any, device: str | None) -> Backend:
-    """Return the backend that was asked for, or that the factors belong to."""
-    arrays = {
-        name: factor.A if isinstance(factor, LowRank) else factor for name, factor in zip("MN", factors, strict=True)
-    }
-    advice = "the factors are on different devices: {}, but both must be on one; move one of them with .to()"
-    home = common_backend(arrays, advice)
-    if backend is None and device is None:
-        return home
-    return settle_backend("torch" if backend is None else backend, device, home)
-
-
-def _placed(factors: tuple[Factor, Factor], options: KronOptions) -> tuple[Any, Any]:
-    """Return the factors where the product is made, in its dtype; one that is too large for it stays on the host."""
-    backend = options.backend
-    if not backend.divides_rows:
-        return moved(factors[0], backend), moved(factors[1], backend)
-    dtype = np.result_type(*(dtype_of(factor) for factor in factors))
-    sizes = [0 if is_held(factor, backend) else n_bytes(factor, dtype) for factor in factors]
-    room = memory_limit(options.max_memory, backend) - sum(sizes)
-    # If the factors leave no room for anything else, they stay on the host until the edges are known.
-    stay = [sizes[i] > 0 and room < 0 for i in range(2)]
-    return tuple(  # type: ignore[return-value]
-        factor if wait else moved(factor, backend, dtype) for factor, wait in zip(factors, stay, strict=True)
-    )
-
-
-def plan_kron(
-    M: Any, N: Any, rows: Any, cols: Any, *, n_threads: int | None = None, backend: Backend | None = None
-) -> Plan:
-    """Return the plan of ``kron(M, N)[rows, cols]`` without preparing it; if rows is cols, it is one graph."""
-    factors = as_factor(M, "M"), as_factor(N, "N")
-    backend = _backend(factors, backend, None)
-    (a, b), (c, d) = (factor.shape for factor in factors)
-    row_edges = as_pair(rows, (a, c), ("p", "q"), "rows")
-    col_edges = row_edges if rows is cols else as_pair(cols, (b, d), ("r", "t"), "columns")
-    dtype = np.result_type(*(dtype_of(factor) for factor in factors))
-    problem = Problem.of(*factors, row_edges, col_edges, dtype, count_threads(n_threads), backend)
-    limit = memory_limit(None, backend)
-    if problem.is_zero:
-        return zero_plan(problem.shape[0], dtype, limit, "an estimate")
-    return choose(problem, "auto", limit, "an estimate")[1]
 
 
 class KronOperator(Operator):

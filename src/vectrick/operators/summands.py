@@ -11,9 +11,10 @@ from vectrick.backends import HOST, Backend
 from vectrick.backends.arrays import arange, empty, namespace
 from vectrick.backends.product_path import Pair
 from vectrick.backends.threads import count_threads
+from vectrick.operators.construction import kron
 from vectrick.operators.factors import LowRank, describe, n_bytes
 from vectrick.operators.indices import cut
-from vectrick.operators.kron import KronOperator, kron
+from vectrick.operators.kron import KronOperator
 from vectrick.operators.kron_terms import ONES, SharedProduct, SharedSums, Weights
 from vectrick.operators.plan import Estimate
 

@@ -3,7 +3,6 @@
 import platform
 from html import escape
 from importlib import metadata
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +11,6 @@ from vectrick._version import __version__
 from vectrick.automatic import AutoKron
 from vectrick.backends.arrays import to_host
 from vectrick.backends.memory import format_bytes, peak_memory
-from vectrick.data.files.folder import Dataset
-from vectrick.data.settings import SETTINGS, settings_of
 from vectrick.kernels.text import format_kernel
 from vectrick.metrics.auc import auc
 from vectrick.model_selection.baselines.beside_baselines import verdicts
@@ -27,15 +24,12 @@ from vectrick.reports.page import Report, Seconds, Section
 from vectrick.reports.predicted import best_section, matrix_section, sides_of
 from vectrick.reports.search import search_section
 from vectrick.reports.split_picture import split_picture
+from vectrick.reports.summary import Tuning, is_folded, is_outer, lead_of, name_of, score_name, words_of
 
 if TYPE_CHECKING:
     import pandas
 
-_SCORES = {"auc": "AUC", "average_precision": "average precision", "concordance": "concordance index", "r2": "R²"}
 _PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "pandas", "pyarrow", "plotly")
-
-
-Tuning = tuple[VertexSearch, NestedScore | None]  # what was searched, and what that is worth
 
 
 def fit_report(
@@ -51,11 +45,11 @@ def fit_report(
     A page has one score under one name: where there is a cross-validation, that is its score, and the score of a single
     split is called that.
     """
-    name, folded = _name(trained.data) if name is None else name, _is_folded(evaluation)
+    name, folded = name_of(trained.data) if name is None else name, is_folded(evaluation)
     searched = isinstance(trained.model, AutoKron)
-    report = Report(f"{name}: {type(trained.model).__name__}", _lead(trained, evaluation, tuning))
-    scoring = _score_name(trained.scoring) + (" on one split" if not searched and (folded or tuning) else "")
-    if searched and _is_outer(evaluation):  # which judges the search itself
+    report = Report(f"{name}: {type(trained.model).__name__}", lead_of(trained, evaluation, tuning))
+    scoring = score_name(trained.scoring) + (" on one split" if not searched and (folded or tuning) else "")
+    if searched and is_outer(evaluation):  # which judges the search itself
         scoring += " on inner folds"
     _tiles(report, trained, scoring, evaluation)
     _data_section(report, trained, warnings)
@@ -73,86 +67,12 @@ def fit_report(
         _comparison_section(report, evaluation, trained)
     if tuning is not None:
         _tuning_section(report, *tuning)
-    trust_section(report, trained, _words(trained))
+    trust_section(report, trained, words_of(trained))
     matrix_section(report, trained)
     best_section(report, trained)
     _cost_section(report, trained)
     _again_section(report, trained, command)
     return report
-
-
-def _words(trained: Trained) -> dict[str, str]:
-    """Return what the settings are called."""
-    return {new: setting.label for new, setting in settings_of(trained.data.X.is_one_set).items()}
-
-
-def _name(data: Dataset) -> str:
-    edges = data.files.get("edges")
-    return "Checker" if edges is None else Path(edges).resolve().parent.name or "edges"
-
-
-def _score_name(scoring: str) -> str:
-    return _SCORES.get(scoring, scoring)
-
-
-def _lead(trained: Trained, evaluation: "pandas.DataFrame | None", tuning: Tuning | None) -> str:
-    """Return the score that says most: the nested one, the cross-validated one, or that of the held-out edges."""
-    if tuning is not None and tuning[1] is not None:
-        score = tuning[1]
-        return (
-            f"{_score_name(score.scoring)} {score.mean:.3f} ± {score.spread:.3f} for edges between vertices that "
-            "neither training nor the choice of kernels has seen (nested cross-validation)."
-        )
-    if isinstance(trained.model, AutoKron) and trained.is_divided and not _is_outer(evaluation):
-        return _searched(trained, evaluation)
-    if _is_folded(evaluation):
-        return _cross_validated(evaluation)
-    if "both" in trained.scores:
-        return (
-            f"{_score_name(trained.scoring)} {trained.scores['both']:.3f} for {len(trained.holdout.tests['both'])} "
-            "edges between vertices that the model has never seen."
-        )
-    if trained.scores:
-        new, reached = next(iter(trained.scores.items()))
-        tests = len(trained.holdout.tests[new])
-        return f"{_score_name(trained.scoring)} {reached:.3f} for {tests} edges ({_words(trained)[new]})."
-    held = "no edges were held out" if not trained.holdout.tests else "the others have one label only"
-    return f"Trained on {trained.n_trained} edges; {held}, so the quality is not known."
-
-
-def _is_folded(rows: "pandas.DataFrame | None") -> bool:
-    """Whether methods have scores of several folds."""
-    return rows is not None and bool((rows.groupby(["setting", "method"]).size() > 1).any())
-
-
-def _is_outer(rows: "pandas.DataFrame | None") -> bool:
-    """Whether scores are those of a cross-validation, not of one split or of the inner folds of a search."""
-    return rows is not None and "repeat" in rows
-
-
-def _searched(trained: Trained, rows: "pandas.DataFrame | None") -> str:
-    """Return what a search says of itself, beside the best baseline on its inner folds."""
-    model = trained.model
-    if not np.isfinite(model.score_):
-        return f"Trained on {len(trained.data.X)} edges; nothing could be held out, so the quality is not known."
-    beside = ""
-    if rows is not None and rows["scoring"].iloc[0] == model.scoring_:
-        found = verdicts(rows)
-        beside = "".join(f" {verdict.words(type(model).__name__)}." for verdict in found[:1])
-    score = f"{_score_name(model.scoring_)} {model.score_:.3f} ± {model.spread_:.3f}"
-    return f"{score} over {model.folds_}, on which the models were chosen.{beside}"
-
-
-def _cross_validated(rows: "pandas.DataFrame") -> str:
-    """Return what a cross-validation found in its first setting, beside the best of the others."""
-    setting, model = rows["setting"].iloc[0], rows["method"].iloc[0]
-    scores = rows[rows["setting"] == setting].groupby("method", sort=False)["score"]
-    means = scores.mean().drop(model)
-    beside = "" if means.empty else f" The best other method, {means.idxmax()}, has {means.max():.3f}."
-    return (
-        f"{_score_name(rows['scoring'].iloc[0])} {scores.mean()[model]:.3f} ± {scores.std()[model]:.3f} by "
-        f"cross-validation, {SETTINGS[setting].label}.{beside}"
-    )
 
 
 def _tiles(report: Report, trained: Trained, scoring: str, evaluation: "pandas.DataFrame | None") -> None:
@@ -167,11 +87,11 @@ def _tiles(report: Report, trained: Trained, scoring: str, evaluation: "pandas.D
         share = float((trained.y == trained.y.max()).mean())
         report.tiles.append(("positive edges", f"{100 * share:.3g} %"))
     scores, name = trained.scores, scoring
-    if evaluation is not None and _is_outer(evaluation):  # which counts for more
+    if evaluation is not None and is_outer(evaluation):  # which counts for more
         own = evaluation[evaluation["method"] == evaluation["method"].iloc[0]]
         scores = own.groupby("setting", sort=False)["score"].mean().to_dict()
-        name = _score_name(evaluation["scoring"].iloc[0])
-    report.tiles += [(f"{name}, {_words(trained)[new]}", f"{score:.3f}") for new, score in scores.items()]
+        name = score_name(evaluation["scoring"].iloc[0])
+    report.tiles += [(f"{name}, {words_of(trained)[new]}", f"{score:.3f}") for new, score in scores.items()]
     searched = isinstance(trained.model, AutoKron)
     if searched:
         tried = f"{int(trained.model.search_['member'].sum())} of {len(trained.model.search_)}"
@@ -243,7 +163,7 @@ def _given_section(report: Report, trained: Trained) -> None:
         f"The model was trained on {trained.n_trained} edges. The others were given to judge it: a vertex is new if no "
         "training edge has it."
     )
-    words = _words(trained)
+    words = words_of(trained)
     section.table(
         ["edges", "number"],
         [["training", trained.n_trained], *([words[new], len(rows)] for new, rows in tests.items())],
@@ -294,7 +214,7 @@ def _kept(trained: Trained) -> str:
 def _parts(trained: Trained) -> dict[str, Any]:
     """Return labels and predictions of the held-out edges by setting."""
     return {
-        _words(trained)[new]: (trained.y[trained.holdout.tests[new]], predicted)
+        words_of(trained)[new]: (trained.y[trained.holdout.tests[new]], predicted)
         for new, predicted in trained.predictions.items()
     }
 
@@ -303,7 +223,7 @@ def _quality_section(report: Report, trained: Trained, scoring: str) -> None:
     section, parts = report.section("Quality on held-out edges"), _parts(trained)
     if trained.data.is_binary:
         if trained.folds and trained.scoring == "auc":  # that of all folds together is another
-            scores = {_words(trained)[new]: score for new, score in trained.scores.items()}
+            scores = {words_of(trained)[new]: score for new, score in trained.scores.items()}
             section.text("The predictions of all inner folds together, each for edges that its fold held out.")
         else:
             scores = {name: auc(np.where(y == np.unique(y)[1], 1.0, -1.0), score) for name, (y, score) in parts.items()}
@@ -341,7 +261,7 @@ def _quality_section(report: Report, trained: Trained, scoring: str) -> None:
 
 def _settings_section(report: Report, trained: Trained, scoring: str) -> None:
     section = report.section("Score by setting")
-    scores = {_words(trained)[new]: score for new, score in trained.scores.items()}
+    scores = {words_of(trained)[new]: score for new, score in trained.scores.items()}
     report.figures["settings"] = figures.settings(scores, scoring)
     chose = (
         " Those with both vertices new chose the iteration, so their score is a little too good. The test edges of "
@@ -356,15 +276,15 @@ def _settings_section(report: Report, trained: Trained, scoring: str) -> None:
 
 
 def _comparison_section(report: Report, rows: "pandas.DataFrame", trained: Trained) -> None:
-    section, scoring = report.section("Comparison with baselines"), _score_name(rows["scoring"].iloc[0])
-    words = _words(trained)
+    section, scoring = report.section("Comparison with baselines"), score_name(rows["scoring"].iloc[0])
+    words = words_of(trained)
     if "of" in rows:
         scoring += f" on {len(rows) // rows['method'].nunique()} of {rows['of'].iloc[0]} folds"
     grouped = rows.groupby(["setting", "method"], sort=False)
     folded = bool((grouped.size() > 1).any())
-    axis = f"{_score_name(rows['scoring'].iloc[0])} of a fold" if folded else scoring
+    axis = f"{score_name(rows['scoring'].iloc[0])} of a fold" if folded else scoring
     report.figures["comparison"] = figures.comparison(rows, words, axis)
-    if folded and not _is_outer(rows):
+    if folded and not is_outer(rows):
         section.text(
             "These are the inner folds of the search, on which its models were chosen, so that its own scores are a "
             "little optimistic; vectrick evaluate makes the whole search inside of each fold."
@@ -393,7 +313,7 @@ def _comparison_section(report: Report, rows: "pandas.DataFrame", trained: Train
 
 
 def _tuning_section(report: Report, search: VertexSearch, score: NestedScore | None) -> None:
-    section, scoring = report.section("Tuning"), _score_name(search.scoring)
+    section, scoring = report.section("Tuning"), score_name(search.scoring)
     if score is not None:
         section.text(
             f"Nested cross-validation: {scoring} {score.mean:.3f} ± {score.spread:.3f} over folds, from "

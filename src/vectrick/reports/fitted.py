@@ -12,7 +12,7 @@ from vectrick.automatic import AutoKron
 from vectrick.automatic.trained import searched
 from vectrick.data import Edges, EdgesLike
 from vectrick.data.censored import split_bounds
-from vectrick.data.files.folder import Dataset
+from vectrick.data.files.dataset import Dataset
 from vectrick.estimators import FittedModel, joined_source, source_of
 from vectrick.kernels.text import format_kernel
 from vectrick.model_selection.splitting.holdout import Holdout, by_setting

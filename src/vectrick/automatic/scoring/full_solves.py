@@ -8,7 +8,8 @@ import numpy as np
 
 from vectrick._typing import Array
 from vectrick.automatic.labels import RANKS
-from vectrick.automatic.scoring.problem import Candidate, Place, SearchProblem, StopSearch
+from vectrick.automatic.scoring.problem import Place, SearchProblem
+from vectrick.automatic.scoring.sides import Candidate, StopSearch
 from vectrick.backends.arrays import namespace, to_host
 from vectrick.data import Edges, VertexTable
 from vectrick.estimators import KronLogistic, KronRanker, KronRidge, KronSVM

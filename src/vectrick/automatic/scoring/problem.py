@@ -10,150 +10,35 @@ the labels. Conjugate gradients in the same features, preconditioned by the same
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from vectrick._typing import Array
-from vectrick.automatic.candidates.vertex_kernels import VertexChoice, matrix_of
+from vectrick.automatic.candidates.vertex_kernels import VertexChoice
 from vectrick.automatic.scoring.fold_fit import FoldFit, FoldLabels
+from vectrick.automatic.scoring.sides import (
+    NEARLY_ALL,
+    Candidate,
+    FoldProfiles,
+    SideMatrices,
+    SideRows,
+    StopSearch,
+)
 from vectrick.backends import HOST, Backend
 from vectrick.backends.arrays import cast, group_sums, like, placed, to_host
 from vectrick.backends.threads import count_threads
 from vectrick.data import Edges
-from vectrick.kernels import Cosine
-from vectrick.kernels.pairwise import PAIRWISE
-from vectrick.kernels.profile import mean_of_copies, profiles_of
 from vectrick.metrics.auc import aucs
 from vectrick.metrics.scores import OF_CLASSES, SCORES
 from vectrick.model_selection.splitting.folds import Fold
-from vectrick.objectives.degrees import Basis, filtered
+from vectrick.objectives.degrees import filtered
 from vectrick.objectives.risks import Sides
 
-ALPHAS = 2.0 ** np.arange(-8, 13, 2)  # relative to the mean kernel value of an edge with itself
 FAST = ("kronecker", "symmetric", "antisymmetric")  # pairwise kernels with one-pass scores
-_NEGLIGIBLE = 1e-4  # the part of the smallest alpha under which a direction of a kernel does not count
 _SPARSE = 30  # pairs for each edge
-_NEARLY_ALL = 0.9  # of the vertices of a side
 
 Place = tuple[int, int, int]  # of a candidate, an alpha and a fold
-
-
-class StopSearch(Exception):  # noqa: N818 (nothing went wrong)
-    """The search is to end with what it has."""
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A model of edges up to its alpha: a kernel with a constant for each side, and how they are combined."""
-
-    start: VertexChoice
-    end: VertexChoice
-    start_constant: float = 0.0
-    end_constant: float = 0.0
-    pairwise: str = "kronecker"
-    loss: str = "ridge"
-
-    @property
-    def is_one_set(self) -> bool:
-        """Whether both ends have one kernel, and edges have no direction or count against their reverse."""
-        return bool(PAIRWISE[self.pairwise].one_set)
-
-    @property
-    def has_intercept(self) -> bool:
-        """Whether its predictions may have a constant; those that change their sign with the direction have none."""
-        return bool(PAIRWISE[self.pairwise].symmetry >= 0)
-
-    @property
-    def words(self) -> dict[str, str]:
-        """What it is, for people."""
-        sides = ((self.start, self.start_constant), (self.end, self.end_constant))
-        start, end = (f"{side.name} + {constant:g}" if constant else side.name for side, constant in sides)
-        return {"loss": self.loss, "pairwise": self.pairwise, "start_kernel": start, "end_kernel": end}
-
-
-class SideMatrices:
-    """The vertices of a side: kernel matrices, and for sets of training vertices their features in the degree model.
-
-    Parameters
-    ----------
-    features : array or sparse matrix
-        The features of the vertices that have edges.
-    positions : array
-        Their rows in the table.
-    degrees : array
-        The number of edges of each.
-    backend : Backend
-        Where matrices and features in the degree model are.
-    """
-
-    def __init__(self, features: Any, positions: Array, degrees: Array, backend: Backend = HOST) -> None:
-        self.features, self.positions, self.backend = features, positions, backend
-        self.degrees = placed(degrees.astype(np.float64), backend)
-        self._matrices: dict[str, tuple[Array, float]] = {}
-        self._bases: dict[Any, tuple[Array, Array]] = {}
-
-    def matrix(self, choice: VertexChoice) -> tuple[Array, float]:
-        """Return the kernel matrix with a mean diagonal of one, and the scale."""
-        name = choice.plain.name
-        if name not in self._matrices:
-            self._matrices[name] = matrix_of(choice.plain, self.features, self.positions, self.backend)
-        return self._matrices[name]
-
-    def basis(
-        self, choice: VertexChoice, constant: float, part: "_Part", profiles: "FoldProfiles"
-    ) -> tuple[Array, Array]:
-        """Return the features of all vertices, and the spectrum, for the training vertices of a part.
-
-        ``profiles`` are those of the training edges of a fold, for choices that have them.
-        """
-        key = choice.name, constant, part.key, id(profiles) if choice.profile else 0
-        if key not in self._bases:
-            K = self.matrix(choice)[0] + constant
-            if choice.profile:
-                K = K + choice.profile * profiles.kernel_of(self)
-            of_training = K[:, part.train]
-            made = Basis.of_matrix(of_training[part.train], self.degrees[part.train])
-            assert made.inverse is not None
-            # The largest value of the other side's part of the degree model is about its number of edges.
-            kept = made.spectrum > _NEGLIGIBLE * ALPHAS[0]
-            self._bases[key] = cast(of_training @ made.inverse[:, kept], np.float32), made.spectrum[kept]
-        return self._bases[key]
-
-    def forget(self, kept: set[str]) -> None:
-        """Drop what was made for kernels that are not tried any more."""
-        self._bases = {key: value for key, value in self._bases.items() if key[0] in kept}
-        self._matrices = {name: value for name, value in self._matrices.items() if name in kept}
-
-
-class FoldProfiles:
-    """The kernels of profiles of both sides, by the training edges of one fold alone."""
-
-    def __init__(self, problem: "SearchProblem", fold: Fold) -> None:
-        self._problem, self._fold = problem, fold
-        self._made: dict[int, Array] = {}
-
-    def kernel_of(self, side: SideMatrices) -> Array:
-        """Return the matrix of a side, made once."""
-        if id(side) not in self._made:
-            problem, train = self._problem, self._fold.train
-            ends = (problem.s, problem.e) if side is problem.start else (problem.e, problem.s)
-            shape = len(side.degrees), len((problem.end if side is problem.start else problem.start).degrees)
-            profiles = profiles_of(ends[0][train], ends[1][train], problem.y[train], shape)
-            profiles = mean_of_copies(profiles, side.features)
-            self._made[id(side)] = placed(Cosine()(profiles, profiles), side.backend)
-        return self._made[id(side)]
-
-
-@dataclass(frozen=True)
-class _Part:
-    """The vertices of a side in a fold: which train, which are tested, and the tested vertex of each test edge."""
-
-    train: Array
-    tested: Array
-    place: Array
-    key: bytes  # the same for parts with the same training vertices
 
 
 class SearchProblem:
@@ -193,9 +78,8 @@ class SearchProblem:
         self.weights = np.ones(len(self.folds)) if weights is None else weights
         self.truth = np.where(y == y.max(), 1.0, -1.0) if scoring in OF_CLASSES else y  # as scores take it
         self.n_threads = count_threads(n_threads)
-        self._parts: dict[Any, _Part] = {}
+        self._parts: dict[Any, SideRows] = {}
         self._training: dict[Any, tuple[Array, Array]] = {}
-        self._profiles = {id(fold): FoldProfiles(self, fold) for fold in self.folds}
         used_start, self.s = np.unique(X.start, return_inverse=True)
         used_end, self.e = np.unique(X.end, return_inverse=True)
         self.start, self.end = (
@@ -207,6 +91,10 @@ class SearchProblem:
             self.both_s, self.both_e = np.searchsorted(used, X.start), np.searchsorted(used, X.end)
             degrees = np.bincount(np.concatenate([self.both_s, self.both_e]))
             self.both = SideMatrices(X.start_table.features[used], used, degrees, backend)
+        self._profiles = {
+            id(fold): FoldProfiles((self.s[fold.train], self.e[fold.train]), y[fold.train], (self.start, self.end))
+            for fold in self.folds
+        }
 
     def side(self, candidate: Candidate, which: str) -> SideMatrices:
         """Return the side whose kernel a candidate has at its start or its end."""
@@ -346,7 +234,7 @@ class SearchProblem:
         """Return the start and the end vertex of each edge, as numbers of the sides that the candidate has."""
         return (self.both_s, self.both_e) if candidate.is_one_set else (self.s, self.e)
 
-    def _part(self, fold: Fold, candidate: Candidate, which: str) -> _Part:
+    def _part(self, fold: Fold, candidate: Candidate, which: str) -> SideRows:
         """Return the vertices of a side in a fold; they are the same for all candidates of one kind."""
         turned = candidate.is_one_set  # every edge also trains turned round
         key = id(fold), turned, which
@@ -356,10 +244,10 @@ class SearchProblem:
             train = np.concatenate([start[fold.train], end[fold.train]]) if turned else own[fold.train]
             n_all = len(self.side(candidate, which).degrees)
             (tested, place), (trained, _) = _distinct(own[fold.test], n_all), _distinct(train, n_all)
-            if len(trained) >= _NEARLY_ALL * n_all:  # then all: a vertex without labels changes no solution, and folds
+            if len(trained) >= NEARLY_ALL * n_all:  # then all: a vertex without labels changes no solution, and folds
                 trained = np.arange(n_all)  # with the same vertices share their features
             there = [placed(each, self.backend) for each in (trained, tested, place)]
-            self._parts[key] = _Part(there[0], there[1], there[2], trained.tobytes())
+            self._parts[key] = SideRows(there[0], there[1], there[2], trained.tobytes())
         return self._parts[key]
 
     def _of_fold(self, fold: Fold, candidates: Any, alphas: Array, solve: bool) -> Iterator[tuple[int, slice, Array]]:
@@ -391,7 +279,7 @@ class SearchProblem:
                     grid = (tested_start @ w) @ tested_end
                     yield at, places, cast(grid[:, first.place, second.place], np.float64) + mean
 
-    def _labels(self, fold: Fold, candidate: Candidate, first: _Part, second: _Part) -> FoldLabels:
+    def _labels(self, fold: Fold, candidate: Candidate, first: SideRows, second: SideRows) -> FoldLabels:
         """Return the training edges of a fold; those of a symmetric candidate also turned round."""
         keys, y = self._edges(fold, candidate, first, second)
         shape = len(first.train), len(second.train)
@@ -409,7 +297,7 @@ class SearchProblem:
         kappa = float(counts.sum()) / (degrees[0] * degrees[1])
         return FoldLabels(cast(sums, np.float32), cast(counts, np.float32), mean, not signed, kappa)
 
-    def _edges(self, fold: Fold, candidate: Candidate, first: _Part, second: _Part) -> tuple[Array, Array]:
+    def _edges(self, fold: Fold, candidate: Candidate, first: SideRows, second: SideRows) -> tuple[Array, Array]:
         """Return the place of each training edge of a fold in a matrix of its vertices, and the label, made once."""
         key = id(fold), candidate.is_one_set
         if key not in self._training:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vectrick._typing import Array
-from vectrick.automatic.scoring.problem import Candidate
+from vectrick.automatic.scoring.sides import Candidate
 
 _ERRORS = 2.0  # standard errors under the best score within which a candidate may be as good
 LEAST_DIFFERENCE = 0.005  # of scores, where a few folds happen to agree

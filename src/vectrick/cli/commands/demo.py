@@ -58,7 +58,7 @@ def _checker(size: int) -> Any:
     """Return the built-in data as if it had been read."""
     import vectrick as vt
     from vectrick.data import Edges, VertexTable
-    from vectrick.data.files.folder import Dataset
+    from vectrick.data.files.dataset import Dataset
 
     X, y = vt.datasets.make_checkerboard(size, random_state=0)
     tables = []

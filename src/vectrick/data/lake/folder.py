@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from vectrick.data.files.folder import TABLES, Labeled, choose_table, read_vertices
+from vectrick.data.files.dataset import Labeled
+from vectrick.data.files.folder import TABLES, choose_table, read_vertices
 from vectrick.data.lake.ids import IdTypeError
 from vectrick.data.lake.scan import ScannedEdges, scan_edges
 from vectrick.data.lake.source import LakeError

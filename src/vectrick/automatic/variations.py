@@ -1,0 +1,41 @@
+"""Candidates that differ from others in one kernel or constant."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from vectrick._typing import Array
+from vectrick.automatic.candidates.vertex_kernels import SideChoices, VertexChoice
+from vectrick.automatic.scoring.sides import Candidate
+
+
+def by_end(candidates: Sequence[Candidate]) -> list[list[int]]:
+    """Return the places of candidates by their end kernels, which share products; those of the first one by one."""
+    pieces: dict[int, list[int]] = {}
+    for at, candidate in enumerate(candidates):
+        pieces.setdefault(id(candidate.end), []).append(at)
+    groups = list(pieces.values())
+    return [[at] for group in groups[:1] for at in group] + groups[1:]
+
+
+def with_choice(candidate: Candidate, side: str, choice: VertexChoice) -> Candidate:
+    """Return a candidate with another kernel on one side."""
+    return replace(candidate, start=choice) if side == "start" else replace(candidate, end=choice)
+
+
+def rare_share(y: Array) -> float:
+    """Return the share of the rarer of two classes."""
+    share = float((y > 0).mean())
+    return min(share, 1 - share)
+
+
+def words_of(changes: dict[str, Any]) -> str:
+    """Return what is different about candidates, for the lines of progress."""
+    return "".join(f", {value}" for value in changes.values() if value != "ridge")
+
+
+def and_constant(kernels: list[VertexChoice], side: SideChoices) -> list[VertexChoice]:
+    """Return kernels and the constant, by which the other side alone counts."""
+    if side.given != "auto" or any(kernel.family == "constant" for kernel in kernels):
+        return kernels
+    return [*kernels, side.constant()]
