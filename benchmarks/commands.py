@@ -22,6 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 import vectrick as vt
 from benchmarks.machine import machine
 from experiments.datasets import FOLDER
+from vectrick.data.files.dataset import ReadOptions
 from vectrick.data.files.folder import read_dataset
 from vectrick.operators.plan import format_table
 
@@ -75,7 +76,7 @@ def write_edges(folder: Path, n_edges: int, m: int) -> dict[str, Path]:
 def reading(folder: Path, n_edges: int) -> list[dict[str, Any]]:
     rows = []
     for name, path in write_edges(folder, n_edges, 6400).items():
-        seconds = median(lambda path=path: read_dataset(folder, edges=path))
+        seconds = median(lambda path=path: read_dataset(folder, ReadOptions(edges=path)))
         rows.append({"what": f"read {n_edges:.3g} edges, {name}", "seconds": seconds})
     return rows
 

@@ -13,7 +13,7 @@ from experiments import plots
 from experiments.datasets import folder
 from experiments.experiment import Experiment, Row, Scale, Task
 from vectrick._typing import New
-from vectrick.data.files.dataset import Dataset
+from vectrick.data.files.dataset import Dataset, ReadOptions
 from vectrick.data.files.folder import read_dataset
 from vectrick.data.settings import settings_of
 from vectrick.metrics.scores import SCORES
@@ -38,7 +38,7 @@ N_BINS = 10
 def dataset(name: str) -> Dataset:
     """Return a data set."""
     where, label = DATA[name]
-    return read_dataset(folder(where), label_column=label)
+    return read_dataset(folder(where), ReadOptions(label_column=label))
 
 
 def settings(name: str) -> list[str]:

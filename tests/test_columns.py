@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from vectrick.data.files.columns import TableWarning
+from vectrick.data.files.dataset import ReadOptions
 from vectrick.data.files.folder import read_dataset, read_vertices
 
 EDGES = pd.DataFrame({"start": [1, 2, 3, 3], "end": ["x", "x", "y", "y"], "label": [1, 0, 1, 0]})
@@ -64,7 +65,7 @@ def test_gaps(tmp_path):
     ):
         read_dataset(tmp_path)
     with pytest.warns(TableWarning, match="job|gaps in 'age', 'size' were filled with the median"):
-        data = read_dataset(tmp_path, impute="median")
+        data = read_dataset(tmp_path, ReadOptions(impute="median"))
     assert data.medians == {"start": {"age": 35.0, "size": 5.0}, "end": {"f": 1.5}}
     np.testing.assert_array_equal(data.X.start_table.features[:, [0, 2]], [[30, 1], [40, 5], [35, 9]])
     users.drop(columns="job").to_csv(tmp_path / "new.csv", index=False)
@@ -82,7 +83,7 @@ def test_edges_without_labels(tmp_path, labels, ending):
     with pytest.raises(ValueError, match=r"row 2, column 'label' is empty.*1 of 4 edges.*--skip-unlabeled"):
         read_dataset(tmp_path)
     with pytest.warns(TableWarning, match="1 of 4 edges have no label, and were left out"):
-        data = read_dataset(tmp_path, skip_unlabeled=True)
+        data = read_dataset(tmp_path, ReadOptions(skip_unlabeled=True))
     assert data.X.start.tolist() == [0, 2, 2]
     assert (data.y > 0).tolist() == [True, True, False]
 
@@ -95,7 +96,7 @@ def test_several_classes(tmp_path):
     assert data.has_classes
     assert not data.is_binary
     with pytest.raises(ValueError, match="--positive is 'up', but column 'label' has 3 classes"):
-        read_dataset(tmp_path, positive="up")
+        read_dataset(tmp_path, ReadOptions(positive="up"))
 
 
 def test_sparse_vertices_of_which_nothing_is_known(tmp_path):
@@ -111,7 +112,7 @@ def test_sparse_vertices_of_which_nothing_is_known(tmp_path):
 def test_medians_of_all_columns_are_kept(tmp_path):
     write(tmp_path, USERS.drop(columns="job").assign(size=[1.0, np.nan, 9.0]))
     with pytest.warns(TableWarning, match="gaps in 'size'"):
-        data = read_dataset(tmp_path, impute="median")
+        data = read_dataset(tmp_path, ReadOptions(impute="median"))
     assert data.medians["start"] == {"age": 40.0, "size": 5.0}
 
 
@@ -119,7 +120,7 @@ def test_what_cannot_be_filled(tmp_path):
     write(tmp_path, USERS.drop(columns="job").assign(size=np.nan))
     for impute in (None, "median"):
         with pytest.raises(ValueError, match="column 'size' has no value at all; leave it out"):
-            read_dataset(tmp_path, impute=impute)
+            read_dataset(tmp_path, ReadOptions(impute=impute))
     pd.DataFrame({"id": [7], "age": [None], "size": [1.0]}).to_csv(tmp_path / "new.csv", index=False)
     with pytest.raises(ValueError, match="has no value at all"):
         read_vertices(tmp_path / "new.csv", "start", "features", expected=["age", "size"])

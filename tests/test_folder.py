@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from tests.data import folder_of, read_graph
+from vectrick.data.files.dataset import ReadOptions
 from vectrick.data.files.folder import read_dataset, read_vertices
 
 EDGES = pd.DataFrame({"start": ["a", "b", "b", "c"], "end": ["x", "x", "y", "z"], "label": [1, -1, 1, -1], "more": 0.5})
@@ -46,11 +47,14 @@ def test_files_and_columns_by_name(tmp_path):
     STARTS.rename(columns={"id": "drug"}).to_parquet(tmp_path / "drugs.parquet", index=False)
     ENDS.to_csv(tmp_path / "targets.csv.gz", index=False)
     data = read_dataset(
-        edges=tmp_path / "pairs.csv",
-        start_features=tmp_path / "drugs.parquet",
-        end_features=tmp_path / "targets.csv.gz",
-        start_column="drug",
-        end_column="target",
+        None,
+        ReadOptions(
+            edges=tmp_path / "pairs.csv",
+            start_features=tmp_path / "drugs.parquet",
+            end_features=tmp_path / "targets.csv.gz",
+            start_column="drug",
+            end_column="target",
+        ),
     )
     assert data.X.start.tolist() == [2, 1, 1, 0]
     assert data.kinds["end"] == "features"
@@ -110,7 +114,7 @@ def test_new_vertices_by_the_names_of_their_columns(tmp_path):
     ],
 )
 def test_classes_of_any_kind(tmp_path, labels, positive, y, classes):
-    data = read_dataset(write(tmp_path, edges=EDGES.assign(label=labels)), positive=positive)
+    data = read_dataset(write(tmp_path, edges=EDGES.assign(label=labels)), ReadOptions(positive=positive))
     assert data.y.tolist() == y
     assert data.classes == classes
     assert data.is_binary == (classes is not None)
@@ -118,16 +122,16 @@ def test_classes_of_any_kind(tmp_path, labels, positive, y, classes):
 
 def test_a_positive_class_that_is_not_there(tmp_path):
     with pytest.raises(ValueError, match="--positive is 'maybe', but column 'label' has the classes '-1', '1'"):
-        read_dataset(write(tmp_path), positive="maybe")
+        read_dataset(write(tmp_path), ReadOptions(positive="maybe"))
     with pytest.raises(ValueError, match="--positive is '1', but column 'label' has numbers"):
-        read_dataset(write(tmp_path, edges=EDGES.assign(label=[1, 2, 3, 4])), positive="1")
+        read_dataset(write(tmp_path, edges=EDGES.assign(label=[1, 2, 3, 4])), ReadOptions(positive="1"))
 
 
 def test_columns_of_ids_by_name(tmp_path):
     write(tmp_path, start_features=STARTS.rename(columns={"id": "compound"}))
     with pytest.raises(ValueError, match=r"has no column 'id'.*--start-id-column chooses another name"):
         read_dataset(tmp_path)
-    assert read_dataset(tmp_path, start_id_column="compound").X.start.tolist() == [2, 1, 1, 0]
+    assert read_dataset(tmp_path, ReadOptions(start_id_column="compound")).X.start.tolist() == [2, 1, 1, 0]
 
 
 def test_one_vertex_set(tmp_path):
@@ -138,7 +142,7 @@ def test_one_vertex_set(tmp_path):
 
 def test_unknown_ids_can_be_left_out(tmp_path):
     edges = pd.concat([EDGES, pd.DataFrame({"start": ["new"], "end": ["x"], "label": [1], "more": [0.0]})])
-    data = read_dataset(write(tmp_path, edges=edges), drop_unknown=True)
+    data = read_dataset(write(tmp_path, edges=edges), ReadOptions(drop_unknown=True))
     assert len(data.X) == len(data.y) == 4
     assert "1 ids in column 'start' are not in start_features.csv: 'new' (1 of 5 edges have them)" in data.dropped[0]
 
@@ -256,14 +260,14 @@ def test_files_of_the_wrong_kind(tmp_path):
     ):
         (tmp_path / name).write_bytes(content)
         with pytest.raises((ValueError, OSError), match=name.replace(".", r"\.")):
-            read_dataset(tmp_path, edges=tmp_path / name)
+            read_dataset(tmp_path, ReadOptions(edges=tmp_path / name))
     (tmp_path / "e.txt").write_text("x")
     with pytest.raises(ValueError, match=r"e\.txt is no table: its name must end in \.parquet, \.csv, .* or \.tsv\.gz"):
-        read_dataset(tmp_path, edges=tmp_path / "e.txt")
+        read_dataset(tmp_path, ReadOptions(edges=tmp_path / "e.txt"))
     whole = gzip.compress(lines(pd.concat([EDGES] * 50)).encode())
     (tmp_path / "cut.csv.gz").write_bytes(whole[: len(whole) // 2])
     with pytest.raises((ValueError, OSError), match=r"cut\.csv\.gz"):
-        read_dataset(tmp_path, edges=tmp_path / "cut.csv.gz")
+        read_dataset(tmp_path, ReadOptions(edges=tmp_path / "cut.csv.gz"))
 
 
 def test_a_column_has_one_role(tmp_path):
@@ -271,6 +275,6 @@ def test_a_column_has_one_role(tmp_path):
     for side, vertex in (("start", "a"), ("end", "x")):
         pd.DataFrame({"id": [vertex], "f": [1.0]}).to_csv(tmp_path / f"{side}_features.csv", index=False)
     with pytest.raises(ValueError, match="--label-column and --relation-column are both 'label'"):
-        read_dataset(tmp_path, relation_column="label")
+        read_dataset(tmp_path, ReadOptions(relation_column="label"))
     with pytest.raises(ValueError, match="--start-column and --end-column are both 'start'"):
-        read_dataset(tmp_path, end_column="start")
+        read_dataset(tmp_path, ReadOptions(end_column="start"))

@@ -11,6 +11,7 @@ import pytest
 import vectrick as vt
 from tests.cli.commands import as_json, inside, vectrick
 from tests.data import folder_of
+from vectrick.data.files.dataset import ReadOptions
 from vectrick.data.files.folder import read_dataset
 from vectrick.data.strings.files import read_strings
 
@@ -213,23 +214,29 @@ def test_logarithms_and_bounds(folder):
     columns = {"edges": folder / "affinities.csv", "start_column": "drug", "end_column": "target"}
     strings = {"start_smiles": folder / "drugs.smi", "end_sequences": folder / "targets.fasta"}
     frame = pd.read_csv(folder / "affinities.csv")
-    data = read_dataset(**columns, **strings, label_column="kd", log="nM", relation_column="relation")
+    data = read_dataset(
+        options=ReadOptions(**columns, **strings, label_column="kd", log="nM", relation_column="relation")
+    )
     np.testing.assert_allclose(data.y, frame["pkd"])
     np.testing.assert_array_equal(data.bounds, np.where(frame["relation"] == ">", -1, 0))  # the logarithm turns them
-    text = read_dataset(**columns, **strings, label_column="text", log="nM")
+    text = read_dataset(options=ReadOptions(**columns, **strings, label_column="text", log="nM"))
     np.testing.assert_array_equal(text.bounds, data.bounds)
     np.testing.assert_allclose(text.y[text.bounds == 0], frame["pkd"][text.bounds == 0], atol=1e-3)
-    plain = read_dataset(**columns, **strings, label_column="text")  # without a logarithm they stay as they are
+    plain = read_dataset(
+        options=ReadOptions(**columns, **strings, label_column="text")
+    )  # without a logarithm they stay as they are
     np.testing.assert_array_equal(plain.bounds, -data.bounds)
-    assert read_dataset(**columns, **strings, label_column="kd", log="uM").y[0] == pytest.approx(frame["pkd"][0] - 3)
+    assert read_dataset(options=ReadOptions(**columns, **strings, label_column="kd", log="uM")).y[0] == pytest.approx(
+        frame["pkd"][0] - 3
+    )
     with pytest.raises(ValueError, match="--log is 'grams'"):
-        read_dataset(**columns, **strings, label_column="kd", log="grams")
+        read_dataset(options=ReadOptions(**columns, **strings, label_column="kd", log="grams"))
     frame.assign(kd=-frame["kd"]).to_csv(folder / "negative.csv", index=False)
     columns["edges"] = folder / "negative.csv"
     with pytest.raises(ValueError, match=r"column 'kd' is -.*, but --log takes positive concentrations"):
-        read_dataset(**columns, **strings, label_column="kd", log="nM")
+        read_dataset(options=ReadOptions(**columns, **strings, label_column="kd", log="nM"))
     with pytest.raises(ValueError, match=r"relation\[0\] is '"):
-        read_dataset(**columns, **strings, label_column="kd", log="nM", relation_column="pkd")
+        read_dataset(options=ReadOptions(**columns, **strings, label_column="kd", log="nM", relation_column="pkd"))
 
 
 def test_a_model_of_bounds(folder):

@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import norm
 
 import vectrick as vt
-from vectrick.inference import suggest as suggestions
+from vectrick.inference import pool, suggest as suggestions
 
 KERNEL = vt.Gaussian(gamma=0.5)
 
@@ -93,7 +93,7 @@ def test_kernels_that_are_known_by_their_matrix(constant):
 
 @pytest.mark.parametrize("active", [1, 20, 1000])
 def test_other_rules_follow_the_most_promising_edges_only(active, monkeypatch):
-    monkeypatch.setattr(suggestions, "_ACTIVE", active)
+    monkeypatch.setattr(suggestions, "ACTIVE", active)
     model, pool = fitted(constant=False)
     mean, best = model.predict(pool), model.predict(model_edges(model)).max()
 
@@ -138,9 +138,9 @@ def test_a_grid_in_pieces_leaves_out_known_edges(monkeypatch):
     assert not taken & {*zip(whole["start"], whole["end"], strict=True)}
     listed = vt.suggest(model, X[np.sort(rest)], 9, by="diverse")
     pd.testing.assert_frame_equal(listed.drop(columns="row"), whole, check_dtype=False)
-    monkeypatch.setattr(suggestions, "_BLOCK", 30)
+    monkeypatch.setattr(pool, "_BLOCK", 30)
     pd.testing.assert_frame_equal(vt.suggest(model, n=9, by="diverse"), whole)
-    monkeypatch.setattr(suggestions, "_CANDIDATES", 20)
+    monkeypatch.setattr(pool, "_CANDIDATES", 20)
     few = vt.suggest(model, n=9, by="diverse")  # of the twenty most promising ones
     assert few["gain"].iloc[0] == whole["gain"].iloc[0]
 

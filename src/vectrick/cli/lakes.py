@@ -46,10 +46,8 @@ class ScanOptions:
         edges = edges_of_lake(data.data, data.edges)
         if edges is None:
             return None
-        own = ("data", "edges", "positive", "skip_unlabeled", "log", "relation_column")
         if data.log is not None or data.relation_column is not None:
             raise ValueError("--log and --relation-column are for edges in memory, but the data are a lake")
-        given: dict[str, Any] = {name: value for name, value in vars(data).items() if name not in own}
         if data.positive is not None:
             raise ValueError("--positive is given, but of the two labels of a lake the larger one is positive")
         missing = "drop" if data.skip_unlabeled else self.missing
@@ -60,7 +58,7 @@ class ScanOptions:
             "cache_dir": self.cache_dir,
             "partition_edges": self.partition_edges,
         }
-        return read_lake_folder(edges, data.data, **given, **scan)
+        return read_lake_folder(edges, data.data, data.options(edges=None), **scan)
 
     @property
     def is_given(self) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from vectrick.data.files.dataset import Dataset
+    from vectrick.data.files.dataset import Dataset, ReadOptions
 
 
 def panel(title: str) -> Any:
@@ -112,8 +112,14 @@ class DataOptions(ColumnOptions):
 
         if self.data is None and self.edges is None:
             raise ValueError("no data was given: name a folder, or the files with --edges, --start-features, ...")
+        return read_dataset(self.data, self.options(**more))
+
+    def options(self, **changed: Any) -> "ReadOptions":
+        """Return how the files are read."""
+        from vectrick.data.files.dataset import ReadOptions
+
         given = {name: value for name, value in vars(self).items() if name != "data"}
-        return read_dataset(self.data, **given, **more)
+        return ReadOptions(**{**given, **changed})
 
 
 def check_backend(backend: str, device: str | None) -> None:

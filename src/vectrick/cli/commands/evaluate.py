@@ -1,6 +1,6 @@
 """``vectrick evaluate``: how good a model is in the four settings of pairwise learning, beside baselines."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,16 +24,15 @@ EXAMPLE = "vectrick evaluate gpcr --report gpcr_evaluation.html"
 _NEWTON_STEPS = 10
 
 
-def run(
-    out: Output,
-    data: DataOptions,
-    model: ModelOptions,
-    keeping: ResumeOptions,
+@dataclass(frozen=True)
+class DivisionOptions:
+    """Which edges are tested, and how vertices are divided."""
+
     settings: Annotated[
         str, typer.Option("--settings", help="What is new in the test edges: both, start, end, neither.")
-    ] = "both,start,end,neither",
-    folds: Annotated[int, typer.Option("--folds", help="Parts of the vertices of each side; 3 makes 3 x 3 folds.")] = 3,
-    repeats: Annotated[int, typer.Option("--repeats", help="How many times to divide the vertices.")] = 1,
+    ] = "both,start,end,neither"
+    folds: Annotated[int, typer.Option("--folds", help="Parts of the vertices of each side; 3 makes 3 x 3 folds.")] = 3
+    repeats: Annotated[int, typer.Option("--repeats", help="How many times to divide the vertices.")] = 1
     clusters: Annotated[
         str | None,
         typer.Option(
@@ -42,8 +41,37 @@ def run(
             "'scaffold' for start molecules of one scaffold.",
             show_default="none",
         ),
-    ] = None,
-    baselines: Annotated[str, typer.Option("--baselines", help=HELP)] = QUICK,
+    ] = None
+
+    def settings_in_order(self) -> "list[New]":
+        """Return the settings, in the order in which they are everywhere."""
+        from vectrick.data.settings import NEW
+
+        named = some_of(self.settings, "--settings", list(NEW))
+        return [new for new in NEW if new in named]
+
+    @property
+    def kept_together(self) -> dict[str, Any]:
+        """How similar vertices are kept together, as `ClusterKFold` takes it; empty if they are not."""
+        text = self.clusters
+        if text is None:
+            return {}
+        if text == "scaffold":
+            return {"start": "scaffold"}
+        try:
+            threshold = float(text)
+        except ValueError:
+            threshold = -1.0
+        if not 0 <= threshold < 1:
+            raise ValueError(f"--clusters is {text!r}, but it must be a similarity from 0 to below 1, or 'scaffold'")
+        return {"threshold": threshold}
+
+
+@dataclass(frozen=True)
+class BaselineOptions:
+    """What a model is compared with."""
+
+    baselines: Annotated[str, typer.Option("--baselines", help=HELP)] = QUICK
     baseline_edges: Annotated[
         int | None,
         typer.Option(
@@ -51,7 +79,28 @@ def run(
             help="The most edges that a baseline trains on; its name then says so.",
             show_default="as many as take seconds",
         ),
-    ] = None,
+    ] = None
+
+    def check(self) -> None:
+        """Raise if a baseline is unknown or has no edges."""
+        if self.baseline_edges is not None and self.baseline_edges < 1:
+            raise ValueError(f"--baseline-edges is {self.baseline_edges}, but it must be at least 1")
+        named_baselines(self.baselines)
+
+    def models(self, X: Any) -> dict[str, Any]:
+        """Return the baselines, some of them limited to a part of the edges."""
+        from vectrick.model_selection.baselines.beside_baselines import limited
+
+        return limited(named_baselines(self.baselines), X, self.baseline_edges)
+
+
+def run(
+    out: Output,
+    data: DataOptions,
+    model: ModelOptions,
+    keeping: ResumeOptions,
+    division: DivisionOptions,
+    others: BaselineOptions,
     compare_kernels: Annotated[
         bool,
         typer.Option(
@@ -87,17 +136,10 @@ def run(
         check_report(report, force)
     if figure is not None:
         check_figure(figure, compare_kernels, force)
-    from vectrick.data.settings import NEW
-    from vectrick.model_selection.baselines.beside_baselines import limited
-
-    if baseline_edges is not None and baseline_edges < 1:
-        raise ValueError(f"--baseline-edges is {baseline_edges}, but it must be at least 1")
-    cluster_options(clusters)  # which refuses what there is not
-    if clusters is not None and compare_kernels:
+    others.check()
+    asked, clusters = division.settings_in_order(), division.kept_together
+    if clusters and compare_kernels:
         raise ValueError("--clusters is for one model beside baselines, not for --compare-kernels")
-    named = some_of(settings, "--settings", list(NEW))
-    asked = [new for new in NEW if new in named]  # in the order in which they are everywhere
-    others = named_baselines(baselines)
     kernels = None
     if compare_kernels:
         several = model.pairwise not in (AUTO, "kronecker")
@@ -111,16 +153,13 @@ def run(
     estimators = {
         new: model.estimator(dataset, refit=True) if single else model.searcher(dataset, new) for new in asked
     }
-    division = folds, repeats, model.seed, cluster_options(clusters)
+    folds = division.folds, division.repeats, model.seed, clusters
     done: list[dict[str, Any]] = []
     try:
         if compare_kernels:
-            rows = cross_validate_kernels(
-                out, estimators[asked[0]], dataset, asked, division, kernels, figure, finished
-            )
+            rows = cross_validate_kernels(out, estimators[asked[0]], dataset, asked, folds, kernels, figure, finished)
         else:
-            others = limited(others, dataset.X, baseline_edges)
-            rows = cross_validate(out, estimators, dataset, others, division, finished, done)
+            rows = cross_validate(out, estimators, dataset, others.models(dataset.X), folds, finished, done)
     except KeyboardInterrupt:
         if not done and keeping.checkpoint is None:
             raise
@@ -130,33 +169,22 @@ def run(
     show_evaluation(out, rows, compared=not compare_kernels)
     finished.remove()
     if report is not None:
-        from vectrick.cli.automatic import train_automatic
-        from vectrick.cli.training import hold_out, train
-        from vectrick.reports import fit_report
-
-        estimator = estimators[asked[0]]
-        if single:
-            holdout = hold_out(dataset, model.validation_fraction, model.seed)
-            trained = train(out, estimator.set_params(refit=False), dataset, holdout)
-        else:
-            trained = train_automatic(out, estimator, dataset)
-        fit_report(trained, command_line(), out.warnings, evaluation=rows).write(report)
-        out.wrote("report", report)
+        _report(out, report, estimators[asked[0]], dataset, model if single else None, rows)
 
 
-def cluster_options(text: str | None) -> dict[str, Any]:
-    """Return how vertices are kept together, as `ClusterKFold` takes it; empty if they are not."""
-    if text is None:
-        return {}
-    if text == "scaffold":
-        return {"start": "scaffold"}
-    try:
-        threshold = float(text)
-    except ValueError:
-        threshold = -1.0
-    if not 0 <= threshold < 1:
-        raise ValueError(f"--clusters is {text!r}, but it must be a similarity from 0 to below 1, or 'scaffold'")
-    return {"threshold": threshold}
+def _report(out: Output, path: Path, estimator: Any, dataset: Any, single: ModelOptions | None, rows: Any) -> None:
+    """Train a model on all edges, and write a report about it with the scores of the folds."""
+    from vectrick.cli.automatic import train_automatic
+    from vectrick.cli.training import hold_out, train
+    from vectrick.reports import fit_report
+
+    if single is not None:
+        holdout = hold_out(dataset, single.validation_fraction, single.seed)
+        trained = train(out, estimator.set_params(refit=False), dataset, holdout)
+    else:
+        trained = train_automatic(out, estimator, dataset)
+    fit_report(trained, command_line(), out.warnings, evaluation=rows).write(path)
+    out.wrote("report", path)
 
 
 def cross_validate(

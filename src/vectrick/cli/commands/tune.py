@@ -1,5 +1,6 @@
 """``vectrick tune``: a thorough search, or one of a given grid; how good such a choice is, and the best model."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +15,7 @@ from vectrick.cli.output import Output
 
 if TYPE_CHECKING:
     from vectrick._typing import New, NewOrAll
+    from vectrick.data.files.dataset import Dataset
 
 EXAMPLE = "vectrick tune gpcr -o gpcr.vt --report gpcr_tuned.html"
 
@@ -21,14 +23,14 @@ _ALPHAS = "0.01,0.1,1,10,100"
 _LOSSES = {"svm": "KronSVM", "ridge": "KronRidge", "logistic": "KronLogistic"}
 
 
-def run(
-    out: Output,
-    data: DataOptions,
-    keeping: ResumeOptions,
+@dataclass(frozen=True)
+class GridOptions:
+    """A grid to search instead of the candidates that the library draws up."""
+
     kernel: Annotated[
         list[str] | None,
         typer.Option("--kernel", help="A kernel to try on both sides; may be repeated.", show_default="four of them"),
-    ] = None,
+    ] = None
     pairwise: Annotated[
         str | None,
         typer.Option(
@@ -36,38 +38,91 @@ def run(
             help="Pairwise kernels to try, separated by commas; see vectrick fit --help.",
             show_default="all that suit the data; of a grid, kronecker",
         ),
-    ] = None,
+    ] = None
     alphas: Annotated[
         str | None,
         typer.Option(
             "--alphas", help="The weights of the regularizer to try.", show_default=f"a path; of a grid, {_ALPHAS}"
         ),
-    ] = None,
+    ] = None
     losses: Annotated[
         str | None,
         typer.Option(
             "--losses", help="svm, ridge, logistic, separated by commas.", show_default="all; of a grid, ridge"
         ),
-    ] = None,
-    standardize: Annotated[bool, typer.Option("--standardize", help="Scale features to unit variance.")] = False,
-    folds: Annotated[int, typer.Option("--folds", help="Parts of the vertices of each side, inner and outer.")] = 3,
+    ] = None
+    standardize: Annotated[bool, typer.Option("--standardize", help="Scale features to unit variance.")] = False
     max_iter: Annotated[
         int | None,
         typer.Option(
             "--max-iter", help="The most iterations of ridge regression to try.", show_default="of a grid, 100"
         ),
-    ] = None,
+    ] = None
+
+    @property
+    def is_given(self) -> bool:
+        """Whether there is a grid."""
+        return self != type(self)()
+
+    def alpha_values(self) -> list[float]:
+        """Return the alphas to try."""
+        text = self.alphas or _ALPHAS
+        try:
+            return sorted({float(word) for word in text.split(",")})
+        except ValueError:
+            raise ValueError(
+                f"--alphas is {text!r}, but it must be numbers with commas between, as in {_ALPHAS}"
+            ) from None
+
+    def pairwise_names(self) -> list[str]:
+        """Return the pairwise kernels to try."""
+        from vectrick.kernels.pairwise import PAIRWISE
+
+        allowed = [name for name in PAIRWISE if name != "two_step"]
+        return some_of(self.pairwise or "kronecker", "--pairwise", allowed)
+
+    def of(self, data: "Dataset") -> tuple[list[Any], list[Any]]:
+        """Return the estimators to try on data, and a grid for each."""
+        estimators = _estimators(self.losses, data, 100 if self.max_iter is None else self.max_iter)
+        pairs = _kernels(self.kernel, self.standardize, data)
+        return _grids(estimators, pairs, self.pairwise_names(), self.alpha_values())
+
+
+@dataclass(frozen=True)
+class ChoiceOptions:
+    """How a choice is made and judged."""
+
+    folds: Annotated[int, typer.Option("--folds", help="Parts of the vertices of each side, inner and outer.")] = 3
     new: Annotated[
         str, typer.Option("--new", help="What the model is for: both, start, end, neither or all; see vectrick fit.")
-    ] = "both",
+    ] = "both"
     budget: Annotated[
         float | None, typer.Option("--budget", help="Seconds for a search.", show_default="as long as it takes")
-    ] = None,
+    ] = None
     nested: Annotated[
         bool, typer.Option("--nested/--no-nested", help="Show how good a model chosen in this way is.")
-    ] = True,
-    jobs: Annotated[int | None, typer.Option("--jobs", help="Processes.", show_default="all CPUs")] = None,
-    seed: Annotated[int, typer.Option("--seed", help="The seed of everything random.")] = 0,
+    ] = True
+    jobs: Annotated[int | None, typer.Option("--jobs", help="Processes.", show_default="all CPUs")] = None
+    seed: Annotated[int, typer.Option("--seed", help="The seed of everything random.")] = 0
+
+    def check(self, grid: GridOptions) -> None:
+        """Raise if options contradict each other."""
+        if grid.is_given and self.budget is not None:
+            raise ValueError("--budget is the time of a search, but a grid is searched to its end; leave it out")
+        if grid.is_given and self.new != "both":
+            raise ValueError(f"--new is {self.new!r}, but a grid is searched for edges whose vertices are both new")
+        check_new(self.new)
+        if grid.is_given:
+            grid.alpha_values()
+            grid.pairwise_names()
+
+
+def run(
+    out: Output,
+    data: DataOptions,
+    keeping: ResumeOptions,
+    grid: GridOptions,
+    choice: ChoiceOptions,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The file to write the best model to.")] = None,
     report: Annotated[Path | None, typer.Option("--report", help="A report to write, .html.")] = None,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace files that exist.")] = False,
@@ -80,9 +135,7 @@ def run(
     --kernel, --pairwise, --alphas, --losses and --max-iter describe a grid to search in place of that, for the best
     single model with its iteration. With --checkpoint, an interrupted or killed run can go on.
     """
-    import vectrick as vt
     from vectrick._files import check_output, check_targets
-    from vectrick.kernels.pairwise import PAIRWISE
 
     targets = {"--output": output, "--report": report, "--checkpoint": keeping.checkpoint}
     check_targets(targets, [*data.inputs, out.config])
@@ -93,49 +146,48 @@ def run(
         from vectrick.reports import check_report
 
         check_report(report, force)
-    is_grid = any(given is not None for given in (kernel, pairwise, alphas, losses, max_iter)) or standardize
-    if is_grid and budget is not None:
-        raise ValueError("--budget is the time of a search, but a grid is searched to its end; leave it out")
-    if is_grid and new != "both":
-        raise ValueError(f"--new is {new!r}, but a grid is searched for edges whose vertices are both new")
-    setting = check_new(new)
-    weights = _weights(alphas or _ALPHAS)
-    kinds = some_of(pairwise or "kronecker", "--pairwise", [name for name in PAIRWISE if name != "two_step"])
+    choice.check(grid)
     dataset = data.read()
     out.note(f"{dataset.X}, read in {out.seconds:.1f} s")
     dataset.refuse_several_classes("vectrick tune")
-    if not is_grid:
-        how: dict[str, Any] = {"new": setting, "folds": folds, "nested": nested, "budget": budget, "seed": seed}
-        _thorough(out, dataset, output, report, finished, keeping, **how)
+    if not grid.is_given:
+        _thorough(out, dataset, output, report, finished, keeping, choice)
         return
     if dataset.bounds is not None:
         raise ValueError(
             f"some labels of column {dataset.label!r} are bounds, but a grid is for values; without --kernel, --alphas "
             "and the like a search is made, which takes bounds"
         )
-    estimators = _estimators(losses, dataset, 100 if max_iter is None else max_iter)
-    pairs = _kernels(kernel, standardize, dataset)
-    estimators, grids = _grids(estimators, pairs, kinds, weights)
-    cv = vt.VertexKFold(folds, folds, stratify=dataset.is_binary, random_state=seed)
-    problem = estimators, dataset.X, dataset.y, grids
-    score = None
-    try:
-        if nested:
-            with out.library_progress("nested"):
-                score = vt.nested_score(*problem, outer=cv, n_jobs=jobs, checkpoint=finished)
-        with out.library_progress("choosing"):
-            search = vt.vertex_search(*problem, cv=cv, n_jobs=jobs, checkpoint=finished)
-    except KeyboardInterrupt:
-        if keeping.checkpoint is None:
-            raise
-        raise Interrupted(f"interrupted{keeping.hint}") from None
+    score, search = _searched(out, dataset, grid, choice, finished, keeping)
     _show(out, score, search)
     if output is not None:
         search.model.save(output, about=_about(dataset, search, score))
         out.wrote("model", output)
     finished.remove()
     if report is not None:
-        _report(out, dataset, search, score, report, seed)
+        _report(out, dataset, search, score, report, choice.seed)
+
+
+def _searched(
+    out: Output, data: "Dataset", grid: GridOptions, choice: ChoiceOptions, finished: Any, keeping: ResumeOptions
+) -> tuple[Any, Any]:
+    """Return the nested score, if it is asked for, and the search of a grid on all edges."""
+    import vectrick as vt
+
+    estimators, grids = grid.of(data)
+    cv = vt.VertexKFold(choice.folds, choice.folds, stratify=data.is_binary, random_state=choice.seed)
+    problem = estimators, data.X, data.y, grids
+    score = None
+    try:
+        if choice.nested:
+            with out.library_progress("nested"):
+                score = vt.nested_score(*problem, outer=cv, n_jobs=choice.jobs, checkpoint=finished)
+        with out.library_progress("choosing"):
+            return score, vt.vertex_search(*problem, cv=cv, n_jobs=choice.jobs, checkpoint=finished)
+    except KeyboardInterrupt:
+        if keeping.checkpoint is None:
+            raise
+        raise Interrupted(f"interrupted{keeping.hint}") from None
 
 
 def _thorough(
@@ -145,12 +197,7 @@ def _thorough(
     report: Path | None,
     finished: Any,
     keeping: ResumeOptions,
-    *,
-    new: "NewOrAll",
-    folds: int,
-    nested: bool,
-    budget: float | None,
-    seed: int,
+    choice: ChoiceOptions,
 ) -> None:
     """Judge a thorough search by outer folds, make it on all edges, and write what was asked for."""
     import vectrick as vt
@@ -158,6 +205,7 @@ def _thorough(
     from vectrick.cli.commands.evaluate import cross_validate
     from vectrick.data.settings import NEW
 
+    new, folds, budget, seed = check_new(choice.new), choice.folds, choice.budget, choice.seed
     asked: list[New] = list(NEW) if new == "all" else [new]
     asked = [each for each in asked if not (data.X.is_one_set and each == "end")]
     rows = None
@@ -166,7 +214,7 @@ def _thorough(
         return vt.AutoKron(what, thorough=True, budget=budget, random_state=seed)
 
     try:
-        if nested:
+        if choice.nested:
             estimators = {each: search(each) for each in asked}
             rows = cross_validate(out, estimators, data, {}, (folds, 1, seed, {}), finished)
         trained = train_automatic(out, search(new), data)
@@ -199,13 +247,6 @@ def _thorough(
         out.wrote("report", report)
     if trained.is_interrupted:
         raise Interrupted("interrupted: the model is the best of what was tried")
-
-
-def _weights(text: str) -> list[float]:
-    try:
-        return sorted({float(word) for word in text.split(",")})
-    except ValueError:
-        raise ValueError(f"--alphas is {text!r}, but it must be numbers with commas between, as in {_ALPHAS}") from None
 
 
 def _estimators(text: str | None, data: Any, max_iter: int) -> list[Any]:

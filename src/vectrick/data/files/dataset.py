@@ -9,6 +9,92 @@ from vectrick.data.censored import censored
 from vectrick.data.edges import Edges
 
 
+@dataclass(frozen=True)
+class TableOptions:
+    """Where the vertex table of one side is: one file of these, or none, and its columns of ids."""
+
+    features: Path | str | None
+    kernel: Path | str | None
+    smiles: Path | str | None
+    sequences: Path | str | None
+    column: str
+    id_column: str | None
+
+    @property
+    def paths(self) -> dict[str, Path | str | None]:
+        """The file of each kind of table."""
+        return {"features": self.features, "kernel": self.kernel, "smiles": self.smiles, "sequences": self.sequences}
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How a data set is read.
+
+    Attributes
+    ----------
+    edges, start_features, end_features, start_matrix, end_matrix : path, optional
+        Files; they replace those in the folder.
+    start_smiles, end_smiles, start_sequences, end_sequences : path, optional
+        Files of molecules or sequences.
+    start_column, end_column, label_column : str
+        Names of the columns of the edges.
+    start_id_column, end_id_column : str, optional
+        Names of the id columns in the tables; by default "id", or the name of the edges' column.
+    positive : str, optional
+        Which of two classes is the positive one; by default the larger number, a word such as "yes" or "active", or
+        the later one in the alphabet.
+    log : str, optional
+        The unit of labels that are concentrations, "M", "mM", "uM", "nM" or "pM": their negative logarithm in mol/l is
+        the label then, 9 - log10 of nM.
+    relation_column : str, optional
+        A column of the edges that marks bounds: "<", ">" or "=". Labels such as "> 10000" need no such column.
+    drop_unknown : bool
+        Whether to leave out edges whose ids have no features, instead of an error.
+    skip_unlabeled : bool
+        Whether to leave out edges without a label, instead of an error.
+    impute : "median", optional
+        What to fill gaps in tables with, instead of an error.
+    skip_invalid : bool
+        Whether to leave out molecules and sequences that are invalid, with their edges, instead of an error.
+    """
+
+    edges: Path | str | None = None
+    start_features: Path | str | None = None
+    end_features: Path | str | None = None
+    start_matrix: Path | str | None = None
+    end_matrix: Path | str | None = None
+    start_smiles: Path | str | None = None
+    end_smiles: Path | str | None = None
+    start_sequences: Path | str | None = None
+    end_sequences: Path | str | None = None
+    start_column: str = "start"
+    end_column: str = "end"
+    label_column: str = "label"
+    start_id_column: str | None = None
+    end_id_column: str | None = None
+    positive: str | None = None
+    log: str | None = None
+    relation_column: str | None = None
+    drop_unknown: bool = False
+    skip_unlabeled: bool = False
+    impute: str | None = None
+    skip_invalid: bool = False
+
+    @property
+    def tables(self) -> dict[str, TableOptions]:
+        """The options of each side's table."""
+        return {
+            "start": TableOptions(
+                self.start_features, self.start_matrix, self.start_smiles, self.start_sequences,
+                self.start_column, self.start_id_column,
+            ),
+            "end": TableOptions(
+                self.end_features, self.end_matrix, self.end_smiles, self.end_sequences,
+                self.end_column, self.end_id_column,
+            ),
+        }  # fmt: skip
+
+
 class Labeled:
     """Data whose labels are values, or classes with names."""
 

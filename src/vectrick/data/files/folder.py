@@ -13,7 +13,7 @@ from vectrick._warnings import warn
 from vectrick.data.edges import Edges
 from vectrick.data.files.affinities import check_unit, read_affinities
 from vectrick.data.files.columns import TableWarning, read_columns
-from vectrick.data.files.dataset import Dataset
+from vectrick.data.files.dataset import Dataset, ReadOptions, TableOptions
 from vectrick.data.files.frames import ENDINGS, TableFile
 from vectrick.data.files.labels import read_labels
 from vectrick.data.strings.files import KINDS, read_strings
@@ -24,117 +24,76 @@ _LONG = ("feature", "value")  # the columns of sparse features beside the ids
 _SHOWN = 5
 
 
-def read_dataset(
-    folder: Path | str | None = None,
-    *,
-    edges: Path | str | None = None,
-    start_features: Path | str | None = None,
-    end_features: Path | str | None = None,
-    start_matrix: Path | str | None = None,
-    end_matrix: Path | str | None = None,
-    start_smiles: Path | str | None = None,
-    end_smiles: Path | str | None = None,
-    start_sequences: Path | str | None = None,
-    end_sequences: Path | str | None = None,
-    start_column: str = "start",
-    end_column: str = "end",
-    label_column: str = "label",
-    start_id_column: str | None = None,
-    end_id_column: str | None = None,
-    positive: str | None = None,
-    log: str | None = None,
-    relation_column: str | None = None,
-    drop_unknown: bool = False,
-    skip_unlabeled: bool = False,
-    impute: str | None = None,
-    skip_invalid: bool = False,
-) -> Dataset:
-    """Read a dataset folder, or files that are named one by one.
+def read_dataset(folder: Path | str | None = None, options: ReadOptions | None = None) -> Dataset:
+    """Read a dataset folder, or the files that the options name.
 
     A folder holds ``edges``, ``start_features`` or ``start_kernel``, and ``end_features`` or ``end_kernel`` (neither of
     these if both ends come from one vertex set), each as CSV or TSV (also gzipped) or Parquet. A table has ids in its
     column "id" (or in the column with the name of the edges' column). The other columns hold numbers, or words, which
     become columns of 0 and 1. A table with the columns id, feature and value is sparse. A kernel matrix also has the
-    ids in its header, in the same order. In place of features, ``start_smiles`` or ``end_smiles`` has molecules as
+    ids in its header, in the same order. Instead of features, ``start_smiles`` or ``end_smiles`` has molecules as
     SMILES strings (a table with ids, or .smi), ``start_sequences`` or ``end_sequences`` sequences (a table, or FASTA).
-
-    Parameters
-    ----------
-    folder : path, optional
-        The folder; files that are named replace those in it.
-    edges, start_features, end_features, start_matrix, end_matrix : path, optional
-        Files.
-    start_smiles, end_smiles, start_sequences, end_sequences : path, optional
-        Files of molecules or sequences.
-    start_column, end_column, label_column : str
-        Names of the columns of the edges.
-    start_id_column, end_id_column : str, optional
-        Names of the id columns in the tables; by default "id", or the name of the edges' column.
-    positive : str, optional
-        Which of two classes is the positive one; by default the larger number, a word such as "yes" or "active", or
-        the later one in the alphabet.
-    log : str, optional
-        The unit of labels that are concentrations, "M", "mM", "uM", "nM" or "pM": their negative logarithm in mol/l is
-        the label then, 9 - log10 of nM.
-    relation_column : str, optional
-        A column of the edges that says which labels are bounds: "<", ">" or "=". Labels such as "> 10000" say so
-        themselves.
-    drop_unknown : bool
-        Whether to leave out edges whose ids have no features, in place of an error.
-    skip_unlabeled : bool
-        Whether to leave out edges without a label, in place of an error.
-    impute : "median", optional
-        What to fill gaps in tables with, in place of an error.
-    skip_invalid : bool
-        Whether to leave out molecules and sequences that are invalid, with their edges, in place of an error.
     """
-    tables_given = {
-        "start": dict(zip(TABLES, (start_features, start_matrix, start_smiles, start_sequences), strict=True)),
-        "end": dict(zip(TABLES, (end_features, end_matrix, end_smiles, end_sequences), strict=True)),
-    }
-    check_unit(log)
-    files, kinds = _locate(None if folder is None else Path(folder), edges, tables_given)
+    options = ReadOptions() if options is None else options
+    check_unit(options.log)
+    files, kinds = _locate(None if folder is None else Path(folder), options)
     source = TableFile(files["edges"])
-    columns = [source.need(start_column, "--start-column"), source.need(end_column, "--end-column")]
-    columns.append(source.need(label_column, "--label-column"))
-    if relation_column is not None:
-        columns.append(source.need(relation_column, "--relation-column"))
-    options = ("--start-column", "--end-column", "--label-column", "--relation-column")
-    _check_roles(*zip(options, columns, strict=False))
-    tables: dict[str, VertexTable] = {}
-    for side, given, usual in (("start", start_id_column, start_column), ("end", end_id_column, end_column)):
-        if side in files and kinds[side] in KINDS:
-            tables[side] = read_strings(files[side], side, kinds[side], given, usual, skip_invalid)
-        elif side in files:
-            tables[side] = read_vertices(files[side], side, kinds[side], given, usual, impute=impute)
+    columns = _edge_columns(source, options)
+    tables: dict[str, VertexTable] = {
+        side: read_side(files[side], side, kinds[side], options) for side in ("start", "end") if side in files
+    }
     if "end" not in tables:
         tables["end"] = tables["start"]
-    rows = _with_labels(source, source.read(columns, ids=columns[:2]), label_column, skip_unlabeled)
+    label = options.label_column
+    rows = _with_labels(source, source.read(columns, ids=columns[:2]), label, options.skip_unlabeled)
     dropped: list[str] = []
-    for side, column in (("start", start_column), ("end", end_column)):
+    for side, column in (("start", options.start_column), ("end", options.end_column)):
         rows = _without(source, rows, column, tables[side].skipped, dropped)
-    measured = read_affinities(source, rows, label_column, log, relation_column)
-    bounds = None
-    if measured is None:
-        y, classes = read_labels(source, rows.column(label_column), label_column, positive)
-    elif positive is not None:
-        raise ValueError(f"--positive is {positive!r}, but column {label_column!r} has measurements, not two classes")
-    else:
-        (y, bounds), classes = measured, None
+    y, classes, bounds = _read_labels(source, rows, options)
     names = {side: path.name for side, path in files.items()}
     names.setdefault("end", f"{names['start']} (which both ends share, since there is no table of end vertices)")
+    unknown = dropped if options.drop_unknown else None
     start, end = (
-        source.positions(rows, column, _as_arrow(tables[side]), names[side],
-                         dropped if drop_unknown else None)
-        for side, column in (("start", start_column), ("end", end_column))
-    )  # fmt: skip
+        source.positions(rows, column, _as_arrow(tables[side]), names[side], unknown)
+        for side, column in (("start", options.start_column), ("end", options.end_column))
+    )
     known = (start >= 0) & (end >= 0)
     if not known.all():
         start, end, y = start[known], end[known], y[known]
         bounds = None if bounds is None else bounds[known]
     X = Edges._of(start, end, tables["start"], tables["end"])
     medians = {side: table.medians for side, table in tables.items() if table.medians}
-    return Dataset(X, y, kinds, files, label_column, classes, dropped, medians, bounds)
+    return Dataset(X, y, kinds, files, label, classes, dropped, medians, bounds)
+
+
+def _edge_columns(source: TableFile, options: ReadOptions) -> list[str]:
+    """Return the columns of the edges that are read: two of ids, the labels, and perhaps their relations."""
+    named = {"--start-column": options.start_column, "--end-column": options.end_column,
+             "--label-column": options.label_column}  # fmt: skip
+    if options.relation_column is not None:
+        named["--relation-column"] = options.relation_column
+    columns = [source.need(column, option) for option, column in named.items()]
+    _check_roles(*named.items())
+    return columns
+
+
+def _read_labels(source: TableFile, rows: Any, options: ReadOptions) -> tuple[Array, Any, Array | None]:
+    """Return labels as numbers, the names of their classes if they have any, and which of them are bounds."""
+    label, positive = options.label_column, options.positive
+    measured = read_affinities(source, rows, label, options.log, options.relation_column)
+    if measured is None:
+        return *read_labels(source, rows.column(label), label, positive), None
+    if positive is not None:
+        raise ValueError(f"--positive is {positive!r}, but column {label!r} has measurements, not two classes")
+    return measured[0], None, measured[1]
+
+
+def read_side(path: Path, side: str, kind: str, options: ReadOptions) -> VertexTable:
+    """Return the vertex table of a side."""
+    table = options.tables[side]
+    if kind in KINDS:
+        return read_strings(path, side, kind, table.id_column, table.column, options.skip_invalid)
+    return read_vertices(path, side, kind, table.id_column, table.column, impute=options.impute)
 
 
 def read_vertices(
@@ -198,9 +157,7 @@ def _check_roles(*named: tuple[str, str]) -> None:
             raise ValueError(f"{option} and {other} are both {column!r}, but they must be two columns")
 
 
-def _locate(
-    root: Path | None, edges: Path | str | None, given: dict[str, dict[str, Any]]
-) -> tuple[dict[str, Path], dict[str, str]]:
+def _locate(root: Path | None, options: ReadOptions) -> tuple[dict[str, Path], dict[str, str]]:
     """Return the files of a data set by their role, and what each side has: features, a kernel or strings."""
     if root is not None and root.is_file():
         raise NotADirectoryError(
@@ -208,12 +165,12 @@ def _locate(
         )
     if root is not None and not root.is_dir():
         raise FileNotFoundError(f"there is no folder {root}, so there is no data set")
-    edge_file = Path(edges) if edges is not None else _find(root, "edges")
+    edge_file = Path(options.edges) if options.edges is not None else _find(root, "edges")
     if edge_file is None:
         raise FileNotFoundError(f"{root or 'the data set'} has no edges: a file edges{ENDINGS[0]}, {_endings('edges')}")
     files, kinds = {"edges": edge_file}, {}
-    for side, paths in given.items():
-        chosen = choose_table(root, side, paths)
+    for side, table in options.tables.items():
+        chosen = choose_table(root, side, table)
         if chosen is not None:
             kinds[side], files[side] = chosen
     if "start" not in files:
@@ -236,9 +193,9 @@ def _find(root: Path | None, stem: str, endings: tuple[str, ...] = ENDINGS) -> P
     return matches[0] if matches else None
 
 
-def choose_table(root: Path | None, side: str, paths: dict[str, Any]) -> tuple[str, Path] | None:
+def choose_table(root: Path | None, side: str, table: TableOptions) -> tuple[str, Path] | None:
     """Return the kind and the path of the file that describes the vertices of a side."""
-    named = [(kind, Path(path)) for kind, path in paths.items() if path is not None]
+    named = [(kind, Path(path)) for kind, path in table.paths.items() if path is not None]
     if not named:
         endings = {kind: (*ENDINGS, *KINDS[kind].endings) if kind in KINDS else ENDINGS for kind in TABLES}
         matches = [(kind, _find(root, f"{side}_{kind}", endings[kind])) for kind in TABLES]

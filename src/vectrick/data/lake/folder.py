@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from vectrick.data.files.dataset import Labeled
-from vectrick.data.files.folder import TABLES, choose_table, read_vertices
+from vectrick.data.files.dataset import Labeled, ReadOptions
+from vectrick.data.files.folder import choose_table, read_side
 from vectrick.data.lake.ids import IdTypeError
 from vectrick.data.lake.scan import ScannedEdges, scan_edges
 from vectrick.data.lake.source import LakeError
-from vectrick.data.strings.files import KINDS, read_strings
 from vectrick.data.tables import VertexTable
 
 _LOOKED_AT = 64  # row groups whose labels say whether there are classes
@@ -41,45 +40,18 @@ def edges_of_lake(folder: Path | None, edges: Path | None) -> str | None:
 
 
 def read_lake_folder(
-    edges: str,
-    folder: Path | None = None,
-    *,
-    start_features: Path | None = None,
-    end_features: Path | None = None,
-    start_matrix: Path | None = None,
-    end_matrix: Path | None = None,
-    start_smiles: Path | None = None,
-    end_smiles: Path | None = None,
-    start_sequences: Path | None = None,
-    end_sequences: Path | None = None,
-    start_column: str = "start",
-    end_column: str = "end",
-    label_column: str = "label",
-    start_id_column: str | None = None,
-    end_id_column: str | None = None,
-    impute: str | None = None,
-    skip_invalid: bool = False,
-    **scan: Any,
+    edges: str, folder: Path | None = None, options: ReadOptions | None = None, **scan: Any
 ) -> LakeDataset:
-    """Scan a lake: its edges, and the tables of its vertices, which are read."""
-    given = {
-        "start": dict(zip(TABLES, (start_features, start_matrix, start_smiles, start_sequences), strict=True)),
-        "end": dict(zip(TABLES, (end_features, end_matrix, end_smiles, end_sequences), strict=True)),
-    }
-    columns = {"start": (start_id_column, start_column), "end": (end_id_column, end_column)}
+    """Scan a lake: its edges, and the tables of its vertices, which are read; ``scan`` is for `scan_edges`."""
+    options = ReadOptions() if options is None else options
     files: dict[str, Path] = {}
     kinds: dict[str, str] = {}
     tables: dict[str, VertexTable] = {}
-    for side, named in given.items():
+    for side, named in options.tables.items():
         chosen = choose_table(folder, side, named)
-        if chosen is None:
-            continue
-        kinds[side], files[side] = chosen
-        id_column, usual = columns[side]
-        if kinds[side] in KINDS:
-            tables[side] = read_strings(files[side], side, kinds[side], id_column, usual, skip_invalid)
-        else:
-            tables[side] = read_vertices(files[side], side, kinds[side], id_column, usual, impute=impute)
+        if chosen is not None:
+            kinds[side], files[side] = chosen
+            tables[side] = read_side(files[side], side, kinds[side], options)
     if "start" not in tables:
         raise FileNotFoundError(
             f"{folder or edges} says nothing about its start vertices: a lake folder has edges/, start_features and "
@@ -87,10 +59,9 @@ def read_lake_folder(
         )
     kinds.setdefault("end", kinds["start"])
     medians = {side: table.medians for side, table in tables.items() if table.medians}
-    X = scan_lake(
-        edges, tables["start"], tables.get("end"), start=start_column, end=end_column, label=label_column, **scan
-    )
-    return LakeDataset(X, label_column, kinds, _first_classes(X), files, medians)
+    scan |= {"start": options.start_column, "end": options.end_column, "label": options.label_column}
+    X = scan_lake(edges, tables["start"], tables.get("end"), **scan)
+    return LakeDataset(X, options.label_column, kinds, _first_classes(X), files, medians)
 
 
 def scan_lake(edges: str, first: VertexTable, second: VertexTable | None, **scan: Any) -> ScannedEdges:
