@@ -37,7 +37,7 @@ class cached_property(Generic[T]):  # noqa: N801 (it is used like functools' own
     @overload
     def __get__(self, instance: object, owner: type) -> T: ...
 
-    def __get__(self, instance: Any, owner: type) -> Any:
+    def __get__(self, instance: object, owner: type) -> Any:
         if instance is None:
             return self
         value = self.function(instance)

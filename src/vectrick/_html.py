@@ -24,7 +24,7 @@ def html_table(head: Sequence[str], rows: Iterable[Sequence[Any]], strong: int |
     return f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, Real):
         return f'<td style="text-align:left">{escape(str(value))}</td>'
     return f'<td style="{_NUMBER}">{f"{value:,}" if isinstance(value, Integral) else f"{value:.4g}"}</td>'

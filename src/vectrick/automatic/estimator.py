@@ -40,6 +40,7 @@ from vectrick.estimators import (
 )
 from vectrick.kernels import KernelWarning, as_kernel
 from vectrick.metrics.scores import SCORES
+from vectrick.models.kernel_spec import VertexKernels
 
 _PAIRWISE = ("auto", "kronecker", "symmetric", "antisymmetric")
 _TOL = 1e-4  # of the members: their scores do not change any more
@@ -137,8 +138,8 @@ class AutoKron(MeanModel):
         *,
         budget: float | None = None,
         n_best: int = 5,
-        start_kernel: Any = "auto",
-        end_kernel: Any = "auto",
+        start_kernel: VertexKernels = "auto",
+        end_kernel: VertexKernels = "auto",
         pairwise: str = "auto",
         thorough: bool = False,
         alpha: float | None = None,
@@ -248,7 +249,7 @@ class AutoKron(MeanModel):
         settings = {name: getattr(self, name) for name in _SHARED}
         check_parameters(KronRidge(**settings), None)
 
-    def _fit_one(self, edges: Edges, y: Any, labels: Labels, weight: Array | None) -> None:
+    def _fit_one(self, edges: Edges, y: ArrayLike | None, labels: Labels, weight: Array | None) -> None:
         """Choose, train and keep the members of a model of two classes or of values."""
         begin = time.perf_counter()
         warn_of_data(edges, labels.y)
@@ -314,7 +315,9 @@ class AutoKron(MeanModel):
             progress.step(", ".join(candidate.words.values()))
         return members
 
-    def _fit_against_rest(self, edges: Edges, y: Any, sample_weight: Any, classes: Array) -> None:
+    def _fit_against_rest(
+        self, edges: Edges, y: ArrayLike | None, sample_weight: ArrayLike | None, classes: Array
+    ) -> None:
         """Train a model for each class against the rest."""
         values = np.asarray(unmasked(to_host(y), "y"))
         budget = None if self.budget is None else self.budget / len(classes)
@@ -349,7 +352,7 @@ class AutoKron(MeanModel):
         self._train_members(edges, values, weight)
         return self
 
-    def _train_members(self, edges: Edges, values: Any, weight: Any) -> None:
+    def _train_members(self, edges: Edges, values: Any, weight: ArrayLike | None) -> None:
         """Train the chosen models on other edges."""
         labels = read_labels(values, len(edges), self._as_fitted().loss)
         members = [clone(member._as_fitted()) for member in self.members_]
@@ -359,7 +362,7 @@ class AutoKron(MeanModel):
             self.members_ = [member.fit(edges, labels.target, weight) for member in members]
         self._keep(self.constant_, SourceEdges.of(edges, values, weight))
 
-    def _trained_again(self, edges: Edges, labels: Any, weight: Any) -> Any:
+    def _trained_again(self, edges: Edges, labels: ArrayLike, weight: ArrayLike | None) -> Any:
         again = copy.copy(self)
         again._train_members(edges, labels, weight)
         return again

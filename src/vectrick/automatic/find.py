@@ -13,6 +13,7 @@ from vectrick.automatic.candidates.facts import SideFacts
 from vectrick.automatic.candidates.vertex_kernels import SideChoices, scaled, with_constant
 from vectrick.automatic.labels import Labels
 from vectrick.automatic.mean import Mean
+from vectrick.automatic.parameters import SearchParameters
 from vectrick.automatic.scoring.folding import Folding, NoFoldsError, make_folds
 from vectrick.automatic.scoring.problem import FAST, SearchProblem
 from vectrick.automatic.scoring.results import Result
@@ -121,7 +122,7 @@ class Found:
         return scaled(kernels[0], first), scaled(kernels[1], second), result.alpha
 
 
-def search(model: Any, edges: Edges, labels: Labels, weight: Array | None) -> Found:
+def search(model: SearchParameters, edges: Edges, labels: Labels, weight: Array | None) -> Found:
     """Search for the best candidates for edges with labels; ``model`` has the parameters."""
     X, y, backend = edges.on(HOST), labels.y, settle_backend(model.backend, model.device, edges.backend)
     rng = np.random.default_rng(check_random_state(model.random_state).randint(2**31 - 1))
@@ -168,7 +169,7 @@ def search(model: Any, edges: Edges, labels: Labels, weight: Array | None) -> Fo
 
 
 def _problem(
-    model: Any, X: Edges, y: Array, labels: Labels, scoring: str, seed: int, backend: Backend
+    model: SearchParameters, X: Edges, y: Array, labels: Labels, scoring: str, seed: int, backend: Backend
 ) -> tuple[SearchProblem, Folding]:
     """Return edges with inner folds, and the folds."""
     folding = make_folds(X, y, model.new, len(np.unique(y)) == 2, seed)
@@ -177,7 +178,7 @@ def _problem(
 
 
 def _small_problem(
-    model: Any,
+    model: SearchParameters,
     X: Edges,
     y: Array,
     labels: Labels,
@@ -196,7 +197,7 @@ def _small_problem(
         return None
 
 
-def _unscored(model: Any, problem: SearchProblem, choices: Any, pairwise: str) -> Result:
+def _unscored(model: SearchParameters, problem: SearchProblem, choices: Any, pairwise: str) -> Result:
     """Return the one candidate of data of which nothing can be held out."""
     start, end = (side.usual() for side in choices)
     lone = Candidate(start, start if pairwise != "kronecker" else end, pairwise=pairwise)
@@ -213,7 +214,7 @@ def _scoring(asked: str, labels: Labels) -> str:
     return labels.usual_score if asked == "auto" else asked
 
 
-def _losses(model: Any, labels: Labels) -> list[str]:
+def _losses(model: SearchParameters, labels: Labels) -> list[str]:
     """Return the losses to try; an alpha that is given means one of them."""
     if model.loss != "auto":
         return [model.loss]
@@ -222,13 +223,13 @@ def _losses(model: Any, labels: Labels) -> list[str]:
     return ["ridge", "logistic", *(["svm"] if model.thorough else [])]
 
 
-def _known_sides(model: Any) -> tuple[str, ...]:
+def _known_sides(model: SearchParameters) -> tuple[str, ...]:
     """Return the sides whose vertices are known in what a model is for, and whose kernels are to be chosen."""
     sides = {"start": ("end",), "end": ("start",), "neither": ("start", "end")}.get(model.new, ())
     return tuple(side for side in sides if _is_auto(getattr(model, f"{side}_kernel")))
 
 
-def _is_auto(given: Any) -> bool:
+def _is_auto(given: object) -> bool:
     return isinstance(given, str) and given == "auto"
 
 
@@ -246,7 +247,7 @@ def _pairwise(asked: str, X: Edges, y: Array) -> list[str]:
     return {"equal": ["symmetric"], "different": ["kronecker"]}.get(reverse, ["symmetric", "kronecker"])
 
 
-def _sides(model: Any, X: Edges, problem: SearchProblem, pairwise: list[str]) -> tuple[Any, Any]:
+def _sides(model: SearchParameters, X: Edges, problem: SearchProblem, pairwise: list[str]) -> tuple[Any, Any]:
     """Return the facts about both sides, and the kernels to choose from."""
     facts, choices = [], []
     shared = pairwise[0] != "kronecker"

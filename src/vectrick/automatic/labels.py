@@ -1,12 +1,11 @@
 """What labels are: two classes, several classes, values or ranks, and as which numbers a search sees them."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
-from vectrick._typing import Array, Groups
+from vectrick._typing import Array, ArrayLike, Groups
 from vectrick.backends import HOST
 from vectrick.backends.arrays import distinct, to_host
 from vectrick.data import Edges
@@ -66,7 +65,7 @@ class Labels:
         return "auc" if self.has_two else "r2"
 
 
-def read_labels(y: Any, n_edges: int, loss: str) -> Labels:
+def read_labels(y: ArrayLike | None, n_edges: int, loss: str) -> Labels:
     """Return the labels for a loss; "auto" decides by the labels whether they are classes.
 
     Words, truth values and two different numbers are classes, other numbers are values. More than two classes raise

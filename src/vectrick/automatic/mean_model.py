@@ -125,7 +125,7 @@ class MeanModel(FittedModel):
             return concordance_index(labels, predicted, groups)
         return float(r2_score(*within_bounds(labels, predicted), sample_weight=weight))
 
-    def machine(self, label: Any) -> Any:
+    def machine(self, label: object) -> Any:
         """Return the model of one of several classes against the rest, for grids and rankings of this class."""
         check_is_fitted(self)
         for name, machine in zip(self.classes_.tolist() if self._machines else [], self._place_machines(), strict=True):

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from vectrick._typing import Array, ArrayLike, DTypeLike, Features, Shape
+from vectrick._typing import Array, ArrayLike, ArrayNamespace, DTypeLike, Features, Shape
 from vectrick.backends.base import Backend
 from vectrick.backends.registry import backend_of
 
 
-def namespace(x: Array) -> Any:
+def namespace(x: Array) -> ArrayNamespace:
     """Return the module that holds the functions for an array: numpy, or torch.
 
     >>> import numpy as np
@@ -86,7 +86,7 @@ def sorted_values(x: Array) -> Array:
     return backend_of(x).sorted_values(x)
 
 
-def distinct(x: Array) -> Any:
+def distinct(x: Array) -> Array:
     """Return the distinct values in ascending order, as an array of NumPy."""
     return backend_of(x).distinct(x)
 
@@ -105,7 +105,7 @@ def pieces(x: Array) -> list[slice]:
 # As users give them
 
 
-def unmasked(values: Any, name: str) -> Any:
+def unmasked(values: object, name: str) -> Any:
     """Return values as they are, or refuse masked values, which no computation here would leave out.
 
     >>> import numpy as np

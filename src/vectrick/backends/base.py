@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from vectrick._typing import Array, DTypeLike, Features, Shape
-from vectrick.backends.product_path import Matrix, ProblemLike, ProductPath
+from vectrick._typing import Array, ArrayNamespace, DTypeLike, Features, Shape
+from vectrick.backends.product_path import Matrix, Pair, ProblemLike, ProductPath
 from vectrick.backends.rates import Rates
 
 
@@ -33,7 +33,7 @@ class Backend(ABC):
 
     name: str
     device: Any = None  # a torch device; None on the host
-    xp: Any  # the module that holds the functions of its arrays
+    xp: ArrayNamespace  # the module that holds the functions of its arrays
 
     # Preferences
     piece = 1 << 15  # elements of a long vector to pass over at a time
@@ -59,11 +59,11 @@ class Backend(ABC):
     # Arrays
 
     @abstractmethod
-    def owns(self, x: Any) -> bool:
+    def owns(self, x: object) -> bool:
         """Whether an object is an array of this backend in this place."""
 
     @abstractmethod
-    def asarray(self, values: Any, dtype: DTypeLike | None = None) -> Array:
+    def asarray(self, values: object, dtype: DTypeLike | None = None) -> Array:
         """Return values as an array here, without a copy if they are one; by default they keep their dtype."""
 
     @abstractmethod
@@ -133,7 +133,7 @@ class Backend(ABC):
         """Return the values in ascending order."""
 
     @abstractmethod
-    def distinct(self, x: Array) -> Any:
+    def distinct(self, x: Array) -> Array:
         """Return the distinct values in ascending order, as an array of NumPy."""
 
     @abstractmethod
@@ -166,7 +166,8 @@ class Backend(ABC):
 
     def squared_norms(self, X: Array) -> Array:
         """Return the squared length of every row."""
-        return (X * X).sum(1)
+        result: Array = (X * X).sum(1)
+        return result
 
     def unit_rows(self, X: Array) -> Array:
         """Return the rows scaled to length one; rows of zeros stay."""
@@ -243,7 +244,7 @@ class Backend(ABC):
         for values, vertices in spread:
             out += values[vertices]
 
-    def streamed(self, F: Any, S: Any, rows: Any, cols: Any, dtype: np.dtype[Any], limit: int) -> Any:
+    def streamed(self, F: Array, S: Array, rows: Pair, cols: Pair, dtype: np.dtype[Any], limit: int) -> Any:
         """Return a product whose factor S stays on the host, a `StreamedProduct`; None if the backend has none.
 
         ``rows`` and ``cols`` are pairs with the vertices of edges in F and in S.

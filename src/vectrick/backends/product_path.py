@@ -132,7 +132,7 @@ class Stage(ABC):
         self.prepare()
 
     @abstractmethod
-    def run(self, x: Any, space: Any, target: Any) -> Any:
+    def run(self, x: Array, space: Any, target: Array) -> Any:
         """Return the next vector or matrix; only the last stage writes to ``target``."""
 
 
@@ -165,7 +165,7 @@ class BlockStage(ABC):
         """Return the bytes that it takes beside those of the path."""
 
     @abstractmethod
-    def run(self, block: Any, out: Any, space: Any) -> None:
+    def run(self, block: Array, out: Array, space: Any) -> None:
         """Write the product with a block of vectors."""
 
 

@@ -79,7 +79,7 @@ def backend_of(x: Any) -> Backend:
         return HOST
     if is_tensor(x):
         return backend_on(x.device)
-    return next((backend for backend in _OTHERS.values() if backend.xp is not np and backend.owns(x)), HOST)
+    return next((backend for backend in _OTHERS.values() if backend.xp is not HOST.xp and backend.owns(x)), HOST)
 
 
 def as_backend(place: Any) -> Backend:

@@ -7,7 +7,8 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Annotated, Any, NoReturn
+from types import FrameType
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -50,7 +51,7 @@ def _app(
 app.info.help = _HELP
 
 
-def _terminate(number: int, frame: Any) -> NoReturn:
+def _terminate(number: int, frame: FrameType | None) -> NoReturn:
     """End by an exception, so that files that are being written are removed."""
     raise SystemExit(128 + number)
 

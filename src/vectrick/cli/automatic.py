@@ -6,10 +6,11 @@ from vectrick.cli.output import Output
 
 if TYPE_CHECKING:
     from vectrick.data.files.dataset import Dataset
+    from vectrick.estimators import FittedModel
     from vectrick.model_selection.trained import Trained
 
 
-def train_automatic(out: Output, estimator: Any, data: "Dataset") -> "Trained":
+def train_automatic(out: Output, estimator: "FittedModel", data: "Dataset") -> "Trained":
     """Search and train with a progress bar; Ctrl-C during the search keeps the best so far."""
     from vectrick.automatic.trained import train_automatic
 
@@ -55,7 +56,7 @@ def summarise_search(out: Output, trained: "Trained") -> None:
     out.say(f"trained on all {len(data.X)} edges; vectrick evaluate judges the choice on vertices that it has not seen")
 
 
-def members_of(model: Any) -> list[dict[str, Any]]:
+def members_of(model: "FittedModel") -> list[dict[str, Any]]:
     """Return the members of a model: what they are, and their scores."""
     from vectrick.kernels.text import format_kernel
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 from vectrick.cli.output import Output
 
 if TYPE_CHECKING:
+    from vectrick._typing import Array
+    from vectrick.data import Edges
     from vectrick.estimators import FittedModel
     from vectrick.model_selection.calibration.errors import Calibration
 
@@ -59,7 +61,7 @@ class Certainty:
         self._looked, self._has_novelty = 0, True
         self._harder: dict[str, int] = {}
 
-    def columns(self, X: Any, scores: Any) -> dict[str, Any]:
+    def columns(self, X: "Edges", scores: "Array") -> dict[str, Any]:
         """Return columns for edges with these scores."""
         columns: dict[str, Any] = {}
         if self._calibration is not None and self.coverage is not None:
@@ -88,7 +90,7 @@ class Certainty:
             warn_of_prior(self.out, self.model, X)
         return columns
 
-    def _count(self, X: Any, taken: Any) -> None:
+    def _count(self, X: "Edges", taken: Any) -> None:
         """Count edges whose intervals come from errors of another setting, or from none."""
         import numpy as np
 
@@ -120,7 +122,7 @@ class Certainty:
                 )
 
 
-def warn_of_prior(out: Output, model: "FittedModel", X: Any) -> None:
+def warn_of_prior(out: Output, model: "FittedModel", X: "Edges") -> None:
     """Warn of predictions for new vertices that are so unlike the training vertices that they say next to nothing."""
     import numpy as np
 

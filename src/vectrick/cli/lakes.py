@@ -13,7 +13,11 @@ from vectrick.cli.training import show_step
 
 if TYPE_CHECKING:
     from vectrick.cli.model_options import ModelOptions
+    from vectrick.data.lake.counts import Counts
     from vectrick.data.lake.folder import LakeDataset
+    from vectrick.data.lake.scan import ScannedEdges
+    from vectrick.estimators import FittedModel
+    from vectrick.streaming.plan import LakePlan
 
 _lake = panel("Lakes: a folder edges/ of Parquet files, larger than memory")
 
@@ -173,7 +177,7 @@ def fit_lake(
         raise Interrupted(f"interrupted: {output} holds the best model so far, that of iteration {estimator.n_iter_}")
 
 
-def _tell_plan(out: Output, plan: Any) -> None:
+def _tell_plan(out: Output, plan: "LakePlan") -> None:
     from dataclasses import asdict
 
     out.result |= {**asdict(plan), "seconds": plan.seconds, "workers": [plan.with_workers(n) for n in (1, 2, 4, 8, 16)]}
@@ -181,7 +185,7 @@ def _tell_plan(out: Output, plan: Any) -> None:
         out.say(line)
 
 
-def _summarise(out: Output, model: Any, X: Any) -> None:
+def _summarise(out: Output, model: "FittedModel", X: "ScannedEdges") -> None:
     """Say what was trained and how it ended."""
     solution, counts = model.solution_, X.counts
     out.result |= {
@@ -232,7 +236,7 @@ def lake_info(out: Output, lake: "LakeDataset") -> None:
     out.facts({name: str(value) for name, value in facts.items()})
 
 
-def _labels(counts: Any) -> dict[str, Any]:
+def _labels(counts: "Counts") -> dict[str, Any]:
     values = None if counts.labels is None else counts.labels.tolist()
     return {"lowest": counts.low, "mean": counts.total / counts.n_edges, "highest": counts.high, "different": values}
 

@@ -8,6 +8,7 @@ import typer
 
 if TYPE_CHECKING:
     from vectrick.data.files.dataset import Dataset, ReadOptions
+    from vectrick.estimators import FittedModel
 
 
 def panel(title: str) -> Any:
@@ -213,7 +214,7 @@ class VertexOptions(ColumnOptions):
         machine.about_ = {**model.about_, "classes": ["other", self.of_class], "calibration": None}
         return machine
 
-    def tables(self, model: Any, only_new: bool = False) -> tuple[Any, Any]:
+    def tables(self, model: "FittedModel", only_new: bool = False) -> tuple[Any, Any]:
         """Return the tables of both sides; ``only_new`` leaves out those known to the model where there is a file."""
         from vectrick.cli.vertices import vertex_table
 

@@ -108,7 +108,7 @@ class Output:
             table.add_row(name.replace("_", " "), Text(shown(value)))
         Console(width=None if sys.stdout.isatty() else _WIDE, highlight=False).print(table)
 
-    def wrote(self, what: str, path: Any) -> None:
+    def wrote(self, what: str, path: Path) -> None:
         """Take in that a file was written, and say so."""
         self.written.append(str(path))
         self.result[what] = str(path)
@@ -191,7 +191,7 @@ def silence() -> None:
         os.close(nowhere)
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """Return a value for people.
 
     >>> shown(0.123456), shown(93356), shown(None), shown(1e-6)
@@ -208,7 +208,7 @@ def shown(value: Any) -> str:
     return str(value)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """Return a value for JSON: arrays become lists, paths become text, and non-finite numbers become null."""
     if hasattr(value, "tolist"):
         value = value.tolist()

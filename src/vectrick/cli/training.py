@@ -6,7 +6,7 @@ from vectrick.cli.output import Bar, Output
 
 if TYPE_CHECKING:
     from vectrick.data.files.dataset import Dataset
-    from vectrick.estimators import FitStep
+    from vectrick.estimators import FitStep, FittedModel
     from vectrick.model_selection.splitting.holdout import Holdout
     from vectrick.model_selection.trained import Trained
     from vectrick.persistence.fit_checkpoint import FitCheckpoint
@@ -30,7 +30,7 @@ def hold_out(data: "Dataset", fraction: float, seed: int) -> "Holdout":
 
 def train(
     out: Output,
-    estimator: Any,
+    estimator: "FittedModel",
     data: "Dataset",
     holdout: "Holdout | None",
     checkpoint: "FitCheckpoint | None" = None,
@@ -75,7 +75,7 @@ def result_of(trained: "Trained") -> dict[str, Any]:
     }
 
 
-def shown_parameters(model: Any) -> dict[str, Any]:
+def shown_parameters(model: "FittedModel") -> dict[str, Any]:
     """Return the parameters of a model, kernels as texts."""
     from vectrick.kernels.text import format_kernel
 

@@ -8,6 +8,7 @@ from scipy.sparse import csr_array, issparse, vstack
 from vectrick.data import VertexTable
 
 if TYPE_CHECKING:
+    from vectrick._typing import Array
     from vectrick.estimators import FittedModel
 
 
@@ -18,7 +19,7 @@ def vertex_table(
     columns: tuple[str | None, str],
     only_new: bool,
     skip_invalid: bool = False,
-) -> VertexTable:
+) -> "VertexTable":
     """Return the vertices of a side: those given and, unless ``only_new``, those that the model knows as well.
 
     ``given`` is what describes new vertices ("features", "smiles" or "sequences") with a file, or with one string.
@@ -46,7 +47,7 @@ def vertex_table(
 
 def _new_vertices(
     model: "FittedModel", side: str, kind: str, given: Any, columns: tuple[str | None, str], skip_invalid: bool
-) -> VertexTable:
+) -> "VertexTable":
     """Return the vertices of a file, or of one string, as the model takes them."""
     from vectrick.data.files.folder import read_vertices
     from vectrick.data.strings.files import KINDS, given_string, named_or_given, read_strings
@@ -80,7 +81,7 @@ def _medians(model: "FittedModel", side: str) -> dict[str, float]:
             if isinstance(value, int | float)}  # fmt: skip
 
 
-def ids_of(table: VertexTable) -> Any:
+def ids_of(table: "VertexTable") -> Any:
     """Return the ids of a table as Arrow text."""
     import pyarrow as pa
 
@@ -115,7 +116,7 @@ def class_names(model: "FittedModel") -> list[str] | None:
     return [str(name) for name in names]
 
 
-def probabilities(model: "FittedModel", scores: Any) -> Any:
+def probabilities(model: "FittedModel", scores: "Array") -> Any:
     """Return the probability of the second class from scores, or None for models that have none."""
     from scipy.special import expit
 

@@ -69,7 +69,7 @@ def _abandon(writer: Any) -> None:
         pass
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Return a cell of a frame as Python has it, None if it is empty."""
     import pandas as pd
 

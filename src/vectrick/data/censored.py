@@ -16,7 +16,7 @@ def with_bounds(labels: Array) -> Array:
     return labels if labels.dtype == CENSORED else censored(labels, np.zeros(len(labels)))
 
 
-def censored(values: ArrayLike, relation: Any) -> Array:
+def censored(values: ArrayLike, relation: ArrayLike) -> Array:
     """Return labels some of which are bounds, for ``KronRidge(loss="censored")``.
 
     Parameters
@@ -62,7 +62,7 @@ def signs_of(relation: Array) -> Array:
     return signs.astype(np.int8)
 
 
-def split_bounds(y: Any) -> tuple[Any, Array | None]:
+def split_bounds(y: ArrayLike | None) -> tuple[Any, Array | None]:
     """Return labels as numbers, and which of them are bounds; None if they are plain labels."""
     if isinstance(y, np.ndarray) and y.dtype.names is not None:
         if y.dtype.names != CENSORED.names:
@@ -73,7 +73,7 @@ def split_bounds(y: Any) -> tuple[Any, Array | None]:
     return y, None
 
 
-def refuse_bounds(y: Any, what: str) -> None:
+def refuse_bounds(y: ArrayLike, what: str) -> None:
     """Refuse labels with bounds for something that takes values only."""
     if split_bounds(y)[1] is not None:
         raise ValueError(
@@ -81,7 +81,7 @@ def refuse_bounds(y: Any, what: str) -> None:
         )
 
 
-def within_bounds(y: Any, predictions: ArrayLike) -> tuple[Any, Any]:
+def within_bounds(y: ArrayLike, predictions: ArrayLike) -> tuple[Any, Any]:
     """Return labels as numbers, and predictions that equal the bound where they are beyond it, as they may be."""
     values, bounds = split_bounds(y)
     if bounds is None:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from vectrick._html import html_block, html_note, html_table
-from vectrick._typing import Array, ArrayLike
+from vectrick._typing import Array, ArrayLike, Device, Frame, Index, Table
 from vectrick.backends import Backend, as_backend, backend_of, common_backend
 from vectrick.backends.arrays import placed, to_host, unmasked
 from vectrick.data.tables import VertexTable
@@ -62,13 +62,13 @@ class Edges:
 
     def __init__(
         self,
-        start: Any,
-        end: Any,
-        start_features: Any,
-        end_features: Any = None,
+        start: ArrayLike,
+        end: ArrayLike,
+        start_features: Table,
+        end_features: Table = None,
         *,
-        start_ids: Any = None,
-        end_ids: Any = None,
+        start_ids: ArrayLike | None = None,
+        end_ids: ArrayLike | None = None,
         positions: bool = False,
         invalid: str = "error",
     ) -> None:
@@ -100,7 +100,7 @@ class Edges:
         self.__dict__ = self.on(common_backend(named, advice)).__dict__
 
     @classmethod
-    def _of(cls, start: Any, end: Array, start_table: VertexTable, end_table: VertexTable) -> "Edges":
+    def _of(cls, start: ArrayLike, end: Array, start_table: VertexTable, end_table: VertexTable) -> "Edges":
         """Make edges from checked positions and tables."""
         edges = cls.__new__(cls)
         edges.start, edges.end, edges.start_table, edges.end_table = start, end, start_table, end_table
@@ -124,12 +124,12 @@ class Edges:
     @classmethod
     def from_frame(
         cls,
-        frame: Any,
+        frame: Frame,
         *,
         start: str = "start",
         end: str = "end",
-        start_table: Any,
-        end_table: Any = None,
+        start_table: Table,
+        end_table: Table = None,
         start_id: str | None = None,
         end_id: str | None = None,
         invalid: str = "error",
@@ -175,11 +175,11 @@ class Edges:
     @classmethod
     def grid(
         cls,
-        start_features: Any,
-        end_features: Any = None,
+        start_features: Table,
+        end_features: Table = None,
         *,
-        start_ids: Any = None,
-        end_ids: Any = None,
+        start_ids: ArrayLike | None = None,
+        end_ids: ArrayLike | None = None,
         invalid: str = "error",
     ) -> "Edges":
         """Return all pairs as edges, the complete graph: edge ``i * n_end + j`` joins start vertex i and end vertex j.
@@ -221,7 +221,7 @@ class Edges:
     def __len__(self) -> int:
         return len(self.start)
 
-    def __getitem__(self, key: Any) -> "Edges":
+    def __getitem__(self, key: Index) -> "Edges":
         """Return the edges that a mask, positions or a slice selects; ``X[key, ...]`` does the same."""
         if isinstance(key, tuple):
             if len(key) != 2 or (key[1] is not Ellipsis and key[1] != slice(None)):
@@ -244,7 +244,7 @@ class Edges:
         """The backend that the positions belong to."""
         return backend_of(self.start)
 
-    def on(self, device: Any) -> "Edges":
+    def on(self, device: Device) -> "Edges":
         """Return the edges as tensors on a torch device, or as NumPy arrays for None; the copy takes O(n).
 
         Estimators with ``backend="torch"`` do this themselves; it pays to do it once for edges that are used often.
@@ -308,11 +308,11 @@ def _skips(invalid: str) -> bool:
     return invalid == "skip"
 
 
-def _rows_of(table: VertexTable, vertices: Any, argument: str, positions: bool) -> Any:
+def _rows_of(table: VertexTable, vertices: ArrayLike, argument: str, positions: bool) -> Any:
     return table.rows(vertices, argument) if positions else table.positions(vertices, argument, or_rows=True)
 
 
-def _eager(frame: Any, name: str) -> Any:
+def _eager(frame: Frame, name: str) -> Any:
     """Return a frame as a narwhals frame, or say what to give instead."""
     if hasattr(frame, "collect") and not hasattr(frame, "to_numpy"):
         raise TypeError(f"{name} is a {type(frame).__name__}, which is not computed yet; give {name}.collect()")
@@ -325,7 +325,7 @@ def _eager(frame: Any, name: str) -> Any:
 
 
 def _named_table(
-    table: Any, name: str, column: str, id_column: str | None, ids: Any, gaps: bool = False
+    table: Table, name: str, column: str, id_column: str | None, ids: ArrayLike | None, gaps: bool = False
 ) -> VertexTable:
     """Return a vertex table whose ids are in the named column, or in the column with the name of the edges' column."""
     if isinstance(table, VertexTable) and id_column is None:
@@ -346,13 +346,13 @@ def _named_table(
     return VertexTable(table, name, id_column=id_column, gaps=gaps)
 
 
-def _has_no_index(table: Any) -> bool:
+def _has_no_index(table: Table) -> bool:
     """Whether a frame has no index that somebody chose: none at all, or row numbers, perhaps of a larger frame."""
     index = getattr(table, "index", None)
     return index is None or (getattr(index, "name", None) is None and index.dtype.kind in "iu")
 
 
-def _refuse_accidents(frame: Any, name: str, column: Any, ids: Any) -> None:
+def _refuse_accidents(frame: Frame, name: str, column: Any, ids: ArrayLike | None) -> None:
     """Refuse to take row numbers for ids where a column of the table could hold the ids."""
     wanted = set(np.asarray(ids).tolist())
     candidates = []

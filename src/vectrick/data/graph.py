@@ -19,7 +19,7 @@ class TrainedEdges:
     places: Any = None  # the user's numbers of the training edges, ascending; None for all of them
     order: Any = None  # the order of the training edges among these; None for their own order
 
-    def only(self, mask: Any) -> "TrainedEdges":
+    def only(self, mask: Array) -> "TrainedEdges":
         """Return the edges in a mask over the user's edges; all edges must be kept so far."""
         return self if bool(mask.all()) else TrainedEdges(self.n_edges, true_places(mask))
 
@@ -44,7 +44,7 @@ class TrainedEdges:
         out[like(self.places, x)] = x
         return out
 
-    def named(self, mask: Any) -> Any:
+    def named(self, mask: Array) -> Any:
         """Return the user's numbers of the training edges in a mask, in ascending order."""
         places = true_places(self.in_user_order(mask))
         return places if self.places is None else like(self.places, places)[places]

@@ -93,7 +93,8 @@ def _rows(table: VertexTable, rows: Array) -> Any:
 def _keys(table: VertexTable, rows: Array, by_id: bool) -> list[Any]:
     """Return what tells vertices apart: ids, or features."""
     if by_id:
-        return np.asarray(table.ids)[rows].tolist()
+        result: list[Any] = np.asarray(table.ids)[rows].tolist()
+        return result
     features = _rows(table, rows)
     if not issparse(features):
         entries = csr_array(np.asarray(features, np.float64))

@@ -1,7 +1,5 @@
 """Edges and their reverses: labels that contradict a kernel whose sign changes when an edge is turned round."""
 
-from typing import Any
-
 import numpy as np
 
 from vectrick._typing import Array
@@ -9,7 +7,7 @@ from vectrick.backends.arrays import to_host
 from vectrick.data.edges import Edges
 
 
-def check_signs(edges: Edges, labels: Any, weight: Any, name: str) -> None:
+def check_signs(edges: Edges, labels: Array | None, weight: Array | None, name: str) -> None:
     """Refuse edges that contradict an antisymmetric kernel: loops, and labels with the sign of their reverse.
 
     Edges without weight do not count. ``labels`` is None if the signs mean nothing. ``name`` is the kernel's name.

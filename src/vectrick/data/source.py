@@ -1,10 +1,14 @@
 """What edges in memory and edges of a lake have in common, and which of the two there are."""
 
-from typing import Protocol, TypeGuard, runtime_checkable
+from typing import Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 from vectrick._typing import Array
+from vectrick.data.edges import EdgesLike
 from vectrick.data.lake.scan import ScannedEdges
 from vectrick.data.tables import VertexTable
+
+# Whatever estimators take as X.
+AnyEdges: TypeAlias = EdgesLike | ScannedEdges
 
 
 @runtime_checkable

@@ -12,7 +12,7 @@ import narwhals as nw
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from vectrick._typing import Array, Features
+from vectrick._typing import Array, ArrayLike, Features, Index, Table
 from vectrick.backends import HOST, Backend, backend_of
 from vectrick.backends.arrays import cast, given_array, numpy_dtype, placed, to_host, unmasked
 from vectrick.data.strings.table import characters, given_strings, is_missing, strings_of
@@ -53,9 +53,9 @@ class VertexTable:
 
     def __init__(
         self,
-        features: Any,
+        features: Table,
         name: str = "features",
-        ids: Any = None,
+        ids: ArrayLike | None = None,
         id_column: str | None = None,
         gaps: bool = False,
     ) -> None:
@@ -128,7 +128,7 @@ class VertexTable:
             return False
         return (a != b).nnz == 0 if issparse(a) else bool(np.array_equal(a, b))
 
-    def positions(self, vertices: Any, argument: str, or_rows: bool = False) -> Any:
+    def positions(self, vertices: ArrayLike, argument: str, or_rows: bool = False) -> Any:
         """Return the rows of the vertices, given as ids, or as positions if the table has no ids.
 
         An integer also stands for an id that is its numeral, "7" or "007" for 7. With ``or_rows`` integers are
@@ -142,7 +142,7 @@ class VertexTable:
         numbers = self._numbers()
         return self.rows(values, argument) if or_rows and not numbers else self._look_up(values, argument, numbers)
 
-    def rows(self, positions: Any, argument: str) -> Any:
+    def rows(self, positions: ArrayLike, argument: str) -> Any:
         """Return positions in the table as integers, or say which of them is wrong."""
         if backend_of(positions) != HOST:  # tensors stay where they are
             return self._positions_elsewhere(positions, argument)
@@ -156,7 +156,7 @@ class VertexTable:
             raise ValueError(f"{argument}[{at}] is {values[at]}, but {self.name} has {len(self)} vertices")
         return values.astype(np.int32)
 
-    def _vector(self, vertices: Array, argument: str) -> Array:
+    def _vector(self, vertices: ArrayLike, argument: str) -> Array:
         """Return ids or positions as an array of one dimension; whole numbers as integers if the table has ids."""
         values = np.asarray(unmasked(to_host(vertices), argument))
         if values.ndim != 1:
@@ -179,7 +179,7 @@ class VertexTable:
                 numerals[number] = -1 if number in numerals else row
         return numerals | row_of
 
-    def _positions_elsewhere(self, values: Array, argument: str) -> Any:
+    def _positions_elsewhere(self, values: Any, argument: str) -> Any:
         """Return positions given as a tensor, checked on its device."""
         if values.ndim != 1 or numpy_dtype(values).kind not in "iu":
             raise TypeError(
@@ -216,7 +216,7 @@ class VertexTable:
             )
         return np.array(rows, np.int32)[inverse]
 
-    def take(self, rows: Any) -> "VertexTable":
+    def take(self, rows: Index) -> "VertexTable":
         """Return some of the vertices, with their ids; the new table remembers its origin."""
         taken, places = copy.copy(self), np.asarray(to_host(rows))
         taken.features = self.features[rows]
@@ -234,7 +234,7 @@ class VertexTable:
         return f"vertex {row}" if self.ids is None else f"vertex {self.ids[row : row + 1].tolist()[0]!r}"
 
 
-def row_keys(features: Any) -> list[Any]:
+def row_keys(features: Table) -> list[Any]:
     """Return what tells rows of features apart: equal rows have equal keys."""
     if not issparse(features):
         return [row.tobytes() for row in np.asarray(to_host(features), np.float64) + 0.0]  # so that -0.0 becomes 0.0
@@ -245,12 +245,15 @@ def row_keys(features: Any) -> list[Any]:
     return [(indices[low:high].tobytes(), entries.data[low:high].tobytes()) for low, high in bounds]
 
 
-def _split_frame(frame: Any, native: Any, name: str, id_column: str | None) -> tuple[Any, Array | None, list[Any]]:
+def _split_frame(
+    frame: nw.DataFrame[Any], native: object, name: str, id_column: str | None
+) -> tuple[Any, Array | None, list[Any]]:
     """Return the feature columns, or the strings, the ids, and the names of the feature columns of a frame."""
     columns = list(frame.columns)
     if id_column is not None and id_column not in columns:
         raise ValueError(f"{name} has no column {id_column!r}; its columns are {', '.join(map(str, columns[:20]))}")
     column = "id" if id_column is None and "id" in columns else id_column
+    ids: Array | None
     if column is not None:
         ids = frame.get_column(column).to_numpy()
     else:
@@ -276,7 +279,7 @@ def _split_frame(frame: Any, native: Any, name: str, id_column: str | None) -> t
     return values.astype(np.float32 if values.dtype == np.float32 else np.float64, copy=False), ids, kept
 
 
-def _are_strings(frame: Any, column: str) -> bool:
+def _are_strings(frame: nw.DataFrame[Any], column: str) -> bool:
     """Whether a column of a frame has strings, perhaps with gaps; categories and times are none."""
     values = frame.get_column(column)
     return values.dtype == nw.String or (
@@ -322,7 +325,7 @@ def _is_whole(value: object) -> bool:
     return bool(number == number) and abs(number) < 2**64 and number == int(number)
 
 
-def counts_rows(table: Any) -> bool:
+def counts_rows(table: object) -> bool:
     """Whether a frame has no index, or the index that pandas gives every frame: 0, 1, 2, … without a name."""
     index = getattr(table, "index", None)
     if index is None or not hasattr(index, "to_numpy"):
@@ -351,7 +354,7 @@ def _as_matrix(features: Features, name: str) -> Any:
     return matrix if dtype in (np.float32, np.float64) else cast(matrix, np.float64)
 
 
-def _as_ids(ids: Array, length: int, name: str) -> Array:
+def _as_ids(ids: ArrayLike, length: int, name: str) -> Array:
     values = _as_integers(np.asarray(unmasked(ids, f"the id column of {name}")))
     if values.shape != (length,):
         raise ValueError(f"the ids of {name} have shape {values.shape}, but there are {length} vertices")

@@ -13,6 +13,7 @@ from vectrick._typing import (
     ArrayLike,
     FloatName,
     FormName,
+    KernelWeights,
     Landmarks,
     Precision,
     PreconditionerName,
@@ -22,7 +23,7 @@ from vectrick.backends import Backend, release
 from vectrick.backends.arrays import numpy_dtype, true_places, zeros
 from vectrick.data import Edges, EdgesLike
 from vectrick.data.lake.scan import ScannedEdges
-from vectrick.data.source import is_lake
+from vectrick.data.source import AnyEdges, is_lake
 from vectrick.estimators.on_lakes import OnLakes
 from vectrick.estimators.parameters import ATTRIBUTES, PARAMETERS
 from vectrick.losses import Loss, Pointwise, WithIntercept
@@ -62,7 +63,7 @@ class KronEstimator(OnLakes):
         *,
         alpha: float = 1.0,
         pairwise: PairwiseKernels = "kronecker",
-        kernel_weights: Any = None,
+        kernel_weights: KernelWeights = None,
         form: FormName = "auto",
         solver: str | Solver = "auto",
         preconditioner: PreconditionerName = "auto",
@@ -131,11 +132,11 @@ class KronEstimator(OnLakes):
         """The loss, before there are labels."""
 
     @abstractmethod
-    def _encode(self, y: Any, n_edges: int) -> Array:
+    def _encode(self, y: ArrayLike, n_edges: int) -> Array:
         """Check labels for training and return them as numbers, setting ``classes_`` where there are classes."""
 
     @abstractmethod
-    def _encode_validation(self, y: Any, n_edges: int) -> Array:
+    def _encode_validation(self, y: ArrayLike, n_edges: int) -> Array:
         """Check labels for validation and return them as numbers."""
 
     @abstractmethod
@@ -170,7 +171,7 @@ class KronEstimator(OnLakes):
 
     def fit(
         self,
-        X: EdgesLike | ScannedEdges,
+        X: AnyEdges,
         y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
@@ -210,12 +211,20 @@ class KronEstimator(OnLakes):
         check_controls(callback, resume)
         return self._fit(X, y, sample_weight, validation, watch=FitControls(callback, keep_interrupted, resume))
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, validation: Any, **how: Any) -> Self:
+    def _fit(
+        self,
+        X: AnyEdges,
+        y: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        validation: Any,
+        **how: Any,
+    ) -> Self:
         """Train; ``how`` are fields of `Training`."""
         before = dict(self.__dict__)
         try:
             if is_lake(X):
-                return fit_lake(self, X, y, sample_weight, validation, how.get("watch", FitControls()))
+                result: Self = fit_lake(self, X, y, sample_weight, validation, how.get("watch", FitControls()))
+                return result
             with np.errstate(over="ignore", invalid="ignore"):  # the result is checked at the end
                 training = prepare(self, X, y, sample_weight, validation)
                 self._finish(replace(training, **how))
@@ -233,12 +242,13 @@ class KronEstimator(OnLakes):
         how: dict[str, Any] = {"tolerance": self.factor_tol, "n_threads": self.n_threads, "dtype": training.dtype}
         return choose_form(self.form, training.kernel, training.graph, maps=way.maps, is_primal=way.is_primal, **how)
 
-    def _plan(self, X: Any, y: Any, sample_weight: Any) -> Plan:
+    def _plan(self, X: AnyEdges, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Plan:
         """Return the plan of a fit to edges in memory."""
         trial = clone(self)
         training = prepare(trial, X, y, sample_weight, None)
         with training.backend.own_threads():
-            return trial._plan_of(training)
+            result: Plan = trial._plan_of(training)
+            return result
 
     def _plan_of(self, training: Training) -> Plan:
         way = choose_route(self, training)
@@ -378,7 +388,7 @@ class KronEstimator(OnLakes):
     def _check_labels(self, labels: Array) -> None:
         """Refuse training labels from which nothing can be learned."""
 
-    def _compute_dtype(self, edges: Edges) -> np.dtype[Any]:
+    def _compute_dtype(self, edges: Edges | ScannedEdges) -> np.dtype[Any]:
         if self.dtype is not None or self.precision == "mixed":  # which has results of float64
             return np.dtype(self.dtype or np.float64)
         return np.result_type(numpy_dtype(edges.start_table.features), numpy_dtype(edges.end_table.features))

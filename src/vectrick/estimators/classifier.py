@@ -14,7 +14,7 @@ from vectrick.backends.arrays import cast, distinct, like, to_host, unmasked
 from vectrick.data import EdgesLike
 from vectrick.data.lake.counts import Counts
 from vectrick.data.lake.scan import ScannedEdges
-from vectrick.data.source import is_lake
+from vectrick.data.source import AnyEdges, is_lake
 from vectrick.estimators.base import KronEstimator
 from vectrick.operators import Plan
 from vectrick.streaming.fit import fit_lake_against_rest
@@ -30,7 +30,7 @@ class KronClassifier(ClassifierMixin, KronEstimator):
 
     def fit(
         self,
-        X: EdgesLike | ScannedEdges,
+        X: AnyEdges,
         y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
@@ -67,13 +67,13 @@ class KronClassifier(ClassifierMixin, KronEstimator):
         self.__dict__.pop("machines_", None)
         return self
 
-    def _plan(self, X: Any, y: Any, sample_weight: Any) -> Plan:
+    def _plan(self, X: AnyEdges, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Plan:
         try:
             return super()._plan(X, y, sample_weight)
         except SeveralClassesError as several:  # each machine is one against the rest
             return super()._plan(X, to_host(y) == several.classes[0], sample_weight)
 
-    def machine(self, label: Any) -> Any:
+    def machine(self, label: object) -> Any:
         """Return the model of one class against the rest, for example to predict grids and rankings of this class."""
         check_is_fitted(self)
         for name, machine in zip(self.classes_.tolist(), self._place_machines(), strict=False):
@@ -88,7 +88,7 @@ class KronClassifier(ClassifierMixin, KronEstimator):
             f"model.machine({self.classes_.tolist()[0]!r}), or --class on the command line"
         )
 
-    def _encode(self, y: Any, n_edges: int) -> Array:
+    def _encode(self, y: ArrayLike, n_edges: int) -> Array:
         labels = as_classes(y, n_edges)
         classes = distinct(labels)
         if len(classes) != 2:
@@ -110,7 +110,7 @@ class KronClassifier(ClassifierMixin, KronEstimator):
             raise SeveralClassesError(classes)
         self.classes_ = classes
 
-    def _encode_validation(self, y: Any, n_edges: int) -> Array:
+    def _encode_validation(self, y: ArrayLike, n_edges: int) -> Array:
         labels = as_classes(y, n_edges)
         classes = distinct(labels)
         unknown = np.setdiff1d(classes, self.classes_)
@@ -133,14 +133,14 @@ class KronClassifier(ClassifierMixin, KronEstimator):
     def _lake_scoring(self, counts: Counts) -> str:
         return "auc"
 
-    def decision_function(self, X: EdgesLike | ScannedEdges) -> Array:
+    def decision_function(self, X: AnyEdges) -> Array:
         """Return the real-valued predictions for edges; positive ones mean the second class.
 
         With more than two classes, there is a column for each class.
         """
         return self._decide(X)
 
-    def predict(self, X: EdgesLike | ScannedEdges) -> Array:
+    def predict(self, X: AnyEdges) -> Array:
         """Return the class of each edge."""
         decisions = self._decide(X)
         if self._machines:
@@ -148,9 +148,7 @@ class KronClassifier(ClassifierMixin, KronEstimator):
         positive = decisions > 0 if self.classes_.dtype.kind in "biuf" else to_host(decisions > 0)  # words are there
         return like(self.classes_, positive)[cast(positive, np.int64)]
 
-    def score(
-        self, X: EdgesLike | ScannedEdges, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> float:
+    def score(self, X: AnyEdges, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the share of edges whose class is predicted correctly."""
         if is_lake(X):
             return score_lake(self, X, "accuracy")

@@ -18,7 +18,7 @@ from vectrick.backends import HOST, Backend, common_backend, settle_backend
 from vectrick.backends.arrays import like, namespace, numpy_dtype, to_host
 from vectrick.data import Edges, EdgesLike, VertexTable
 from vectrick.data.lake.scan import ScannedEdges
-from vectrick.data.source import is_lake
+from vectrick.data.source import AnyEdges, is_lake
 from vectrick.estimators.fit_parameters import FitParameters
 from vectrick.estimators.nested_parameters import NestedParameters
 from vectrick.inference.methods import InferenceMethods
@@ -55,7 +55,7 @@ class FittedModel(InferenceMethods, FitParameters, NestedParameters):
         """Return the machines, set to the backend and device of the whole model."""
         return [machine.set_params(backend=self.backend, device=self.device) for machine in self._machines]
 
-    def _with_source(self, machine: Any, label: Any) -> Any:
+    def _with_source(self, machine: Any, label: object) -> Any:
         """Return the machine of one class against the rest, with the edges that the whole model keeps."""
         source = self._source
         if source is None:
@@ -73,7 +73,7 @@ class FittedModel(InferenceMethods, FitParameters, NestedParameters):
             "model.machines_[0], or another one; explanations need a model that was fitted to one label"
         )
 
-    def _decide(self, X: Any) -> Array:
+    def _decide(self, X: AnyEdges) -> Array:
         """Return the real-valued predictions for edges; a column for each machine if there are several."""
         check_is_fitted(self)
         if is_lake(X):
@@ -82,7 +82,8 @@ class FittedModel(InferenceMethods, FitParameters, NestedParameters):
         if self._machines:
             return self._decide_all(edges)
         predictor = self._placed(edges.backend)
-        return as_given(predictor.predict(edges.on(predictor.backend)), edges.backend) + self.intercept_
+        result: Array = as_given(predictor.predict(edges.on(predictor.backend)), edges.backend) + self.intercept_
+        return result
 
     def _decide_all(self, edges: Edges) -> Array:
         """Return the predictions of all machines as columns; those of several labels are made together."""
@@ -96,7 +97,8 @@ class FittedModel(InferenceMethods, FitParameters, NestedParameters):
         rows = namespace(first.coefficients).stack([predictor.coefficients for predictor in predictors])
         predictions = as_given(first.predict_all(edges.on(first.backend), rows), edges.backend).T
         intercepts = np.array([machine.intercept_ for machine in machines])
-        return predictions + like(intercepts, predictions, numpy_dtype(predictions))
+        result: Array = predictions + like(intercepts, predictions, numpy_dtype(predictions))
+        return result
 
     def _placed(self, home: Backend) -> Predictor:
         """Return the predictor on the chosen backend and device; ``home`` is the backend of the user's arrays."""
@@ -143,7 +145,7 @@ class FittedModel(InferenceMethods, FitParameters, NestedParameters):
         columns = {"score": decisions, "prediction": classes[(decisions > 0).astype(np.int64)]}
         return {**columns, "probability": expit(decisions)} if hasattr(self, "predict_proba") else columns
 
-    def _trained_again(self, edges: Edges, labels: Any, weight: Any) -> Any:
+    def _trained_again(self, edges: Edges, labels: Any, weight: ArrayLike | None) -> Any:
         """Return a model like this one that is trained on other edges."""
         again: Any = clone(self._as_fitted())
         return again.fit(edges, labels, weight)
@@ -176,7 +178,7 @@ class FittedModel(InferenceMethods, FitParameters, NestedParameters):
         self.__dict__.update(columns)  # of a plain array, which the edges came from
         return self
 
-    def _tables(self, start_features: Any, end_features: Any) -> tuple[Predictor, VertexTable, VertexTable, Any]:
+    def _tables(self, start_features: Table, end_features: Table) -> tuple[Predictor, VertexTable, VertexTable, Any]:
         """Return the predictor, the vertex tables, and a function that turns results into the user's kind of array."""
         check_is_fitted(self)
         if self._machines:
@@ -208,7 +210,8 @@ class FittedModel(InferenceMethods, FitParameters, NestedParameters):
         last bit.
         """
         predictor, start, end, given = self._tables(start_features, end_features)
-        return given(predictor.grid(start, end)) + self.intercept_
+        result: Array = given(predictor.grid(start, end)) + self.intercept_
+        return result
 
     def top_k(self, start_features: Table, end_features: Table = None, k: int = 10) -> tuple[Array, Array]:
         """Return the k end vertices with the largest predictions for each start vertex, and the predictions.

@@ -78,7 +78,7 @@ def from_svc(svc: SVC, n_start_features: int, *, n_threads: int | None = None) -
     return model
 
 
-def _check(svc: Any, n_start_features: Any) -> None:
+def _check(svc: SVC, n_start_features: int) -> None:
     """Refuse a model that has no Kronecker form."""
     if not isinstance(svc, SVC):
         raise TypeError(f"svc is of type {type(svc).__name__}, but it must be a sklearn.svm.SVC")

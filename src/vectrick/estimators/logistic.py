@@ -49,7 +49,8 @@ class KronLogistic(KronClassifier):
         scores = self._decide(X)
         positive = backend_of(scores).sigmoid(scores)
         if self._machines:
-            return positive / positive.sum(-1)[:, None]
+            result: Array = positive / positive.sum(-1)[:, None]
+            return result
         return namespace(scores).stack([1 - positive, positive], -1)
 
     def predict_log_proba(self, X: EdgesLike) -> Array:

@@ -6,10 +6,8 @@ from typing import Any
 import numpy as np
 
 from vectrick._typing import ArrayLike
-from vectrick.data import EdgesLike
 from vectrick.data.lake.counts import Counts
-from vectrick.data.lake.scan import ScannedEdges
-from vectrick.data.source import is_lake
+from vectrick.data.source import AnyEdges, is_lake
 from vectrick.estimators.fitted import FittedModel
 from vectrick.operators import Plan
 from vectrick.streaming.plan import LakePlan, plan_lake
@@ -28,12 +26,10 @@ class OnLakes(FittedModel):
         """Return the score that "auto" stands for on the edges of a lake."""
 
     @abstractmethod
-    def _plan(self, X: Any, y: Any, sample_weight: Any) -> Plan:
+    def _plan(self, X: AnyEdges, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Plan:
         """Return the plan of a fit to edges in memory."""
 
-    def plan(
-        self, X: EdgesLike | ScannedEdges, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> Plan | LakePlan:
+    def plan(self, X: AnyEdges, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Plan | LakePlan:
         """Return what a fit takes, before it is made; arguments are those of ``fit``.
 
         For a lake these are memory, passes and time: one partition is read to measure rates. For edges in memory it is

@@ -12,11 +12,11 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from vectrick._progress import Progress
-from vectrick._typing import Array
+from vectrick._typing import Array, ArrayLike
 from vectrick.backends import HOST
 from vectrick.backends.arrays import like, to_host
 from vectrick.backends.threads import count_threads, run_tasks
-from vectrick.data.source import is_lake
+from vectrick.data.source import AnyEdges, is_lake
 from vectrick.estimators.base import KronEstimator
 from vectrick.losses import WithIntercept
 from vectrick.models.forms import Form
@@ -63,8 +63,8 @@ class PathStep:
 
 def fit_along(
     estimator: KronEstimator,
-    X: Any,
-    y: Any,
+    X: AnyEdges,
+    y: ArrayLike | None,
     alphas: Sequence[float],
     validation: Any = None,
     *,
@@ -96,7 +96,9 @@ def fit_along(
         return _one_by_one(lead, training, form, alphas, warm_start)
 
 
-def _closed_forms(lead: Any, X: Any, y: Any, alphas: Sequence[float], validation: Any) -> list[PathStep]:
+def _closed_forms(
+    lead: Any, X: AnyEdges, y: ArrayLike | None, alphas: Sequence[float], validation: Any
+) -> list[PathStep]:
     """Fit in closed form for every alpha, each with one iteration to score."""
     if validation is None:
         raise ValueError("pairwise is 'two_step', which holds out no vertices of its own; give validation=(X, y)")

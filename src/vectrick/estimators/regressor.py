@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from vectrick._typing import Array
+from vectrick._typing import Array, ArrayLike
 from vectrick._warnings import warn
 from vectrick.backends.arrays import distinct
 from vectrick.data import EdgesLike
@@ -15,7 +15,7 @@ from vectrick.estimators.base import KronEstimator
 from vectrick.training.validate import as_real_labels
 
 
-def _ranks_two_labels(model: Any) -> bool:
+def _ranks_two_labels(model: object) -> bool:
     """Whether a model is fitted, and not to more than two labels; of one from a file that is not known."""
     return hasattr(model, "predictor_") and getattr(model, "_has_two_labels", True)
 
@@ -23,7 +23,7 @@ def _ranks_two_labels(model: Any) -> bool:
 class KronRegressor(KronEstimator):
     """A kernel machine for real-valued labels."""
 
-    def _encode(self, y: Any, n_edges: int) -> Array:
+    def _encode(self, y: ArrayLike, n_edges: int) -> Array:
         labels = as_real_labels(y, n_edges)
         if n_edges > 1 and (labels == labels[0]).all():
             warn(f"y is constant ({float(labels[0])}), so there is little to learn", UserWarning)
@@ -35,7 +35,7 @@ class KronRegressor(KronEstimator):
             warn(f"the labels of the lake are constant ({counts.low}), so there is little to learn", UserWarning)
         self._has_two_labels = counts.labels is not None and len(counts.labels) <= 2
 
-    def _encode_validation(self, y: Any, n_edges: int) -> Array:
+    def _encode_validation(self, y: ArrayLike, n_edges: int) -> Array:
         return as_real_labels(y, n_edges)
 
     def _auto_scoring(self, y: Array) -> str:

@@ -12,6 +12,7 @@ from vectrick._typing import (
     ArrayLike,
     FloatName,
     FormName,
+    KernelWeights,
     Landmarks,
     Precision,
     PreconditionerName,
@@ -23,8 +24,7 @@ from vectrick.backends import Backend
 from vectrick.backends.arrays import namespace, to_host, unmasked
 from vectrick.data import EdgesLike
 from vectrick.data.censored import within_bounds
-from vectrick.data.lake.scan import ScannedEdges
-from vectrick.data.source import is_lake
+from vectrick.data.source import AnyEdges, is_lake
 from vectrick.estimators.regressor import KronRegressor
 from vectrick.inference.uncertainty import N_SAMPLES, grid_std, samples_of, with_uncertainty
 from vectrick.losses import Loss, Squared, WithIntercept, as_loss
@@ -104,7 +104,7 @@ class KronRidge(RegressorMixin, KronRegressor):
         loss: str | type[Loss] = "squared",
         alpha: float = 1.0,
         pairwise: PairwiseKernels = "kronecker",
-        kernel_weights: Any = None,
+        kernel_weights: KernelWeights = None,
         form: FormName = "auto",
         solver: str | Solver = "auto",
         spectral_filter: SpectralFilter = "ridge",
@@ -183,7 +183,14 @@ class KronRidge(RegressorMixin, KronRegressor):
         check_one_pass(self)
         super()._check_combination(kind)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, validation: Any, **how: Any) -> Self:
+    def _fit(
+        self,
+        X: AnyEdges,
+        y: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        validation: Any,
+        **how: Any,
+    ) -> Self:
         targets = as_targets(y)
         if targets is None:
             return super()._fit(X, y, sample_weight, validation, **how)
@@ -192,7 +199,7 @@ class KronRidge(RegressorMixin, KronRegressor):
 
     def predict(
         self,
-        X: EdgesLike | ScannedEdges,
+        X: AnyEdges,
         return_std: bool = False,
         return_cov: bool = False,
         *,
@@ -245,9 +252,7 @@ class KronRidge(RegressorMixin, KronRegressor):
         tags.regressor_tags.poor_score = sees_products_only(self)
         return tags
 
-    def score(
-        self, X: EdgesLike | ScannedEdges, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> float:
+    def score(self, X: AnyEdges, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the coefficient of determination R² of the predictions; those beyond a bound have no error."""
         if is_lake(X):
             return score_lake(self, X, "r2")
@@ -311,7 +316,7 @@ class KronRidge(RegressorMixin, KronRegressor):
             return
         ClosedForm(self, training).keep(self, training)
 
-    def _plan(self, X: Any, y: Any, sample_weight: Any) -> Plan:
+    def _plan(self, X: AnyEdges, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Plan:
         targets = as_targets(y)
         if targets is None:
             return super()._plan(X, y, sample_weight)
@@ -319,7 +324,8 @@ class KronRidge(RegressorMixin, KronRegressor):
         if of_column.path != "tiles":
             return of_column
         training = prepare(trial := clone(self), X, targets[:, 0], sample_weight, None)
-        return trial._choose_form(training).plan  # columns share their products
+        result: Plan = trial._choose_form(training).plan  # columns share their products
+        return result
 
     def _plan_of(self, training: Training) -> Plan:
         if isinstance(training.given.solver, OnePass):

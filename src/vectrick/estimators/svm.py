@@ -1,8 +1,8 @@
 """Kronecker support vector machines."""
 
-from typing import Any, Literal
+from typing import Literal
 
-from vectrick._typing import FloatName, FormName, Landmarks, Precision, PreconditionerName, RandomState
+from vectrick._typing import FloatName, FormName, KernelWeights, Landmarks, Precision, PreconditionerName, RandomState
 from vectrick.backends import Backend
 from vectrick.estimators.classifier import KronClassifier
 from vectrick.losses import Loss, as_loss
@@ -52,7 +52,7 @@ class KronSVM(KronClassifier):
         loss: str | type[Loss] = "squared_hinge",
         alpha: float = 1.0,
         pairwise: PairwiseKernels = "kronecker",
-        kernel_weights: Any = None,
+        kernel_weights: KernelWeights = None,
         form: FormName = "auto",
         solver: str | Solver = "auto",
         preconditioner: PreconditionerName = "auto",

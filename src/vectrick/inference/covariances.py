@@ -45,7 +45,8 @@ class DenseColumns(Columns):
     def block(self, rows: Array) -> Array:
         """Return the posterior covariances with the edges of some rows, a column for each."""
         block = self.prior(rows) - self._halves.T @ self._halves[:, rows]
-        return block if self._rest is None else block + self._rest[:, None] * self._rest[rows]
+        result: Array = block if self._rest is None else block + self._rest[:, None] * self._rest[rows]
+        return result
 
 
 class DegreeColumns(Columns):

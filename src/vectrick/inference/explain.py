@@ -6,10 +6,10 @@ from typing import Any, get_args
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from vectrick._typing import Array, ExplainBy
+from vectrick._typing import Array, ExplainBy, Frame
 from vectrick.backends import HOST
 from vectrick.backends.arrays import to_host
-from vectrick.data import Edges, Graph, VertexTable
+from vectrick.data import Edges, EdgesLike, Graph, VertexTable
 from vectrick.data.censored import split_bounds
 from vectrick.inference.fitted_kernel import diagonal_of
 from vectrick.inference.recommend import names_of
@@ -31,7 +31,7 @@ BY = get_args(ExplainBy)
 _LOOKED_AT, _FAR = 1000, 0.1  # edges, and a relative error of their predictions
 
 
-def explain(model: Fitted, X: Any, k: int, by: ExplainBy, influence: bool) -> Any:
+def explain(model: Fitted, X: EdgesLike, k: int, by: ExplainBy, influence: bool) -> Any:
     """Return a frame of what the prediction for one edge is a sum of; see `FittedModel.explain`."""
     if by not in BY:
         raise ValueError(f"by is {by!r}, but it must be one of {', '.join(map(repr, BY))}")
@@ -59,7 +59,7 @@ def explain(model: Fitted, X: Any, k: int, by: ExplainBy, influence: bool) -> An
     return frame
 
 
-def _with_rest(frame: Any, total: float, intercept: float, prediction: float) -> Any:
+def _with_rest(frame: Frame, total: float, intercept: float, prediction: float) -> Any:
     """Add what the listed contributions leave: the other ones, the intercept, and what the solver left."""
     import pandas as pd
 
@@ -136,7 +136,8 @@ def _check_explains(part: Machine, trained: Edges, a: Array, f: Array) -> None:
 def _as_numbers(owner: Fitted, labels: Array) -> Array:
     """Return labels as a loss takes them: those of two classes are -1 and +1."""
     if hasattr(owner, "classes_"):
-        return 2.0 * (labels == np.asarray(owner.classes_)[1]) - 1.0
+        result: Array = 2.0 * (labels == np.asarray(owner.classes_)[1]) - 1.0
+        return result
     return labels.astype(np.float64)
 
 

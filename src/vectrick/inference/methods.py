@@ -4,7 +4,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from vectrick._typing import Array, ExplainBy, RandomState
+from vectrick._typing import Array, ArrayLike, ExplainBy, RandomState, Table
 from vectrick.data import EdgesLike
 from vectrick.inference.explain import explain
 from vectrick.inference.recommend import recommend
@@ -109,7 +109,14 @@ class InferenceMethods:
         check_is_fitted(self)
         return explain(self, X, k, by, influence)
 
-    def predict_without(self: Fitted, X: EdgesLike, *, edges: Any = None, start: Any = None, end: Any = None) -> Array:
+    def predict_without(
+        self: Fitted,
+        X: EdgesLike,
+        *,
+        edges: ArrayLike | None = None,
+        start: ArrayLike | None = None,
+        end: ArrayLike | None = None,
+    ) -> Array:
         """Return what the predictions would be if some training edges had not been there.
 
         For ridge regression and few edges, this follows from the posterior covariances, exactly and without a fit;
@@ -138,13 +145,13 @@ class InferenceMethods:
 
     def recommend(
         self: Fitted,
-        start: Any = None,
+        start: ArrayLike | None = None,
         k: int = 10,
         exclude_known: bool = True,
         *,
-        positions: Any = None,
-        known: Any = None,
-        end_features: Any = None,
+        positions: ArrayLike | None = None,
+        known: ArrayLike | None = None,
+        end_features: Table = None,
     ) -> Any:
         """Return a frame with the k best end vertices for each given start vertex, without known edges.
 

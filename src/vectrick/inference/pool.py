@@ -12,6 +12,7 @@ from vectrick.backends.arrays import to_host
 from vectrick.data import Edges, join_edges
 from vectrick.inference.posterior import Posterior
 from vectrick.inference.uncertainty import on_host
+from vectrick.models.edge_kernel import EdgeKernel
 from vectrick.training.fitted import Fitted
 from vectrick.training.update import source_of
 
@@ -45,7 +46,7 @@ class Rule:
 class Pool:
     """The edges to choose from, in pieces."""
 
-    def __init__(self, model: Fitted, given: Any, kernel: Any) -> None:
+    def __init__(self, model: Fitted, given: Any, kernel: EdgeKernel) -> None:
         self.model, self.edges = model, None
         if given is not None and not isinstance(given, tuple):
             self.edges = on_host(model, given)
@@ -61,7 +62,7 @@ class Pool:
         self.known = self._known(kernel)
         self.n_edges = len(self.start) * len(self.end) - len(self.known)
 
-    def _known(self, kernel: Any) -> Array:
+    def _known(self, kernel: EdgeKernel) -> Array:
         """Return the numbers of the pairs that the model was trained on."""
         edges, _ = source_of(self.model)
         places = []

@@ -31,6 +31,7 @@ from vectrick.models.preconditioning import Preconditioning, thin_maps
 from vectrick.objectives.degrees import Basis
 from vectrick.objectives.space import Primal
 from vectrick.operators import kron
+from vectrick.operators.kron import KronOperator
 from vectrick.solvers.linear.columns import solve_columns
 
 DENSE = 2000  # training edges up to which their kernel matrix is decomposed
@@ -79,7 +80,8 @@ class Posterior(ABC):
     def _prior_covariance(self, edges: Edges, graph: Graph) -> Array:
         start = values_between(self.kernel.start, edges.start_table, graph.used_start)
         end = values_between(self.kernel.end, edges.end_table, graph.used_end)
-        return start[np.ix_(graph.start, graph.start)] * end[np.ix_(graph.end, graph.end)]
+        result: Array = start[np.ix_(graph.start, graph.start)] * end[np.ix_(graph.end, graph.end)]
+        return result
 
     @abstractmethod
     def variance(self, edges: Edges) -> tuple[Array, Array]:
@@ -136,7 +138,7 @@ class DensePosterior(Posterior):
     def covariance(self, edges: Edges) -> Array:
         """Return the posterior covariances between edges."""
         cross, graph = self._cross(edges)
-        covariance = self._prior_covariance(edges, graph) - cross @ cho_solve(self._factor, cross.T)
+        covariance: Array = self._prior_covariance(edges, graph) - cross @ cho_solve(self._factor, cross.T)
         if self.trained.has_constant:
             rest = 1.0 - cross @ self._ones
             covariance += rest[:, None] * rest / self._ones.sum()
@@ -266,7 +268,7 @@ class FeaturePosterior(Posterior):
         mean, error = with_control_variate(solved * moved, moved * moved, base)
         return alpha * (mean + of_mean), alpha * error
 
-    def _beside(self, operator: Any) -> Any:
+    def _beside(self, operator: KronOperator) -> Any:
         """Return what centring z, and M, adds to ``zᵀ M⁻¹ z`` if there is an intercept."""
         mean, inverse = self.mean, self.inverse
         if mean is None:

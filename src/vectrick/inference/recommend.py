@@ -7,7 +7,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from vectrick._typing import Array
+from vectrick._typing import Array, ArrayLike, Table
 from vectrick.backends import HOST
 from vectrick.backends.arrays import to_host
 from vectrick.data import Edges, VertexTable
@@ -15,7 +15,13 @@ from vectrick.training.fitted import Fitted
 
 
 def recommend(
-    model: Fitted, start: Any, positions: Any, k: int, exclude_known: bool, known: Any, end_features: Any
+    model: Fitted,
+    start: ArrayLike | None,
+    positions: ArrayLike | None,
+    k: int,
+    exclude_known: bool,
+    known: ArrayLike | None,
+    end_features: Table,
 ) -> Any:
     """Return a pandas frame with the best end vertices of each start vertex; see `FittedModel.recommend`."""
     import pandas as pd
@@ -41,7 +47,7 @@ def recommend(
     return pd.DataFrame(frame)
 
 
-def _asked(model: Fitted, start: Any, positions: Any) -> tuple[VertexTable, Array]:
+def _asked(model: Fitted, start: ArrayLike | None, positions: ArrayLike | None) -> tuple[VertexTable, Array]:
     """Return the requested start vertices, each once, and the position of each request among them.
 
     Requests are ids or positions of known vertices, or a table of any vertices.
@@ -54,7 +60,7 @@ def _asked(model: Fitted, start: Any, positions: Any) -> tuple[VertexTable, Arra
         table: VertexTable = model.predictor_.start.table(start)
         return table, np.arange(len(table))
     is_single = isinstance(start, str | Integral)
-    vertices = np.array([start], object if isinstance(start, str) else None) if is_single else start
+    vertices: Any = np.array([start], object if isinstance(start, str) else None) if is_single else start
     return _some_of(known, known.positions(vertices, "start"))
 
 
@@ -73,7 +79,7 @@ def _with_names(table: VertexTable) -> VertexTable:
     return named
 
 
-def _is_frame(value: Any) -> bool:
+def _is_frame(value: object) -> bool:
     return isinstance(nw.from_native(value, eager_only=True, pass_through=True), nw.DataFrame)
 
 
@@ -82,7 +88,7 @@ def names_of(table: VertexTable) -> Array:
     return np.arange(len(table)) if table.ids is None else np.asarray(table.ids)
 
 
-def _known_pairs(model: Fitted, starts: VertexTable, ends: VertexTable, known: Any) -> Array:
+def _known_pairs(model: Fitted, starts: VertexTable, ends: VertexTable, known: ArrayLike | None) -> Array:
     """Return known edges as positions among start and end vertices, in both directions if the kernel has a symmetry."""
     start_table, end_table = model.start_table_, model.end_table_
     if known is None:
@@ -133,7 +139,7 @@ def _check_known(ids: tuple[Array, Array], *sides: tuple[VertexTable, VertexTabl
             )
 
 
-def _id_columns(known: Any) -> tuple[Array, Array]:
+def _id_columns(known: ArrayLike | None) -> tuple[Array, Array]:
     """Return the ids of known edges in a frame: its columns "start" and "end", else its first two."""
     frame = nw.from_native(known, eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame) or len(frame.columns) < 2:

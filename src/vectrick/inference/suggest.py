@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from vectrick._progress import Progress
 from vectrick._typing import Array, RandomState, SuggestBy
 from vectrick.backends.arrays import to_host
-from vectrick.data import Edges, join_edges
+from vectrick.data import Edges, EdgesLike, join_edges
 from vectrick.inference.covariances import Columns
 from vectrick.inference.pool import ACTIVE, BatchLimits, Pool, Rule
 from vectrick.inference.posterior import DensePosterior, FeaturePosterior, Posterior, RidgeEdges
@@ -30,11 +30,11 @@ _DRAWS = 32  # functions at most
 
 def suggest(
     model: Fitted,
-    X_pool: Any = None,
+    X_pool: EdgesLike | None = None,
     n: int = 384,
     by: SuggestBy = "variance",
     *,
-    X_aim: Any = None,
+    X_aim: EdgesLike | None = None,
     per_start: int | None = None,
     per_end: int | None = None,
     random_state: RandomState = None,

@@ -1,16 +1,17 @@
 """How sure a fitted model is: standard deviations and samples of ridge regression, and the novelty of edges."""
 
+from collections.abc import Callable
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from vectrick._typing import Array, RandomState
+from vectrick._typing import Array, RandomState, Table
 from vectrick.backends import HOST
 from vectrick.backends.arrays import like, to_host
-from vectrick.data import Edges, Graph, join_edges
+from vectrick.data import Edges, EdgesLike, Graph, join_edges
 from vectrick.data.censored import split_bounds
 from vectrick.inference.posterior import FeaturePosterior, RidgeEdges, posterior, share_of
 from vectrick.losses import Squared
@@ -56,7 +57,7 @@ class FittedPosterior:
             trained, labels = trained_edges(part, model)
             scale = _scale(part, trained, labels)
             trained = trained if rows is None else _on_rows(model, trained, rows)
-            found = _checked(lambda trained=trained: posterior(trained, n_samples, seed))
+            found = _checked(partial(posterior, trained, n_samples, seed))
             self._parts.append((abs(weight), found, scale))
         methods = list(dict.fromkeys(found.method for _, found, _ in self._parts))
         self.method: str = "; ".join(methods)
@@ -64,19 +65,19 @@ class FittedPosterior:
             self.method = f"an upper bound for the mean of {len(self._parts)} models; {self.method}"
         self.scale = float(np.mean([scale for _, _, scale in self._parts]))
 
-    def std(self, X: Any) -> Array:
+    def std(self, X: EdgesLike) -> Array:
         """Return the standard deviation of the function at edges; that of a label also has noise."""
         return self._std(X, noise=False)[0]
 
-    def label_std(self, X: Any) -> Array:
+    def label_std(self, X: EdgesLike) -> Array:
         """Return the standard deviation of a label of edges: that of the function, and noise."""
         return self._std(X, noise=True)[0]
 
-    def std_error(self, X: Any) -> Array:
+    def std_error(self, X: EdgesLike) -> Array:
         """Return the standard errors of the standard deviations; zero where these are exact."""
         return self._std(X, noise=False)[1]
 
-    def _std(self, X: Any, noise: bool) -> tuple[Array, Array]:
+    def _std(self, X: EdgesLike, noise: bool) -> tuple[Array, Array]:
         edges = on_host(self._model, X)
         total, total_error = np.zeros(len(edges)), np.zeros(len(edges))
         for weight, found, scale in self._parts:
@@ -86,7 +87,7 @@ class FittedPosterior:
             total_error += 0.5 * weight * np.sqrt(scale) * error / np.sqrt(np.maximum(variance, 1e-300))
         return total, total_error
 
-    def covariance(self, X: Any) -> Array:
+    def covariance(self, X: EdgesLike) -> Array:
         """Return the covariances of the function between edges."""
         if len(self._parts) > 1:
             raise ValueError(
@@ -191,13 +192,13 @@ def _scale(model: Fitted, trained: RidgeEdges, labels: Array) -> float:
     return max(total, 0.0) / (trained.alpha * max(1, len(y) - trained.has_constant))
 
 
-def on_host(model: Fitted, X: Any) -> Edges:
+def on_host(model: Fitted, X: EdgesLike) -> Edges:
     """Return edges on the host, with the columns of tables as the model has them."""
     edges: Edges = model.predictor_.aligned(as_edges(model, X, reset=False)).on(HOST)
     return edges
 
 
-def _checked(make: Any) -> Any:
+def _checked(make: Callable[[], Any]) -> Any:
     try:
         return make()
     except NoDegreeModelError as error:
@@ -228,9 +229,9 @@ def _seed_of(model: Fitted, random_state: RandomState) -> int:
     return int(drawn["seed"])
 
 
-def cached_with_fit(model: Fitted, key: Any, make: Any) -> Any:
+def cached_with_fit(model: Fitted, key: str | tuple[Any, ...], make: Callable[[], Any]) -> Any:
     """Return what is kept of a fitted model, made at its first use; a new fit has its own."""
-    kept = model.__dict__.get("_posterior")
+    kept: Any = model.__dict__.get("_posterior")
     if kept is None or kept[0] is not model.predictor_:
         kept = model.__dict__["_posterior"] = (model.predictor_, {})
     if key not in kept[1]:
@@ -239,7 +240,7 @@ def cached_with_fit(model: Fitted, key: Any, make: Any) -> Any:
 
 
 def with_uncertainty(
-    model: Fitted, X: Any, mean: Array, return_std: bool, return_cov: bool, n_samples: int
+    model: Fitted, X: EdgesLike, mean: Array, return_std: bool, return_cov: bool, n_samples: int
 ) -> tuple[Array, Array]:
     """Return predictions with their standard deviations, or with their covariances."""
     if return_std and return_cov:
@@ -249,7 +250,7 @@ def with_uncertainty(
     return mean, like(spread, mean)
 
 
-def grid_std(model: Fitted, mean: Array, start_features: Any, end_features: Any, n_samples: int) -> Array:
+def grid_std(model: Fitted, mean: Array, start_features: Table, end_features: Table, n_samples: int) -> Array:
     """Return the standard deviations of a grid of predictions."""
     _, start, end, _ = model._tables(start_features, end_features)
     rows, cols = (np.arange(len(table), dtype=np.int32) for table in (start, end))
@@ -257,7 +258,7 @@ def grid_std(model: Fitted, mean: Array, start_features: Any, end_features: Any,
     return like(posterior_of(model, n_samples, model.random_state).std(grid).reshape(mean.shape), mean)
 
 
-def samples_of(model: Fitted, X: Any, mean: Array, n: int, random_state: RandomState) -> Array:
+def samples_of(model: Fitted, X: EdgesLike, mean: Array, n: int, random_state: RandomState) -> Array:
     """Return functions drawn from the posterior: a row for each, with its values at edges."""
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise ValueError(f"n is {n!r}, but it must be a positive integer")
@@ -268,7 +269,7 @@ def samples_of(model: Fitted, X: Any, mean: Array, n: int, random_state: RandomS
     return mean + like(drawn, mean)
 
 
-def novelty_of(model: Fitted, X: Any, parts: bool, rows: Array | None = None) -> Any:
+def novelty_of(model: Fitted, X: EdgesLike, parts: bool, rows: Array | None = None) -> Any:
     """Return the share of the prior variance that the training edges leave, or a frame of it with its parts.
 
     With ``rows``, it is that of a model with the same kernels and alphas that is trained on some of its edges.
@@ -304,11 +305,11 @@ def _degree_models(model: Fitted, rows: Array | None) -> list[tuple[float, Featu
     for weight, part in parts:
         trained = replace(trained_edges(part, model)[0], has_constant=False)
         trained = trained if rows is None else _on_rows(model, trained, rows)
-        found.append((abs(weight) / total, _checked(lambda trained=trained: FeaturePosterior(trained, 0))))
+        found.append((abs(weight) / total, _checked(partial(FeaturePosterior, trained, 0))))
     return found
 
 
-def label_scale(model: Fitted, X: Any, rows: Array | None = None) -> Array | None:
+def label_scale(model: Fitted, X: EdgesLike, rows: Array | None = None) -> Array | None:
     """Return how large errors at edges should be, relative to each other: the standard deviation of their labels.
 
     It is that of ridge regression with the kernels and alphas of the model (of a mean, those of its members of largest

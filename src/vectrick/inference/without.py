@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from vectrick._typing import Array
+from vectrick._typing import Array, ArrayLike, Frame
 from vectrick.backends import HOST
 from vectrick.backends.arrays import to_host
-from vectrick.data import Edges
+from vectrick.data import Edges, EdgesLike
 from vectrick.inference.uncertainty import (
     N_SAMPLES,
     check_has_variance,
@@ -33,7 +33,7 @@ def trained_edges(part: Machine, owner: Fitted) -> Array:
     return mask if source.weight is None else mask & (np.asarray(to_host(source.weight)) > 0)
 
 
-def each_without(model: Fitted, x: Edges, frame: Any, prediction: float) -> Array:
+def each_without(model: Fitted, x: Edges, frame: Frame, prediction: float) -> Array:
     """Return the predictions for an edge without each of some training edges, for ridge regression."""
     check_has_variance(model)
     if len(model._parts) > 1:
@@ -80,7 +80,9 @@ def _removal_if_known(model: Fitted, x: Edges, rows: Array) -> tuple[Array, Arra
         return None
 
 
-def predict_without(model: Fitted, X: Any, edges: Any, start: Any, end: Any) -> Array:
+def predict_without(
+    model: Fitted, X: EdgesLike, edges: ArrayLike | None, start: ArrayLike | None, end: ArrayLike | None
+) -> Array:
     """Return the predictions of a model without some training edges; see `FittedModel.predict_without`."""
     if edges is None and start is None and end is None:
         raise ValueError("nothing is left out: give edges, start or end")

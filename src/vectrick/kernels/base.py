@@ -299,18 +299,19 @@ def squared_norms(X: Any) -> Array:
     return np.asarray(X.multiply(X).sum(axis=1)).ravel() if issparse(X) else backend_of(X).squared_norms(X)
 
 
-def ones(X: Features) -> Any:
+def ones(X: Features) -> Array:
     """Return a one for each row, where the rows live."""
     xp = np if issparse(X) else namespace(X)
     return xp.ones(X.shape[0], dtype=X.dtype, device="cpu" if issparse(X) else X.device)
 
 
-def dense_products(X: Any, Y: Any) -> Any:
+def dense_products(X: Any, Y: Any) -> Array:
     """Return the inner products of the rows of X and of Y as a dense matrix."""
     if issparse(X) and issparse(Y):
         return _sparse_products(csr_array(X), csr_array(Y))
     product = X @ Y.T
-    return product.toarray() if issparse(product) else product
+    result: Array = product.toarray() if issparse(product) else product
+    return result
 
 
 def _sparse_products(X: csr_array, Y: csr_array) -> Array:
@@ -325,8 +326,10 @@ def _sparse_products(X: csr_array, Y: csr_array) -> Array:
     small = 8 * (X.shape[0] + Y.shape[0]) * len(shared) <= _DENSE_BYTES
     if small and n_dense <= _DENSE_SPEED * n_products:
         first = X[:, shared].toarray()
-        return first @ (first if Y is X else Y[:, shared].toarray()).T
-    return (X @ Y.T).toarray()
+        result: Array = first @ (first if Y is X else Y[:, shared].toarray()).T
+    else:
+        result = (X @ Y.T).toarray()
+    return result
 
 
 def unit_rows(X: Features) -> Any:

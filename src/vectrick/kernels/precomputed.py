@@ -46,9 +46,10 @@ class Precomputed(Kernel):
         """Return the kernel values between the rows of X and some training vertices."""
         return self._taken(X, to_host(self.used)[to_host(which)])
 
-    def _taken(self, X: Any, columns: Any) -> Any:
+    def _taken(self, X: Any, columns: Any) -> Array:
         taken = X[:, to_host(columns) if issparse(X) else like(columns, X)]
-        return taken.toarray() if issparse(taken) else taken
+        result: Array = taken.toarray() if issparse(taken) else taken
+        return result
 
     def diagonal(self, X: Features) -> Array:
         """Return the diagonal of the kernel matrix of the training vertices."""

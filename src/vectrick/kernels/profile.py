@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from vectrick._typing import Array, Features
+from vectrick._typing import Array, ArrayLike, Features
 from vectrick.backends.arrays import like as placed_like, to_host
 from vectrick.data.tables import row_keys
 from vectrick.kernels.base import Kernel
@@ -59,7 +59,12 @@ class Profile(Encoded):
     of_vertices = ("known",)
 
     def __init__(
-        self, kernel: Any = None, like: Any = None, neighbours: int = 10, profiles: Any = None, known: Any = None
+        self,
+        kernel: Kernel | None = None,
+        like: Any = None,
+        neighbours: int = 10,
+        profiles: Any = None,
+        known: ArrayLike | None = None,
     ) -> None:
         self.kernel = kernel
         self.like = like
@@ -101,7 +106,7 @@ class Profile(Encoded):
         settled.kernel = settled.inner.resolve(profiles, positions)
         return settled
 
-    def encoded(self, X: Any) -> Any:
+    def encoded(self, X: Features) -> Any:
         """Return the profiles of vertices: their own, or those of the training vertices that are most like them."""
         if self.known is None:
             raise ValueError("a Profile kernel knows its profiles only after it was fitted")
@@ -115,13 +120,14 @@ class Profile(Encoded):
             out[new] = self._of_neighbours(host[new])
         return out if issparse(X) else placed_like(out, X)
 
-    def _of_neighbours(self, X: Any) -> Array:
+    def _of_neighbours(self, X: Features) -> Array:
         values = np.maximum(np.asarray(to_host(self.like(X, self.known)), np.float64), 0.0)
         count = min(int(self.neighbours), values.shape[1])
         near = np.argpartition(-values, count - 1, axis=1)[:, :count]
         weights = np.take_along_axis(values, near, axis=1)
         weights /= np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)
-        return np.einsum("ik,ikj->ij", weights, self.profiles[near])
+        result: Array = np.einsum("ik,ikj->ij", weights, self.profiles[near])
+        return result
 
 
 def profiles_of(rows: Array, columns: Array, y: Array, shape: tuple[int, int]) -> Array:
@@ -144,7 +150,7 @@ def profiles_of(rows: Array, columns: Array, y: Array, shape: tuple[int, int]) -
     return values
 
 
-def mean_of_copies(profiles: Array, features: Any) -> Array:
+def mean_of_copies(profiles: Array, features: Array) -> Array:
     """Return profiles in which those of vertices with the same features are their mean."""
     keys = row_keys(features)
     number = {key: place for place, key in enumerate(dict.fromkeys(keys))}
@@ -153,4 +159,5 @@ def mean_of_copies(profiles: Array, features: Any) -> Array:
     groups = np.array([number[key] for key in keys])
     sums = np.zeros((len(number), profiles.shape[1]))
     np.add.at(sums, groups, profiles)
-    return (sums / np.bincount(groups)[:, None])[groups]
+    result: Array = (sums / np.bincount(groups)[:, None])[groups]
+    return result

@@ -2,11 +2,10 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from types import ModuleType
 from typing import Any
 
 from vectrick._registry import Registry
-from vectrick._typing import Array
+from vectrick._typing import Array, ArrayNamespace
 from vectrick.backends.arrays import empty, namespace, pieces
 from vectrick.losses.curvature import Curvature, Diagonal
 
@@ -128,11 +127,12 @@ class Pointwise(Loss):
         return first, second
 
     def _joined(self, function: Callable[[Array, Array], Array], p: Array) -> Array:
-        out: Any = None
+        out: Array | None = None
         for piece, part in self._pieces(function, p):
             if out is None:
                 out = empty(self.y.shape[0], part)
             out[piece] = part
+        assert out is not None
         return out
 
     def _pieces(self, function: Callable[[Array, Array], Array], p: Array) -> Iterator[tuple[slice, Array]]:
@@ -171,17 +171,17 @@ class Formula(Pointwise):
 
     @staticmethod
     @abstractmethod
-    def value_of(xp: ModuleType, p: Array, y: Array) -> Array:
+    def value_of(xp: ArrayNamespace, p: Array, y: Array) -> Array:
         """Return the loss of each edge."""
 
     @staticmethod
     @abstractmethod
-    def slope_of(xp: ModuleType, p: Array, y: Array) -> Array:
+    def slope_of(xp: ArrayNamespace, p: Array, y: Array) -> Array:
         """Return its derivative with respect to the prediction."""
 
     @staticmethod
     @abstractmethod
-    def curvature_of(xp: ModuleType, p: Array, y: Array) -> Array:
+    def curvature_of(xp: ArrayNamespace, p: Array, y: Array) -> Array:
         """Return its second derivative, as numbers or as a mask."""
 
     def values(self, p: Array, y: Array) -> Array:

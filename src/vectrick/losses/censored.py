@@ -56,5 +56,6 @@ class Censored(Pointwise):
     def _counts(self, errors: Array, y: Array) -> Array:
         """Return whether an edge counts: one with a bound does only on the wrong side of it."""
         if not isinstance(y, tuple):  # plain labels
-            return errors == errors
+            result: Array = errors == errors
+            return result
         return (y[1] == 0) | (errors * y[1] < 0)

@@ -110,7 +110,8 @@ class Centered(Curvature):
 
     def times(self, v: Array) -> Array:
         """Return ``h (v - v̄)``."""
-        return self.h * (v - group_means(v, self.h, self.groups))
+        result: Array = self.h * (v - group_means(v, self.h, self.groups))
+        return result
 
     def restrict(self, mask: Array) -> "Centered":
         """Return the part of the mask."""

@@ -1,8 +1,6 @@
 """The hinge loss of the L1-SVM."""
 
-from types import ModuleType
-
-from vectrick._typing import Array
+from vectrick._typing import Array, ArrayNamespace
 from vectrick.losses.base import Formula
 
 
@@ -23,17 +21,17 @@ class Hinge(Formula):
     may_be_flat = True
 
     @staticmethod
-    def value_of(xp: ModuleType, p: Array, y: Array) -> Array:
+    def value_of(xp: ArrayNamespace, p: Array, y: Array) -> Array:
         """Return the margin errors."""
         errors = 1 - y * p
         return xp.where(errors > 0, errors, xp.zeros_like(errors))
 
     @staticmethod
-    def slope_of(xp: ModuleType, p: Array, y: Array) -> Array:
+    def slope_of(xp: ArrayNamespace, p: Array, y: Array) -> Array:
         """Return ``-y`` inside the margin."""
         return xp.where(y * p < 1, -y, xp.zeros_like(y))
 
     @staticmethod
-    def curvature_of(xp: ModuleType, p: Array, y: Array) -> Array:
+    def curvature_of(xp: ArrayNamespace, p: Array, y: Array) -> Array:
         """Return zeros."""
         return xp.zeros_like(p)

@@ -1,8 +1,6 @@
 """The logistic loss."""
 
-from types import ModuleType
-
-from vectrick._typing import Array
+from vectrick._typing import Array, ArrayNamespace
 from vectrick.losses.base import Formula
 
 
@@ -20,20 +18,22 @@ class Logistic(Formula):
     of_classes = True
 
     @staticmethod
-    def value_of(xp: ModuleType, p: Array, y: Array) -> Array:
+    def value_of(xp: ArrayNamespace, p: Array, y: Array) -> Array:
         """Return ``log(1 + exp(-y p))``, computed from the side where the exponential is small."""
         margin = y * p
         return xp.log1p(xp.exp(-xp.abs(margin))) + xp.where(margin < 0, -margin, xp.zeros_like(margin))
 
     @staticmethod
-    def slope_of(xp: ModuleType, p: Array, y: Array) -> Array:
+    def slope_of(xp: ArrayNamespace, p: Array, y: Array) -> Array:
         """Return ``-y / (1 + exp(y p))``: the probability of the other class, with a sign."""
         margin = y * p
         small = xp.exp(-xp.abs(margin))
-        return -y * (xp.where(margin > 0, small, xp.ones_like(small)) / (1 + small))
+        result: Array = -y * (xp.where(margin > 0, small, xp.ones_like(small)) / (1 + small))
+        return result
 
     @staticmethod
-    def curvature_of(xp: ModuleType, p: Array, y: Array) -> Array:
+    def curvature_of(xp: ArrayNamespace, p: Array, y: Array) -> Array:
         """Return ``exp(y p) / (1 + exp(y p))²``."""
         small = xp.exp(-xp.abs(y * p))  # as above, so that compilers find it once
-        return small / (1 + small) ** 2
+        result: Array = small / (1 + small) ** 2
+        return result

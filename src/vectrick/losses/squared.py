@@ -1,8 +1,6 @@
 """The squared loss of ridge regression."""
 
-from types import ModuleType
-
-from vectrick._typing import Array
+from vectrick._typing import Array, ArrayNamespace
 from vectrick.losses.base import Formula
 from vectrick.losses.curvature import Diagonal, Identity
 
@@ -21,17 +19,17 @@ class Squared(Formula):
     is_quadratic = True
 
     @staticmethod
-    def value_of(xp: ModuleType, p: Array, y: Array) -> Array:
+    def value_of(xp: ArrayNamespace, p: Array, y: Array) -> Array:
         """Return half the squared errors."""
         return 0.5 * (p - y) ** 2
 
     @staticmethod
-    def slope_of(xp: ModuleType, p: Array, y: Array) -> Array:
+    def slope_of(xp: ArrayNamespace, p: Array, y: Array) -> Array:
         """Return the errors."""
         return p - y
 
     @staticmethod
-    def curvature_of(xp: ModuleType, p: Array, y: Array) -> Array:
+    def curvature_of(xp: ArrayNamespace, p: Array, y: Array) -> Array:
         """Return ones."""
         return xp.ones_like(p)
 

@@ -1,8 +1,6 @@
 """The squared hinge loss of the L2-SVM."""
 
-from types import ModuleType
-
-from vectrick._typing import Array
+from vectrick._typing import Array, ArrayNamespace
 from vectrick.losses.base import Formula
 
 
@@ -22,18 +20,18 @@ class SquaredHinge(Formula):
     may_be_flat = True
 
     @staticmethod
-    def value_of(xp: ModuleType, p: Array, y: Array) -> Array:
+    def value_of(xp: ArrayNamespace, p: Array, y: Array) -> Array:
         """Return half the squared margin errors."""
         errors = 1 - y * p
         return 0.5 * xp.where(errors > 0, errors, xp.zeros_like(errors)) ** 2
 
     @staticmethod
-    def slope_of(xp: ModuleType, p: Array, y: Array) -> Array:
+    def slope_of(xp: ArrayNamespace, p: Array, y: Array) -> Array:
         """Return ``p - y`` inside the margin."""
         errors = 1 - y * p
         return -y * xp.where(errors > 0, errors, xp.zeros_like(errors))
 
     @staticmethod
-    def curvature_of(xp: ModuleType, p: Array, y: Array) -> Array:
+    def curvature_of(xp: ArrayNamespace, p: Array, y: Array) -> Array:
         """Return one inside the margin, zero outside, as a mask."""
         return y * p < 1

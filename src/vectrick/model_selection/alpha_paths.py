@@ -15,6 +15,7 @@ from vectrick.data.lake.scan import ScannedEdges
 from vectrick.data.source import is_lake
 from vectrick.estimators import KronEstimator, PathStep, as_edges, fit_along
 from vectrick.model_selection.splitting.folds import check_new
+from vectrick.solvers import Solver
 
 _BEST = 5  # alphas that a notebook lists
 _SHOWN = 3  # vertices named in an error
@@ -89,7 +90,7 @@ class AlphaPath:
 
 
 def alpha_path(
-    estimator: Any,
+    estimator: KronEstimator,
     X: EdgesLike | ScannedEdges,
     y: ArrayLike | None,
     alphas: Sequence[float] | Array,
@@ -98,7 +99,7 @@ def alpha_path(
     new: New = "both",
     iterations: Sequence[int] | str | None = None,
     warm_start: bool = True,
-    solver: Any = None,
+    solver: str | Solver | None = None,
     **parameters: Any,
 ) -> AlphaPath:
     """Fit an estimator for every alpha of a grid, and score the iterations of each on validation edges.

@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.base import clone
@@ -16,6 +16,9 @@ from vectrick.metrics.scores import OF_CLASSES, SCORES
 from vectrick.model_selection.alpha_paths import check_alphas
 from vectrick.model_selection.sharing import Sharing
 from vectrick.model_selection.splitting.folds import Fold
+
+# A grid of parameters: lists of values by name, or one grid for each of several estimators.
+ParamGrid: TypeAlias = Mapping[str, Sequence[Any] | Array] | Sequence[Mapping[str, Sequence[Any] | Array]]
 
 _NEVER = 10**9  # iterations without a better score: all of them are compared
 
@@ -31,7 +34,7 @@ class GridPoint:
     plain: KronEstimator  # the same with the kernels as they were given
 
 
-def as_lists(estimator: Any, param_grid: Any) -> tuple[list[Any], list[Any]]:
+def as_lists(estimator: KronEstimator | Sequence[KronEstimator], param_grid: ParamGrid) -> tuple[list[Any], list[Any]]:
     """Return the estimators, checked, and a grid for each."""
     estimators = list(estimator) if isinstance(estimator, list | tuple) else [estimator]
     for each in estimators:

@@ -14,10 +14,10 @@ from sklearn.utils import check_random_state
 from vectrick._files import replacing
 from vectrick._html import html_block, html_note, html_table
 from vectrick._progress import Progress, told_to
-from vectrick._typing import Array, New, RandomState
+from vectrick._typing import Array, ArrayLike, Frame, New, RandomState
 from vectrick._warnings import warn
 from vectrick.backends.arrays import unmasked
-from vectrick.data import Edges, Graph
+from vectrick.data import Edges, EdgesLike, Graph
 from vectrick.data.censored import refuse_bounds
 from vectrick.data.settings import NEW, SETTINGS
 from vectrick.data.signs import check_signs
@@ -118,7 +118,7 @@ class KernelComparison:
 
 def compare_kernels(
     X: Edges,
-    y: Any,
+    y: ArrayLike,
     estimator: KronEstimator | None = None,
     *,
     kernels: Sequence[Any] | Mapping[str, Any] | None = None,
@@ -130,7 +130,7 @@ def compare_kernels(
     random_state: RandomState = 0,
     n_jobs: int | None = None,
     verbose: int = 0,
-    checkpoint: Any = None,
+    checkpoint: Finished | str | Path | None = None,
 ) -> KernelComparison:
     """Compare pairwise kernels in the settings of pairwise learning, all on the same folds.
 
@@ -217,7 +217,9 @@ def compare_kernels(
     return KernelComparison(pd.DataFrame(rows), scoring, left_out)
 
 
-def _checked(estimator: Any, X: Any, y: Any, settings: Any) -> tuple[KronEstimator, Array]:
+def _checked(
+    estimator: KronEstimator | None, X: EdgesLike, y: ArrayLike, settings: Sequence[New]
+) -> tuple[KronEstimator, Array]:
     """Return the estimator and the labels, or say what is wrong with an argument."""
     if not isinstance(X, Edges):
         raise TypeError(f"X is of type {type(X).__name__}, but it must be Edges")
@@ -301,7 +303,7 @@ def _fitting(model: KronEstimator, X: Edges, y: Array) -> tuple[dict[str, Any], 
 _MARKERS = "osD^vPX*<>"
 
 
-def plot_kernels(frame: Any, scoring: str, path: Path | str | None = None) -> Any:
+def plot_kernels(frame: Frame, scoring: str, path: Path | str | None = None) -> Any:
     """Return a figure with the scores of each kernel in each setting, side by side with their spread."""
     try:
         from matplotlib.figure import Figure

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,11 @@ from vectrick._typing import Array, ArrayLike
 from vectrick.backends.arrays import unmasked
 from vectrick.data import Edges, EdgesLike
 from vectrick.data.censored import refuse_bounds
-from vectrick.estimators import as_edges, with_iterations
+from vectrick.estimators import KronEstimator, as_edges, with_iterations
 from vectrick.metrics.scores import OF_CLASSES, SCORES
 from vectrick.model_selection.alpha_paths import check_iterations
 from vectrick.model_selection.candidates import (
+    ParamGrid,
     Selected,
     as_lists,
     choose_best,
@@ -81,10 +83,10 @@ class NestedScore:
 
 
 def nested_score(
-    estimator: Any,
+    estimator: KronEstimator | Sequence[KronEstimator],
     X: EdgesLike,
     y: ArrayLike,
-    param_grid: Any,
+    param_grid: ParamGrid,
     *,
     outer: VertexKFold | None = None,
     inner: VertexKFold | None = None,
@@ -93,7 +95,7 @@ def nested_score(
     n_best: int = 1,
     n_jobs: int | None = None,
     verbose: int = 0,
-    checkpoint: Any = None,
+    checkpoint: Finished | str | Path | None = None,
 ) -> NestedScore:
     """Return the scores of a nested cross-validation whose inner loop chooses kernels, alpha and the iteration.
 

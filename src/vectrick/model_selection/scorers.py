@@ -4,9 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from vectrick._typing import Array, ArrayLike
 from vectrick.backends.arrays import to_host, unmasked
+from vectrick.data import EdgesLike
 from vectrick.data.censored import within_bounds
 from vectrick.estimators import as_edges
 from vectrick.metrics import concordance_index, interaction_concordance
@@ -40,7 +42,7 @@ class EdgeScorer:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def __call__(self, estimator: Any, X: Any, y: ArrayLike) -> float:
+    def __call__(self, estimator: BaseEstimator, X: EdgesLike, y: ArrayLike) -> float:
         """Return the score of the predictions of a fitted estimator."""
         classes = getattr(estimator, "classes_", None)
         return self.score(y, predictions(estimator, X), self._pairs(estimator, X), classes)
@@ -67,7 +69,7 @@ class EdgeScorer:
             raise ValueError(f"scoring is {self.name!r}, which needs two classes, but y has {len(values)} values")
         return float(_SCORES[self.name](labels, np.asarray(score), pairs))
 
-    def _pairs(self, estimator: Any, X: Any) -> Pairs | None:
+    def _pairs(self, estimator: BaseEstimator, X: EdgesLike) -> Pairs | None:
         if self.name not in _OF_VERTICES:
             return None
         while not hasattr(estimator, "n_start_features") and hasattr(estimator, "best_estimator_"):
@@ -106,7 +108,7 @@ def get_scorer(name: str) -> EdgeScorer:
     return EdgeScorer(name)
 
 
-def predictions(estimator: Any, X: Any) -> Array:
+def predictions(estimator: BaseEstimator, X: EdgesLike) -> Array:
     """Return real-valued predictions: decision values, else probabilities of the second class, else predictions."""
     if hasattr(estimator, "decision_function"):
         return np.asarray(to_host(estimator.decision_function(X)))

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,10 @@ from vectrick._progress import Progress
 from vectrick._typing import ArrayLike
 from vectrick.backends.arrays import unmasked
 from vectrick.data import EdgesLike
-from vectrick.estimators import as_edges, with_iterations
+from vectrick.estimators import KronEstimator, as_edges, with_iterations
 from vectrick.model_selection.alpha_paths import check_iterations
 from vectrick.model_selection.candidates import (
+    ParamGrid,
     as_lists,
     choose_best,
     compare_candidate,
@@ -66,17 +68,17 @@ class VertexSearch:
 
 
 def vertex_search(
-    estimator: Any,
+    estimator: KronEstimator | Sequence[KronEstimator],
     X: EdgesLike,
     y: ArrayLike,
-    param_grid: Any,
+    param_grid: ParamGrid,
     *,
     cv: VertexKFold | None = None,
     scoring: str = "auto",
     iterations: Sequence[int] | None = None,
     n_jobs: int | None = None,
     verbose: int = 0,
-    checkpoint: Any = None,
+    checkpoint: Finished | str | Path | None = None,
 ) -> VertexSearch:
     """Choose kernels, loss, alpha and iteration by vertex-disjoint folds, and fit the best to all edges.
 

@@ -50,7 +50,8 @@ class CombinedPredictor(Predictor):
                 vertices = vertices_of(self, edges)
                 each = [part.predict_graph(*vertices) for part in products]
         total: Any = sum(weight * values for weight, values in zip(self.weights, each, strict=True))
-        return total
+        result: Array = total
+        return result
 
     @property
     def _products(self) -> list[ProductPredictor] | None:

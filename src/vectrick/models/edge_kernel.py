@@ -35,7 +35,7 @@ class EdgeKernel:
 
     @classmethod
     def settled(
-        cls, spec: KernelSpec, edges: Edges, graph: Graph, backend: Backend, labels: Any = None
+        cls, spec: KernelSpec, edges: Edges, graph: Graph, backend: Backend, labels: Array | None = None
     ) -> "EdgeKernel":
         """Return the kernel of a spec, settled on the training vertices; weights to be learned are left at one.
 
@@ -136,7 +136,7 @@ class EdgeKernel:
         return replace(self, starts=starts, ends=ends)
 
 
-def _with_profiles(spec: KernelSpec, graph: Graph, labels: Array) -> tuple[Sequence[Kernel], Sequence[Kernel]]:
+def _with_profiles(spec: KernelSpec, graph: Graph, labels: Array | None) -> tuple[Sequence[Kernel], Sequence[Kernel]]:
     """Return the kernels of both sides, those that need them with the profiles of the training vertices."""
     kernels = spec.start_kernels, spec.end_kernels
     if labels is None or not any(kernel.needs_labels for side in kernels for kernel in side):

@@ -44,7 +44,7 @@ class GraphSide:
         """The features, dense and on the backend; None for a kernel matrix."""
         if self.map is None:
             return None
-        train = self.map.train
+        train: Any = self.map.train
         train = placed(train.toarray() if issparse(train) else train, self.kernel.backend)
         return cast(train, np.float64) * self.scale**0.5
 

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from vectrick._typing import Array
+from vectrick._typing import Array, ArrayLike, KernelWeights
 from vectrick.backends.arrays import unmasked
 from vectrick.data import Edges
 from vectrick.kernels import Kernel, as_kernel
@@ -16,6 +16,16 @@ from vectrick.kernels.pairwise import PairwiseKernel, TwoStep, as_pairwise
 # What the parameters take: a name, an object, a function of two feature tables, or a list of these (with weights).
 VertexKernels: TypeAlias = "str | Kernel | Callable[[Any, Any], Any] | Sequence[Any]"
 PairwiseKernels: TypeAlias = "str | PairwiseKernel | Sequence[Any]"
+
+
+class HasKernels(Protocol):
+    """An estimator, as far as its kernels go."""
+
+    start_kernel: VertexKernels
+    end_kernel: VertexKernels
+    pairwise: PairwiseKernels
+    kernel_weights: KernelWeights
+
 
 _LARGEST = 1e100  # sum of weights; products with larger ones leave the range of numbers
 _MOST = 10_000  # kernels of edges that are added up
@@ -42,7 +52,7 @@ class KernelSpec:
     one_set: bool
 
     @classmethod
-    def of(cls, estimator: Any) -> "KernelSpec":
+    def of(cls, estimator: HasKernels) -> "KernelSpec":
         """Return the kernel that the parameters of an estimator describe; refuse invalid ones.
 
         The parameters are ``start_kernel``, ``end_kernel``, ``pairwise`` and ``kernel_weights``.
@@ -93,7 +103,9 @@ def symmetry_of(components: Sequence[Component]) -> int:
     return symmetries.pop() if len(symmetries) == 1 else 0
 
 
-def _read(start_kernel: Any, end_kernel: Any, pairwise: Any, kernel_weights: Any) -> KernelSpec:
+def _read(
+    start_kernel: VertexKernels, end_kernel: VertexKernels, pairwise: PairwiseKernels, kernel_weights: KernelWeights
+) -> KernelSpec:
     kinds, of_kinds = _read_pairwise(pairwise)
     given, one_set = kernel_weights, [kind for kind in kinds if kind.one_set]
     start = _read_kernels(start_kernel, "start_kernel")
@@ -126,7 +138,7 @@ def _read(start_kernel: Any, end_kernel: Any, pairwise: Any, kernel_weights: Any
     return KernelSpec(components, starts, ends, weights, bool(one_set))
 
 
-def _read_pairwise(value: Any) -> tuple[list[PairwiseKernel], Array | None]:
+def _read_pairwise(value: PairwiseKernels) -> tuple[list[PairwiseKernel], Array | None]:
     """Return pairwise kernels and their weights, if they have any."""
     if not isinstance(value, list | tuple):
         return [as_pairwise(value)], None
@@ -204,7 +216,7 @@ def _places(kind: PairwiseKernel, given: list[Kernel], known: list[Kernel], argu
     return places
 
 
-def _given_weights(given: Any, n_wanted: int, shape: tuple[int, int] | None) -> Array:
+def _given_weights(given: ArrayLike, n_wanted: int, shape: tuple[int, int] | None) -> Array:
     """Return a weight for each component, which may be given as a matrix of this shape."""
     try:
         array = np.asarray(unmasked(given, "kernel_weights"), np.float64)
@@ -216,9 +228,9 @@ def _given_weights(given: Any, n_wanted: int, shape: tuple[int, int] | None) -> 
     return check_weights(array.ravel() if matrix else array, n_wanted, "kernel_weights")
 
 
-def check_weights(given: Any, n_wanted: int, name: str) -> Array:
+def check_weights(given: ArrayLike, n_wanted: int, name: str) -> Array:
     """Return weights as an array; refuse a wrong number of weights, negative weights, or only zeros."""
-    values = list(given) if np.ndim(given) == 1 else given
+    values: list[Any] = list(given) if np.ndim(given) == 1 else []  # type: ignore[arg-type]
     if np.ndim(given) != 1 or len(values) != n_wanted:
         raise ValueError(
             f"{name} has shape {np.shape(given)}, but there are {n_wanted} kernels: give a list of {n_wanted} weights, "

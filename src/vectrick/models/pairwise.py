@@ -83,7 +83,7 @@ class PairwisePredictor(Predictor):
             self.check(edges.start_table, edges.end_table)
             return zeros(len(edges), self.a)
         operator, turned = self._operator_of(edges, once=True)
-        predictions = operator @ self.a
+        predictions: Array = operator @ self.a
         if turned is not None and self.kernel.symmetry < 0:
             predictions[turned] *= -1
             predictions[edges.start == edges.end] = 0
@@ -241,7 +241,8 @@ class _Values:
         """Return a factor of these vertices times a matrix."""
         with self.predictor.backend.exact_products():
             product = self._of(factor) @ matrix
-        return product.toarray() if issparse(product) else product
+        result: Array = product.toarray() if issparse(product) else product
+        return result
 
     def alone(self, cores: list[tuple[Any, Any, Any]]) -> Array:
         """Return the part of the predictions that depends on each of these vertices alone."""

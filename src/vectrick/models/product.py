@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from vectrick._cached import cached_property
-from vectrick._typing import Array, Features
+from vectrick._typing import Array, Features, Table
 from vectrick.backends import Backend
 from vectrick.backends.arrays import cast, contiguous, numpy_dtype, placed, true_places, zeros
 from vectrick.backends.threads import even_parts
@@ -65,7 +65,7 @@ class ProductPredictor(Predictor):
             return zeros(len(edges), self.coefficients)
         return self.predict_graph(*vertices_of(self, edges))
 
-    def predict_graph(self, graph: Graph, start_features: Any, end_features: Any) -> Array:
+    def predict_graph(self, graph: Graph, start_features: Table, end_features: Table) -> Array:
         """Return the predictions for edges between vertices with these features."""
         if len(self.coefficients) == 0:
             return zeros(len(graph.start), self.coefficients)
@@ -76,8 +76,10 @@ class ProductPredictor(Predictor):
             # Two matrix products and no plan: planning and sorting would take longer.
             with self.backend.exact_products():
                 grid = (first @ self.core) @ second.T
-            return grid[graph.start, graph.end]
-        return self._operator(graph, first, second, once=True) @ self.coefficients
+            result: Array = grid[graph.start, graph.end]
+        else:
+            result = self._operator(graph, first, second, once=True) @ self.coefficients
+        return result
 
     def predict_all(self, edges: Edges, coefficients: Array) -> Array:
         """Return the predictions for edges, one row for each of many rows of coefficients."""
@@ -127,7 +129,8 @@ class ProductPredictor(Predictor):
         first = self.start_functions(features)
         with self.backend.exact_products():
             left = first @ self.core
-        return left.toarray() if issparse(left) else left
+        result: Array = left.toarray() if issparse(left) else left
+        return result
 
     def block(self, left: Array, second: Array) -> Array:
         """Return the predictions for all pairs, from `start_side` and `end_functions`."""

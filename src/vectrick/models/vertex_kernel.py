@@ -268,7 +268,8 @@ class VertexKernel:
         )
         basis = vectors[:, kept]
         self._projection = basis @ basis.T
-        return (basis * values[kept]) @ basis.T
+        result: Array = (basis * values[kept]) @ basis.T
+        return result
 
 
 def aligned_edges(edges: Edges, start: VertexKernel, end: VertexKernel) -> Edges:
@@ -304,7 +305,7 @@ class MatrixMap(CholeskyMap):
         super().__init__(vertex_kernel.kernel, vertex_kernel.vertices, train, pivots, tolerance, corner)
         self.vertex_kernel = vertex_kernel
 
-    def _values(self, X: Any) -> Array:
+    def _values(self, X: Features) -> Array:
         values = self.vertex_kernel.rows(X)
         return values[:, placed(self.pivots, backend_of(values))]
 
@@ -312,11 +313,11 @@ class MatrixMap(CholeskyMap):
 class SpectralMap(FeatureMap):
     """Features from the eigenvectors of a kernel matrix that had to be repaired."""
 
-    def __init__(self, vertex_kernel: VertexKernel, train: Array, inverse: Any) -> None:
+    def __init__(self, vertex_kernel: VertexKernel, train: Array, inverse: Array | None) -> None:
         super().__init__(train)
         self.vertex_kernel, self.inverse = vertex_kernel, inverse
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: Features) -> Array:
         """Return the features of other vertices."""
         values = self.vertex_kernel.rows(X)
         return values @ placed(self.inverse, backend_of(values))

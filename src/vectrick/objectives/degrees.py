@@ -109,11 +109,12 @@ class Basis:
 
 def moment(features: Array, degrees: Array, centred: bool) -> Array:
     """Return ``Φᵀ D Φ``, or ``Σ d (φ - φ̄)(φ - φ̄)ᵀ``."""
-    moment = features.T @ (degrees[:, None] * features)
+    moment: Array = features.T @ (degrees[:, None] * features)
     if not centred:
         return moment
     mean = degrees @ features / degrees.sum()
-    return moment - degrees.sum() * mean[:, None] * mean
+    moment -= degrees.sum() * mean[:, None] * mean
+    return moment
 
 
 def _largest(values: Array) -> float:
@@ -150,7 +151,8 @@ class Preconditioner:
         z = z if end is None else end.T @ z
         z = self.inverse * (z if start is None else z @ start)
         z = z if start is None else z @ start.T
-        return (z if end is None else end @ z).reshape(-1)
+        result: Array = (z if end is None else end @ z).reshape(-1)
+        return result
 
     def without_constant(self, mean: Array, total: float) -> "Preconditioner":
         """Return the inverse after a constant was minimised out of edges with a mean feature and a sum of weights."""

@@ -28,7 +28,8 @@ class Extended(Space):
         """Return ``A a + Z w``."""
         a, w = self._parts(c)
         self.n_products += 2
-        return self.A @ a + self.features @ w
+        result: Array = self.A @ a + self.features @ w
+        return result
 
     def lift(self, g: Array) -> Array:
         """Return g as coefficients of the edges."""

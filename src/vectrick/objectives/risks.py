@@ -6,7 +6,7 @@ for each feature of their rows. Features are float64 or float32, sums over block
 
 import copy
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -204,8 +204,8 @@ class PointwiseRisk(_Risk):
         rows_are_start = self.engine.rows_are_start
         scale = self._scale(d)
         cores = self.sides.core(point.w, rows_are_start), self.sides.core(d / scale, rows_are_start)
-        product: Any = self.engine.total(CurvatureProduct(*cores, point.b, self.kind, self.coding))[0]
-        product = scale * self.sides.vector(product, rows_are_start)
+        core = self.engine.total(CurvatureProduct(*cores, point.b, self.kind, self.coding))[0]
+        product: Array = scale * self.sides.vector(core, rows_are_start)
         if self.with_constant and point.curvature > 0:
             product -= point.mean * (float(point.mean @ d) / point.curvature)
         return product

@@ -301,7 +301,8 @@ class Mirrored(Primal):
     def _mirrored(self, c: Array) -> Array:
         rank = round(self.size**0.5)
         w = c.reshape(rank, rank, *c.shape[1:])
-        return (0.5 * (w + self.symmetry * w.swapaxes(0, 1))).reshape(c.shape)
+        result: Array = (0.5 * (w + self.symmetry * w.swapaxes(0, 1))).reshape(c.shape)
+        return result
 
     def _of(self, features: Operator, transposed: Operator) -> "Mirrored":
         return Mirrored(features, self.symmetry, transposed)

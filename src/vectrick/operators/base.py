@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.sparse.linalg import LinearOperator
 
-from vectrick._typing import Array, Features
+from vectrick._typing import Array, ArrayLike, Features
 from vectrick.backends import HOST, Backend, backend_of
 from vectrick.backends.arrays import empty, given_array, numpy_dtype, placed
 from vectrick.operators.factors import as_array
@@ -130,7 +130,7 @@ class Operator(LinearOperator):
     def __radd__(self, other: object) -> Any:
         return self if np.isscalar(other) and other == 0 else NotImplemented  # as sum() begins
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: LinearOperator) -> Any:
         return self + (-other)
 
     def __neg__(self) -> "Operator":
@@ -212,7 +212,7 @@ def real_number(x: Array) -> float:
     return float(x)
 
 
-def as_block(x: Any, length: int, dtype: np.dtype[Any], backend: Backend = HOST) -> Any:
+def as_block(x: ArrayLike, length: int, dtype: np.dtype[Any], backend: Backend = HOST) -> Any:
     """Return a vector or block as a C-contiguous (length, k) array of a backend, or say what is wrong with it.
 
     It is moved there, but not from another device, since that would be a surprise.
@@ -232,7 +232,7 @@ def as_block(x: Any, length: int, dtype: np.dtype[Any], backend: Backend = HOST)
     return backend.contiguous(placed(block, backend), dtype)
 
 
-def as_mask(mask: Array, length: int, name: str) -> Array | None:
+def as_mask(mask: Array | None, length: int, name: str) -> Array | None:
     """Return a boolean mask over ``length`` edges, or None for all edges."""
     if mask is None:
         return None

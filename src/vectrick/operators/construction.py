@@ -4,10 +4,12 @@ from typing import Any
 
 import numpy as np
 
+from vectrick._typing import Device, Index
 from vectrick.backends import Backend, common_backend, settle_backend
 from vectrick.backends.threads import count_threads
 from vectrick.operators.factors import (
     Factor,
+    FactorLike,
     LowRank,
     as_factor,
     dtype_of,
@@ -23,15 +25,15 @@ from vectrick.operators.problem import Problem
 
 
 def kron(
-    M: Any,
-    N: Any,
+    M: FactorLike,
+    N: FactorLike,
     *,
     path: str = "auto",
     n_threads: int | None = None,
     max_memory: int | float | str | None = None,
     once: bool = False,
     backend: str | Backend | None = None,
-    device: Any = None,
+    device: Device = None,
     fast: bool = False,
 ) -> KronOperator:
     """Return the Kronecker product ``M ⊗ N`` as an operator; index it for a submatrix ``R (M ⊗ N) Cᵀ``.
@@ -86,7 +88,7 @@ def kron(
     return KronOperator(*_placed(factors, options), None, None, options)
 
 
-def _backend(factors: tuple[Factor, Factor], backend: Any, device: str | None) -> Backend:
+def _backend(factors: tuple[Factor, Factor], backend: str | Backend | None, device: str | None) -> Backend:
     """Return the backend that was asked for, or that the factors belong to."""
     arrays = {
         name: factor.A if isinstance(factor, LowRank) else factor for name, factor in zip("MN", factors, strict=True)
@@ -114,7 +116,13 @@ def _placed(factors: tuple[Factor, Factor], options: KronOptions) -> tuple[Any, 
 
 
 def plan_kron(
-    M: Any, N: Any, rows: Any, cols: Any, *, n_threads: int | None = None, backend: Backend | None = None
+    M: FactorLike,
+    N: FactorLike,
+    rows: Index,
+    cols: Index,
+    *,
+    n_threads: int | None = None,
+    backend: Backend | None = None,
 ) -> Plan:
     """Return the plan of ``kron(M, N)[rows, cols]`` without preparing it; if rows is cols, it is one graph."""
     factors = as_factor(M, "M"), as_factor(N, "N")

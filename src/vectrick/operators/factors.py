@@ -5,12 +5,15 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array, issparse, sparray
 
-from vectrick._typing import Array
+from vectrick._typing import Array, ArrayLike
 from vectrick.backends import Backend, backend_of
 from vectrick.backends.arrays import cast, given_array, namespace, numpy_dtype, placed
 from vectrick.backends.product_path import taken
+
+# A factor as users give it: an array, a SciPy sparse matrix, a tensor or a `LowRank`.
+FactorLike: TypeAlias = "ArrayLike | sparray | LowRank"
 
 
 class LowRank:
@@ -26,7 +29,7 @@ class LowRank:
     array([3., 6.])
     """
 
-    def __init__(self, A: Any, B: Any = None) -> None:
+    def __init__(self, A: FactorLike, B: FactorLike = None) -> None:
         self.A = as_real_matrix(A, "A")
         self.B = self.A if B is None else as_real_matrix(B, "B")
         if self.A.shape[1] != self.B.shape[1]:

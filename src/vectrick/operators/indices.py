@@ -13,7 +13,7 @@ from vectrick.operators.factors import as_array
 _LARGEST = 2**31 - 1  # vertices; the kernels keep vertex numbers in 32 bits
 
 
-def as_pair(pair: Any, sizes: tuple[int, int], names: tuple[str, str], what: str) -> Pair | None:
+def as_pair(pair: object, sizes: tuple[int, int], names: tuple[str, str], what: str) -> Pair | None:
     """Return ``(p, q)`` as two integer vectors of one length within the sizes, or None for the slice ``:``."""
     if isinstance(pair, slice):
         if pair == slice(None):
@@ -45,7 +45,7 @@ def pair_on(pair: Pair | None, backend: Backend) -> Pair | None:
     return None if pair is None else (placed(pair[0], backend), placed(pair[1], backend))
 
 
-def _as_indices(value: Any, name: str) -> Any:
+def _as_indices(value: object, name: str) -> Any:
     array = as_array(value, name)
     if array.ndim != 1:
         raise ValueError(f"{name} has shape {tuple(array.shape)}, but it must be a vector of indices")

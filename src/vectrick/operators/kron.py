@@ -99,7 +99,7 @@ class KronOperator(Operator):
         assert self._plan is not None
         return self._plan
 
-    def restrict(self, rows: Any = None, cols: Any = None) -> "KronOperator":
+    def restrict(self, rows: Array | None = None, cols: Array | None = None) -> "KronOperator":
         """Return the operator of the rows and columns where boolean masks are true; None keeps all.
 
         It takes O(e + f) and does not sort again, so a solver can afford it in every iteration. (On a torch device,
@@ -329,7 +329,7 @@ class KronOperator(Operator):
         return f"<{self.shape[0]} × {self.shape[1]} KronOperator: {self._title()}>"
 
 
-def _masks_on(backend: Backend, rows: Any, cols: Any) -> tuple[Any, Any]:
+def _masks_on(backend: Backend, rows: Array | None, cols: Array | None) -> tuple[Any, Any]:
     """Return masks where the operator is; one object for both stays one."""
     there = [None if mask is None else placed(mask, backend) for mask in (rows, cols)]
     return there[0], there[0] if cols is rows else there[1]

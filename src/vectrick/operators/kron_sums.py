@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from vectrick._typing import Array
+from vectrick._typing import Array, Device, Index
 from vectrick.backends import Backend, as_backend
 from vectrick.backends.arrays import copy_of, empty, like
 from vectrick.backends.product_path import Pair
@@ -21,13 +21,13 @@ from vectrick.operators.summands import GroupSums, KronSummand, SumOptions
 
 def kron_sum(
     terms: Sequence[Term],
-    rows: Any,
-    cols: Any,
+    rows: Index,
+    cols: Index,
     *,
     n_threads: int | None = None,
     max_memory: int | float | str | None = None,
     once: bool = False,
-    device: Any = None,
+    device: Device = None,
 ) -> "KronSum":
     """Return the sum of terms, each a weighted Kronecker product with indices in an order of its own.
 
@@ -188,7 +188,7 @@ class KronSum(Operator):
         terms = with_factors(self.terms, lambda factor: in_dtype(factor, np.float32))
         return KronSum(terms, self.rows, self.cols, options)
 
-    def restrict(self, rows: Any = None, cols: Any = None) -> "KronSum":
+    def restrict(self, rows: Array | None = None, cols: Array | None = None) -> "KronSum":
         """Return the operator of the rows and columns where boolean masks are true; None keeps all."""
         masks = [
             None if mask is None else like(as_mask(mask, size, name), pair[0])

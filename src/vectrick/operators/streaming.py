@@ -8,7 +8,7 @@ from scipy.sparse import issparse
 from vectrick.backends import Backend
 from vectrick.backends.memory import format_bytes
 from vectrick.backends.product_path import Allocation, Pair
-from vectrick.operators.factors import Factor, LowRank, is_finite, is_held, moved, n_bytes
+from vectrick.operators.factors import Factor, FactorLike, LowRank, is_finite, is_held, moved, n_bytes
 from vectrick.operators.plan import Estimate, Plan
 
 
@@ -41,7 +41,7 @@ def stream(
     return streamed, Plan("streamed", reason, (estimate,), limit, "", "the rate of copies was measured")
 
 
-def smaller_moved(M: Any, N: Any, dtype: np.dtype[Any], backend: Backend, limit: int) -> tuple[Any, Any]:
+def smaller_moved(M: FactorLike, N: FactorLike, dtype: np.dtype[Any], backend: Backend, limit: int) -> tuple[Any, Any]:
     """Return the factors after the smaller one was moved to the backend, if it leaves room for the rest."""
     sizes = [n_bytes(factor, dtype) for factor in (M, N)]
     if min(sizes) > limit // 2:

@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from vectrick._typing import Array
 from vectrick._version import __version__
@@ -27,6 +27,10 @@ from vectrick.passes.engine import LakeEngine, PassProgress
 from vectrick.passes.host import HostPasses
 from vectrick.passes.places import best_passes
 from vectrick.passes.tasks import Task
+
+if TYPE_CHECKING:
+    from distributed import Client
+
 
 TIMEOUT = "vectrick.worker-timeout"  # of Dask's configuration
 _USUAL_TIMEOUT = "10 minutes"
@@ -78,7 +82,7 @@ class DaskEngine(LakeEngine):
     answer workers that are still busy are given up.
     """
 
-    def __init__(self, edges: ScannedEdges, progress: PassProgress | None = None, client: Any = None) -> None:
+    def __init__(self, edges: ScannedEdges, progress: PassProgress | None = None, client: "Client" = None) -> None:
         super().__init__(edges, progress)
         import dask
         from dask.utils import parse_timedelta
@@ -112,7 +116,7 @@ class DaskEngine(LakeEngine):
                 blocks[number] = self.client.submit(_read_edges, *args, key=key, pure=False, **_on(worker))
         return blocks
 
-    def _scattered(self, thing: Any) -> Any:
+    def _scattered(self, thing: object) -> Any:
         """Send something to a worker, from which others fetch it; it may die meanwhile, so this ends after a while."""
         from dask.sizeof import sizeof
 
@@ -177,7 +181,8 @@ class DaskEngine(LakeEngine):
         """Return which partitions each thread of each worker has; None is the worker of those that nobody has yet."""
         keys = tuple(sorted(self._threads)), tuple(block.key for block in blocks)
         if self._placed is not None and self._placed[0] == keys:
-            return self._placed[1]
+            result: list[tuple[Any, list[int]]] = self._placed[1]
+            return result
         holders = self.client.who_has(blocks)
         numbers: dict[Any, list[int]] = {}
         for number, block in enumerate(blocks):
@@ -347,11 +352,13 @@ def _counts_of(partition: ReadPartition) -> Counts:
     return partition.counts
 
 
-def _answers_of(numbers: Sequence[int], partitions: Sequence[ReadPartition], passes: Any, task: Task) -> list[Any]:
+def _answers_of(
+    numbers: Sequence[int], partitions: Sequence[ReadPartition], passes: HostPasses | None, task: Task
+) -> list[Any]:
     """Return the answer of each partition; a thread of a worker is one thread, so the bits are the same anywhere."""
-    passes = None if passes is None else best_passes(passes)  # sums at vertices need no features
+    best: Any = None if passes is None else best_passes(passes)  # sums at vertices need no features
     return [
-        (number, task.run(passes, partition.block, 1) if len(partition.block) else None)
+        (number, task.run(best, partition.block, 1) if len(partition.block) else None)
         for number, partition in zip(numbers, partitions, strict=True)
     ]
 

@@ -205,7 +205,8 @@ class HostPasses:
         which = np.searchsorted(block.pieces[:, 3], places, side="right") - 1
         rows = block.pieces[which, 1] + block.row[places]
         cols = block.pieces[which, 2] + block.col[places]
-        return np.einsum("ij,ij->i", self.left(W, n_threads)[rows], self.C[cols]).astype(np.float64)
+        result: Array = np.einsum("ij,ij->i", self.left(W, n_threads)[rows], self.C[cols]).astype(np.float64)
+        return result
 
     def row_sums(self, block: EdgeBlock, n_threads: int = 1) -> Array:
         """Return for each row with edges, from the first to the last, the weighted sum of the features of its columns.
@@ -229,7 +230,8 @@ class HostPasses:
         rows, cols = block.positions()
         n = len(self.C)
         weight = np.ones(len(block), self.dtype) if block.weight is None else block.weight.astype(self.dtype)
-        return csr_array((weight, (cols, rows)), (n, len(self.R))) @ self.R
+        result: Array = csr_array((weight, (cols, rows)), (n, len(self.R))) @ self.R
+        return result
 
     @contextmanager
     def _sums(self, block: EdgeBlock, n: int) -> Iterator[list[Array]]:

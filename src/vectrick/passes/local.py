@@ -39,7 +39,8 @@ class ArrayEngine(Engine):
     def predictions(self, core: Array) -> Array:
         """Return the predictions of a core for all edges, in their own order."""
         self.n_passes += 1
-        return self._passes.predictions(self._block, core, self.n_threads)[self._places]
+        result: Array = self._passes.predictions(self._block, core, self.n_threads)[self._places]
+        return result
 
 
 class LocalEngine(LakeEngine):

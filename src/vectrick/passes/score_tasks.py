@@ -1,14 +1,13 @@
 """Questions about the predictions of a function: a sample of them, histograms, and sums of errors."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from vectrick._typing import Array
 from vectrick.data.lake.blocks import EdgeBlock
 from vectrick.metrics.binned import Bins
-from vectrick.passes.tasks import Coding
+from vectrick.passes.tasks import Coding, Passes
 
 
 @dataclass(frozen=True)
@@ -21,7 +20,7 @@ class Sample:
     size: int
     name: str = "sample-predictions"
 
-    def run(self, passes: Any, block: EdgeBlock, n_threads: int) -> tuple[Array, Array]:
+    def run(self, passes: Passes, block: EdgeBlock, n_threads: int) -> tuple[Array, Array]:
         """Return predictions and labels."""
         assert block.label is not None
         places = np.arange(0, len(block), max(1, len(block) // self.size))
@@ -39,7 +38,7 @@ class Counted:
     bins: Bins | None
     name: str = "count-predictions"
 
-    def run(self, passes: Any, block: EdgeBlock, n_threads: int) -> tuple[Array, ...]:
+    def run(self, passes: Passes, block: EdgeBlock, n_threads: int) -> tuple[Array, ...]:
         """Return the counts and sums of a block."""
         assert block.label is not None
         p = passes.predictions(block, self.core, n_threads).astype(np.float64) + self.intercept

@@ -1,16 +1,76 @@
 """What is asked of every block in a pass: small, picklable, and answered by a few small arrays."""
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from vectrick._typing import Array
 from vectrick.backends.arrays import cast
 from vectrick.data.lake.blocks import EdgeBlock
-from vectrick.losses import Pointwise, Squared
+from vectrick.losses import Loss, Pointwise, Squared
 
 Partial = tuple[Array, ...]  # arrays that are added up over the blocks
+
+
+# A function of predictions, labels and weights to values of edges, whose sums of features are wanted, and numbers.
+PointwiseSums: TypeAlias = Callable[[list[Array], Array, Array | None], tuple[list[Array], Array]]
+
+
+class Passes(Protocol):
+    """The features of both sides, and what can be computed with them for a block of edges: on a host or on a device."""
+
+    def has_sums(self, loss: type[Loss]) -> bool:
+        """Whether `label_sums`, `loss_sums` and `curvature_sums` are available for a loss."""
+
+    def quadratic(self, block: EdgeBlock, W: Array, n_threads: int = 1) -> Array:
+        """Return the core ``Σ h p φ ⊗ ψ``."""
+
+    def label_sums(
+        self, block: EdgeBlock, positive: float | None, with_mean: bool, n_threads: int = 1
+    ) -> tuple[Array, ...]:
+        """Return the core ``Σ h y φ ⊗ ψ``, with means also ``Σ h φ ⊗ ψ``, and the sums of h, h y and h y²."""
+
+    def loss_sums(
+        self,
+        block: EdgeBlock,
+        W: Array,
+        constant: float,
+        loss: type[Pointwise],
+        positive: float | None,
+        n_threads: int = 1,
+    ) -> tuple[Array, Array, Array]:
+        """Return the cores of the slopes and of the curvatures, and the sums of loss, slope and curvature."""
+
+    def curvature_sums(
+        self,
+        block: EdgeBlock,
+        W: Array,
+        D: Array,
+        constant: float,
+        loss: type[Pointwise],
+        positive: float | None,
+        n_threads: int = 1,
+    ) -> Array:
+        """Return the core ``Σ h d φ ⊗ ψ`` of the predictions d of another core."""
+
+    def pointwise(
+        self, block: EdgeBlock, cores: Sequence[Array], use: PointwiseSums, n_cores: int, n_threads: int = 1
+    ) -> tuple[Sequence[Array], Array]:
+        """Return cores of values that ``use`` computes from predictions, and the sums of its numbers."""
+
+    def predictions(self, block: EdgeBlock, W: Array, n_threads: int = 1) -> Array:
+        """Return the predictions of the edges, in the order of the block."""
+
+    def predictions_at(self, block: EdgeBlock, W: Array, places: Array, n_threads: int = 1) -> Array:
+        """Return the predictions of some edges, given by their places in the block, ascending."""
+
+    def row_sums(self, block: EdgeBlock, n_threads: int = 1) -> Array:
+        """Return the sums of the columns' features over the edges of each row."""
+
+    def column_sums(self, block: EdgeBlock) -> Array:
+        """Return the sums of the rows' features over the edges of each column."""
 
 
 class Task(Protocol):
@@ -20,7 +80,7 @@ class Task(Protocol):
     def name(self) -> str:
         """Its name, as people read it on a dashboard."""
 
-    def run(self, passes: Any, block: Any, n_threads: int) -> Any:
+    def run(self, passes: Passes, block: EdgeBlock, n_threads: int) -> Any:
         """Return the answer, with the features that ``passes`` have."""
 
 
@@ -45,13 +105,13 @@ class LabelSums:
     with_mean: bool
     name: str = "sum-labels"
 
-    def run(self, passes: Any, block: EdgeBlock, n_threads: int) -> Partial:
+    def run(self, passes: Passes, block: EdgeBlock, n_threads: int) -> Partial:
         """Return the sums of a block."""
         if passes.has_sums(Squared):
             compiled: Partial = passes.label_sums(block, self.coding.positive, self.with_mean, n_threads)
             return compiled
 
-        def use(_: list[Array], label: Any, weight: Any) -> tuple[list[Array], Array]:
+        def use(_: list[Array], label: Array, weight: Array | None) -> tuple[list[Array], Array]:
             y = self.coding(label)
             h = y * 0 + 1.0 if weight is None else cast(weight, np.float64)
             values = [h * y, h] if self.with_mean else [h * y]
@@ -68,7 +128,7 @@ class NormalProduct:
     core: Array
     name: str = "pass"
 
-    def run(self, passes: Any, block: EdgeBlock, n_threads: int) -> Partial:
+    def run(self, passes: Passes, block: EdgeBlock, n_threads: int) -> Partial:
         """Return the product of a block."""
         return (passes.quadratic(block, self.core, n_threads),)
 
@@ -83,7 +143,7 @@ class LossGradient:
     coding: Coding
     name: str = "gradient"
 
-    def run(self, passes: Any, block: EdgeBlock, n_threads: int) -> Partial:
+    def run(self, passes: Passes, block: EdgeBlock, n_threads: int) -> Partial:
         """Return the sums of a block."""
         if passes.has_sums(self.loss):
             sums: Partial = passes.loss_sums(
@@ -91,7 +151,7 @@ class LossGradient:
             )
             return sums
 
-        def use(predicted: list[Array], label: Any, weight: Any) -> tuple[list[Array], Array]:
+        def use(predicted: list[Array], label: Array, weight: Array | None) -> tuple[list[Array], Array]:
             p, y = cast(predicted[0], np.float64) + self.intercept, self.coding(label)
             loss = self.loss(y[:1])  # which only says where arrays are
             parts = [cast(part(p, y), np.float64) for part in (loss.values, loss.slopes, loss.curvatures)]
@@ -114,13 +174,13 @@ class CurvatureProduct:
     coding: Coding
     name: str = "curvature"
 
-    def run(self, passes: Any, block: EdgeBlock, n_threads: int) -> Partial:
+    def run(self, passes: Passes, block: EdgeBlock, n_threads: int) -> Partial:
         """Return the product of a block."""
         if passes.has_sums(self.loss):
             cores = self.core, self.direction
             return (passes.curvature_sums(block, *cores, self.intercept, self.loss, self.coding.positive, n_threads),)
 
-        def use(predicted: list[Array], label: Any, weight: Any) -> tuple[list[Array], Array]:
+        def use(predicted: list[Array], label: Array, weight: Array | None) -> tuple[list[Array], Array]:
             p, y = cast(predicted[0], np.float64) + self.intercept, self.coding(label)
             h = cast(self.loss(y[:1]).curvatures(p, y), np.float64)
             values = h * predicted[1] if weight is None else h * predicted[1] * weight
@@ -137,7 +197,7 @@ class VertexSums:
     with_labels: bool = False
     name: str = "sum-vertices"
 
-    def run(self, passes: Any, block: EdgeBlock, n_threads: int) -> Partial:
+    def run(self, passes: Passes, block: EdgeBlock, n_threads: int) -> Partial:
         """Return the sums of a block, each of its rows and of its columns."""
         rows, cols = block.positions()
         h = np.ones(len(block)) if block.weight is None else block.weight.astype(np.float64)
@@ -158,7 +218,7 @@ class RowSums:
 
     name: str = "sum-features"
 
-    def run(self, passes: Any, block: EdgeBlock, n_threads: int) -> tuple[int, Array]:
+    def run(self, passes: Passes, block: EdgeBlock, n_threads: int) -> tuple[int, Array]:
         """Return the first row with edges, and the sums from there on."""
         return block.rows[0], passes.row_sums(block, n_threads)
 
@@ -169,12 +229,12 @@ class ColumnSums:
 
     name: str = "sum-features"
 
-    def run(self, passes: Any, block: EdgeBlock, n_threads: int) -> tuple[int, Array]:
+    def run(self, passes: Passes, block: EdgeBlock, n_threads: int) -> tuple[int, Array]:
         """Return zero, and the sums of all columns."""
         return 0, passes.column_sums(block)
 
 
-def add_up(partials: Any) -> Partial:
+def add_up(partials: Iterable[Partial]) -> Partial:
     """Return the sums of what blocks answered, in their order."""
     total: list[Array] | None = None
     for partial in partials:

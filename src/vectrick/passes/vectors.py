@@ -1,13 +1,16 @@
 """Passes that make vectors as long as the edges, wherever arrays live: two products answer every question."""
 
 from abc import ABC, abstractmethod
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from vectrick._typing import Array
 from vectrick.backends.arrays import namespace
 from vectrick.losses import Loss, Pointwise
+
+if TYPE_CHECKING:
+    from vectrick.data.lake.blocks import EdgeBlock
 
 
 class VectorEdges(Protocol):
@@ -29,7 +32,7 @@ class VectorPasses(ABC):
     The second derivatives at the last function are kept: a Newton system asks for them in each of its iterations.
     """
 
-    def edges_of(self, block: Any) -> Any:
+    def edges_of(self, block: "EdgeBlock") -> Any:
         """Return the edges of a block where they are computed."""
         return block
 
@@ -45,13 +48,15 @@ class VectorPasses(ABC):
         """Return True: every loss is computed for all edges at once."""
         return True
 
-    def quadratic(self, block: Any, W: Array, n_threads: int = 1) -> Array:
+    def quadratic(self, block: "EdgeBlock", W: Array, n_threads: int = 1) -> Array:
         """Return the core ``Σ h p φ ⊗ ψ``."""
         edges: VectorEdges = self.edges_of(block)
         p = self.predicted(edges, W)
         return self.lifted(edges, p if edges.weight is None else edges.weight * p)
 
-    def label_sums(self, block: Any, positive: float | None, with_mean: bool, n_threads: int = 1) -> tuple[Array, ...]:
+    def label_sums(
+        self, block: "EdgeBlock", positive: float | None, with_mean: bool, n_threads: int = 1
+    ) -> tuple[Array, ...]:
         """Return the core ``Σ h y φ ⊗ ψ``, with means also ``Σ h φ ⊗ ψ``, and the sums of h, h y and h y²."""
         edges: VectorEdges = self.edges_of(block)
         hy, square = edges.label_sums(positive)
@@ -64,7 +69,7 @@ class VectorPasses(ABC):
 
     def loss_sums(
         self,
-        block: Any,
+        block: "EdgeBlock",
         W: Array,
         constant: float,
         loss: type[Pointwise],
@@ -82,7 +87,7 @@ class VectorPasses(ABC):
 
     def curvature_sums(
         self,
-        block: Any,
+        block: "EdgeBlock",
         W: Array,
         D: Array,
         constant: float,

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from vectrick._typing import Array
+from vectrick._typing import Array, Frame
 from vectrick.persistence.checks import Tensors, of_kind, plain
 from vectrick.persistence.container import ModelFileError
 from vectrick.training.fitted import KeepsEdges
@@ -57,7 +57,7 @@ def read_parts(
     return parts
 
 
-def frame_header(frame: Any) -> dict[str, list[Any]]:
+def frame_header(frame: Frame) -> dict[str, list[Any]]:
     """Return a pandas frame of numbers, words and truth values as JSON."""
     columns: dict[str, list[Any]] = {str(name): frame[name].tolist() for name in frame.columns}
     return columns

@@ -14,6 +14,7 @@ from vectrick._typing import Array, ArrayLike
 from vectrick.data import EdgesLike
 from vectrick.persistence.checkpoints import fingerprint
 from vectrick.persistence.container import ModelFileError, read_container, write_container
+from vectrick.training.fitted import Trainable
 from vectrick.training.monitor import FitStep
 
 _PAUSE = "60"  # seconds between checkpoints, unless VECTRICK_CHECKPOINT_SECONDS says otherwise
@@ -45,7 +46,7 @@ class FitCheckpoint:
         self._pause = float(os.environ.get("VECTRICK_CHECKPOINT_SECONDS", _PAUSE))
 
     def read(
-        self, estimator: Any, X: EdgesLike, y: Array, validation: tuple[EdgesLike, ArrayLike] | None
+        self, estimator: Trainable, X: EdgesLike, y: Array, validation: tuple[EdgesLike, ArrayLike] | None
     ) -> FitStep | None:
         """Return the step to continue from, if there is one; refuse a file of other data or options."""
 

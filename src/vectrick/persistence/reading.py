@@ -221,7 +221,7 @@ def _same_functions(one: dict[str, Any], other: dict[str, Any]) -> bool:
     return same and one["fitted"]["form_"] == other["fitted"]["form_"]
 
 
-def _parameter(name: str, value: Any, tensors: Tensors) -> Any:
+def _parameter(name: str, value: object, tensors: Tensors) -> Any:
     """Return a parameter of the estimator."""
     if isinstance(value, list) and (name.endswith("_kernel") or name == "pairwise"):
         return [_parameter(name, item, tensors) for item in value]

@@ -155,5 +155,6 @@ def _map_header(feature_map: FeatureMap, name: str, tensors: Tensors) -> dict[st
             feature_map.corner,
         )
     elif isinstance(feature_map, SpectralMap):
+        assert feature_map.inverse is not None
         tensors[f"{name}.map.inverse"] = feature_map.inverse
     return header

@@ -3,11 +3,12 @@
 from typing import Any
 
 from vectrick._colours import BLUE, GREEN, ORANGE, PURPLE
+from vectrick._typing import Axes
 
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE)
 
 
-def axes_of(ax: Any, width: float = 6.0, height: float = 4.0) -> Any:
+def axes_of(ax: "Axes | None", width: float = 6.0, height: float = 4.0) -> Any:
     """Return the given axes, or those of a new figure; say what to install if matplotlib is missing."""
     try:
         from matplotlib import pyplot
@@ -20,7 +21,7 @@ def axes_of(ax: Any, width: float = 6.0, height: float = 4.0) -> Any:
     return ax
 
 
-def clean(ax: Any, x: str, y: str) -> Any:
+def clean(ax: Axes, x: str, y: str) -> Any:
     """Name both axes, take away what nobody reads, and return the axes."""
     ax.set_xlabel(x)
     ax.set_ylabel(y)
@@ -30,7 +31,7 @@ def clean(ax: Any, x: str, y: str) -> Any:
     return ax
 
 
-def below(ax: Any) -> None:
+def below(ax: Axes) -> None:
     """Put the legend below the axes, where it hides nothing."""
     ax.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3)
 

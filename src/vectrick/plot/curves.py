@@ -1,12 +1,12 @@
 """Curves: the history of a fit or a search, ROC curves, and scores along alpha."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from vectrick._colours import BLUE, GREY, ORANGE
-from vectrick._typing import ArrayLike
+from vectrick._typing import ArrayLike, Axes
 from vectrick.automatic import AutoKron
 from vectrick.backends.arrays import to_host, unmasked
 from vectrick.data import EdgesLike
@@ -15,8 +15,11 @@ from vectrick.model_selection.alpha_paths import AlphaPath
 from vectrick.model_selection.scorers import predictions
 from vectrick.plot.axes import COLOURS, axes_of, below, clean, plain
 
+if TYPE_CHECKING:
+    from vectrick.estimators import FittedModel
 
-def history(model: Any, *, ax: Any = None) -> Any:
+
+def history(model: "FittedModel", *, ax: "Axes | None" = None) -> Any:
     """Draw what happened during a fit: the risk after each iteration, and the score on held-out edges.
 
     A dotted line marks the iteration that was kept. Of several classes there is a line for each. Of an `AutoKron`, the
@@ -51,7 +54,7 @@ def history(model: Any, *, ax: Any = None) -> Any:
             "KronLogistic, KronRanker or AutoKron"
         )
     ax = clean(axes_of(ax), "iteration", "risk")
-    style = {"marker": "o", "markersize": 3} if len(known["iteration"]) < 40 else {}
+    style: dict[str, Any] = {"marker": "o", "markersize": 3} if len(known["iteration"]) < 40 else {}
     ax.plot(known["iteration"], known["risk"], color=BLUE, **style)
     ax.yaxis.label.set_color(BLUE)
     if "score" in known:
@@ -64,7 +67,7 @@ def history(model: Any, *, ax: Any = None) -> Any:
     return ax
 
 
-def _machines(model: Any, machines: Any, ax: Any) -> Any:
+def _machines(model: "FittedModel", machines: Any, ax: "Axes | None") -> Any:
     """Draw the risk of each machine: one for each class against the rest, or for each label of an edge."""
     ax = clean(axes_of(ax), "iteration", "risk")
     names = getattr(model, "classes_", range(len(machines)))
@@ -75,7 +78,7 @@ def _machines(model: Any, machines: Any, ax: Any) -> Any:
     return ax
 
 
-def _search(model: AutoKron, ax: Any) -> Any:
+def _search(model: AutoKron, ax: "Axes | None") -> Any:
     """Draw the candidates of a search."""
     if not hasattr(model, "search_"):
         raise ValueError("model is an AutoKron that is not fitted; call its fit first")
@@ -91,7 +94,7 @@ def _search(model: AutoKron, ax: Any) -> Any:
     return ax
 
 
-def roc(models: Any, X: EdgesLike, y: ArrayLike, *, ax: Any = None) -> Any:
+def roc(models: Any, X: EdgesLike, y: ArrayLike, *, ax: "Axes | None" = None) -> Any:
     """Draw ROC curves for edges with two labels: the share of positive edges found against that of false alarms.
 
     Parameters
@@ -144,7 +147,7 @@ def roc(models: Any, X: EdgesLike, y: ArrayLike, *, ax: Any = None) -> Any:
     return ax
 
 
-def path(path: AlphaPath, *, ax: Any = None) -> Any:
+def path(path: AlphaPath, *, ax: "Axes | None" = None) -> Any:
     """Draw the scores of `alpha_path`: a line over the iterations for each alpha, and a star at the best.
 
     If only one iteration of each alpha was scored, the figure shows the score against alpha.

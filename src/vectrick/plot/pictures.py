@@ -1,24 +1,28 @@
 """Pictures of the matrix of start and end vertices: predictions, and what a split does with the edges."""
 
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from vectrick._typing import Array
-from vectrick.data import Edges
+from vectrick._typing import Array, ArrayLike, Axes
+from vectrick.data import Edges, EdgesLike
 from vectrick.model_selection.splitting.folds import COLOURS
 from vectrick.model_selection.splitting.split import VertexSplit
 from vectrick.model_selection.splitting.splitters import VertexKFold
 from vectrick.plot.axes import axes_of, plain
 from vectrick.reports.matrix import shown_part
 
+if TYPE_CHECKING:
+    from vectrick.estimators import FittedModel
+
+
 _DOTS = 20_000  # edges that a picture of a split shows
 _TICKS = 30  # vertices up to which all have their names
 
 
-def matrix(model: Any, X: Edges, *, known: bool = False, ax: Any = None) -> Any:
+def matrix(model: "FittedModel", X: Edges, *, known: bool = False, ax: "Axes | None" = None) -> Any:
     """Draw the predictions for all pairs of vertices, with similar vertices side by side.
 
     Of large tables, it shows the vertices with the most edges (up to 250 000 pairs).
@@ -77,7 +81,7 @@ def _places(size: int, rows: Array) -> Array:
     return place
 
 
-def _name(ax: Any, X: Edges, starts: Array, ends: Array) -> None:
+def _name(ax: Axes, X: Edges, starts: Array, ends: Array) -> None:
     """Name the axes, and the vertices if they are few."""
     ax.set_ylabel("vertices" if X.is_one_set else "start vertices")
     ax.set_xlabel("vertices" if X.is_one_set else "end vertices")
@@ -85,11 +89,18 @@ def _name(ax: Any, X: Edges, starts: Array, ends: Array) -> None:
         if table.ids is None or len(rows) > _TICKS:
             axis.set_ticks([])
         else:
-            turned = {"rotation": 90} if axis is ax.xaxis else {}
+            turned: dict[str, Any] = {"rotation": 90} if axis is ax.xaxis else {}
             axis.set_ticks(range(len(rows)), [plain(name) for name in np.asarray(table.ids)[rows]], **turned)
 
 
-def split(split: VertexSplit | VertexKFold, X: Any, y: Any = None, *, fold: int = 0, ax: Any = None) -> Any:
+def split(
+    split: VertexSplit | VertexKFold,
+    X: EdgesLike,
+    y: ArrayLike | None = None,
+    *,
+    fold: int = 0,
+    ax: "Axes | None" = None,
+) -> Any:
     """Draw what a split does with the edges: a dot for each, coloured by its use, held-out vertices on top and left.
 
     Parameters

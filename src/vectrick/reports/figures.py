@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from vectrick._typing import Array
+from vectrick._typing import Array, Frame
 
 COLOURS = ("--one", "--two", "--three", "--four", "--grey")
 _POINTS = 400  # of a curve
@@ -127,7 +127,7 @@ def settings(scores: dict[str, float], scoring: str) -> Figure:
     return {"data": data, "layout": {**layout, "showlegend": False}}
 
 
-def comparison(rows: Any, names: dict[str, str], scoring: str) -> Figure:
+def comparison(rows: Frame, names: dict[str, str], scoring: str) -> Figure:
     """Return a box with a dot for each fold, for each setting and method."""
     data = []
     for (method, results), colour in zip(rows.groupby("method", sort=False), COLOURS * 3, strict=False):

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from vectrick._typing import Frame
 from vectrick.model_selection.trained import Trained
 from vectrick.reports.figures import COLOURS, Figure, numbers, titled
 from vectrick.reports.page import Report
@@ -51,7 +52,7 @@ def search_section(report: Report, trained: Trained, scoring: str) -> None:
     section.table(names, [[_plain(value) for value in row] for row in rows])
 
 
-def tried(frame: Any, scoring: str) -> Figure:
+def tried(frame: Frame, scoring: str) -> Figure:
     """Return the scores of all candidates, a trace for each stage of the search; members stand out."""
     scored = frame[frame["score"].notna()].sort_values("score", ascending=False, kind="stable").reset_index(drop=True)
     scored = scored.assign(rank=np.arange(1, len(scored) + 1))
@@ -71,7 +72,7 @@ def tried(frame: Any, scoring: str) -> Figure:
     return {"data": data, "layout": {"xaxis": titled("candidates, the best first"), "yaxis": titled(scoring)}}
 
 
-def alphas_of(frame: Any, paths: list[Any], scoring: str) -> Figure:
+def alphas_of(frame: Frame, paths: list[Any], scoring: str) -> Figure:
     """Return the score along alpha, a line for each of the best candidates."""
     data: list[Any] = []
     shown = [at for at, (alphas, _) in enumerate(paths) if len(alphas) > 1]

@@ -129,13 +129,15 @@ class _BoxProblem:
 
     def free_gradient(self) -> Array:
         inside = (self.a > self.low) & (self.a < self.high)
-        return self.xp.where(inside, self.gradient, self.xp.zeros_like(self.a))
+        result: Array = self.xp.where(inside, self.gradient, self.xp.zeros_like(self.a))
+        return result
 
     def chopped_gradient(self) -> Array:
         g, where, nothing = self.gradient, self.xp.where, self.xp.zeros_like(self.a)
         leaving = where(self.a >= self.high, self.xp.clip(g, 0, None), nothing)
         entering = where(self.a <= self.low, self.xp.clip(g, None, 0), leaving)
-        return where(self.low < self.high, entering, nothing)
+        result: Array = where(self.low < self.high, entering, nothing)
+        return result
 
     def is_proportional(self) -> bool:
         """Whether more is to be gained inside the face than by leaving it."""

@@ -221,7 +221,8 @@ def _norm(risk: PointwiseRisk, point: Point, alpha: float) -> float:
     rest = _rest(risk, point, alpha)
     # The slope of the intercept counts on the scale of the coefficients: through what it would change there.
     constant = point.slope**2 / point.curvature if risk.with_constant and point.curvature > 0 else 0.0
-    return float(rest @ rest + constant) ** 0.5
+    result: float = float(rest @ rest + constant) ** 0.5
+    return result
 
 
 def _search(risk: PointwiseRisk, point: Point, alpha: float, d: Array, db: float) -> Point | None:

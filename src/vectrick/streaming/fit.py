@@ -38,7 +38,12 @@ _BUFFERS = 30  # bytes for each edge of a partition while it is read and sorted,
 
 
 def fit_lake(
-    model: Trainable, X: ScannedEdges, y: Any, sample_weight: ArrayLike | None, validation: Any, watch: FitControls
+    model: Trainable,
+    X: ScannedEdges,
+    y: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    validation: ScannedEdges | None,
+    watch: FitControls,
 ) -> Any:
     """Train an estimator on the edges of a lake, as `fit` was called, and return it."""
     given = {"y": y, "sample_weight": sample_weight, "resume": watch.resume}
@@ -57,7 +62,13 @@ def fit_lake(
 
 
 def fit_lake_against_rest(
-    model: Any, classes: Array, X: ScannedEdges, y: Any, sample_weight: ArrayLike | None, validation: Any, **watch: Any
+    model: Trainable,
+    classes: Array,
+    X: ScannedEdges,
+    y: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    validation: ScannedEdges | None,
+    **watch: Any,
 ) -> None:
     """Train a machine for each class against the rest; all of them go over the same blocks."""
     watch["callback"] = stopping_all(watch.get("callback"))
@@ -82,7 +93,11 @@ def fit_lake_against_rest(
 
 
 def fit_streamed(
-    model: Trainable, X: ScannedEdges, watch: FitControls, held: ScannedEdges | None = None, positive: Any = None
+    model: Trainable,
+    X: ScannedEdges,
+    watch: FitControls,
+    held: ScannedEdges | None = None,
+    positive: float | None = None,
 ) -> None:
     """Train an estimator on the edges of a lake; ``positive`` is the class of a machine of several.
 
@@ -223,7 +238,12 @@ def check_lake_fit(model: Trainable, X: ScannedEdges) -> tuple[KernelSpec, type[
 
 
 def read_lake(
-    model: Any, X: ScannedEdges, spec: KernelSpec, kind: type[Loss], positive: Any = None, share: float = 1.0
+    model: Trainable,
+    X: ScannedEdges,
+    spec: KernelSpec,
+    kind: type[Loss],
+    positive: float | None = None,
+    share: float = 1.0,
 ) -> Lake:
     """Read the edges into blocks, settle the kernels on the vertices that have some, and make their features."""
     engine = engine_of(model, X)
@@ -306,7 +326,9 @@ def _keep_one_pass(model: Trainable, lake: Lake) -> None:
     keep(model, lake, solution, {"iteration": [solution.n_iter], "risk": [float("nan")], "seconds": [seconds]})
 
 
-def keep(model: Any, lake: Lake, solution: Solution, history: dict[str, list[Any]], n_iter: int | None = None) -> None:
+def keep(
+    model: Trainable, lake: Lake, solution: Solution, history: dict[str, list[Any]], n_iter: int | None = None
+) -> None:
     """Set the fitted attributes."""
     start, end = lake.sides
     dtype = start.features.dtype

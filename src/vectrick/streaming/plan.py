@@ -16,6 +16,7 @@ from vectrick.operators.plan import format_seconds
 from vectrick.passes.host import HostPasses
 from vectrick.solvers import OnePass, as_solver
 from vectrick.streaming.features import expected_rank
+from vectrick.training.fitted import Trainable
 
 _PASSES = {"one-pass": 1, "quadratic": 8, "other": 40}  # that a fit usually takes; docs/guide/scale.md has measurements
 _ROUND_TRIP = 0.04  # seconds of a pass on a cluster that are not work
@@ -110,7 +111,7 @@ def _first_block(X: ScannedEdges) -> tuple[Any, int | None, float]:
     raise LakeError(f"{X.reader.source.name} has no edges, so there is nothing to train on")
 
 
-def plan_lake(model: Any, X: ScannedEdges) -> LakePlan:
+def plan_lake(model: Trainable, X: ScannedEdges) -> LakePlan:
     """Return what a fit of an estimator to a lake takes; it reads one partition and makes a pass over it."""
     from vectrick.streaming.fit import check_lake_fit, needed_bytes
 

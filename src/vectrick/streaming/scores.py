@@ -156,5 +156,5 @@ def score_lake(model: Machine, X: ScannedEdges, scoring: str = "auto") -> Bounde
     coding = Coding(None if classes is None else float(classes[1]))
     scoring = model._lake_scoring(counts) if scoring == "auto" else scoring
     return LakeValidation(engine, Sides(*sides), scoring, coding).measured(
-        predictor.w.astype(np.float64), model.intercept_
+        predictor.w.astype(np.float64), float(model.intercept_)
     )

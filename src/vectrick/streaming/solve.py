@@ -1,7 +1,7 @@
 """Minimising on a lake: the risk as passes, its preconditioner, and solutions for any alpha from one reading."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import cast
 
 from vectrick._progress import Progress
 from vectrick._typing import Array
@@ -18,7 +18,7 @@ from vectrick.passes.tasks import Coding
 from vectrick.solvers import Solution, Solver
 from vectrick.solvers.streamed import streamed_ridge
 from vectrick.streaming.features import LakeSide
-from vectrick.training.fitted import Machine
+from vectrick.training.fitted import Machine, SpectralRidge, Trainable
 from vectrick.training.pass_fit import PassFit
 
 _ONE_PASS = "one pass over the edges, as asked for"
@@ -65,14 +65,14 @@ def engine_of(model: Machine, X: ScannedEdges) -> LakeEngine:
 class LakeFit(PassFit):
     """The risk of an estimator on a lake, and its minima."""
 
-    def __init__(self, model: Any, lake: Lake) -> None:
+    def __init__(self, model: Trainable, lake: Lake) -> None:
         what = lake.engine, lake.features, lake.degrees, lake.loss, lake.coding, lake.with_constant
         super().__init__(model, *what, mean=_mean_label(lake))
         self.lake = lake
 
     def one_pass(self, alpha: float) -> Solution:
         """Return ``M⁻¹ Φᵀ y`` with the degree model M, or what a filter makes of it; perhaps refined."""
-        model, risk = self.model, self.quadratic
+        model, risk = cast(SpectralRidge, self.model), self.quadratic
         inverse = self.spectrum.inverse(alpha, centred=self.centred == "all")
         w = inverse.times(risk.rhs)
         if model.spectral_filter != "ridge":

@@ -41,7 +41,7 @@ MANY_EDGES = 1 << 17  # from which passes take less time than a dense solve, how
 _THIN = 2  # vertices for each feature, at least
 
 
-def limits_iterations(estimator: Any, solver: Any) -> bool:
+def limits_iterations(estimator: Trainable, solver: Any) -> bool:
     """Whether ``max_iter`` is below the usual limit of a solver: then the iterates are part of the regularizer.
 
     >>> import vectrick as vt
@@ -71,7 +71,7 @@ class Route:
     is_primal: bool = False
 
 
-def fit_by_passes(model: Any, training: Training) -> Form | None:
+def fit_by_passes(model: Trainable, training: Training) -> Form | None:
     """Fit a model by passes if it can be; return None then, else the form for other solvers."""
     way = choose_route(model, training)
     if way.plan is not None and _fit_over_tiles(model, training, way):
@@ -234,7 +234,7 @@ def _risk(training: Training) -> tuple[type[Loss], Coding, bool, float]:
     return type(loss), Coding(), training.given.has_intercept, float(loss.y @ h) / float(h.sum())
 
 
-def _finish(model: Any, training: Training, form: Form, fit: PassFit, predict: Callable[[Array], Array]) -> bool:
+def _finish(model: Trainable, training: Training, form: Form, fit: PassFit, predict: Callable[[Array], Array]) -> bool:
     """Minimise and keep the result; return False if it is zero or features are too large: others say why."""
     how: dict[str, Any] = {"watch": training.watch, "max_iter": fit.max_iter}
     monitor = Monitor(type(model).__name__, model.verbose, None, model.n_iter_no_change, **how)

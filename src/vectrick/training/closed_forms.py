@@ -11,6 +11,7 @@ import numpy as np
 from vectrick._typing import Array
 from vectrick.backends.arrays import cast, namespace, zeros
 from vectrick.losses import WithIntercept
+from vectrick.losses.curvature import Centered, Diagonal, Identity
 from vectrick.models.forms import dual_form
 from vectrick.models.preconditioning import Preconditioning, primal_form, thin_maps
 from vectrick.models.vertex_kernel import check_matrices
@@ -20,7 +21,7 @@ from vectrick.solvers import CompleteGraph, OnePass, Solution, as_solver, solve_
 from vectrick.solvers.linear.cg import solve_system
 from vectrick.solvers.solution import EXACT, finest
 from vectrick.training.checks import check_not_zero
-from vectrick.training.fitted import Trainable
+from vectrick.training.fitted import SpectralRidge, Trainable
 from vectrick.training.monitor import Validation
 from vectrick.training.problem import Training
 
@@ -29,7 +30,7 @@ Solved = tuple[Solution, float]  # and the intercept
 _AT_ONCE = 1 << 24  # coefficients of several alphas whose predictions are made together
 
 
-def check_one_pass(estimator: Any) -> None:
+def check_one_pass(estimator: SpectralRidge) -> None:
     """Refuse parameters that one pass does not have."""
     if estimator.spectral_filter not in FILTERS:
         names = ", ".join(map(repr, FILTERS))
@@ -54,14 +55,14 @@ def check_one_pass(estimator: Any) -> None:
 class OnePassFit:
     """The degree model of a training, and the product ``Zᵀ y`` that all alphas and filters share."""
 
-    def __init__(self, lead: Any, training: Training) -> None:
+    def __init__(self, lead: SpectralRidge, training: Training) -> None:
         self.lead, self.training, self.begin = lead, training, time.perf_counter()
         kernel, graph = training.kernel, training.graph
         if not kernel.is_product:
             raise ValueError(
                 f"solver is 'one-pass', which is for one Kronecker product, but pairwise is {kernel.words}"
             )
-        self.loss = lead._with_intercept(training)
+        self.loss: Any = lead._with_intercept(training)
         thin = thin_maps(kernel, lead.factor_tol)
         try:
             sides = Preconditioning(kernel, graph, thin, self.loss, training.dtype, lead.n_threads)
@@ -70,10 +71,11 @@ class OnePassFit:
             raise ValueError(f"solver is 'one-pass', but {error}; use solver='auto'") from error
         self.form = primal_form(kernel, graph, thin, self.model)
         zero = zeros(len(graph.start), self.loss.y)
-        self.curvature = self.loss.curvature(zero)
-        self.total = float(self.curvature.h.sum())
-        constant = isinstance(self.loss, WithIntercept)
-        self.constant = self.loss.intercept(zero) if constant else 0.0
+        curvature = self.loss.curvature(zero)
+        assert isinstance(curvature, Centered | Diagonal | Identity)  # those of squared losses
+        self.curvature = curvature
+        self.total = float(curvature.h.sum())
+        self.constant: float = self.loss.intercept(zero) if isinstance(self.loss, WithIntercept) else 0.0
         self.spectrum = self.model.spectrum(self.total)
 
     def _one_pass(self, losses: Sequence[Any]) -> tuple[list[Array], Array | None]:
@@ -186,7 +188,7 @@ def scores_of(validation: Validation, solved: Sequence[Solved]) -> list[float]:
 class ClosedForm:
     """The closed form for the kernels of a training; other labels of the same edges can be solved for, too."""
 
-    def __init__(self, lead: Any, training: Training) -> None:
+    def __init__(self, lead: SpectralRidge, training: Training) -> None:
         self.lead, self.begin = lead, time.perf_counter()
         kernel = training.kernel
         self.K, self.G = kernel.start, kernel.end

@@ -8,10 +8,10 @@ import numpy as np
 from sklearn.base import clone
 
 from vectrick._messages import Teller
-from vectrick._typing import Array
+from vectrick._typing import Array, ArrayLike
 from vectrick.backends import release
 from vectrick.backends.arrays import cast, given_array, like, namespace, placed, to_host, unmasked, zeros
-from vectrick.data import EdgesLike
+from vectrick.data.source import AnyEdges
 from vectrick.losses import Squared, WithIntercept
 from vectrick.models.forms import Form
 from vectrick.objectives.extended import Extended
@@ -23,7 +23,7 @@ from vectrick.solvers.minimise import choose_solver
 from vectrick.solvers.solution import INTERRUPTED
 from vectrick.training.checks import check_not_zero, check_range
 from vectrick.training.closed_forms import ClosedForm, OnePassFit
-from vectrick.training.fitted import Machine, Trainable
+from vectrick.training.fitted import HeldEdges, Machine, Trainable
 from vectrick.training.monitor import FitControls
 from vectrick.training.one_vs_rest import set_machines, stopping_all
 from vectrick.training.parameters import check_parameters
@@ -43,7 +43,14 @@ def as_targets(y: Any) -> Any:
     return given_array(unmasked(y, "y"), "y")
 
 
-def fit_targets(model: Any, X: Any, Y: Any, sample_weight: Any, validation: Any, watch: FitControls) -> None:
+def fit_targets(
+    model: Trainable,
+    X: AnyEdges,
+    Y: Any,
+    sample_weight: ArrayLike | None,
+    validation: Any,
+    watch: FitControls,
+) -> None:
     """Train a copy of an estimator for each column of Y, together where they can share, and set those of the whole."""
     if watch.resume is not None:
         raise ValueError(f"resume is given, but y has {Y.shape[1]} columns, each with a fit of its own; leave it out")
@@ -66,7 +73,7 @@ def _copied(Y: Array) -> Array:
     return np.array(to_host(Y), np.float64)
 
 
-def _can_share(model: Trainable, validation: Any, watch: FitControls) -> bool:
+def _can_share(model: Trainable, validation: HeldEdges | None, watch: FitControls) -> bool:
     """Whether nothing but the labels differs between the fits."""
     spec, solver = check_parameters(model, validation), as_solver(model.solver)
     watched = watch.callback is not None or watch.keep_interrupted or model.early_stopping or validation is not None
@@ -75,7 +82,14 @@ def _can_share(model: Trainable, validation: Any, watch: FitControls) -> bool:
     return solvers and kernels and model._loss_type is Squared and model.precision == "full" and not watched
 
 
-def _fit_apart(model: Any, X: Any, Y: Any, sample_weight: Any, validation: Any, watch: FitControls) -> list[Any]:
+def _fit_apart(
+    model: Trainable,
+    X: AnyEdges,
+    Y: Array,
+    sample_weight: ArrayLike | None,
+    validation: HeldEdges | None,
+    watch: FitControls,
+) -> list[Any]:
     """Return a fit of its own for each column."""
     held: Any = None if validation is None else as_targets(validation[1])
     if validation is not None and (held is None or held.shape[1] != Y.shape[1]):
@@ -91,7 +105,7 @@ def _fit_apart(model: Any, X: Any, Y: Any, sample_weight: Any, validation: Any, 
     return machines
 
 
-def _fit_together(model: Machine, X: EdgesLike, Y: Array, sample_weight: Any) -> list[Any]:
+def _fit_together(model: Machine, X: AnyEdges, Y: Array, sample_weight: ArrayLike | None) -> list[Any]:
     """Return a fit for each column, of which the kernels, the form, the preconditioner and products are shared."""
     machines = [clone(model) for _ in range(Y.shape[1])]
     lead = machines[0]
@@ -112,7 +126,7 @@ def _fit_together(model: Machine, X: EdgesLike, Y: Array, sample_weight: Any) ->
     return machines
 
 
-def _prepared(lead: Trainable, X: EdgesLike, Y: Array, sample_weight: Any) -> list[Training]:
+def _prepared(lead: Trainable, X: AnyEdges, Y: Array, sample_weight: ArrayLike | None) -> list[Training]:
     """Return the trainings of all columns, with one kernel."""
     given = checked(lead, X, Y[:, 0], sample_weight, None)
     backend, n_edges = given.backend, len(given.edges)
@@ -181,7 +195,7 @@ def _keep(machine: Any, form: Form, training: Training, loss: Any, solution: Sol
 class _ColumnProgress:
     """Says how far the iterations of all columns are."""
 
-    def __init__(self, model: Any, n_columns: int, max_iter: int) -> None:
+    def __init__(self, model: Trainable, n_columns: int, max_iter: int) -> None:
         self.name, self.n_columns = type(model).__name__, n_columns
         self._begin, self._teller = time.perf_counter(), Teller(model.verbose, max_iter)
 

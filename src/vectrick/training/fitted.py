@@ -10,16 +10,19 @@ from vectrick._typing import (
     ArrayLike,
     FloatName,
     FormName,
+    KernelWeights,
     Landmarks,
     Precision,
     PreconditionerName,
     RandomState,
+    SpectralFilter,
     Table,
 )
 from vectrick.backends import Backend
 from vectrick.data import Edges, EdgesLike, VertexTable
 from vectrick.data.lake.counts import Counts
 from vectrick.data.lake.scan import ScannedEdges
+from vectrick.data.source import AnyEdges
 from vectrick.losses import Loss
 from vectrick.models.forms import Form
 from vectrick.models.kernel_spec import PairwiseKernels, VertexKernels
@@ -50,7 +53,7 @@ class Fitted(KeepsEdges, Protocol):
     n_threads: int | None
     random_state: RandomState
     verbose: int
-    intercept_: float
+    intercept_: float | Array  # a number for each machine, if there are several
     solution_: Solution
     n_iter_: int
     history_: dict[str, list[Any]]
@@ -73,16 +76,16 @@ class Fitted(KeepsEdges, Protocol):
     def end_table_(self) -> VertexTable:
         """The table of end vertices."""
 
-    def _decide(self, X: Any) -> Array:
+    def _decide(self, X: AnyEdges) -> Array:
         """Return the real-valued predictions for edges."""
 
-    def _tables(self, start_features: Any, end_features: Any) -> tuple[Predictor, VertexTable, VertexTable, Any]:
+    def _tables(self, start_features: Table, end_features: Table) -> tuple[Predictor, VertexTable, VertexTable, Any]:
         """Return the predictor, the vertex tables, and a function that turns results into the user's kind of array."""
 
     def _why_one_machine(self) -> str:
         """Say why a method is for one machine of several."""
 
-    def _trained_again(self, edges: Edges, labels: Any, weight: Any) -> "Fitted":
+    def _trained_again(self, edges: Edges, labels: ArrayLike, weight: ArrayLike | None) -> "Fitted":
         """Return a model like this one that is trained on other edges."""
 
     def iter_grid(self, start_features: Table, end_features: Table = None) -> Iterator[tuple[slice, slice, Array]]:
@@ -99,6 +102,7 @@ class Machine(Fitted, Protocol):
     end_kernel: VertexKernels
     alpha: float
     pairwise: PairwiseKernels
+    kernel_weights: KernelWeights
     form: FormName
     solver: str | Solver
     preconditioner: PreconditionerName
@@ -138,13 +142,16 @@ class Trainable(Machine, Protocol):
 
     classes_: Array
     validation_vertices_: Any
+    machines_: "list[Machine]"
+    support_: Array
+    coef_: Array
     _has_two_step: bool
     _labels_have_signs: bool
 
     def set_params(self, **params: object) -> Any:
         """Set parameters by name."""
 
-    def fit(self, X: EdgesLike | ScannedEdges, y: ArrayLike) -> Any:
+    def fit(self, X: AnyEdges, y: ArrayLike) -> Any:
         """Train the model."""
 
     def _check_combination(self, kind: type[Loss]) -> None:
@@ -159,7 +166,7 @@ class Trainable(Machine, Protocol):
     def _encode(self, y: ArrayLike, n_edges: int) -> Array:
         """Check labels for training and return them as numbers."""
 
-    def _choose_form(self, training: Training) -> Form:
+    def _choose_form(self, training: Training, way: Any = ...) -> Form:
         """Return the dual or the primal form."""
 
     def _with_intercept(self, training: Training) -> Loss:
@@ -190,8 +197,16 @@ class Trainable(Machine, Protocol):
     def _remember_parameters(self) -> None:
         """Keep the parameters of this fit."""
 
-    def _compute_dtype(self, edges: Edges) -> np.dtype[Any]:
+    def _compute_dtype(self, edges: Edges | ScannedEdges) -> np.dtype[Any]:
         """Return the dtype of the computation."""
 
     def _check_lake_labels(self, counts: Counts, dtype: np.dtype[Any]) -> None:
         """Check the labels of a lake."""
+
+
+class SpectralRidge(Trainable, Protocol):
+    """Ridge regression: the parameters of its closed forms, too."""
+
+    spectral_filter: SpectralFilter
+    filter_iter: int
+    refine: int

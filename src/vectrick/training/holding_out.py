@@ -17,10 +17,10 @@ from vectrick.data.splits import TooFewLabelsError, hold_out_labeled
 from vectrick.models.kernel_spec import KernelSpec
 from vectrick.solvers import iterative_solver
 from vectrick.solvers.solution import INTERRUPTED
-from vectrick.training.fitted import Machine
+from vectrick.training.fitted import Machine, Trainable
 
 
-def hold_out_some(model: Any, edges: Edges, labels: Array, rows: Array | None) -> tuple[Array, Array]:
+def hold_out_some(model: Trainable, edges: Edges, labels: Array, rows: Array | None) -> tuple[Array, Array]:
     """Return masks of the training and the validation edges; a mask ``rows`` limits both to its edges."""
     rng = np.random.default_rng(check_random_state(model.random_state).randint(2**31 - 1))
     usable, known = (edges, labels) if rows is None else (edges[rows], labels[rows])

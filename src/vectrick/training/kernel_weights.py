@@ -10,7 +10,7 @@ from scipy.optimize import nnls
 from scipy.sparse import csr_array, diags_array, issparse
 from sklearn.base import clone
 
-from vectrick._typing import Array
+from vectrick._typing import Array, ArrayLike
 from vectrick._warnings import warn
 from vectrick.backends.arrays import like, to_host
 from vectrick.data import Graph
@@ -19,6 +19,7 @@ from vectrick.kernels.pairwise import Antisymmetric, Symmetric, VertexFactors
 from vectrick.losses import Loss
 from vectrick.models.edge_kernel import EdgeKernel, identity
 from vectrick.operators import ONES, Term, kron_sum
+from vectrick.training.fitted import Trainable
 from vectrick.training.holding_out import hold_out_some
 from vectrick.training.problem import FitInput
 
@@ -46,7 +47,7 @@ class Alignment:
         Their labels.
     """
 
-    def __init__(self, kernel: EdgeKernel, graph: Graph, y: Any, n_threads: int | None = None) -> None:
+    def __init__(self, kernel: EdgeKernel, graph: Graph, y: ArrayLike, n_threads: int | None = None) -> None:
         self.n_threads = n_threads
         self.pair, self.y = _pair(graph), np.asarray(to_host(y), np.float64)
         self.sizes = len(graph.used_start), len(graph.used_end)
@@ -247,7 +248,7 @@ def _elementwise(A: Any, B: Any) -> Any:
     return A * B
 
 
-def learned_weights(estimator: Any, kernel: EdgeKernel, given: FitInput, graph: Graph, loss: Loss) -> Array:
+def learned_weights(estimator: Trainable, kernel: EdgeKernel, given: FitInput, graph: Graph, loss: Loss) -> Array:
     """Return the kernel weights by alignment, refined by the risk on held-out vertices if requested."""
     if estimator.kernel_weights == "alignment":
         return aligned_weights(kernel, graph, loss.y, estimator.n_threads)

@@ -76,7 +76,7 @@ class FitControls:
     resume: FitStep | None = None
 
 
-def check_controls(callback: Any, resume: Any) -> None:
+def check_controls(callback: Callable[[FitStep], bool | None] | None, resume: FitStep | None) -> None:
     """Refuse a callback that cannot be called, and a step that is not a `FitStep`."""
     if callback is not None and not callable(callback):
         raise TypeError(f"callback is of type {type(callback).__name__}, but it must be a function of a FitStep")

@@ -1,15 +1,18 @@
 """More than two classes: a machine for each of them against the rest."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from vectrick._typing import Array
+from vectrick._typing import Array, ArrayLike
 from vectrick.backends.arrays import namespace, to_host, unmasked
 from vectrick.data.lake.scan import ScannedEdges
 from vectrick.solvers.solution import INTERRUPTED
+from vectrick.training.fitted import Trainable
+from vectrick.training.monitor import FitStep
 
 _MOST = 100  # classes
 _SHARED = ("form_", "form_reason_", "plan_", "n_features_in_", "feature_names_in_", "components_", "kernel_weights_")
@@ -31,11 +34,11 @@ class SeveralClassesError(ValueError):
 
 
 def fit_against_rest(
-    model: Any,
+    model: Trainable,
     classes: Array,
     X: ScannedEdges,
-    y: Any,
-    sample_weight: Any,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None,
     validation: tuple[Any, Any] | None,
     **watch: Any,
 ) -> None:
@@ -62,13 +65,13 @@ def fit_against_rest(
     model._source = None if source is None else replace(source, labels=labels)
 
 
-def stopping_all(callback: Any) -> Any:
+def stopping_all(callback: Callable[[FitStep], bool | None] | None) -> Any:
     """Return a callback that, once it has asked to stop, also stops all later machines."""
     if callback is None:
         return None
     stopped = False
 
-    def told(step: Any) -> bool:
+    def told(step: FitStep) -> bool:
         nonlocal stopped
         stopped = stopped or bool(callback(step))
         return stopped
@@ -76,7 +79,7 @@ def stopping_all(callback: Any) -> Any:
     return told
 
 
-def set_machines(model: Any, machines: list[Any]) -> None:
+def set_machines(model: Trainable, machines: list[Any]) -> None:
     """Make a fitted model of several classes, or of several labels of each edge, from a machine for each."""
     for name in ("dual_coef_", "support_", "coef_", *_SHARED):
         model.__dict__.pop(name, None)

@@ -11,6 +11,7 @@ from vectrick.backends.threads import count_threads
 from vectrick.data import EdgesLike
 from vectrick.kernels import Linear
 from vectrick.kernels.maps.landmarks import LANDMARKS
+from vectrick.kernels.pairwise import TwoStep
 from vectrick.losses import Loss, Pointwise, Squared
 from vectrick.metrics.scores import SCORES
 from vectrick.models.forms import FORMS
@@ -18,7 +19,7 @@ from vectrick.models.kernel_spec import KernelSpec
 from vectrick.models.preconditioning import PRECONDITIONERS
 from vectrick.solvers import as_solver
 from vectrick.solvers.closed_forms.complete_graph import Eigen
-from vectrick.training.fitted import Machine
+from vectrick.training.fitted import Machine, Trainable
 
 _LARGEST = float(np.finfo(np.float64).max)
 PRECISIONS = get_args(Precision)
@@ -30,7 +31,7 @@ DEFAULTS_OF_OLDER_FILES = {
 }  # fmt: skip
 
 
-def check_parameters(estimator: Any, validation: tuple[EdgesLike, ArrayLike] | None) -> KernelSpec:
+def check_parameters(estimator: Trainable, validation: tuple[EdgesLike, ArrayLike] | None) -> KernelSpec:
     """Refuse invalid parameters before any work is done; return the kernel that the parameters describe."""
     if not _is_between(estimator.alpha, 0, np.inf) or estimator.alpha == 0:
         raise ValueError(f"alpha is {estimator.alpha!r}, but it must be a positive number")
@@ -76,7 +77,9 @@ def check_parameters(estimator: Any, validation: tuple[EdgesLike, ArrayLike] | N
         raise ValueError(f"validation_fraction is {estimator.validation_fraction!r}, but it must be between 0 and 1")
     if validation is not None and not (isinstance(validation, tuple | list) and len(validation) == 2):
         raise ValueError(f"validation is of type {type(validation).__name__}, but it must be a pair (X, y)")
-    if estimator.precision == "mixed" and (str(estimator.dtype) == "float32" or estimator.dtype is np.float32):
+    if estimator.precision == "mixed" and (
+        str(estimator.dtype) == "float32" or estimator.dtype == np.dtype(np.float32)
+    ):
         raise ValueError(
             "precision is 'mixed', which corrects products of float32 to float64, but dtype is 'float32'; leave it out"
         )
@@ -93,7 +96,7 @@ def check_in_memory(estimator: Machine) -> None:
         raise ValueError("backend is 'dask', which is for edges of a lake (vt.scan_edges), but X is in memory")
 
 
-def _check_two_step(estimator: Any, kernel: Any, validation: tuple[EdgesLike, ArrayLike] | None) -> None:
+def _check_two_step(estimator: Trainable, kernel: TwoStep, validation: tuple[EdgesLike, ArrayLike] | None) -> None:
     if not estimator._has_two_step:
         raise ValueError(f"pairwise is 'two_step', which is ridge regression, but this is {type(estimator).__name__}")
     for name in ("start_alpha", "end_alpha"):
@@ -108,7 +111,9 @@ def _check_two_step(estimator: Any, kernel: Any, validation: tuple[EdgesLike, Ar
     ):
         raise ValueError("pairwise is 'two_step', which has no intercept, no early stopping and no primal form")
     if estimator._loss_type is not Squared:
-        raise ValueError(f"pairwise is 'two_step', which is ridge regression, but loss is {estimator.loss!r}")
+        raise ValueError(
+            f"pairwise is 'two_step', which is ridge regression, but loss is {getattr(estimator, 'loss', None)!r}"
+        )
     if estimator.preconditioner == "kronecker":
         raise ValueError("preconditioner is 'kronecker', but pairwise='two_step' has a closed form only; leave it out")
     if not isinstance(as_solver(estimator.solver), Eigen | None):

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from vectrick.passes.tasks import Coding
 from vectrick.solvers import Solution
 from vectrick.solvers.solution import INTERRUPTED, Callback, finest
 from vectrick.solvers.streamed import refined_ridge, streamed_newton, streamed_ridge
+from vectrick.training.fitted import Trainable
 from vectrick.training.monitor import Monitor
 
 _STEPS, _NEWTON_STEPS = 1000, 100  # iterations at most
@@ -49,7 +49,7 @@ class PassFit:
 
     def __init__(
         self,
-        model: Any,
+        model: Trainable,
         engine: Engine,
         features: Sides,
         degrees: tuple[Array, Array],

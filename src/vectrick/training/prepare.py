@@ -1,12 +1,13 @@
 """What every fit in memory does first: check the input, hold out edges, and build the kernel of the training edges."""
 
 from dataclasses import replace
-from typing import Any
 
+from vectrick._typing import ArrayLike
 from vectrick.backends import HOST, settle_backend
 from vectrick.backends.arrays import cast, placed
 from vectrick.data import Graph, TrainedEdges
 from vectrick.data.signs import check_signs
+from vectrick.data.source import AnyEdges
 from vectrick.models.edge_kernel import EdgeKernel
 from vectrick.models.vertex_kernel import aligned_edges
 from vectrick.solvers import as_solver
@@ -20,13 +21,17 @@ from vectrick.training.problem import FitInput, SourceEdges, Training
 from vectrick.training.validate import as_edges, as_weights, labels_on, with_bounds
 
 
-def prepare(model: Trainable, X: Any, y: Any, sample_weight: Any, validation: HeldEdges | None) -> Training:
+def prepare(
+    model: Trainable, X: AnyEdges, y: ArrayLike | None, sample_weight: ArrayLike | None, validation: HeldEdges | None
+) -> Training:
     """Validate what was given, hold out edges, and build the kernel."""
     given = checked(model, X, y, sample_weight, validation)
     return with_kernel(model, held_out(model, given, validation).ordered())
 
 
-def checked(model: Trainable, X: Any, y: Any, sample_weight: Any, validation: HeldEdges | None) -> FitInput:
+def checked(
+    model: Trainable, X: AnyEdges, y: ArrayLike | None, sample_weight: ArrayLike | None, validation: HeldEdges | None
+) -> FitInput:
     """Check the parameters and the input, and move the input to the backend."""
     spec, loss_type, solver = check_parameters(model, validation), model._loss_type, as_solver(model.solver)
     check_in_memory(model)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from vectrick._typing import Array
+from vectrick._typing import Array, ArrayLike
 from vectrick.backends import HOST, Backend
 from vectrick.backends.arrays import copy_of, given_array, like, numpy_dtype, to_host
 from vectrick.data import Edges, Graph, TrainedEdges
@@ -29,7 +29,7 @@ class SourceEdges:
     weight: Any = None
 
     @classmethod
-    def of(cls, edges: Edges, y: Array, sample_weight: Array | None) -> "SourceEdges":
+    def of(cls, edges: Edges, y: ArrayLike | None, sample_weight: ArrayLike | None) -> "SourceEdges":
         """Copy what is the user's to change: labels and weights, and tensors, which edges take as they are."""
         labels, weight = (None if part is None else _copied(part) for part in (y, sample_weight))
         pair = edges.start, edges.end
@@ -43,7 +43,7 @@ class SourceEdges:
         return SourceEdges(start, end, labels, weight)
 
 
-def _copied(values: Any) -> Any:
+def _copied(values: ArrayLike) -> Any:
     """Return a copy of a vector, which may have been given as a column."""
     if isinstance(values, np.ndarray) and values.dtype.names is not None:  # records of labels and bounds
         return values.copy()

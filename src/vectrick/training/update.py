@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import eye_array
 
-from vectrick._typing import Array
+from vectrick._typing import Array, ArrayLike
 from vectrick.backends.arrays import like, to_host, unmasked, zeros
-from vectrick.data import Edges, join_edges
+from vectrick.data import Edges, EdgesLike, join_edges
 from vectrick.data.censored import CENSORED, split_bounds, with_bounds
 from vectrick.kernels import CholeskyMap, FeatureMap
 from vectrick.kernels.maps.factor import ExactMap
@@ -35,7 +35,9 @@ def source_of(model: Fitted) -> tuple[Edges, SourceEdges]:
     return Edges._of(to_host(source.start), to_host(source.end), start, end), source
 
 
-def joined_source(model: Fitted, X: Any, y: Any, sample_weight: Any) -> tuple[Edges, Array, Array | None]:
+def joined_source(
+    model: Fitted, X: EdgesLike, y: ArrayLike, sample_weight: ArrayLike | None
+) -> tuple[Edges, Array, Array | None]:
     """Return all edges, labels and weights: those of the model, and more of them."""
     edges, source = source_of(model)
     more = model.predictor_.aligned(as_edges(model, X, reset=False))
@@ -60,7 +62,7 @@ def joined_source(model: Fitted, X: Any, y: Any, sample_weight: Any) -> tuple[Ed
     return join_edges(edges, more), np.concatenate(both), weight
 
 
-def _labels(known: Array, y: Any, n_edges: int) -> Array:
+def _labels(known: Array, y: ArrayLike, n_edges: int) -> Array:
     """Return the new labels, which must be of the kind that the model knows."""
     labels = np.asarray(unmasked(to_host(y), "y"))
     labels = labels.reshape(-1) if labels.ndim == 2 and labels.shape[1] == 1 else labels
@@ -80,7 +82,7 @@ def _labels(known: Array, y: Any, n_edges: int) -> Array:
     return labels
 
 
-def _weights(sample_weight: Any, n_edges: int) -> Array | None:
+def _weights(sample_weight: ArrayLike | None, n_edges: int) -> Array | None:
     """Return the new weights, one for each edge; all of them may be zero."""
     if sample_weight is None:
         return None

@@ -1,13 +1,13 @@
 """The input of users: edges or plain arrays, labels and weights, checked and converted to one form."""
 
 from numbers import Real
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import validate_data
 
-from vectrick._typing import Array
+from vectrick._typing import Array, ArrayLike
 from vectrick.backends import HOST, Backend, backend_of
 from vectrick.backends.arrays import (
     as_floats,
@@ -24,6 +24,12 @@ from vectrick.data import Edges, VertexTable
 from vectrick.data.censored import split_bounds
 from vectrick.data.files.numerals import refuse_commas
 from vectrick.data.source import is_lake
+
+
+class HasColumns(Protocol):
+    """An estimator, as far as plain arrays of concatenated features go."""
+
+    n_start_features: int | None
 
 
 def as_given(x: Array, home: Backend) -> Any:
@@ -70,7 +76,7 @@ def split_columns(rows: Array, n_start: int) -> Edges:
     return Edges._of(start.astype(np.int32), end.astype(np.int32), *tables)
 
 
-def as_weights(sample_weight: Any, n_edges: int, backend: Backend = HOST) -> Array | None:
+def as_weights(sample_weight: ArrayLike | None, n_edges: int, backend: Backend = HOST) -> Array | None:
     """Return the weights of edges on their backend, checked to be finite and not negative, or None."""
     if sample_weight is None:
         return None
@@ -89,9 +95,9 @@ def as_weights(sample_weight: Any, n_edges: int, backend: Backend = HOST) -> Arr
     return placed(weight, backend)
 
 
-def as_real_labels(y: Any, n_edges: int) -> Array:
+def as_real_labels(y: ArrayLike, n_edges: int) -> Array:
     """Return real-valued labels, or say what is wrong with them."""
-    labels = _as_vector(y, n_edges)
+    labels: Array = _as_vector(y, n_edges)
     try:
         if numpy_dtype(labels) != np.float32:  # which many edges on a GPU may have
             labels = cast(labels, np.float64)
@@ -103,7 +109,7 @@ def as_real_labels(y: Any, n_edges: int) -> Array:
     return labels
 
 
-def as_classes(y: Any, n_edges: int) -> Array:
+def as_classes(y: ArrayLike, n_edges: int) -> Array:
     """Return class labels as they are, checked to be a vector without missing values."""
     labels = _as_vector(y, n_edges)
     if numpy_dtype(labels).kind == "f":
@@ -111,10 +117,11 @@ def as_classes(y: Any, n_edges: int) -> Array:
     if numpy_dtype(labels).kind in "OUT":
         refuse_commas((word for word in labels.tolist() if isinstance(word, str)), "y")
     # Much code that sorts labels does not know NumPy's strings of any length.
-    return labels.astype(object) if numpy_dtype(labels).kind == "T" else labels
+    result: Array = labels.astype(object) if numpy_dtype(labels).kind == "T" else labels
+    return result
 
 
-def with_bounds(y: Any, loss_type: Any = None, backend: Backend = HOST) -> tuple[Any, Array | None]:
+def with_bounds(y: ArrayLike | None, loss_type: Any = None, backend: Backend = HOST) -> tuple[Any, Array | None]:
     """Return labels as they are, or the values of those with bounds and the bounds, which the loss must take."""
     values, bounds = split_bounds(y)
     if bounds is None:
@@ -124,7 +131,7 @@ def with_bounds(y: Any, loss_type: Any = None, backend: Backend = HOST) -> tuple
     return values, placed(bounds, backend)
 
 
-def labels_on(y: Any, backend: Backend) -> Any:
+def labels_on(y: ArrayLike | None, backend: Backend) -> Any:
     """Return labels: numbers as an array on the backend of the edges, words and everything else on the host."""
     y = unmasked(y, "y")
     _check_missing(y)

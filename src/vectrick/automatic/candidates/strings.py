@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator
 from importlib.util import find_spec
-from typing import Any
 
 import numpy as np
 from sklearn.metrics.pairwise import euclidean_distances
 
-from vectrick._typing import Array
+from vectrick._typing import Array, Features
 from vectrick.data.strings.molecules import rdkit
 from vectrick.data.strings.table import strings_of
 from vectrick.kernels import Gaussian, Kernel, Morgan, Radial, SmithWaterman, Spectrum
@@ -16,7 +15,7 @@ from vectrick.kernels import Gaussian, Kernel, Morgan, Radial, SmithWaterman, Sp
 class Strings:
     """What can be made of the strings of a table of characters, of a kind, "smiles" or "sequence"."""
 
-    def __init__(self, kind: str, table: Any) -> None:
+    def __init__(self, kind: str, table: Features) -> None:
         self.kind, self._all = kind, strings_of(table)
         self._aligned = kind == "sequence" and find_spec("parasail") is not None
         if kind == "smiles":

@@ -1,13 +1,12 @@
 """Vertex kernels to choose from: by what the table of a side holds, and with widths around the median distance."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.metrics.pairwise import euclidean_distances
 
-from vectrick._typing import Array
+from vectrick._typing import Array, Features
 from vectrick.automatic.candidates.facts import SideFacts
 from vectrick.automatic.candidates.strings import Strings
 from vectrick.backends import Backend
@@ -24,6 +23,7 @@ from vectrick.kernels import (
     Tanimoto,
     as_kernel,
 )
+from vectrick.models.kernel_spec import VertexKernels
 
 WIDTHS = (0.3, 1.0, 3.0, 10.0, 100.0)  # γ times the median squared distance; the last one nearly tells vertices apart
 _STEP, _NARROWEST = 10.0, 1e6  # to kernels that are narrower still
@@ -79,7 +79,7 @@ class SideChoices:
         "auto", or the only kernel to use.
     """
 
-    def __init__(self, facts: SideFacts, features: Any, given: Any = "auto") -> None:
+    def __init__(self, facts: SideFacts, features: Features, given: VertexKernels = "auto") -> None:
         self.facts, self.given = facts, given
         self._distances: dict[bool, tuple[float, float]] = {}
         self._features = features
@@ -191,7 +191,7 @@ def scaled(kernel: Kernel, scale: float) -> Kernel:
     return kernel if scale == 1.0 else kernel * Constant(1.0 / scale)
 
 
-def matrix_of(choice: VertexChoice, features: Any, positions: Array, backend: Backend) -> tuple[Array, float]:
+def matrix_of(choice: VertexChoice, features: Features, positions: Array, backend: Backend) -> tuple[Array, float]:
     """Return the kernel matrix of vertices, scaled to a mean diagonal of one, and the scale."""
     kernel = choice.kernel.resolve(features, positions)
     # Sparse tables, and strings, which are such, are compared on the host.

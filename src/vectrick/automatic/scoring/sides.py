@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from vectrick._typing import Array
+from vectrick._typing import Array, Features
 from vectrick.automatic.candidates.vertex_kernels import VertexChoice, matrix_of
 from vectrick.backends import HOST, Backend
 from vectrick.backends.arrays import cast, placed
@@ -77,7 +77,7 @@ class SideMatrices:
         Where matrices and features in the degree model are.
     """
 
-    def __init__(self, features: Any, positions: Array, degrees: Array, backend: Backend = HOST) -> None:
+    def __init__(self, features: Features, positions: Array, degrees: Array, backend: Backend = HOST) -> None:
         self.features, self.positions, self.backend = features, positions, backend
         self.degrees = placed(degrees.astype(np.float64), backend)
         self._matrices: dict[str, tuple[Array, float]] = {}

@@ -6,18 +6,19 @@ algebra and scikit-learn unloaded until they are needed.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from vectrick._typing import Array, DTypeLike, Features, Shape
+from vectrick._typing import Array, ArrayNamespace, DTypeLike, Features, Shape
 from vectrick.backends import memory
 from vectrick.backends.base import Backend
 from vectrick.backends.cpu.gaussian import FEW, gaussian, squared_norms
 from vectrick.backends.cpu.matrix import HostMatrix
 from vectrick.backends.cpu.product_paths import HostStages
 from vectrick.backends.cpu.rates import known_rates, machine_rates
+from vectrick.backends.memory import Workspace
 from vectrick.backends.product_path import Matrix, ProblemLike, ProductPath, compose_paths
 from vectrick.backends.rates import Rates
 from vectrick.backends.threads import count_threads, even_parts, run_tasks, single_threaded_blas, threaded_blas
@@ -40,13 +41,13 @@ class NumpyBackend(Backend):
     """
 
     name = "cpu"
-    xp = np
+    xp: ArrayNamespace = cast(Any, np)
     passes_over_blocks = True
 
-    def owns(self, x: Any) -> bool:
+    def owns(self, x: object) -> bool:
         return isinstance(x, np.ndarray)
 
-    def asarray(self, values: Any, dtype: DTypeLike | None = None) -> Array:
+    def asarray(self, values: object, dtype: DTypeLike | None = None) -> Array:
         array = np.asarray(values)
         return array if dtype is None else array.astype(dtype, copy=False)
 
@@ -98,7 +99,7 @@ class NumpyBackend(Backend):
     def sorted_values(self, x: Array) -> Array:
         return np.sort(x)
 
-    def distinct(self, x: Array) -> Any:
+    def distinct(self, x: Array) -> Array:
         return np.unique(x)
 
     def group_sums(self, groups: Array, values: Array, n_groups: int) -> Array:
@@ -141,7 +142,8 @@ class NumpyBackend(Backend):
     def unit_rows(self, X: Array) -> Array:
         from sklearn.preprocessing import normalize
 
-        return normalize(X)
+        result: Array = normalize(X)
+        return result
 
     def variance(self, X: Array) -> float:
         return float(X.var())
@@ -152,12 +154,14 @@ class NumpyBackend(Backend):
     def sigmoid(self, x: Array) -> Array:
         from scipy.special import expit
 
-        return expit(x)
+        result: Array = expit(x)
+        return result
 
     def log_sigmoid(self, x: Array) -> Array:
         from scipy.special import log_expit
 
-        return log_expit(x)
+        result: Array = log_expit(x)
+        return result
 
     def best_of(self, which: Array, best: Array, cols: slice, block: Array) -> tuple[Array, Array]:
         k = best.shape[1]
@@ -190,7 +194,7 @@ class NumpyBackend(Backend):
     def workspace(self) -> memory.Workspace:
         return memory.Workspace()
 
-    def run_columns(self, run: Callable[[Array, Array, Any], None], block: Array, out: Array, space: Any) -> None:
+    def run_columns(self, run: Callable[[Array, Array, Any], None], block: Array, out: Array, space: Workspace) -> None:
         vectors = space.get("vectors", block.size, block.dtype).reshape(block.shape[::-1])
         results = space.get("results", out.size, out.dtype).reshape(out.shape[::-1])
         _copy_transposed(block, vectors)

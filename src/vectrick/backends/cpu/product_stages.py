@@ -100,7 +100,8 @@ def _cells(which: str, major: Array, minor: Array, n_minor: int) -> Allocation:
 def _numbered(problem: ProblemLike, major: Array, minor: Array, n_minor: int) -> Array:
     """Return ``major * n_minor + minor``, shared by scatter and gather where they ask for the same."""
     key = ("cells", id(major), id(minor), n_minor, len(major))
-    return problem.shared(key, lambda: major.astype(np.int64) * n_minor + minor)
+    result: Array = problem.shared(key, lambda: major.astype(np.int64) * n_minor + minor)
+    return result
 
 
 def _numbering(which: str, n_edges: int) -> Allocation:

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from vectrick._typing import DTypeLike, Features, Shape
+from vectrick._typing import Array, DTypeLike, Features, Shape, Tensor, TorchDevice
 from vectrick.backends.base import Backend
-from vectrick.backends.product_path import Matrix, ProblemLike, ProductPath, compose_paths
+from vectrick.backends.product_path import Matrix, Pair, ProblemLike, ProductPath, compose_paths
 from vectrick.backends.rates import Rates
 from vectrick.backends.torch import devices
 from vectrick.backends.torch.devices import as_device, float32_products, load_torch, release
@@ -23,8 +23,6 @@ from vectrick.backends.torch.rates import device_rates
 from vectrick.backends.torch.streamed import StreamedProduct
 from vectrick.backends.torch.tensors import as_tensor, group_sums, is_tensor, numpy_dtype, torch_dtype
 from vectrick.backends.torch.workspace import TensorSpace
-
-Tensor = Any
 
 _WHOLE = 1 << 14  # vertices whose kernel matrix is made at once
 _FEW = 16  # features up to which differences are better than a matrix product
@@ -40,7 +38,7 @@ class TorchBackend(Backend):
     allowance = 1.25  # passes over vectors count, and the dual form has twice as many vectors as long as the edges
     divides_rows = True
 
-    def __init__(self, device: Any) -> None:
+    def __init__(self, device: TorchDevice) -> None:
         self.device = device
 
     def __str__(self) -> str:
@@ -52,13 +50,13 @@ class TorchBackend(Backend):
         return SORTING[self.device.type]
 
     @property
-    def xp(self) -> Any:
+    def xp(self) -> Any:  # type: ignore[override]
         return load_torch()
 
     def owns(self, x: Any) -> bool:
         return is_tensor(x) and x.device == self.device
 
-    def asarray(self, values: Any, dtype: DTypeLike | None = None) -> Tensor:
+    def asarray(self, values: object, dtype: DTypeLike | None = None) -> Tensor:
         return as_tensor(values, self.device, dtype)
 
     def to_host(self, x: Tensor) -> Any:
@@ -92,7 +90,7 @@ class TorchBackend(Backend):
     def arange(self, n: int, dtype: DTypeLike) -> Tensor:
         return self.xp.arange(n, dtype=torch_dtype(dtype), device=self.device)
 
-    def contiguous(self, x: Any, dtype: DTypeLike | None = None) -> Tensor:
+    def contiguous(self, x: Array, dtype: DTypeLike | None = None) -> Tensor:
         return as_tensor(x, self.device, dtype).contiguous()
 
     def owned(self, x: Tensor, dtype: DTypeLike) -> Tensor:
@@ -182,7 +180,7 @@ class TorchBackend(Backend):
     # Products
 
     def matrix(
-        self, name: str, array: Tensor, dtype: np.dtype[Any], rows: Tensor | None = None, cols: Tensor | None = None
+        self, name: str, array: Tensor, dtype: np.dtype[Any], rows: "Tensor | None" = None, cols: "Tensor | None" = None
     ) -> Matrix:
         return TensorMatrix.of(name, array, dtype, rows, cols)
 
@@ -199,7 +197,7 @@ class TorchBackend(Backend):
     def product_paths(self, problem: ProblemLike) -> Iterator[ProductPath]:
         return compose_paths(problem, partial(DeviceStages, kind=self.device.type))
 
-    def streamed(self, F: Any, S: Any, rows: Any, cols: Any, dtype: np.dtype[Any], limit: int) -> StreamedProduct:
+    def streamed(self, F: Array, S: Array, rows: Pair, cols: Pair, dtype: np.dtype[Any], limit: int) -> StreamedProduct:
         return StreamedProduct(F, S, rows, cols, dtype, limit, self.device)
 
     def workspace(self) -> TensorSpace:
@@ -208,7 +206,7 @@ class TorchBackend(Backend):
     def exact_products(self) -> AbstractContextManager[None]:
         return float32_products(fast=False)
 
-    def edge_order(self, start: Tensor, end: Tensor, n_end: int) -> Tensor | None:
+    def edge_order(self, start: Tensor, end: Tensor, n_end: int) -> "Tensor | None":
         return None if is_ordered(start, end) else (start.long() * n_end + end).argsort(stable=True)
 
     # Rates, memory, placement

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
 
+from vectrick._typing import TorchDevice
 from vectrick.backends.memory import available_memory, format_bytes
 
 _setting = threading.RLock()  # of the whole process, which other threads must not see half changed
@@ -65,7 +66,7 @@ def describe_gpu() -> str:
     return f"{torch.cuda.get_device_name()}, {format_bytes(free)} of {format_bytes(total)} free, {triton}"
 
 
-def free_memory(device: Any) -> int:
+def free_memory(device: TorchDevice) -> int:
     """Return the bytes that can be allocated on a device: what it has free, and what torch holds without using it."""
     torch = load_torch()
     if device.type != "cuda":

@@ -4,10 +4,16 @@ In the two products a program handles the edges of one row, some at a time, and 
 gathers lie in the L2 cache, whose bandwidth is the limit. Sums are made in an order that is always the same.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import triton
 import triton.language as tl
+
+from vectrick.backends.torch.layout import EdgeBlocks
+
+if TYPE_CHECKING:
+    import torch
+
 
 _PLACES = 512
 
@@ -79,7 +85,7 @@ def _sampled(  # type: ignore[no-untyped-def]
         tl.store(out + edge, found, mask=here)
 
 
-def scatter(values: Any, order: Any, index: Any, grid: Any) -> None:
+def scatter(values: "torch.Tensor", order: "torch.Tensor", index: "torch.Tensor", grid: "torch.Tensor") -> None:
     """Write ``values[order]`` to the cells of a matrix."""
     n = len(index)
     _scatter[(triton.cdiv(n, _PLACES),)](
@@ -87,13 +93,20 @@ def scatter(values: Any, order: Any, index: Any, grid: Any) -> None:
     )
 
 
-def gather(grid: Any, index: Any, out: Any) -> None:
+def gather(grid: "torch.Tensor", index: "torch.Tensor", out: "torch.Tensor") -> None:
     """Write the cells of a matrix to ``out``."""
     n = len(index)
     _gather[(triton.cdiv(n, _PLACES),)](grid, index, out, n, _PLACES)
 
 
-def sparse_product(E: Any, values: Any, blocks: Any, slot: Any, out: Any, extra: Any) -> None:
+def sparse_product(
+    E: "torch.Tensor",
+    values: "torch.Tensor",
+    blocks: EdgeBlocks,
+    slot: "torch.Tensor",
+    out: "torch.Tensor",
+    extra: "torch.Tensor",
+) -> None:
     """Write ``Σ values · E[column]`` over the edges of each block to its row of ``out``, or its slot in ``extra``."""
     edges, panel, warps = (4, 128, 1) if E.element_size() == 8 else (8, 64, 2)
     shared = slot is not None
@@ -104,7 +117,7 @@ def sparse_product(E: Any, values: Any, blocks: Any, slot: Any, out: Any, extra:
     )  # fmt: skip
 
 
-def sampled_product(A: Any, B: Any, blocks: Any, out: Any) -> None:
+def sampled_product(A: "torch.Tensor", B: "torch.Tensor", blocks: EdgeBlocks, out: "torch.Tensor") -> None:
     """Write ``A[row] · B[column]`` of each edge to ``out``, in the order of the blocks, panel by panel."""
     width = A.shape[1]
     edges, panel = (4, 256) if A.element_size() == 8 else (32, 64)

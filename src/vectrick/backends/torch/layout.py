@@ -1,13 +1,10 @@
 """The order of edges that products on a GPU need: cells of a matrix, and blocks of edges that share a row."""
 
 from dataclasses import dataclass
-from typing import Any
 
-from vectrick._typing import DTypeLike
+from vectrick._typing import DTypeLike, Tensor
 from vectrick.backends.torch.devices import load_torch
 from vectrick.backends.torch.ordering import is_ascending, is_ordered
-
-Tensor = Any
 
 _LARGEST = 2**31
 _BLOCK, _PROGRAMS = (1 << 8, 1 << 14), 1 << 11  # edges in a block at least and at most; blocks to aim for
@@ -53,8 +50,8 @@ class Scattering:
     """How to write a vector to cells: in ascending order, the values of equal cells added up."""
 
     index: Tensor  # distinct and ascending
-    order: Tensor | None  # the edge at each place; None for their own order
-    lengths: Tensor | None  # how many places share a cell; None for one each
+    order: "Tensor | None"  # the edge at each place; None for their own order
+    lengths: "Tensor | None"  # how many places share a cell; None for one each
 
     @classmethod
     def of(cls, cells: Cells) -> "Scattering":
@@ -74,8 +71,8 @@ class EdgeBlocks:
     """Edges ordered by row, in blocks of edges of one row that a program handles."""
 
     column: Tensor
-    order: Tensor | None  # the edge at each place; None for their own order
-    position: Tensor | None  # the place of each edge
+    order: "Tensor | None"  # the edge at each place; None for their own order
+    position: "Tensor | None"  # the place of each edge
     row: Tensor  # of each block
     start: Tensor  # of each block, and the end of the last
     n_rows: int

@@ -5,11 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from vectrick._typing import Tensor
 from vectrick.backends.product_path import taken
 from vectrick.backends.torch.layout import padded
 from vectrick.backends.torch.tensors import torch_dtype
-
-Tensor = Any
 
 
 class TensorMatrix:
@@ -27,7 +26,7 @@ class TensorMatrix:
 
     @classmethod
     def of(
-        cls, name: str, tensor: Tensor, dtype: np.dtype[Any], rows: Tensor | None = None, cols: Tensor | None = None
+        cls, name: str, tensor: Tensor, dtype: np.dtype[Any], rows: "Tensor | None" = None, cols: "Tensor | None" = None
     ) -> "TensorMatrix":
         """Wrap a tensor, or the named rows and columns of it."""
         whole = rows is None and cols is None
@@ -59,12 +58,12 @@ class TensorMatrix:
         return self._made[contiguous]
 
 
-def _is_plain(tensor: Any) -> bool:
+def _is_plain(tensor: Tensor) -> bool:
     """Whether a tensor, or its transpose, is contiguous."""
     return bool(tensor.is_contiguous() or tensor.T.is_contiguous())
 
 
-def with_zeros(matrix: Any, shape: tuple[int, int]) -> Any:
+def with_zeros(matrix: Tensor, shape: tuple[int, int]) -> Any:
     """Return a matrix with zeros behind its rows and columns, or itself where it has the shape already."""
     if tuple(matrix.shape) == shape:
         return matrix

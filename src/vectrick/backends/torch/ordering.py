@@ -4,9 +4,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from vectrick._typing import Tensor
 from vectrick.backends.torch.devices import load_torch
-
-Tensor = Any
 
 _PART = 1 << 26  # edges of which temporary vectors are made
 

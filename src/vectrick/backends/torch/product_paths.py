@@ -77,7 +77,8 @@ class DeviceStages(StageMaker):
 
     def _is_large(self, shape: tuple[int, int]) -> bool:
         """Whether a matrix is made tile by tile."""
-        return shape[0] * shape[1] * self.problem.dtype.itemsize > tiles.TILE_BYTES
+        result: bool = shape[0] * shape[1] * self.problem.dtype.itemsize > tiles.TILE_BYTES
+        return result
 
     def _leave(self, last: Multiply, first_is_major: bool) -> Stage:
         """Return the stage from the matrix of all results, (first, second) or the other way round, to the rows."""

@@ -1,14 +1,11 @@
 """The stages of a product on a device of torch; matrices go from one to the next as strided views."""
 
-from typing import Any
-
+from vectrick._typing import Tensor
 from vectrick.backends.product_path import Allocation, Matrix, ProblemLike, Stage
 from vectrick.backends.rates import Rates
 from vectrick.backends.torch import products
 from vectrick.backends.torch.layout import Cells, EdgeBlocks, Scattering
 from vectrick.backends.torch.workspace import TensorSpace
-
-Tensor = Any
 
 
 class DeviceStage(Stage):

@@ -6,10 +6,9 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
+from vectrick._typing import Tensor
 from vectrick.backends.torch.devices import float32_products, load_torch
 from vectrick.backends.torch.layout import EdgeBlocks, Scattering
-
-Tensor = Any
 
 _CHUNK = 1 << 23  # entries that are gathered at once, without Triton
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from vectrick._typing import DTypeLike
+from vectrick._typing import DTypeLike, TorchDevice
 from vectrick.backends.rates import Rates, remembered
 from vectrick.backends.torch import products
 from vectrick.backends.torch.devices import load_torch
@@ -26,7 +26,7 @@ _TYPICAL = {
 }  # fmt: skip
 
 
-def typical_rates(dtype: DTypeLike, device: Any) -> Rates:
+def typical_rates(dtype: DTypeLike, device: TorchDevice) -> Rates:
     """Return typical rates, without measuring."""
     typical: dict[str, Any] = _TYPICAL[device.type]
     at = 0 if np.dtype(dtype).itemsize == 8 else 1
@@ -38,7 +38,7 @@ def typical_rates(dtype: DTypeLike, device: Any) -> Rates:
     )  # fmt: skip
 
 
-def device_rates(dtype: np.dtype[Any], device: Any, fast: bool, measured: bool) -> Rates:
+def device_rates(dtype: np.dtype[Any], device: TorchDevice, fast: bool, measured: bool) -> Rates:
     """Return the rates of a device, measured now if that is asked for and has not been done."""
     torch = load_torch()
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else f"cpu-{torch.get_num_threads()}"
@@ -47,7 +47,7 @@ def device_rates(dtype: np.dtype[Any], device: Any, fast: bool, measured: bool) 
     return remembered(dtype, what, lambda: typical_rates(dtype, device), make)
 
 
-def measure(dtype: DTypeLike, device: Any, fast: bool = False) -> Rates:
+def measure(dtype: DTypeLike, device: TorchDevice, fast: bool = False) -> Rates:
     """Time the primitives on problems that fill the device; half a second at most."""
     torch = load_torch()
     n, n_edges, side = (6144, 1 << 20, 1 << 13) if device.type == "cuda" else (512, 1 << 14, 1 << 10)
@@ -75,7 +75,7 @@ def measure(dtype: DTypeLike, device: Any, fast: bool = False) -> Rates:
     return Rates(gemm, sparse, sparse, sampled, sampled, move, take, add_at, dispatch)
 
 
-def _seconds(work: Callable[[], Any], device: Any, repeats: int = 3) -> float:
+def _seconds(work: Callable[[], Any], device: TorchDevice, repeats: int = 3) -> float:
     """Return the shortest of a few runs after one that is not timed."""
     torch = load_torch()
     best = float("inf")

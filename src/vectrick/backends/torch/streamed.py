@@ -13,14 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from vectrick._typing import Array, DTypeLike, Tensor, TorchDevice
 from vectrick.backends.product_path import Allocation
 from vectrick.backends.rates import Rates
 from vectrick.backends.torch import products
 from vectrick.backends.torch.devices import load_torch
 from vectrick.backends.torch.layout import EdgeBlocks
 from vectrick.backends.torch.tensors import torch_dtype
-
-Tensor = Any
 
 _WIDEST, _NARROWEST = 1024, 64  # columns of a panel
 _BUFFERS = 2  # one is filled while the other is used
@@ -52,7 +51,16 @@ class StreamedProduct:
         Where products are made.
     """
 
-    def __init__(self, F: Any, S: Any, rows: Any, cols: Any, dtype: np.dtype[Any], limit: int, device: Any) -> None:
+    def __init__(
+        self,
+        F: Array,
+        S: Array,
+        rows: tuple[Tensor, Tensor],
+        cols: tuple[Tensor, Tensor],
+        dtype: np.dtype[Any],
+        limit: int,
+        device: TorchDevice,
+    ) -> None:
         torch = load_torch()
         self.device, self.dtype = device, torch_dtype(dtype)
         self.S = torch.from_numpy(np.ascontiguousarray(S))
@@ -110,7 +118,8 @@ class StreamedProduct:
         flops = 2 * self.n_cols * a / rates.sparse_large + 2 * self.n_rows * n_columns / rates.sampled_large
         moved = n_columns * (4 * a + c) * size / rates.move
         compute = flops + moved + len(self.panels) * (8 * rates.dispatch + 2 * self.n_rows / rates.take)
-        return max(copies, compute) + min(copies, compute) / max(1, len(self.panels))
+        result: float = max(copies, compute) + min(copies, compute) / max(1, len(self.panels))
+        return result
 
     def _copy_rate(self) -> float:
         """Return the bytes of the factor that cross in a second, measured with its first panel."""
@@ -202,7 +211,7 @@ class StreamedProduct:
             total.add_(part)
 
 
-def _transposed(F: Any, device: Any, dtype: Any) -> Tensor:
+def _transposed(F: Array, device: TorchDevice, dtype: DTypeLike | None) -> Tensor:
     """Return the transpose of a factor with contiguous rows on a device, moved in pieces, so that it is there once."""
     torch = load_torch()
     source = torch.from_numpy(np.ascontiguousarray(F)) if isinstance(F, np.ndarray) else F

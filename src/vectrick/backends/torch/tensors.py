@@ -5,13 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from vectrick._typing import DTypeLike
+from vectrick._typing import DTypeLike, Tensor, TorchDevice
 from vectrick.backends.torch.ordering import is_ascending, parts_of
 
-Tensor = Any
 
-
-def is_tensor(x: Any) -> bool:
+def is_tensor(x: object) -> bool:
     """Whether x is a torch tensor; it does not load torch."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(x, torch.Tensor)
@@ -28,7 +26,7 @@ def numpy_dtype(x: Tensor) -> np.dtype[Any]:
     return np.dtype("float16" if name == "bfloat16" else name)  # NumPy has no bfloat16
 
 
-def as_tensor(values: Any, device: Any, dtype: Any = None) -> Tensor:
+def as_tensor(values: Any, device: TorchDevice, dtype: DTypeLike | None = None) -> Tensor:
     """Return values as a tensor on a device, without a copy if they are one; ``dtype`` is a NumPy dtype."""
     torch = sys.modules["torch"]
     wanted = None if dtype is None else torch_dtype(dtype)

@@ -10,8 +10,8 @@ import itertools
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any
 
+from vectrick._typing import Tensor
 from vectrick.backends.product_path import Allocation, Matrix, ProblemLike
 from vectrick.backends.rates import Rates
 from vectrick.backends.torch import products
@@ -19,8 +19,6 @@ from vectrick.backends.torch.devices import float32_products, load_torch
 from vectrick.backends.torch.ordering import has_equal, is_ordered, parts_of, places_of_equal
 from vectrick.backends.torch.product_stages import DeviceStage
 from vectrick.backends.torch.workspace import TensorSpace
-
-Tensor = Any
 
 TILE_BYTES = 1 << 30  # of a tile; larger matrices are divided
 _FEW, _ROUNDS = 0.2, 12  # the share of edges whose cell another one has, and edges of a cell, that are added in turns
@@ -31,14 +29,14 @@ _THREE = 0.5  # the time of three TF32 products over that of a float32 one
 class TileEdges:
     """Edges in the order of the rows of a matrix, and their cells within blocks of so many rows."""
 
-    order: Tensor | None  # the edge at each place; None for their own order
+    order: "Tensor | None"  # the edge at each place; None for their own order
     index: Tensor  # within the block, int32
     bounds: list[int]  # of the blocks
     height: int
     flipped: bool  # whether the rows are the second vertices
     distinct: bool  # whether no two edges share a cell
     again: "list[Again]" = field(default_factory=list)  # edges whose cell an earlier one has, if these were set apart
-    lengths: Tensor | None = None  # how many edges share a cell, if these were joined
+    lengths: "Tensor | None" = None  # how many edges share a cell, if these were joined
 
     @classmethod
     def of(cls, i: Tensor, j: Tensor, n_i: int, n_j: int, size: int, apart: bool) -> "TileEdges":

@@ -2,15 +2,17 @@
 
 from typing import Any
 
+from vectrick._typing import Tensor, TorchDevice
+
 
 class TensorSpace:
     """Named buffers that live from one product to the next, as tensors on one device."""
 
-    def __init__(self, device: Any) -> None:
+    def __init__(self, device: TorchDevice) -> None:
         self.device = device
         self._buffers: dict[tuple[str, Any], Any] = {}
 
-    def get(self, slot: str, shape: tuple[int, ...], like: Any, zero: bool = False) -> Any:
+    def get(self, slot: str, shape: tuple[int, ...], like: Tensor, zero: bool = False) -> Any:
         """Return a tensor, uninitialised, valid until the slot is asked for again; with ``zero`` it begins as zeros.
 
         A caller that asks for zeros must leave zeros wherever it does not write.

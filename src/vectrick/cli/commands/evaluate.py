@@ -16,7 +16,11 @@ from vectrick.cli.output import Output
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from vectrick._typing import New
+    from vectrick._typing import Frame, New
+    from vectrick.data import Edges
+    from vectrick.data.files.dataset import Dataset
+    from vectrick.estimators import FittedModel
+    from vectrick.persistence.checkpoints import Finished
 
 EXAMPLE = "vectrick evaluate gpcr --report gpcr_evaluation.html"
 
@@ -87,7 +91,7 @@ class BaselineOptions:
             raise ValueError(f"--baseline-edges is {self.baseline_edges}, but it must be at least 1")
         named_baselines(self.baselines)
 
-    def models(self, X: Any) -> dict[str, Any]:
+    def models(self, X: "Edges") -> dict[str, Any]:
         """Return the baselines, some of them limited to a part of the edges."""
         from vectrick.model_selection.baselines.beside_baselines import limited
 
@@ -172,7 +176,9 @@ def run(
         _report(out, report, estimators[asked[0]], dataset, model if single else None, rows)
 
 
-def _report(out: Output, path: Path, estimator: Any, dataset: Any, single: ModelOptions | None, rows: Any) -> None:
+def _report(
+    out: Output, path: Path, estimator: "FittedModel", dataset: "Dataset", single: ModelOptions | None, rows: "Frame"
+) -> None:
     """Train a model on all edges, and write a report about it with the scores of the folds."""
     from vectrick.cli.automatic import train_automatic
     from vectrick.cli.training import hold_out, train
@@ -190,10 +196,10 @@ def _report(out: Output, path: Path, estimator: Any, dataset: Any, single: Model
 def cross_validate(
     out: Output,
     estimators: "Mapping[New, Any]",
-    data: Any,
+    data: "Dataset",
     others: dict[str, Any],
     division: Any,
-    finished: Any = None,
+    finished: "Finished | None" = None,
     done: list[dict[str, Any]] | None = None,
 ) -> Any:
     """Return a pandas frame with a row for each setting, method and fold; ``done`` gets the rows as they come.
@@ -223,7 +229,7 @@ def cross_validate(
     return evaluation_frame(done, data)
 
 
-def evaluation_frame(rows: list[dict[str, Any]], data: Any) -> Any:
+def evaluation_frame(rows: list[dict[str, Any]], data: "Dataset") -> Any:
     """Return rows of settings, methods and folds as a pandas frame that names the score."""
     import pandas as pd
 
@@ -232,13 +238,13 @@ def evaluation_frame(rows: list[dict[str, Any]], data: Any) -> Any:
 
 def cross_validate_kernels(
     out: Output,
-    estimator: Any,
-    data: Any,
+    estimator: "FittedModel",
+    data: "Dataset",
     settings: "list[New]",
     division: Any,
     kernels: Any,
     figure: Path | None,
-    finished: Any = None,
+    finished: "Finished | None" = None,
 ) -> Any:
     """Return a pandas frame with a row for each setting, pairwise kernel and fold; draw it if a figure is named.
 
@@ -282,7 +288,7 @@ def check_figure(path: Path, compares: bool, force: bool) -> None:
     check_output(path, force)
 
 
-def show_evaluation(out: Output, rows: Any, compared: bool = True) -> None:
+def show_evaluation(out: Output, rows: "Frame", compared: bool = True) -> None:
     """Print the mean and the spread (standard deviation) over folds of each method in each setting.
 
     ``compared`` adds how the first method compares with the best of the others.

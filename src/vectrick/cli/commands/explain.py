@@ -1,12 +1,16 @@
 """``vectrick explain``: the training edges, vertices or features that make up a prediction."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from vectrick.cli.options import VertexOptions
 from vectrick.cli.output import Output
+
+if TYPE_CHECKING:
+    from vectrick._typing import Frame
+
 
 EXAMPLE = "vectrick explain gpcr.vt --start D00095 --end hsa:1128"
 
@@ -68,7 +72,7 @@ def run(
         out.wrote("explanation", output)
 
 
-def _records(frame: Any) -> list[dict[str, Any]]:
+def _records(frame: "Frame") -> list[dict[str, Any]]:
     from vectrick.cli.writing import plain
 
     return [{name: plain(value) for name, value in row.items()} for row in frame.to_dict("records")]

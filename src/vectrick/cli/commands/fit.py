@@ -14,6 +14,8 @@ from vectrick.cli.output import Output
 
 if TYPE_CHECKING:
     from vectrick._typing import NewOrAll
+    from vectrick.data.files.dataset import Dataset
+    from vectrick.estimators import FittedModel
     from vectrick.model_selection.trained import Trained
 
 EXAMPLE = "vectrick fit gpcr -o gpcr.vt --report gpcr.html"
@@ -123,7 +125,7 @@ def check_new(new: str) -> "NewOrAll":
     return cast("NewOrAll", new)
 
 
-def _fit_single(out: Output, model: ModelOptions, dataset: Any, state: Any, refit: bool) -> "Trained":
+def _fit_single(out: Output, model: ModelOptions, dataset: "Dataset", state: Any, refit: bool) -> "Trained":
     """Train the model that the options describe, in the end on all edges if that is wanted."""
     from vectrick.cli.training import hold_out, train
 
@@ -192,7 +194,7 @@ def summarise(out: Output, trained: "Trained") -> None:
     out.detail(f"computed on: {out.result['computed_on']}, precision {model.precision}")
 
 
-def _kernels(model: Any, data: Any) -> str:
+def _kernels(model: "FittedModel", data: "Dataset") -> str:
     """Return a line about the kernels of the model."""
     from vectrick.kernels.text import format_kernel
     from vectrick.models.kernel_spec import KernelSpec

@@ -12,6 +12,8 @@ from vectrick.cli.output import Output, shown
 if TYPE_CHECKING:
     from vectrick.automatic import AutoKron
     from vectrick.cli.model_options import ModelOptions
+    from vectrick.data import Edges, VertexTable
+    from vectrick.data.files.dataset import Dataset
     from vectrick.estimators import FittedModel, KronEstimator
 
 EXAMPLE = "vectrick info gpcr"
@@ -78,7 +80,7 @@ def read_told(out: Output, data: DataOptions, model: "ModelOptions", **more: boo
     return dataset, single
 
 
-def describe(data: Any, ranks: bool = True) -> dict[str, Any]:
+def describe(data: "Dataset", ranks: bool = True) -> dict[str, Any]:
     """Return facts about a data set."""
     import numpy as np
 
@@ -100,11 +102,11 @@ def describe(data: Any, ranks: bool = True) -> dict[str, Any]:
         pairs = len(np.unique(low.astype(np.int64) * len(X.end_table) + high))
         facts = {"vertices": len(X.start_table), "one_vertex_set": True, "vertices_with_edges": n_used,
                  "edges": len(X), "density": pairs / max(1, n_used * (n_used - 1) / 2)}  # fmt: skip
-    if data.is_binary:
+    if data.is_binary and data.classes is not None:
         n_positive = int((y == y.max()).sum())
         facts["labels"] = {data.classes[1]: n_positive, data.classes[0]: len(y) - n_positive}
         facts["positive_label"] = data.classes[1]
-    elif data.has_classes:
+    elif data.classes is not None:
         facts["labels"] = {name: int((y == name).sum()) for name in data.classes}
     else:
         low, middle, high = np.quantile(y, [0, 0.5, 1])
@@ -126,7 +128,7 @@ def describe(data: Any, ranks: bool = True) -> dict[str, Any]:
     return facts
 
 
-def plan_of(X: Any) -> str:
+def plan_of(X: "Edges") -> str:
     """Return how a product of a training step on all edges would be computed."""
     import numpy as np
 
@@ -143,7 +145,7 @@ def plan_of(X: Any) -> str:
     return f"{plan.path}: {format_seconds(plan.seconds)} and {format_bytes(plan.memory)} for a product with all edges"
 
 
-def dataset_warnings(data: Any, standardized: bool = False) -> list[str]:
+def dataset_warnings(data: "Dataset", standardized: bool = False) -> list[str]:
     """Return what to beware of."""
     import numpy as np
 
@@ -169,14 +171,14 @@ def dataset_warnings(data: Any, standardized: bool = False) -> list[str]:
         if scale is not None:
             warnings.append(f"{scale}, so the larger ones decide alone; --standardize scales them")
         reported_on(table).update(("edges", "copies", "scales"))  # which the library does not repeat in its own words
-    if data.is_binary:
+    if data.is_binary and data.classes is not None:
         rare = min(np.unique(y, return_counts=True)[1])
         if rare < 50:
             warnings.append(f"there are only {rare} edges of the rarer class, so scores will vary much between folds")
     return warnings
 
 
-def _rank(table: Any, kind: str) -> str:
+def _rank(table: "VertexTable", kind: str) -> str:
     import numpy as np
     from scipy.sparse import issparse
 
@@ -270,7 +272,7 @@ def _search_facts(model: "AutoKron") -> dict[str, Any]:
     return facts
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """Return a value on one line; what a file says can be long."""
     if isinstance(value, dict):
         text = ", ".join(f"{name}: {_text(inner)}" for name, inner in value.items())

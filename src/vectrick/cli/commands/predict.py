@@ -9,6 +9,7 @@ from vectrick.cli.options import VertexOptions
 from vectrick.cli.output import Output
 
 if TYPE_CHECKING:
+    from vectrick._typing import Array
     from vectrick.estimators import FittedModel
 
 EXAMPLE = "vectrick predict gpcr.vt new_edges.csv --start-features new_drugs.csv -o predictions.parquet"
@@ -188,7 +189,7 @@ def _predict_edges(
     return done
 
 
-def _columns(model: "FittedModel", scores: Any) -> dict[str, Any]:
+def _columns(model: "FittedModel", scores: "Array") -> dict[str, Any]:
     from vectrick.cli.vertices import class_names, probabilities
 
     if scores.ndim == 2:  # a score for each of several classes
@@ -202,7 +203,7 @@ def _columns(model: "FittedModel", scores: Any) -> dict[str, Any]:
     return {"score": scores} if chance is None else {"score": scores, "probability": chance}
 
 
-def _labels(names: list[str], scores: Any) -> Any:
+def _labels(names: list[str], scores: "Array") -> Any:
     """Return the predicted classes as an Arrow array; integer classes stay integers."""
     import pyarrow as pa
 

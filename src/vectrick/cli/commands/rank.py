@@ -9,6 +9,8 @@ from vectrick.cli.options import VertexOptions
 from vectrick.cli.output import Output
 
 if TYPE_CHECKING:
+    from vectrick._typing import Array
+    from vectrick.data import VertexTable
     from vectrick.estimators import FittedModel
 
 EXAMPLE = "vectrick rank gpcr.vt --start D00095 --top 20"
@@ -85,9 +87,15 @@ def run(
         out.wrote("ranking", output)
 
 
-def positions(table: Any, asked: list[str], side: str) -> list[int]:
+def ids_of(table: "VertexTable") -> "Array":
+    """Return the ids of a table; models of the command line have ids."""
+    assert table.ids is not None
+    return table.ids
+
+
+def positions(table: "VertexTable", asked: list[str], side: str) -> list[int]:
     """Return the rows of vertices that were asked for by their ids."""
-    place = {str(vertex): row for row, vertex in enumerate(table.ids.tolist())}
+    place = {str(vertex): row for row, vertex in enumerate(ids_of(table).tolist())}
     for vertex in asked:
         if vertex not in place:
             shown = ", ".join(list(place)[:3])
@@ -110,13 +118,13 @@ def _known(path: Path, columns: tuple[str, str], label: str) -> dict[tuple[str, 
     return dict(zip(zip(words[0], words[1], strict=True), labels, strict=True))
 
 
-def _scores(model: "FittedModel", tables: Any, side: int, rows: list[int]) -> Any:
+def _scores(model: "FittedModel", tables: "tuple[VertexTable, VertexTable]", side: int, rows: list[int]) -> Any:
     """Return a row of scores with all partners for each of some vertices."""
     vertices = tables[side].take(rows)  # with their ids, by which a kernel may know them
     return model.predict_grid(vertices, tables[1]) if side == 0 else model.predict_grid(tables[0], vertices).T
 
 
-def _as_written(lines: list[list[Any]], tables: Any, side: int) -> list[list[Any]]:
+def _as_written(lines: list[list[Any]], tables: "tuple[VertexTable, VertexTable]", side: int) -> list[list[Any]]:
     """Return the lines, with ids as integers if all ids of their side are integers."""
     from vectrick.cli.vertices import as_written, ids_of
 
@@ -127,10 +135,10 @@ def _as_written(lines: list[list[Any]], tables: Any, side: int) -> list[list[Any
 
 def _best(
     model: "FittedModel",
-    tables: Any,
+    tables: "tuple[VertexTable, VertexTable]",
     side: int,
     row: int,
-    scores: Any,
+    scores: "Array",
     top: int,
     known: dict[tuple[str, str], str] | None,
     new: bool,
@@ -141,11 +149,11 @@ def _best(
 
     from vectrick.cli.vertices import probabilities
 
-    name = str(tables[side].ids[row])
+    name = str(ids_of(tables[side])[row])
     chance, has_no_direction = probabilities(model, scores), model.predictor_.kernel.symmetry > 0
     lines: list[list[Any]] = []
     for at in np.argsort(scores if lowest else -scores, kind="stable"):
-        partner = str(tables[1 - side].ids[at])
+        partner = str(ids_of(tables[1 - side])[at])
         if has_no_direction and new and partner == name:
             continue
         line: list[Any] = [len(lines) + 1, name, partner, float(scores[at])]
@@ -164,13 +172,13 @@ def _best(
     return lines
 
 
-def _edges_of(lines: list[list[Any]], tables: Any, side: int) -> Any:
+def _edges_of(lines: list[list[Any]], tables: "tuple[VertexTable, VertexTable]", side: int) -> Any:
     """Return the edges that are shown."""
     import numpy as np
 
     from vectrick.data import Edges
 
-    place = [{str(vertex): row for row, vertex in enumerate(table.ids.tolist())} for table in tables]
+    place = [{str(vertex): row for row, vertex in enumerate(ids_of(table).tolist())} for table in tables]
     own, other = [place[side][line[1]] for line in lines], [place[1 - side][line[2]] for line in lines]
     start, end = (own, other) if side == 0 else (other, own)
     return Edges._of(np.array(start, np.int32), np.array(end, np.int32), *tables)

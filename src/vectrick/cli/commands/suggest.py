@@ -10,6 +10,7 @@ from vectrick.cli.output import Output
 
 if TYPE_CHECKING:
     from vectrick._typing import SuggestBy
+    from vectrick.data import VertexTable
 
 EXAMPLE = "vectrick suggest gpcr.vt -n 384 --per-start 16 -o plate.csv"
 
@@ -94,7 +95,7 @@ def run(
         out.wrote(f"{len(lines)} edges", output)
 
 
-def _edges_of(vertices: VertexOptions, tables: Any, path: Path) -> Any:
+def _edges_of(vertices: VertexOptions, tables: "tuple[VertexTable, VertexTable]", path: Path) -> Any:
     """Return the edges of a file."""
     import numpy as np
 

@@ -16,6 +16,9 @@ from vectrick.cli.output import Output
 if TYPE_CHECKING:
     from vectrick._typing import New, NewOrAll
     from vectrick.data.files.dataset import Dataset
+    from vectrick.model_selection import NestedScore
+    from vectrick.model_selection.search import VertexSearch
+    from vectrick.persistence.checkpoints import Finished
 
 EXAMPLE = "vectrick tune gpcr -o gpcr.vt --report gpcr_tuned.html"
 
@@ -169,7 +172,12 @@ def run(
 
 
 def _searched(
-    out: Output, data: "Dataset", grid: GridOptions, choice: ChoiceOptions, finished: Any, keeping: ResumeOptions
+    out: Output,
+    data: "Dataset",
+    grid: GridOptions,
+    choice: ChoiceOptions,
+    finished: "Finished",
+    keeping: ResumeOptions,
 ) -> tuple[Any, Any]:
     """Return the nested score, if it is asked for, and the search of a grid on all edges."""
     import vectrick as vt
@@ -192,10 +200,10 @@ def _searched(
 
 def _thorough(
     out: Output,
-    data: Any,
+    data: "Dataset",
     output: Path | None,
     report: Path | None,
-    finished: Any,
+    finished: "Finished",
     keeping: ResumeOptions,
     choice: ChoiceOptions,
 ) -> None:
@@ -226,8 +234,10 @@ def _thorough(
     frame = trained.model.search_
     out.result["choices"] = frame.to_dict("records")
     out.result["nested"] = None
-    about = {"edges": len(data.X), "label": data.label, "classes": data.classes, "medians": data.medians, "new": new,
-             "scoring": trained.scoring, "scores": trained.scores, "nested": None}  # fmt: skip
+    about: dict[str, Any] = {
+        "edges": len(data.X), "label": data.label, "classes": data.classes, "medians": data.medians, "new": new,
+        "scoring": trained.scoring, "scores": trained.scores, "nested": None,
+    }  # fmt: skip
     if rows is not None:
         scores = rows["score"]
         about["nested"] = {"mean": float(scores.mean()), "spread": float(scores.std())}
@@ -249,7 +259,7 @@ def _thorough(
         raise Interrupted("interrupted: the model is the best of what was tried")
 
 
-def _estimators(text: str | None, data: Any, max_iter: int) -> list[Any]:
+def _estimators(text: str | None, data: "Dataset", max_iter: int) -> list[Any]:
     import vectrick as vt
 
     names = ["ridge"] if text is None else [word.strip() for word in text.split(",")]
@@ -265,7 +275,7 @@ def _estimators(text: str | None, data: Any, max_iter: int) -> list[Any]:
     return estimators
 
 
-def _kernels(texts: list[str] | None, standardize: bool, data: Any) -> list[tuple[Any, Any]]:
+def _kernels(texts: list[str] | None, standardize: bool, data: "Dataset") -> list[tuple[Any, Any]]:
     """Return the kernels to try, those of the start and of the end vertices."""
     if texts is None:
         texts = [DEFAULT_KERNEL, "gaussian", "linear + constant(1)"]
@@ -296,7 +306,7 @@ def _grids(
     return [estimator for estimator in estimators for _ in grids], [grid for _ in estimators for grid in grids]
 
 
-def _show(out: Output, score: Any, search: Any) -> None:
+def _show(out: Output, score: "NestedScore", search: "VertexSearch") -> None:
 
     best = search.choices[0]
     out.result |= {
@@ -320,7 +330,7 @@ def _show(out: Output, score: Any, search: Any) -> None:
         )
 
 
-def _about(data: Any, search: Any, score: Any) -> dict[str, Any]:
+def _about(data: "Dataset", search: "VertexSearch", score: "NestedScore") -> dict[str, Any]:
     """Return what a model file says about the choice."""
     nested = None if score is None else {"mean": score.mean, "spread": score.spread}
     return {
@@ -339,7 +349,7 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, int | float | str) else format_kernel(value)
 
 
-def _report(out: Output, data: Any, search: Any, score: Any, path: Path, seed: int) -> None:
+def _report(out: Output, data: "Dataset", search: "VertexSearch", score: "NestedScore", path: Path, seed: int) -> None:
     import warnings
 
     from sklearn.base import clone

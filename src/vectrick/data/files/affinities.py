@@ -1,13 +1,17 @@
 """Measured labels: concentrations in any unit as their negative logarithms, and bounds such as "> 10000"."""
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from vectrick._typing import Array
 from vectrick.data.censored import signs_of
 from vectrick.data.files.frames import TableFile
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 
 UNITS = {"M": 0, "mM": 3, "uM": 6, "µM": 6, "nM": 9, "pM": 12}
 _BOUND = re.compile(r"\s*(<<|>>|<=|>=|[<>≤≥=~≈])\s*([-+.\deE]+)\s*")
@@ -20,7 +24,7 @@ def check_unit(log: str | None) -> None:
 
 
 def read_affinities(
-    source: TableFile, rows: Any, name: str, log: str | None, relation: str | None
+    source: TableFile, rows: "pa.Table", name: str, log: str | None, relation: str | None
 ) -> tuple[Array, Array | None] | None:
     """Return measured labels as numbers, and which are bounds (None if none is); None if they are other labels.
 
@@ -60,7 +64,7 @@ def read_affinities(
     return values, bounds.astype(np.int8) if bounds.any() else None
 
 
-def _with_signs(column: Any) -> tuple[Any, Array] | None:
+def _with_signs(column: "pa.ChunkedArray") -> tuple[Any, Array] | None:
     """Return numbers and signs of a column of text in which some numbers have a sign before them, else None."""
     import pyarrow as pa
 
@@ -76,7 +80,7 @@ def _with_signs(column: Any) -> tuple[Any, Array] | None:
     return pa.chunked_array([pa.array(plain, pa.string())]), signs
 
 
-def _as_text(column: Any) -> list[str | None]:
+def _as_text(column: "pa.ChunkedArray") -> list[str | None]:
     import pyarrow as pa
 
     words: list[str | None] = column.cast(pa.string()).to_pylist()

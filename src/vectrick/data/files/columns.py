@@ -1,7 +1,7 @@
 """The columns of a vertex table as numbers: categories become columns of 0 and 1, gaps are filled on request."""
 
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,6 +9,10 @@ from vectrick._typing import Array
 from vectrick._warnings import warn
 from vectrick.data.files.frames import TableFile
 from vectrick.data.files.numerals import refuse_commas
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 
 _SHOWN = 5
 _FEW_ROWS = 20  # up to which a column of all different words may still hold categories
@@ -20,7 +24,7 @@ class TableWarning(UserWarning):
 
 def read_columns(
     source: TableFile,
-    table: Any,
+    table: "pa.Table",
     columns: list[str],
     expected: list[str] | None = None,
     impute: str | None = None,
@@ -74,7 +78,9 @@ def read_columns(
     return features, names, learned
 
 
-def _categories(source: TableFile, table: Any, column: str, expected: list[str] | None) -> tuple[Array, list[str]]:
+def _categories(
+    source: TableFile, table: "pa.Table", column: str, expected: list[str] | None
+) -> tuple[Array, list[str]]:
     """Return a column of 0 and 1 for each word of a column; a column that only names the rows is left out."""
     words = source.words(table, column)
     refuse_commas((word for word in words if word), f"{source.path}: column {column!r}")

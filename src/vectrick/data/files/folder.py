@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -18,6 +18,10 @@ from vectrick.data.files.frames import ENDINGS, TableFile
 from vectrick.data.files.labels import read_labels
 from vectrick.data.strings.files import KINDS, read_strings
 from vectrick.data.tables import VertexTable
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 
 TABLES = ("features", "kernel", *KINDS)  # what can describe the vertices of a side
 _LONG = ("feature", "value")  # the columns of sparse features beside the ids
@@ -77,7 +81,7 @@ def _edge_columns(source: TableFile, options: ReadOptions) -> list[str]:
     return columns
 
 
-def _read_labels(source: TableFile, rows: Any, options: ReadOptions) -> tuple[Array, Any, Array | None]:
+def _read_labels(source: TableFile, rows: "pa.Table", options: ReadOptions) -> tuple[Array, Any, Array | None]:
     """Return labels as numbers, the names of their classes if they have any, and which of them are bounds."""
     label, positive = options.label_column, options.positive
     measured = read_affinities(source, rows, label, options.log, options.relation_column)
@@ -208,7 +212,7 @@ def choose_table(root: Path | None, side: str, table: TableOptions) -> tuple[str
     return named[0] if named else None
 
 
-def _without(source: TableFile, rows: Any, column: str, ids: Sequence[str], dropped: list[str]) -> Any:
+def _without(source: TableFile, rows: "pa.Table", column: str, ids: Sequence[str], dropped: list[str]) -> Any:
     """Return the rows without those of vertices that were left out, and say how many there were."""
     if not ids:
         return rows
@@ -263,7 +267,7 @@ def _refuse_strangers(source: TableFile, ids: Any, rows: Array) -> None:
         )
 
 
-def _with_labels(source: TableFile, rows: Any, name: str, skip: bool) -> Any:
+def _with_labels(source: TableFile, rows: "pa.Table", name: str, skip: bool) -> Any:
     """Return the rows that have a label; say how many have none, or refuse them."""
     import pyarrow as pa
     from pyarrow import compute

@@ -4,11 +4,16 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from vectrick._typing import Array
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 
 ENDINGS = (".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz")
 
@@ -130,7 +135,7 @@ class TableFile:
             ),
         }
 
-    def ids(self, table: Any, column: str) -> Any:
+    def ids(self, table: "pa.Table", column: str) -> Any:
         """Return the ids in a column as an Arrow array of strings, or refuse missing and repeated ids."""
         from pyarrow import compute
 
@@ -142,7 +147,9 @@ class TableFile:
             raise ValueError(f"{self.path} has {len(often)} ids more than once: {_some(often.to_pylist())}")
         return values
 
-    def positions(self, table: Any, column: str, known: Any, where: str, complaints: list[str] | None = None) -> Array:
+    def positions(
+        self, table: "pa.Table", column: str, known: "pa.Array", where: str, complaints: list[str] | None = None
+    ) -> Array:
         """Return the position of each id of a column among the ``known`` ids, which come from ``where``.
 
         Unknown ids raise an error; if there is a list of ``complaints``, they become -1 and are reported there.
@@ -168,19 +175,19 @@ class TableFile:
             complaints.append(complaint)
         return np.asarray(positions)
 
-    def _check_ids(self, values: Any, column: str) -> None:
+    def _check_ids(self, values: "pa.ChunkedArray", column: str) -> None:
         if values.null_count:
             empty = np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))
             raise ValueError(f"{self.path}: column {column!r} has no id in row {empty[0] + 1}")
 
-    def numbers(self, table: Any, columns: Sequence[str]) -> Array:
+    def numbers(self, table: "pa.Table", columns: Sequence[str]) -> Array:
         """Return columns of a table as a matrix, or say where a value is not a finite number."""
         out = np.empty((table.num_rows, len(columns)))
         for j, name in enumerate(columns):
             out[:, j] = self.vector(table.column(name), name)
         return out
 
-    def is_words(self, table: Any, name: str) -> bool:
+    def is_words(self, table: "pa.Table", name: str) -> bool:
         """Whether a column holds words, none of which is a number."""
         import pyarrow as pa
         from pyarrow import compute
@@ -192,17 +199,17 @@ class TableFile:
         words = [word for word in compute.unique(values.cast(pa.string())).to_pylist() if word]
         return bool(words) and not any(map(_is_number, words))
 
-    def words(self, table: Any, name: str) -> list[str | None]:
+    def words(self, table: "pa.Table", name: str) -> list[str | None]:
         """Return a column of words, with None for empty entries."""
         import pyarrow as pa
 
         return [word or None for word in table.column(name).cast(pa.string()).to_pylist()]
 
-    def floats(self, table: Any, name: str) -> Array:
+    def floats(self, table: "pa.Table", name: str) -> Array:
         """Return a column as numbers, NaN where it is empty."""
         return self._floats(table.column(name), name)
 
-    def _floats(self, values: Any, name: str) -> Array:
+    def _floats(self, values: "pa.ChunkedArray", name: str) -> Array:
         import pyarrow as pa
         from pyarrow import compute
 
@@ -210,7 +217,7 @@ class TableFile:
             values = self._as_numbers(values, name)
         return np.asarray(compute.cast(values, pa.float64(), safe=False).to_numpy())
 
-    def vector(self, values: Any, name: str) -> Array:
+    def vector(self, values: "pa.ChunkedArray", name: str) -> Array:
         """Return a column as finite numbers."""
         numbers = self._floats(values, name)
         if not np.isfinite(numbers).all():
@@ -220,7 +227,7 @@ class TableFile:
             raise ValueError(f"{self.path}: row {at + 1}, column {name!r} {what}, but it must be a finite number")
         return np.asarray(numbers)
 
-    def _as_numbers(self, values: Any, name: str) -> Any:
+    def _as_numbers(self, values: "pa.ChunkedArray", name: str) -> Any:
         import pyarrow as pa
         from pyarrow import compute
 
@@ -244,14 +251,16 @@ class _told:  # noqa: N801 (a context manager reads like a verb)
     def __enter__(self) -> None:
         return None
 
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         known = (ValueError, KeyError, TypeError, NotImplementedError, EOFError, csv.Error)  # Arrow has all of them
         if isinstance(error, known) or type(error) is OSError:
             why = " ".join(str(error).split())
             raise ValueError(f"{self.path} cannot be read: {why[:300]}") from None
 
 
-def _check_plain(table: Any) -> None:
+def _check_plain(table: "pa.Table") -> None:
     """Refuse columns that hold lists or records in place of numbers and words."""
     import pyarrow as pa
 
@@ -261,7 +270,7 @@ def _check_plain(table: Any) -> None:
             raise ValueError(f"column {field.name!r} is of the type {kind}, but it must hold numbers or words")
 
 
-def _with_text(table: Any, text: Sequence[str], ids: Sequence[str]) -> Any:
+def _with_text(table: "pa.Table", text: Sequence[str], ids: Sequence[str]) -> Any:
     """Return a table whose id columns are text, whatever their type in the file."""
     import pyarrow as pa
     from pyarrow import compute

@@ -1,6 +1,6 @@
 """Labels of edges in files: numbers, two classes of any kind (one of them is positive), or several words."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -8,13 +8,17 @@ from vectrick._typing import Array
 from vectrick.data.files.frames import TableFile
 from vectrick.data.files.numerals import is_number, refuse_commas
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
 _YES = ("yes", "y", "true", "t", "active", "positive", "pos", "+", "binder", "binding", "hit", "interaction")
 _SHOWN = 5
 _MOST = 100  # classes
 
 
 def read_labels(
-    source: TableFile, values: Any, name: str, positive: str | None = None
+    source: TableFile, values: "pa.ChunkedArray", name: str, positive: str | None = None
 ) -> tuple[Array, tuple[str, ...] | None]:
     """Return the labels in a column as numbers, and if there are two classes their names, the positive one last.
 
@@ -62,7 +66,7 @@ def _pair(y: Array) -> tuple[float, float] | None:
     return (low, high) if (others == others[0]).all() else None
 
 
-def _words(source: TableFile, values: Any, name: str) -> list[str] | None:
+def _words(source: TableFile, values: "pa.ChunkedArray", name: str) -> list[str] | None:
     """Return labels that are words or truth values, or None if they are to be read as numbers."""
     import pyarrow as pa
     from pyarrow import compute

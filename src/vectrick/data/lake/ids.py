@@ -1,11 +1,15 @@
 """Ids in columns of Arrow to positions in a vertex table; the table is looked at once."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from vectrick._typing import Array
 from vectrick.data.tables import VertexTable
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 
 _SHOWN = 5  # ids named in an error
 
@@ -50,7 +54,7 @@ class IdMap:
 
         return self.values is not None and _is_text(self.values.type, pa)
 
-    def check(self, kind: Any, where: str) -> None:
+    def check(self, kind: "pa.DataType", where: str) -> None:
         """Refuse a column whose type can hold none of the ids."""
         import pyarrow as pa
 
@@ -60,7 +64,7 @@ class IdMap:
             message = f"{where}: column {self.column!r} has type {kind}, but the ids of {self.name} {known}"
             raise IdTypeError(message, self.column)
 
-    def positions(self, column: Any) -> Array:
+    def positions(self, column: "pa.Array") -> Array:
         """Return the positions of a column of ids, -1 for those that are not in the table and for null."""
         import pyarrow as pa
         from pyarrow import compute
@@ -70,7 +74,8 @@ class IdMap:
         if pa.types.is_dictionary(column.type):
             places = self.positions(column.dictionary)
             which = compute.fill_null(column.indices.cast(pa.int64()), len(places)).to_numpy(zero_copy_only=False)
-            return np.append(places, np.int32(-1))[which]
+            in_values: Array = np.append(places, np.int32(-1))[which]
+            return in_values
         if self.values is None:
             numbers = compute.fill_null(column, 0).to_numpy(zero_copy_only=False)
             known = (numbers >= 0) & (numbers < self.n_vertices) & column.is_valid().to_numpy(zero_copy_only=False)
@@ -79,9 +84,10 @@ class IdMap:
             return places
         column, ids = _comparable(column, self.values)
         found = compute.index_in(column, value_set=ids)
-        return compute.fill_null(found, -1).to_numpy(zero_copy_only=False)
+        result: Array = compute.fill_null(found, -1).to_numpy(zero_copy_only=False)
+        return result
 
-    def without_skipped(self, unknown: Any) -> Any:
+    def without_skipped(self, unknown: "pa.Array") -> Any:
         """Return ids that are in no table, without those of vertices that were left out."""
         import pyarrow as pa
         from pyarrow import compute
@@ -101,7 +107,7 @@ class IdMap:
         return f"{shown}{more} (an id there: {known})"
 
 
-def _comparable(column: Any, ids: Any) -> tuple[Any, Any]:
+def _comparable(column: "pa.Array", ids: "pa.Array") -> tuple[Any, Any]:
     """Return a column and ids in one type, as Arrow compares them; an integer that has none of it becomes null."""
     import pyarrow as pa
     from pyarrow import compute
@@ -119,7 +125,7 @@ def _comparable(column: Any, ids: Any) -> tuple[Any, Any]:
     return column.cast(wide), ids.cast(wide)
 
 
-def _is_text(kind: Any, pa: Any) -> bool:
+def _is_text(kind: "pa.DataType", pa: Any) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from vectrick.data.lake.counts import Counts
 from vectrick.data.lake.ids import IdMap
 from vectrick.data.lake.parts import Part
 from vectrick.data.lake.source import LakeError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,7 @@ class EdgeReader:
                 yield where, table, start, end
 
     def _checked(
-        self, where: str, table: Any, start: Array, end: Array, counts: Counts | None
+        self, where: str, table: "pa.Table", start: Array, end: Array, counts: Counts | None
     ) -> tuple[Any, Any, Array]:
         """Return labels and weights of a table, and which of its rows count."""
         kept = (start >= 0) & (end >= 0)
@@ -158,7 +161,7 @@ def _joined(arrays: list[Any], limit: int | None) -> Any:
     return joined[:limit]
 
 
-def as_numbers(column: Any, name: str, where: str) -> Array:
+def as_numbers(column: "pa.Array", name: str, where: str) -> Array:
     """Return a column of numbers or truth values; null becomes NaN."""
     import pyarrow as pa
 
@@ -170,4 +173,5 @@ def as_numbers(column: Any, name: str, where: str) -> Array:
     if pa.types.is_decimal(kind) or pa.types.is_float16(kind):
         column = column.cast(pa.float64())
     values = column.to_numpy()
-    return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
+    result: Array = values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
+    return result

@@ -1,12 +1,13 @@
 """``ScannedEdges``: edges in a lake, which are read when they are needed, a partition at a time."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vectrick._typing import Array, New, RandomState
+from vectrick._typing import Array, New, RandomState, Table
 from vectrick.backends.memory import available_memory, parse_bytes
 from vectrick.data.edges import Edges, _named_table
 from vectrick.data.lake.counts import Counts
@@ -17,6 +18,12 @@ from vectrick.data.lake.source import DaskSource, LakeError, ParquetSource
 from vectrick.data.lake.store import BlockStore
 from vectrick.data.settings import NEW
 from vectrick.data.tables import VertexTable
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.fs as fs
+
 
 MISSING = ("error", "drop")
 _LARGEST, _PER_VERTEX, _PARTS = 1 << 23, 50, 8  # edges of a partition, edges per vertex there, and parts if possible
@@ -237,19 +244,19 @@ def _held(n_vertices: int, share: float, rng: np.random.Generator) -> Any:
 
 
 def scan_edges(
-    path: Any,
+    path: str | Path | Sequence[str | Path],
     *,
     start: str = "start",
     end: str = "end",
     label: str | None = "label",
     weight: str | None = None,
-    start_table: Any,
-    end_table: Any = None,
+    start_table: Table,
+    end_table: Table = None,
     start_id: str | None = None,
     end_id: str | None = None,
-    filters: Any = None,
+    filters: "pc.Expression" = None,
     missing: str = "error",
-    filesystem: Any = None,
+    filesystem: "fs.FileSystem | None" = None,
     partition_edges: int | None = None,
     max_memory: int | float | str | None = None,
     cache_dir: Path | str | None = None,
@@ -331,7 +338,7 @@ def _check_numbers(kind: object, column: str, where: str) -> None:
     as_numbers(pa.chunked_array([], kind), column, where)
 
 
-def _table(table: Any, name: str, column: str, id_column: str | None) -> VertexTable:
+def _table(table: "pa.Table", name: str, column: str, id_column: str | None) -> VertexTable:
     if isinstance(table, VertexTable):
         return table
     return _named_table(table, name, column, id_column, np.empty(0, object))

@@ -5,7 +5,16 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+from vectrick._typing import Frame
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.dataset as ds
+    import pyarrow.fs as fs
+
 
 _FOOTERS_AT_ONCE = 16
 _ENDINGS = (".parquet", ".pq", ".parq")
@@ -54,7 +63,13 @@ class ParquetSource:
     A row group is never divided, so a partition has at least one.
     """
 
-    def __init__(self, path: Any, columns: Sequence[str], filters: Any = None, filesystem: Any = None) -> None:
+    def __init__(
+        self,
+        path: str | Path | Sequence[str | Path],
+        columns: Sequence[str],
+        filters: "pc.Expression" = None,
+        filesystem: "fs.FileSystem | None" = None,
+    ) -> None:
         import pyarrow as pa
 
         paths = [str(one) for one in path] if isinstance(path, list | tuple) else str(path)
@@ -85,7 +100,7 @@ class ParquetSource:
             self._widen(own)
         self._parts: list[list[RowGroups]] = [[each] for each in self.files if each.groups]
 
-    def _widen(self, own: Any) -> None:
+    def _widen(self, own: "pa.Schema") -> None:
         """Make the types of the columns wide enough for those of another file, whatever the order of files."""
         import pyarrow as pa
 
@@ -100,7 +115,7 @@ class ParquetSource:
             wide = pa.unify_schemas(both, promote_options="permissive").field(column)
             self.schema = self.schema.set(place, wide)
 
-    def _footer(self, fragment: Any) -> tuple[RowGroups, Any]:
+    def _footer(self, fragment: "ds.Fragment") -> tuple[RowGroups, Any]:
         import pyarrow as pa
         from pyarrow import dataset
 
@@ -197,7 +212,7 @@ class ParquetSource:
 class DaskSource:
     """The partitions of a Dask frame; each is computed where it is read."""
 
-    def __init__(self, frame: Any, columns: Sequence[str]) -> None:
+    def __init__(self, frame: Frame, columns: Sequence[str]) -> None:
         import pyarrow as pa
 
         self.name = "the Dask frame"
@@ -222,7 +237,7 @@ class DaskSource:
         """A frame says itself what it computes."""
 
 
-def _found(paths: object, filesystem: Any) -> Any:
+def _found(paths: object, filesystem: "fs.FileSystem | None") -> Any:
     """Return the files as a dataset of Arrow; in a folder with other files, those whose names are Parquet's."""
     import pyarrow as pa
     from pyarrow import dataset, fs
@@ -284,7 +299,7 @@ def _address(path: str) -> str:
     return path if "://" in path else Path(path).resolve().as_uri()
 
 
-def _kind(kind: Any) -> str:
+def _kind(kind: "pa.DataType") -> str:
     """Return what a type of Arrow holds: types of one kind can be read as one another."""
     from pyarrow import types
 
@@ -296,7 +311,7 @@ def _kind(kind: Any) -> str:
     return "numbers" if types.is_floating(kind) else str(kind)
 
 
-def _check_filters(expression: Any, schema: Any, given: Any) -> None:
+def _check_filters(expression: "pc.Expression", schema: "pa.Schema", given: "pc.Expression") -> None:
     """Refuse filters that do not fit the columns."""
     import pyarrow as pa
 

@@ -5,10 +5,10 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from vectrick._typing import ArrayLike
 from vectrick._warnings import warn
 from vectrick.data.files.columns import TableWarning
 from vectrick.data.files.frames import ENDINGS, TableFile
@@ -77,7 +77,7 @@ def read_strings(
     return table
 
 
-def string_table(strings: list[str], side: str, kind: str, ids: Any) -> VertexTable:
+def string_table(strings: list[str], side: str, kind: str, ids: ArrayLike | None) -> VertexTable:
     """Return the table of strings with ids."""
     table = VertexTable(strings, f"{side}_{kind}", ids)
     table.text = KINDS[kind].column

@@ -2,7 +2,11 @@
 
 import re
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rdkit import Chem
+
 
 _ISOTOPE = re.compile(r"\[\d+[A-Za-z*]")
 _CHARGE = re.compile(r"\[[^\]]*[+-]")
@@ -50,7 +54,7 @@ def _parsed(smiles: str) -> tuple[Any, bool]:
     return (found, is_odd) if found is not None and found.GetNumAtoms() else (None, False)
 
 
-def _settled(found: Any) -> Any:
+def _settled(found: "Chem.Mol") -> Any:
     """Return a molecule with rings, aromatic bonds and hydrogens found, whatever its valences; None if it has none."""
     if found is None:
         return None
@@ -81,7 +85,7 @@ def molecule(smiles: str, parent: bool = True) -> Any:
     return found
 
 
-def has_odd_valence(found: Any) -> bool:
+def has_odd_valence(found: "Chem.Mol") -> bool:
     """Whether a molecule was read without the check of valences.
 
     >>> has_odd_valence(molecule("CCO")), has_odd_valence(molecule("CP(C)(C)(C)(C)(C)C"))
@@ -90,7 +94,7 @@ def has_odd_valence(found: Any) -> bool:
     return bool(found.HasProp(_ODD))
 
 
-def _parent(found: Any, smiles: str, is_odd: bool) -> Any:
+def _parent(found: "Chem.Mol", smiles: str, is_odd: bool) -> Any:
     """Return the parent of a molecule, whose string shows what there is to do: nothing for nine of ten."""
     Chem = rdkit()
     if is_odd or smiles.count(".") >= _MANY_FRAGMENTS:
@@ -108,7 +112,7 @@ def _parent(found: Any, smiles: str, is_odd: bool) -> Any:
     return found
 
 
-def _of_largest(found: Any, smiles: str, most: int) -> Any:
+def _of_largest(found: "Chem.Mol", smiles: str, most: int) -> Any:
     """Return the mixture of the largest organic fragments of a mixture, ``most`` of them."""
     fragments, parts = rdkit().GetMolFrags(found), smiles.split(".")
     if len(parts) != len(fragments):  # some are joined by the numbers of a ring

@@ -11,7 +11,7 @@ import narwhals as nw
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from vectrick._typing import Array
+from vectrick._typing import Array, Features, Table
 
 LONGEST = 65_521  # characters of a string; the width of every table of characters, and of hardly any other
 _LAST, _SURROGATES = 0x10FFFF, (0xD800, 0xDFFF)  # of Unicode
@@ -61,7 +61,7 @@ def holds_characters(features: Any) -> bool:
     return bool(issparse(features) and features.shape[1] == LONGEST)
 
 
-def as_characters(X: Any, name: str) -> Any:
+def as_characters(X: Features, name: str) -> Any:
     """Return strings as a table of characters, which they may be already."""
     if holds_characters(X):
         return X
@@ -71,7 +71,7 @@ def as_characters(X: Any, name: str) -> Any:
     return characters(given[0], name)
 
 
-def given_strings(features: Any, name: str, gaps: bool = False) -> tuple[list[str], Array | None, str] | None:
+def given_strings(features: Table, name: str, gaps: bool = False) -> tuple[list[str], Array | None, str] | None:
     """Return strings that were given as a list, an array or a column, with the index and the name of a column.
 
     None means that there are no strings. Missing ones are refused, or with ``gaps`` returned as empty strings.

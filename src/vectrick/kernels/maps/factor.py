@@ -39,7 +39,7 @@ class FeatureMap(ABC):
     tolerance = 0.0
     error: float | None = None
 
-    def __init__(self, train: Any) -> None:
+    def __init__(self, train: Array) -> None:
         self.train = train
 
     @property
@@ -144,14 +144,14 @@ class ComputedMatrix:
 class _Whole:
     """A kernel matrix that is there."""
 
-    def __init__(self, K: Any) -> None:
+    def __init__(self, K: Array) -> None:
         self.K = K
 
-    def rows(self, which: Any) -> Array:
+    def rows(self, which: Array) -> Array:
         """Return some rows."""
         return self.K[which]
 
-    def corner(self, which: Any) -> Array:
+    def corner(self, which: Array) -> Array:
         """Return the values of some vertices with each other."""
         return self.K[which[:, None], which]
 

@@ -8,7 +8,7 @@ written is never an error: scores are then computed.
 import hashlib
 import sqlite3
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing, suppress
 from typing import Any
 
@@ -78,7 +78,7 @@ class _Store:
             own = self.known.diagonal()
             return self.known[np.ix_(rows, columns)].astype(np.float64), own[rows], own[columns]
 
-    def _add(self, sequences: Any) -> None:
+    def _add(self, sequences: Iterable[str]) -> None:
         for sequence in sequences:
             self.place.setdefault(sequence, len(self.place))
         n, old = len(self.place), len(self.known)

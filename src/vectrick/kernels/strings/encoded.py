@@ -71,7 +71,7 @@ class TextKernel(Encoded):
     def encode(self, strings: Sequence[str]) -> Any:
         """Return features of strings, a row for each."""
 
-    def encoded(self, X: Any) -> Any:
+    def encoded(self, X: Features) -> Any:
         """Return the features of a table of characters, or of strings."""
         table = as_characters(X, "X")
         return RECENT.of(self, table, lambda: self.encode(strings_of(table)))
@@ -131,7 +131,7 @@ class Recent:
         self._made: dict[Any, tuple[Any, Any]] = {}
         self._lock = threading.Lock()
 
-    def of(self, kernel: Kernel, table: Any, make: Any) -> Any:
+    def of(self, kernel: Kernel, table: Features, make: Any) -> Any:
         """Return the features of a table, made once while the table lives and is among the last few."""
         own = {name: value for name, value in kernel.get_params(deep=False).items() if name not in ("kernel", "known")}
         key = type(kernel), tuple(own.items()), id(table), id(getattr(kernel, "known", None))

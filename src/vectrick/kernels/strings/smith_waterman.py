@@ -3,11 +3,10 @@
 import re
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 
-from vectrick._typing import Array, Features
+from vectrick._typing import Array, ArrayLike, Features
 from vectrick.data.strings.sequences import plain_sequence, wrong_sequence
 from vectrick.data.strings.table import as_characters, strings_of
 from vectrick.kernels.base import Kernel, ones
@@ -54,7 +53,12 @@ class SmithWaterman(TextKernel):
     of_vertices = ("known",)
 
     def __init__(
-        self, matrix: str = "BLOSUM62", open: int = 11, extend: int = 1, kernel: Kernel | None = None, known: Any = None
+        self,
+        matrix: str = "BLOSUM62",
+        open: int = 11,
+        extend: int = 1,
+        kernel: Kernel | None = None,
+        known: ArrayLike | None = None,
     ) -> None:
         self.matrix = matrix
         self.open = open

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -46,7 +45,7 @@ class Spectrum(TextKernel):
 
     name = "spectrum"
 
-    def __init__(self, k: int = 3, kernel: Any = None) -> None:
+    def __init__(self, k: int = 3, kernel: Kernel | None = None) -> None:
         self.k = k
         self.kernel = kernel
 

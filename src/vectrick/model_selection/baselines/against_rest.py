@@ -1,11 +1,11 @@
 """Methods for two classes as methods for several, each class against the rest."""
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from vectrick._typing import Array
+from vectrick._typing import Array, ArrayLike
 from vectrick.backends.arrays import unmasked
 from vectrick.data import Edges
 
@@ -19,10 +19,10 @@ class AgainstRest(BaseEstimator):
         One for two classes, with ``decision_function``.
     """
 
-    def __init__(self, method: Any) -> None:
+    def __init__(self, method: BaseEstimator) -> None:
         self.method = method
 
-    def fit(self, X: Edges, y: Any) -> Self:
+    def fit(self, X: Edges, y: ArrayLike) -> Self:
         """Train the copies."""
         labels = np.asarray(unmasked(y, "y"))
         self.classes_ = np.unique(labels)

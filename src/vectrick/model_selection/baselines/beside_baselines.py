@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from vectrick._typing import Frame
 from vectrick.data import Edges
 from vectrick.data.settings import NEW
 from vectrick.model_selection.baselines.sampling import OnSomeEdges, drawn
@@ -61,7 +62,7 @@ class Verdict:
         return f"{method} is {how} the best baseline, {self.best}, by {abs(self.difference):.3f}, {spread}"
 
 
-def verdicts(rows: Any) -> list[Verdict]:
+def verdicts(rows: Frame) -> list[Verdict]:
     """Compare the first method of a frame of settings, methods and folds with the best of the others, fold by fold."""
     found = []
     for setting, some in rows.groupby("setting", sort=False):

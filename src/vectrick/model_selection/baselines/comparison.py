@@ -2,13 +2,14 @@
 
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier
 
 from vectrick._progress import Progress
-from vectrick._typing import Array, ArrayLike
+from vectrick._typing import Array, ArrayLike, Frame
 from vectrick._warnings import warn
 from vectrick.backends.arrays import unmasked
 from vectrick.data import Edges
@@ -17,6 +18,7 @@ from vectrick.model_selection.baselines.against_rest import AgainstRest
 from vectrick.model_selection.baselines.models import Baseline, baselines as all_baselines
 from vectrick.model_selection.baselines.sampling import OnSomeEdges
 from vectrick.model_selection.scorers import EdgeScorer, get_scorer, predictions
+from vectrick.model_selection.splitting.folds import Fold
 from vectrick.model_selection.splitting.pairs import Pairs
 from vectrick.model_selection.splitting.splitters import VertexKFold, check_splitter
 from vectrick.persistence.checkpoints import Finished
@@ -32,7 +34,7 @@ def compare(
     baselines: bool | Mapping[str, Any] = True,
     per_fold: bool = False,
     verbose: int = 0,
-    checkpoint: Any = None,
+    checkpoint: Finished | str | Path | None = None,
     callback: Callable[[dict[str, Any]], None] | None = None,
 ) -> Any:
     """Compare methods on the same folds of vertices.
@@ -153,7 +155,7 @@ def _named(estimators: Any) -> dict[str, Any]:
     return named
 
 
-def run_fold(name: str, method: Any, X: Edges, y: Array, fold: Any, scorer: EdgeScorer) -> dict[str, Any]:
+def run_fold(name: str, method: BaseEstimator, X: Edges, y: Array, fold: Fold, scorer: EdgeScorer) -> dict[str, Any]:
     """Return the score of a method in one fold and its seconds, or warn and return why it failed."""
     try:
         return {**_judged(method, X, y, fold, scorer), "error": None}
@@ -178,7 +180,7 @@ def _was_interrupted(error: BaseException | None) -> bool:
     return error is not None
 
 
-def _judged(method: Any, X: Edges, y: Array, fold: Any, scorer: EdgeScorer) -> dict[str, float]:
+def _judged(method: BaseEstimator, X: Edges, y: Array, fold: Fold, scorer: EdgeScorer) -> dict[str, float]:
     """Train and predict in one fold; return the score and the seconds of both."""
     begin = time.perf_counter()
     values, bounds = split_bounds(y)
@@ -194,7 +196,7 @@ def _judged(method: Any, X: Edges, y: Array, fold: Any, scorer: EdgeScorer) -> d
     return {"score": reached, "fit": fitted - begin, "predict": predicted - fitted}
 
 
-def _summary(rows: Any) -> Any:
+def _summary(rows: Frame) -> Any:
     """Return a row for each method, the best first."""
     import pandas as pd
 

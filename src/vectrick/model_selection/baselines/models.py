@@ -18,7 +18,7 @@ from sklearn.svm import SVC, SVR
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from vectrick._typing import Array, RandomState
+from vectrick._typing import Array, ArrayLike, RandomState
 from vectrick.backends.arrays import unmasked
 from vectrick.backends.threads import count_threads, run_tasks
 from vectrick.data import Edges
@@ -38,7 +38,7 @@ class Baseline(BaseEstimator):
     ``decision_function`` returns real-valued predictions; ``predict`` returns classes if there are two.
     """
 
-    def fit(self, X: Edges, y: Any) -> Self:
+    def fit(self, X: Edges, y: ArrayLike) -> Self:
         """Train on edges."""
         if not isinstance(X, Edges):
             raise TypeError(f"X is of type {type(X).__name__}, but it must be Edges")
@@ -64,7 +64,7 @@ class Baseline(BaseEstimator):
     def _decide(self, X: Edges) -> Array:
         """Return the real-valued predictions for edges."""
 
-    def score(self, X: Edges, y: Any) -> float:
+    def score(self, X: Edges, y: ArrayLike) -> float:
         """Return the share of pairs of edges in the right order; for two classes the AUC."""
         return get_scorer("concordance").score(y, self.decision_function(X))
 
@@ -308,7 +308,7 @@ def _dense(features: Any) -> Array:
     return np.asarray(features.toarray() if issparse(features) else features)
 
 
-def _decide(model: Any, rows: Array) -> Array:
+def _decide(model: BaseEstimator, rows: Array) -> Array:
     decide = model.decision_function if hasattr(model, "decision_function") else model.predict
     # The flag of an invalid operation was seen once in a small product of finite numbers; the result itself decides.
     with np.errstate(invalid="ignore"):

@@ -1,11 +1,11 @@
 """Methods that train on some of the edges, where all of them would take too long."""
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from vectrick._typing import Array
+from vectrick._typing import Array, ArrayLike
 from vectrick.backends.arrays import unmasked
 from vectrick.data import Edges
 
@@ -23,12 +23,12 @@ class OnSomeEdges(BaseEstimator):
         A seed.
     """
 
-    def __init__(self, method: Any, n_edges: int, random_state: int = 0) -> None:
+    def __init__(self, method: BaseEstimator, n_edges: int, random_state: int = 0) -> None:
         self.method = method
         self.n_edges = n_edges
         self.random_state = random_state
 
-    def fit(self, X: Edges, y: Any) -> Self:
+    def fit(self, X: Edges, y: ArrayLike) -> Self:
         """Train on some of the edges."""
         labels = np.asarray(unmasked(y, "y"))
         rows = drawn(labels, self.n_edges, np.random.default_rng(self.random_state))

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit
-from sklearn.base import is_regressor
+from sklearn.base import BaseEstimator, is_regressor
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score
@@ -65,7 +65,7 @@ class Calibrated(FoldedModel):
 
     def __init__(
         self,
-        model: Any,
+        model: BaseEstimator,
         *,
         new: New = "both",
         method: str = "sigmoid",
@@ -78,7 +78,7 @@ class Calibrated(FoldedModel):
         self.n_folds = n_folds
         self.random_state = random_state
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _fit(self, X: EdgesLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         if self.method not in _METHODS:
             raise ValueError(f"method is {self.method!r}, but it must be one of {', '.join(map(repr, _METHODS))}")
         if is_regressor(self.model):
@@ -126,7 +126,8 @@ class Calibrated(FoldedModel):
         if decisions.ndim == 1:
             return np.hstack([1.0 - chances, chances])
         total = chances.sum(axis=1, keepdims=True)
-        return np.divide(chances, total, out=np.full(chances.shape, 1.0 / chances.shape[1]), where=total > 0)
+        result: Array = np.divide(chances, total, out=np.full(chances.shape, 1.0 / chances.shape[1]), where=total > 0)
+        return result
 
     def predict(self, X: EdgesLike) -> Array:
         """Return the most likely class of each edge."""

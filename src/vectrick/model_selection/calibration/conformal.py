@@ -3,10 +3,10 @@
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from vectrick._typing import Array, New, RandomState
+from vectrick._typing import Array, ArrayLike, New, RandomState
 from vectrick._warnings import warn
 from vectrick.data import DataWarning, Edges, EdgesLike
 from vectrick.data.censored import refuse_bounds
@@ -87,7 +87,7 @@ class ConformalKron(FoldedModel):
 
     def __init__(
         self,
-        model: Any,
+        model: BaseEstimator,
         *,
         new: New = "both",
         coverage: float = 0.9,
@@ -104,7 +104,7 @@ class ConformalKron(FoldedModel):
         self.n_folds = n_folds
         self.random_state = random_state
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _fit(self, X: EdgesLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         check_coverage(self.coverage)
         if self.method not in _METHODS:
             raise ValueError(f"method is {self.method!r}, but it must be one of {', '.join(map(repr, _METHODS))}")
@@ -194,9 +194,9 @@ class ConformalKron(FoldedModel):
             )
         return wanted
 
-    def _asked(self, X: Any) -> Edges:
+    def _asked(self, X: EdgesLike) -> Edges:
         """Return edges, with a warning of those that are newer than the ones that were calibrated on."""
-        edges = self.model_.predictor_.aligned(self._edges(X))
+        edges: Edges = self.model_.predictor_.aligned(self._edges(X))
         news = news_of(self.model_, edges)
         known_sides = [side for side in ("start", "end") if self.new not in ("both", side)]
         newer = np.isin(news, [*known_sides, "both"] if known_sides else [])

@@ -1,6 +1,6 @@
 """Errors on held-out edges, and the intervals and sets of labels that follow from them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ _KEPT = 1000  # errors of a setting; of more, the largest of each of as many equ
 _HALVINGS = 60
 
 
-def check_coverage(coverage: Any, name: str = "coverage") -> float:
+def check_coverage(coverage: float, name: str = "coverage") -> float:
     """Refuse a coverage that is none."""
     if isinstance(coverage, bool) or not isinstance(coverage, Real) or not 0 < float(coverage) < 1:
         raise ValueError(f"{name} is {coverage!r}, but it must be a number between 0 and 1, such as 0.9")
@@ -64,7 +64,7 @@ class Errors:
         return {"values": self.values.tolist(), "n": self.n}
 
     @classmethod
-    def read(cls, header: Any) -> "Errors":
+    def read(cls, header: Mapping[str, Any]) -> "Errors":
         """Return errors from JSON."""
         values, n = np.array(numbers(of_kind(dict, header)["values"]), np.float64), of_kind(int, header["n"])
         if n < len(values) or (n and not len(values)) or not (np.diff(values) >= 0).all():
@@ -176,9 +176,10 @@ class Calibration:
         return {"errors": told, "scaled": {new: errors.header() for new, errors in self.scaled.items()}}
 
     @classmethod
-    def read(cls, header: Any) -> "Calibration":
+    def read(cls, header: Mapping[str, Any] | None) -> "Calibration":
         """Return a calibration from JSON."""
-        absolute, scaled = of_kind(dict, of_kind(dict, header)["errors"]), of_kind(dict, header["scaled"])
+        both = of_kind(dict, header)
+        absolute, scaled = of_kind(dict, both["errors"]), of_kind(dict, both["scaled"])
         settings: list[str] = [new for new in NEW if new in absolute]
         errors = {new: [Errors.read(each) for each in of_kind(list, absolute[new])] for new in settings}
         return cls(errors, {new: Errors.read(scaled[new]) for new in NEW if new in scaled})

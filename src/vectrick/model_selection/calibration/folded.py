@@ -68,7 +68,7 @@ class FoldedModel(FitParameters, BaseEstimator):
         return self
 
     @abstractmethod
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _fit(self, X: EdgesLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         """Check, train and calibrate."""
 
     def _check(self) -> None:
@@ -79,7 +79,7 @@ class FoldedModel(FitParameters, BaseEstimator):
         if isinstance(self.n_folds, bool) or not isinstance(self.n_folds, Integral) or self.n_folds < 2:
             raise ValueError(f"n_folds is {self.n_folds!r}, but it must be an integer of at least 2")
 
-    def _given(self, X: Any, y: Any) -> tuple[Edges, Array]:
+    def _given(self, X: EdgesLike, y: ArrayLike) -> tuple[Edges, Array]:
         """Return the edges and their labels."""
         edges = as_edges(self, X, reset=True).on(HOST)  # which folds are made of; models move them where they compute
         labels = np.asarray(unmasked(to_host(y), "y"))
@@ -103,7 +103,7 @@ class FoldedModel(FitParameters, BaseEstimator):
                     f"vertices; use another setting than new={self.new!r}, or another n_folds or random_state"
                 )
 
-    def _train(self, edges: Edges, y: Array, sample_weight: Any, folds: list[Fold]) -> list[HeldOutFold]:
+    def _train(self, edges: Edges, y: Array, sample_weight: ArrayLike | None, folds: list[Fold]) -> list[HeldOutFold]:
         """Train the model on all edges, and on the training edges of each fold."""
         weight = as_weights(None if sample_weight is None else to_host(sample_weight), len(edges))
         progress = Progress(type(self).__name__, len(folds) + 1, getattr(self.model, "verbose", 0))
@@ -124,23 +124,23 @@ class FoldedModel(FitParameters, BaseEstimator):
             self.classes_ = self.model_.classes_
         return held
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: EdgesLike) -> Array:
         """Return the predictions of the model that was trained on all edges."""
         check_is_fitted(self, "model_")
         predictions: Array = self.model_.predict(self._edges(X))
         return predictions
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: EdgesLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the score of the model that was trained on all edges."""
         check_is_fitted(self, "model_")
         return float(self.model_.score(self._edges(X), y, sample_weight))
 
-    def novelty(self, X: Any, *, parts: bool = False) -> Any:
+    def novelty(self, X: EdgesLike, *, parts: bool = False) -> Any:
         """Return how new edges are to the model that was trained on all edges; see `FittedModel.novelty`."""
         check_is_fitted(self, "model_")
         return self.model_.novelty(self._edges(X), parts=parts)
 
-    def _edges(self, X: Any) -> Edges:
+    def _edges(self, X: EdgesLike) -> Edges:
         """Return edges as the models take them."""
         return as_edges(self._as_fitted(), X, reset=False).on(HOST)
 

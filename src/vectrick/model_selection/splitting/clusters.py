@@ -1,7 +1,6 @@
 """Cross-validation by clusters of vertices: what is like a test vertex does not train."""
 
 from numbers import Real
-from typing import Any
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -9,7 +8,7 @@ from scipy.sparse.csgraph import connected_components
 
 from vectrick._typing import Array, ArrayLike, New, RandomState
 from vectrick._warnings import warn
-from vectrick.data import Edges, VertexTable
+from vectrick.data import Edges, EdgesLike, VertexTable
 from vectrick.data.strings.molecules import scaffold
 from vectrick.data.strings.table import kind_of_strings
 from vectrick.model_selection.splitting.folds import Fold
@@ -58,8 +57,8 @@ class ClusterKFold(VertexKFold):
         new: New = "both",
         *,
         threshold: float = 0.6,
-        start: Any = "auto",
-        end: Any = "auto",
+        start: ArrayLike | str | None = "auto",
+        end: ArrayLike | str | None = "auto",
         stratify: bool = False,
         n_repeats: int = 1,
         strict: bool = True,
@@ -72,7 +71,7 @@ class ClusterKFold(VertexKFold):
         self.start = start
         self.end = end
 
-    def folds(self, X: Any, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> list[Fold]:
+    def folds(self, X: EdgesLike, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> list[Fold]:
         """Check and return all folds; each has a readable name."""
         if not isinstance(X, Edges) or groups is not None:
             raise TypeError(

@@ -2,12 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from vectrick._colours import BLUE, GREEN, ORANGE, PALE
-from vectrick._typing import Array, New
+from vectrick._typing import Array, ArrayLike, New
 from vectrick.backends.arrays import unmasked
 from vectrick.data.settings import NEW
 from vectrick.data.splits import divide_vertices
@@ -81,7 +80,7 @@ def even_sizes(total: int, n_parts: int) -> Array:
     return np.full(n_parts, total // n_parts) + (np.arange(n_parts) < total % n_parts)
 
 
-def as_labels(y: Any, n_edges: int) -> Array | None:
+def as_labels(y: ArrayLike | None, n_edges: int) -> Array | None:
     """Return labels as an array of the right length, if there are any."""
     if y is None:
         return None

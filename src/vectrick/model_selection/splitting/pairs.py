@@ -1,11 +1,10 @@
 """The vertices of edges as splitters and scorers need them, from `Edges` or from an array of pairs."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from vectrick._typing import Array
+from vectrick._typing import Array, ArrayLike
 from vectrick.backends.arrays import to_host, unmasked
 from vectrick.data import Edges, EdgesLike
 
@@ -35,10 +34,11 @@ class Pairs:
         if self.one_set:
             first, second = np.minimum(first, second), np.maximum(first, second)
         _, rows, number = np.unique(first * self.n_end + second, return_index=True, return_inverse=True)
-        return np.argsort(np.argsort(rows))[number.ravel()]
+        result: Array = np.argsort(np.argsort(rows))[number.ravel()]
+        return result
 
     @classmethod
-    def of(cls, X: EdgesLike, groups: Any = None, one_set: bool | None = None) -> "Pairs":
+    def of(cls, X: EdgesLike, groups: ArrayLike | None = None, one_set: bool | None = None) -> "Pairs":
         """Return the vertices of edges, from ``groups`` (an n × 2 array of vertices) or else from X.
 
         ``one_set`` says whether both ends come from one vertex set. By default `Edges` decide; arrays have two sets.

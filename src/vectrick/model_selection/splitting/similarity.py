@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from vectrick._typing import Array
+from vectrick._typing import Array, ArrayLike
 from vectrick.data import Edges, VertexTable
 from vectrick.data.strings.table import kind_of_strings
 from vectrick.kernels import (
@@ -41,7 +41,9 @@ class Similarity:
         What errors call the kernel.
     """
 
-    def __init__(self, table: VertexTable, used: Array, kernel: Any = "auto", name: str = "kernel") -> None:
+    def __init__(
+        self, table: VertexTable, used: Array, kernel: ArrayLike | Kernel | str | None = "auto", name: str = "kernel"
+    ) -> None:
         is_auto = isinstance(kernel, str) and kernel == "auto"
         chosen = _usual(table, used) if is_auto else as_kernel(kernel, name)
         self.features = table.features[used]
@@ -84,4 +86,5 @@ def largest_similarity(X: Edges, train: Array, test: Array, side: str) -> Array:
     columns, best = np.searchsorted(used, known), np.zeros(len(used))
     for rows, values in similarity.blocks(np.searchsorted(used, asked), columns):
         best[rows] = values.max(axis=1)
-    return best[np.searchsorted(used, vertices[test])]
+    result: Array = best[np.searchsorted(used, vertices[test])]
+    return result

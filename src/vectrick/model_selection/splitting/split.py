@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -67,7 +66,7 @@ def vertex_split(
     X: EdgesLike,
     y: ArrayLike | None = None,
     *,
-    groups: Any = None,
+    groups: ArrayLike | None = None,
     validation_size: float = 0.25,
     test_size: float = 0.25,
     new: New = "both",

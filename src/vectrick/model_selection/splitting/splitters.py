@@ -107,7 +107,9 @@ class VertexKFold(BaseCrossValidator):
         self.one_set = one_set
         self.random_state = random_state
 
-    def split(self, X: EdgesLike, y: ArrayLike | None = None, groups: Any = None) -> Iterator[tuple[Array, Array]]:
+    def split(
+        self, X: EdgesLike, y: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Iterator[tuple[Array, Array]]:
         """Yield the positions of the training and of the test edges of each fold.
 
         Parameters
@@ -122,7 +124,7 @@ class VertexKFold(BaseCrossValidator):
         for fold in self.folds(X, y, groups):
             yield fold.train, fold.test
 
-    def folds(self, X: EdgesLike, y: ArrayLike | None = None, groups: Any = None) -> list[Fold]:
+    def folds(self, X: EdgesLike, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> list[Fold]:
         """Check and return all folds; each has a readable name."""
         pairs = Pairs.of(X, groups, self.one_set)
         y = as_labels(y, len(pairs))
@@ -138,7 +140,7 @@ class VertexKFold(BaseCrossValidator):
             fold.check(y, advice)
         return folds
 
-    def report(self, X: Any, y: ArrayLike | None = None, groups: Any = None) -> Any:
+    def report(self, X: EdgesLike, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> Any:
         """Return a pandas frame with a row for each fold: how many edges it uses, and how many it leaves out.
 
         With labels of two classes, the frame also counts the edges of the rarer class. With ``new="both"``, fold
@@ -190,7 +192,9 @@ class VertexKFold(BaseCrossValidator):
         told = html_note(f"the first of {self.get_n_splits()} folds: {parts}")
         return html_block(f"{self!r}: {label}", picture, f"<p>{names}</p>", told)
 
-    def get_n_splits(self, X: EdgesLike | None = None, y: ArrayLike | None = None, groups: Any = None) -> int:
+    def get_n_splits(
+        self, X: EdgesLike | None = None, y: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> int:
         """Return the number of folds; X tells whether there is one vertex set, which has fewer folds."""
         one_set = bool(self.one_set) if X is None else Pairs.of(X, groups, self.one_set).one_set
         n_end = self.n_start if self.n_end is None else self.n_end

@@ -57,10 +57,11 @@ class LeastSquares:
         """Return the coefficients of the gradient; one product in primal form."""
         return self.space.lift(self.curved(x.f - self.Y)) + self.alpha * x.c
 
-    def relative(self, square: Array, which: Any = slice(None)) -> NDArray[Any]:
+    def relative(self, square: Array, which: Array | slice = slice(None)) -> NDArray[Any]:
         """Return the norms of columns relative to those of the gradient at zero, on the host."""
         norms, scale = np.sqrt(np.maximum(to_host(square), 0.0)), self.scale[which]
-        return norms / np.where(scale > 0, scale, 1.0)
+        result: NDArray[Any] = norms / np.where(scale > 0, scale, 1.0)
+        return result
 
     def measured(self, r: Array, preconditioner: Preconditioner | None = None) -> Measured:
         """Return the norms of a residual; one product in dual form."""

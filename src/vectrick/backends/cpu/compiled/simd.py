@@ -14,6 +14,8 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.base import BaseContext
+from numba.core.typing.templates import Signature
 from numba.extending import intrinsic
 
 from vectrick.backends.cpu.layout import EDGES_AT_ONCE
@@ -23,7 +25,7 @@ VECTOR_BYTES = 64
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
 
 
-def _element(ty: Any) -> tuple[ir.Type, int]:
+def _element(ty: types.Type) -> tuple[ir.Type, int]:
     """Return the LLVM type and the size of a Numba float type."""
     return (ir.DoubleType(), 8) if ty == types.float64 else (ir.FloatType(), 4)
 
@@ -94,12 +96,22 @@ def make_add_rows(n_vectors: int) -> Any:
     """
 
     @intrinsic
-    def add_rows(_context: Any, target: Any, rows: Any, indices: Any, weights: Any, count: Any, like: Any) -> Any:
+    def add_rows(
+        _context: BaseContext,
+        target: types.Type,
+        rows: types.Type,
+        indices: types.Type,
+        weights: types.Type,
+        count: types.Type,
+        like: types.Type,
+    ) -> Any:
         element, size = _element(like)
         n_lanes = VECTOR_BYTES // size
         vector = ir.VectorType(element, n_lanes)
 
-        def codegen(context: Any, builder: ir.IRBuilder, _signature: Any, args: Any) -> Any:
+        def codegen(
+            context: BaseContext, builder: ir.IRBuilder, _signature: Signature, args: Sequence[ir.Value]
+        ) -> Any:
             target, rows, indices, weights, count, _ = args
             sums = [cgutils.alloca_once(builder, vector) for _ in range(n_vectors)]
             for i, total in enumerate(sums):
@@ -130,12 +142,22 @@ def make_add_dots(n_vectors: int, one_row: bool) -> Any:
 
     @intrinsic
     def add_dots(
-        _context: Any, target: Any, A: Any, stride_A: Any, i: Any, B: Any, stride_B: Any, j: Any, like: Any
+        _context: BaseContext,
+        target: types.Type,
+        A: types.Type,
+        stride_A: types.Type,
+        i: types.Type,
+        B: types.Type,
+        stride_B: types.Type,
+        j: types.Type,
+        like: types.Type,
     ) -> Any:
         element, size = _element(like)
         vector = ir.VectorType(element, VECTOR_BYTES // size)
 
-        def codegen(context: Any, builder: ir.IRBuilder, _signature: Any, args: Any) -> Any:
+        def codegen(
+            context: BaseContext, builder: ir.IRBuilder, _signature: Signature, args: Sequence[ir.Value]
+        ) -> Any:
             target, A, stride_A, i, B, stride_B, j, _ = args
             n_rows = 1 if one_row else EDGES_AT_ONCE
             rows_A = [_row(builder, A, stride_A, i, h) for h in range(n_rows)]
@@ -166,13 +188,22 @@ def make_add_block(n_rows: int, n_vectors: int) -> Any:
 
     @intrinsic
     def add_block(
-        _context: Any, target: Any, stride: Any, packed: Any, indices: Any, values: Any, count: Any, like: Any
+        _context: BaseContext,
+        target: types.Type,
+        stride: types.Type,
+        packed: types.Type,
+        indices: types.Type,
+        values: types.Type,
+        count: types.Type,
+        like: types.Type,
     ) -> Any:
         element, size = _element(like)
         n_lanes = VECTOR_BYTES // size
         vector = ir.VectorType(element, n_lanes)
 
-        def codegen(context: Any, builder: ir.IRBuilder, _signature: Any, args: Any) -> Any:
+        def codegen(
+            context: BaseContext, builder: ir.IRBuilder, _signature: Signature, args: Sequence[ir.Value]
+        ) -> Any:
             target, stride, packed, indices, values, count, _ = args
             sums = [[cgutils.alloca_once(builder, vector) for _ in range(n_vectors)] for _ in range(n_rows)]
             for total in itertools.chain(*sums):
@@ -202,12 +233,23 @@ def make_dot_block(n_edges: int, n_vectors: int) -> Any:
     """
 
     @intrinsic
-    def dot_block(_context: Any, target: Any, A: Any, stride: Any, held: Any, tile: Any, count: Any, like: Any) -> Any:
+    def dot_block(
+        _context: BaseContext,
+        target: types.Type,
+        A: types.Type,
+        stride: types.Type,
+        held: types.Type,
+        tile: types.Type,
+        count: types.Type,
+        like: types.Type,
+    ) -> Any:
         element, size = _element(like)
         n_lanes = VECTOR_BYTES // size
         vector = ir.VectorType(element, n_lanes)
 
-        def codegen(context: Any, builder: ir.IRBuilder, _signature: Any, args: Any) -> Any:
+        def codegen(
+            context: BaseContext, builder: ir.IRBuilder, _signature: Signature, args: Sequence[ir.Value]
+        ) -> Any:
             target, A, stride, held, tile, count, _ = args
             rows = [_row(builder, A, stride, held, h) for h in range(n_edges)]
             sums = [[cgutils.alloca_once(builder, vector) for _ in range(n_vectors)] for _ in range(n_edges)]
@@ -254,11 +296,20 @@ def make_transpose(past_the_cache: bool) -> Any:
     """
 
     @intrinsic
-    def transpose(_context: Any, source: Any, source_stride: Any, target: Any, target_stride: Any, like: Any) -> Any:
+    def transpose(
+        _context: BaseContext,
+        source: types.Type,
+        source_stride: types.Type,
+        target: types.Type,
+        target_stride: types.Type,
+        like: types.Type,
+    ) -> Any:
         element, size = _element(like)
         vector = ir.VectorType(element, 8)
 
-        def codegen(context: Any, builder: ir.IRBuilder, _signature: Any, args: Any) -> Any:
+        def codegen(
+            context: BaseContext, builder: ir.IRBuilder, _signature: Signature, args: Sequence[ir.Value]
+        ) -> Any:
             source, source_stride, target, target_stride, _ = args
             places = [builder.add(source, builder.mul(source_stride, _I64(i))) for i in range(8)]
             rows = [_load(builder, place, vector, size) for place in places]
@@ -282,10 +333,10 @@ def make_transpose(past_the_cache: bool) -> Any:
 
 
 @intrinsic
-def clear(_context: Any, address: Any, n_bytes: Any) -> Any:
+def clear(_context: BaseContext, address: types.Type, n_bytes: types.Type) -> Any:
     """Fill memory with zeros."""
 
-    def codegen(context: Any, builder: ir.IRBuilder, _signature: Any, args: Any) -> Any:
+    def codegen(context: BaseContext, builder: ir.IRBuilder, _signature: Signature, args: Sequence[ir.Value]) -> Any:
         cgutils.memset(builder, builder.inttoptr(args[0], ir.IntType(8).as_pointer()), args[1], 0)
         return context.get_dummy_value()
 
@@ -293,11 +344,11 @@ def clear(_context: Any, address: Any, n_bytes: Any) -> Any:
 
 
 @intrinsic
-def copy_element(_context: Any, source: Any, target: Any, like: Any) -> Any:
+def copy_element(_context: BaseContext, source: types.Type, target: types.Type, like: types.Type) -> Any:
     """Copy one element."""
     element, size = _element(like)
 
-    def codegen(context: Any, builder: ir.IRBuilder, _signature: Any, args: Any) -> Any:
+    def codegen(context: BaseContext, builder: ir.IRBuilder, _signature: Signature, args: Sequence[ir.Value]) -> Any:
         _store(builder, _load(builder, args[0], element, size), args[1], size)
         return context.get_dummy_value()
 
@@ -308,8 +359,10 @@ def make_prefetch_row(n_vectors: int) -> Any:
     """Return ``prefetch_row(address)``, which asks the caches for the ``n_vectors`` vectors from the address on."""
 
     @intrinsic
-    def prefetch_row(_context: Any, address: Any) -> Any:
-        def codegen(context: Any, builder: ir.IRBuilder, _signature: Any, args: Any) -> Any:
+    def prefetch_row(_context: BaseContext, address: types.Type) -> Any:
+        def codegen(
+            context: BaseContext, builder: ir.IRBuilder, _signature: Signature, args: Sequence[ir.Value]
+        ) -> Any:
             pointer = ir.IntType(8).as_pointer()
             signature = ir.FunctionType(ir.VoidType(), [pointer, _I32, _I32, _I32])
             function = cgutils.get_or_insert_function(builder.module, signature, "llvm.prefetch.p0")
