@@ -11,7 +11,7 @@ from vectrick.data.files.folder import read_dataset, read_vertices
 EDGES = pd.DataFrame({"start": [1, 2, 3, 3], "end": ["x", "x", "y", "y"], "label": [1, 0, 1, 0]})
 ENDS = pd.DataFrame({"id": ["x", "y"], "f": [1.0, 2.0]})
 USERS = pd.DataFrame({"id": [1, 2, 3], "age": [30.0, 40.0, 50.0], "job": ["cook", None, "nurse"]})
-SAID = r"column 'job' became 2 columns of 0 and 1, as in 'job=cook'|column 'job' is empty in 1 rows, which have 0"
+SAID = r"column 'job' became 2 columns of 0 and 1, as in 'job=cook'|column 'job' is empty in 1 rows; they have 0"
 
 
 def write(folder, users=USERS, edges=EDGES, ending="csv"):
@@ -35,7 +35,7 @@ def test_words_become_columns_of_zero_and_one(tmp_path, ending):
 def test_categories_of_new_vertices(tmp_path):
     expected = ["age", "job=cook", "job=nurse"]
     pd.DataFrame({"job": ["nurse", "pilot"], "id": [7, 8], "age": [1.0, 2.0]}).to_csv(tmp_path / "new.csv", index=False)
-    with pytest.warns(TableWarning, match="column 'job' has 'pilot', which the model does not know"):
+    with pytest.warns(TableWarning, match="column 'job' has 'pilot', but the training data did not"):
         table = read_vertices(tmp_path / "new.csv", "start", "features", expected=expected)
     np.testing.assert_array_equal(table.features, [[1, 0, 1], [2, 0, 0]])
     pd.DataFrame({"id": [7], "age": [1.0]}).to_csv(tmp_path / "less.csv", index=False)
@@ -60,16 +60,17 @@ def test_gaps(tmp_path):
     with (
         pytest.warns(TableWarning, match="job"),
         pytest.raises(
-            ValueError, match=r"row 3, column 'age' is empty.* 2 columns have gaps \('age', 'size'\).*--impute median"
+            ValueError,
+            match=r"row 3, column 'age' is empty.* 2 columns have missing values \('age', 'size'\).*--impute median",
         ),
     ):
         read_dataset(tmp_path)
-    with pytest.warns(TableWarning, match="job|gaps in 'age', 'size' were filled with the median"):
+    with pytest.warns(TableWarning, match="job|missing values in 'age', 'size' were filled with the median"):
         data = read_dataset(tmp_path, ReadOptions(impute="median"))
     assert data.medians == {"start": {"age": 35.0, "size": 5.0}, "end": {"f": 1.5}}
     np.testing.assert_array_equal(data.X.start_table.features[:, [0, 2]], [[30, 1], [40, 5], [35, 9]])
     users.drop(columns="job").to_csv(tmp_path / "new.csv", index=False)
-    with pytest.warns(TableWarning, match="gaps"):
+    with pytest.warns(TableWarning, match="missing values"):
         table = read_vertices(
             tmp_path / "new.csv", "start", "features", expected=["age", "size"], medians={"age": -1.0, "size": -2.0}
         )
@@ -111,7 +112,7 @@ def test_sparse_vertices_of_which_nothing_is_known(tmp_path):
 
 def test_medians_of_all_columns_are_kept(tmp_path):
     write(tmp_path, USERS.drop(columns="job").assign(size=[1.0, np.nan, 9.0]))
-    with pytest.warns(TableWarning, match="gaps in 'size'"):
+    with pytest.warns(TableWarning, match="missing values in 'size'"):
         data = read_dataset(tmp_path, ReadOptions(impute="median"))
     assert data.medians["start"] == {"age": 40.0, "size": 5.0}
 

@@ -126,7 +126,7 @@ def test_sparse_tables_with_repeated_entries():
 
 
 def test_edges_are_no_array():
-    with pytest.raises(TypeError, match="Edges are no array"):
+    with pytest.raises(TypeError, match="Edges are not an array"):
         np.asarray(vt.Edges([0], [0], D, T))
 
 

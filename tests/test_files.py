@@ -41,7 +41,7 @@ def test_outputs_are_no_inputs(tmp_path):
     (tmp_path / "link.csv").symlink_to(data)
     os.link(data, tmp_path / "hard.csv")
     for path in (data, tmp_path / "link.csv", tmp_path / "hard.csv", Path(os.path.relpath(data))):
-        with pytest.raises(ValueError, match=r"--output is .* which is read as well"):
+        with pytest.raises(ValueError, match=r"--output is .* it is also an input"):
             check_targets({"--output": path}, [data])
     with pytest.raises(ValueError, match="--output, --report must be different files"):
         check_targets({"--output": other, "--report": tmp_path / "." / "other.csv"}, [])

@@ -165,7 +165,7 @@ def lines(frame):
 BAD = {
     "no folder": (None, None, "there is no folder"),
     "no edges": ("edges.csv", None, "has no edges: a file edges.parquet, edges.csv or edges.csv.gz"),
-    "no start": ("start_features.csv", None, "says nothing about its start vertices"),
+    "no start": ("start_features.csv", None, "has no table of its start vertices"),
     "empty": ("edges.csv", "", "edges.csv is empty"),
     "header only": ("edges.csv", "start,end,label\n", "has a header, but no rows"),
     "no header": (
@@ -222,13 +222,13 @@ BAD = {
     "kernel not square": (
         "end_kernel.csv",
         "id,x,y\nx,1,0\ny,0,1\nz,0,0\n",
-        "has 3 rows and 2 columns beside the ids, but a kernel matrix is square",
+        "has 3 rows and 2 columns without the ids, but a kernel matrix is square",
     ),
     "no Parquet": ("edges.parquet", "start,end\n", "has both edges.parquet and edges.csv"),
     "sparse twice": (
         "start_features.csv",
         "id,feature,value\na,f,1\na,f,2\n",
-        "has some feature of some vertex more than once",
+        "has the same feature of a vertex more than once",
     ),
 }
 
@@ -262,7 +262,9 @@ def test_files_of_the_wrong_kind(tmp_path):
         with pytest.raises((ValueError, OSError), match=name.replace(".", r"\.")):
             read_dataset(tmp_path, ReadOptions(edges=tmp_path / name))
     (tmp_path / "e.txt").write_text("x")
-    with pytest.raises(ValueError, match=r"e\.txt is no table: its name must end in \.parquet, \.csv, .* or \.tsv\.gz"):
+    with pytest.raises(
+        ValueError, match=r"e\.txt is not a table: its name must end in \.parquet, \.csv, .* or \.tsv\.gz"
+    ):
         read_dataset(tmp_path, ReadOptions(edges=tmp_path / "e.txt"))
     whole = gzip.compress(lines(pd.concat([EDGES] * 50)).encode())
     (tmp_path / "cut.csv.gz").write_bytes(whole[: len(whole) // 2])

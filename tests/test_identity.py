@@ -57,7 +57,7 @@ def test_a_table_is_not_joined_by_its_row_numbers(movies, library):
     if library == "polars":
         edges, users, table = (pl.from_pandas(frame) for frame in (edges, users.assign(user=range(5)), table))
     given = {"start": "user", "end": "movie", "start_table": users, "end_table": table}
-    with pytest.raises(ValueError, match="columns that could hold them: 'movie_id'; say end_id='movie_id'"):
+    with pytest.raises(ValueError, match="columns that could hold them: 'movie_id'; pass end_id='movie_id'"):
         vt.Edges.from_frame(edges, **given)
     X = vt.Edges.from_frame(edges, **given, end_id="movie_id")
     assert_array_equal(table["movie_id"].to_numpy()[X.end], edges["movie"].to_numpy())
@@ -74,7 +74,7 @@ def test_row_numbers_of_a_frame_that_was_worked_on_are_no_ids_either(movies, cha
         "in part": table[table["movie_id"] != edges["movie"][0]],
     }[change]
     given = {"start": "user", "end": "movie", "start_table": users, "end_table": table}
-    with pytest.raises(ValueError, match="say end_id='movie_id'"):
+    with pytest.raises(ValueError, match="pass end_id='movie_id'"):
         vt.Edges.from_frame(edges, **given)
     if change != "in part":
         X = vt.Edges.from_frame(edges, **given, end_id="movie_id")
@@ -101,7 +101,7 @@ def test_words_in_a_table_say_how_to_name_ids_and_encode_categories(movies):
     table = pd.DataFrame({"title": [f"film {i}" for i in range(80)], "length": 1.0}).rename_axis("movie")
     with pytest.raises(TypeError, match=r"end_table has columns that are not numbers: 'title'.*end_id=.*get_dummies"):
         vt.Edges.from_frame(edges, start="user", end="movie", start_table=users, end_table=table)
-    with pytest.raises(TypeError, match=r"start_features is a LazyFrame, .*start_features\.collect\(\)"):
+    with pytest.raises(TypeError, match=r"start_features is a LazyFrame .*start_features\.collect\(\)"):
         vt.Edges([0], [0], pl.DataFrame({"a": [1.0]}).lazy(), np.eye(1))
     with pytest.raises(TypeError, match=r"frame is a LazyFrame, .*frame\.collect\(\)"):
         vt.Edges.from_frame(pl.from_pandas(edges).lazy(), start_table=users)

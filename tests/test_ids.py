@@ -26,7 +26,7 @@ def test_numerals_are_matched_by_value_and_never_taken_for_positions():
     for asked in ([7], ["7"], [np.int64(7)], 7, "7", [7.0]):
         assert set(model.recommend(asked, exclude_known=False)["start"]) == {"7"}
     for asked in ([4], [2], [7, 4], 2):
-        with pytest.raises(ValueError, match="integers are ids where there are ids, not positions"):
+        with pytest.raises(ValueError, match="integers are ids if a table has ids; for positions, use"):
             model.recommend(asked, exclude_known=False)
     assert set(model.recommend(positions=[2], exclude_known=False)["start"]) == {"103"}
     with pytest.raises(ValueError, match=r"positions\[0\] is 5, but start_features has 5 vertices"):
@@ -46,9 +46,9 @@ def test_large_integers_in_an_object_column_are_ids():
 
 def test_words_have_no_positions_in_requests_but_in_edges():
     model = _model(list("abcde"))
-    with pytest.raises(ValueError, match="integers are ids where there are ids"):
+    with pytest.raises(ValueError, match="integers are ids if a table has ids"):
         model.recommend([2], exclude_known=False)
-    with pytest.raises(ValueError, match="integers are ids where there are ids"):
+    with pytest.raises(ValueError, match="integers are ids if a table has ids"):
         model.predict_without(vt.Edges([0], [0], FEATURES, np.eye(3)), start=2)
     assert vt.Edges([0, 4], [0, 1], FEATURES, np.eye(3), start_ids=list("abcde")).start.tolist() == [0, 4]
 
@@ -92,7 +92,7 @@ def test_positions_in_another_table_are_not_ids_of_known_edges():
     other = vt.Edges([3], [0], FEATURES + 1, np.eye(3))
     with pytest.raises(ValueError, match="known has positions in start_features, but the vertices of"):
         model.recommend([1], known=other)
-    with pytest.raises(ValueError, match="none of them is one"):
+    with pytest.raises(ValueError, match="the model has none of them"):
         _named_model().recommend(
             ["a"], known=vt.Edges(["q"], ["x"], np.eye(1), np.eye(1), start_ids=["q"], end_ids=["x"])
         )

@@ -110,7 +110,7 @@ def test_results_show_their_tables(edges):
     assert re.search(rf"{best}</td>[^/]*★", compared._repr_html_())
     assert text_of(compared._repr_html_()).count("★") == 2
     auto = vt.AutoKron(random_state=0, n_best=2).fit(X, y)
-    assert "the mean of 2 models" in auto._repr_html_()
+    assert "an ensemble of the best 2 of" in auto._repr_html_()
     assert auto._repr_mimebundle_()["text/html"].startswith("<div>")
 
 

@@ -14,7 +14,7 @@ from vectrick.data.files.numerals import refuse_commas
     [["3,5", "4,5"], ["3,5", "4"], ["1,000", "2"], ["-3,5e2", "1"], ["<3,5", "4,1"], ["1.234,5", "2,1"], [",5", "3,"]],
 )
 def test_commas_are_refused(words):
-    with pytest.raises(ValueError, match="write a point for the decimals"):
+    with pytest.raises(ValueError, match="use a decimal point"):
         refuse_commas(words, "y")
 
 

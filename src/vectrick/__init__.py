@@ -13,6 +13,6 @@ import lazy_loader
 
 from vectrick._version import __version__
 
-# The public names are in __init__.pyi, once: type checkers read it, and names are loaded by it.
+# __init__.pyi is the only list of public names: type checkers read it, and lazy_loader loads names from it.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 __all__ += ["__version__"]

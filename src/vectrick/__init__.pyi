@@ -1,4 +1,4 @@
-# The public names of vectrick, each once: type checkers read this file, and __init__.py loads names by it.
+# The public names of vectrick, each once: type checkers read this file, and __init__.py loads names from it.
 
 from . import (
     backends as backends,

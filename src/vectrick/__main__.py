@@ -1,4 +1,4 @@
-"""``python -m vectrick`` is the command line."""
+"""The command line, started by ``python -m vectrick``."""
 
 from vectrick.cli import main
 

@@ -6,11 +6,12 @@ from typing import Any, Generic, TypeVar, overload
 T = TypeVar("T")
 
 
-class cached_property(Generic[T]):  # noqa: N801 (it is used like functools' own)
-    """A property like functools.cached_property from Python 3.12 on.
+class cached_property(Generic[T]):  # noqa: N801 (used like the class in functools)
+    """A property like functools.cached_property of Python 3.12 or later.
 
-    Before 3.12, functools holds one lock for all instances of a class while it computes: a process that is forked
-    meanwhile waits for ever. Without the lock, two threads that ask at the same time may both compute the value.
+    Before 3.12, functools holds one lock for all instances of a class while it computes, so a process that is forked
+    in the meantime waits forever. Without the lock, two threads that need the value at the same time may both compute
+    it.
 
     >>> class Circle:
     ...     @cached_property
@@ -41,5 +42,5 @@ class cached_property(Generic[T]):  # noqa: N801 (it is used like functools' own
         if instance is None:
             return self
         value = self.function(instance)
-        instance.__dict__[self.name] = value  # from now on found before this descriptor
+        instance.__dict__[self.name] = value  # later lookups find it before this descriptor
         return value

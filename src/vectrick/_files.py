@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and never over a file that is read."""
+"""Files that are written completely or not at all, and that never overwrite an input."""
 
 import hashlib
 import os
@@ -11,14 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-_UNFINISHED = re.compile(r"\.vectrick-([0-9a-f]{8})-(\d+)-[0-9a-f]{8}\.tmp")  # names its machine and process
-_OLD = 24 * 3600  # seconds after which unfinished work is removed, whatever machine began it
+_UNFINISHED = re.compile(r"\.vectrick-([0-9a-f]{8})-(\d+)-[0-9a-f]{8}\.tmp")  # contains its machine and process
+_OLD = 24 * 3600  # seconds after which unfinished files are removed, even if another machine created them
 
 
 def check_output(path: Path | str, force: bool, advice: str = "use --force") -> Path:
-    """Return where to write, or say why nothing can be written there, before any work is done.
+    """Check that a file can be written before any work is done; return its path.
 
-    A file that exists is refused unless ``force`` is true.
+    An existing file raises an error, unless ``force`` is true.
     """
     path = Path(path)
     try:
@@ -33,7 +33,7 @@ def check_output(path: Path | str, force: bool, advice: str = "use --force") -> 
     if target.is_symlink():
         raise OSError(f"{path} cannot be written: it is a link that leads to itself")
     if path.exists() and not path.is_file():
-        raise OSError(f"{path} is no plain file, so it cannot be replaced by one")
+        raise OSError(f"{path} is not a regular file, so it cannot be replaced")
     if path.exists() and not force:
         raise FileExistsError(f"{path} exists; {advice} to replace it, or choose another name")
     folder = target.parent
@@ -45,41 +45,41 @@ def check_output(path: Path | str, force: bool, advice: str = "use --force") -> 
 
 
 def check_targets(outputs: Mapping[str, Path | None], inputs: Iterable[Path | None]) -> None:
-    """Refuse outputs, given by the names of their options, if two are one file or one is also an input."""
+    """Raise an error if two outputs are the same file or if one is also an input; the keys are names of options."""
     targets = {option: Path(os.path.realpath(path)) for option, path in outputs.items() if path is not None}
     if len(set(targets.values())) < len(targets):
         raise ValueError(f"{', '.join(targets)} must be different files")
     read = {Path(os.path.realpath(path)) for path in inputs if path is not None}
     for option, target in targets.items():
         if target in read or any(target.exists() and source.exists() and target.samefile(source) for source in read):
-            raise ValueError(f"{option} is {str(outputs[option])!r}, which is read as well; choose another name")
+            raise ValueError(f"{option} is {str(outputs[option])!r}, but it is also an input; choose another name")
 
 
 @contextmanager
 def replacing(path: Path | str) -> Iterator[Path]:
-    """Yield a new, empty file near ``path`` that takes its place at the end, and is removed if anything fails.
+    """Yield a new, empty file near ``path`` that replaces it at the end, or is removed if anything fails.
 
-    The content is on the disk before it gets the name: a crash leaves the old file or the new one. A link stays a link:
-    its target is replaced.
+    The content is on the disk before the file is renamed, so a crash leaves either the old file or the new one. If
+    ``path`` is a link, its target is replaced.
     """
     target = Path(os.path.realpath(path))
     with _draft_folder(target.parent) as folder:
-        draft = folder / "draft"  # short, however long the name of the file is
-        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))  # with the rights that the mask gives
+        draft = folder / "draft"  # a short name, because the name of the file may be long
+        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))  # with the permissions of the umask
         rights = draft.stat().st_mode
         yield draft
-        draft.chmod(rights)  # a library may have written it anew with other rights
+        draft.chmod(rights)  # a library may have rewritten it with other permissions
         _sync(draft)
         os.replace(draft, target)
-    with suppress(OSError):  # a system that cannot sync folders has renamed all the same
+    with suppress(OSError):  # the file is renamed even if the system cannot sync folders
         _sync(target.parent)
 
 
 @contextmanager
 def replacing_folder(path: Path | str) -> Iterator[Path]:
-    """Yield a new, empty folder near ``path`` that takes its place at the end, and is removed if anything fails.
+    """Yield a new, empty folder near ``path`` that replaces it at the end, or is removed if anything fails.
 
-    A folder that was there goes away only after the new one is complete.
+    An existing folder is removed only after the new one is complete.
     """
     target = Path(os.path.realpath(path))
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -94,9 +94,9 @@ def replacing_folder(path: Path | str) -> Iterator[Path]:
 
 @contextmanager
 def _draft_folder(parent: Path) -> Iterator[Path]:
-    """Lend a new folder that is removed at the end, with all that libraries left in it for themselves.
+    """Yield a new folder; remove it at the end, with any files that libraries left in it.
 
-    Those of earlier processes that were killed are removed first.
+    Folders of killed processes are removed first.
     """
     _clean(parent)
     folder = parent / f".vectrick-{_machine()}-{os.getpid()}-{secrets.token_hex(4)}.tmp"
@@ -108,13 +108,13 @@ def _draft_folder(parent: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path | str, text: str) -> None:
-    """Write text to a file, whole or not at all."""
+    """Write text to a file, completely or not at all."""
     with replacing(path) as draft:
         draft.write_text(text, encoding="utf-8")
 
 
 def _clean(folder: Path) -> None:
-    """Remove unfinished work in a folder whose process no longer runs: folders, and files of earlier versions."""
+    """Remove drafts of processes that no longer run: folders, and files of earlier versions of vectrick."""
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             name = _UNFINISHED.fullmatch(entry.name)
@@ -130,12 +130,12 @@ def _clean(folder: Path) -> None:
 
 
 def _last_change(path: Path) -> float:
-    """Return when a file, or anything in a folder, was written last."""
+    """Return the time of the last change to a file, or to anything in a folder."""
     return max(one.lstat().st_mtime for one in (path, *path.rglob("*")))
 
 
 def _machine() -> str:
-    """Return eight digits for this machine or container; others that share a folder have their own processes."""
+    """Return eight digits for this machine or container, because process ids are unique only within one."""
     try:
         processes = os.stat("/proc/self/ns/pid").st_ino
     except OSError:

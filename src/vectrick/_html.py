@@ -1,4 +1,4 @@
-"""Small pieces of HTML that notebooks show in place of text."""
+"""Small HTML fragments that notebooks show instead of text."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -11,7 +11,7 @@ _NUMBER = "text-align:right;font-variant-numeric:tabular-nums"
 
 
 def html_table(head: Sequence[str], rows: Iterable[Sequence[Any]], strong: int | None = None) -> str:
-    """Return a table; numbers stand on the right, and one row may stand out.
+    """Return a table with right-aligned numbers and at most one row in bold.
 
     >>> html_table(["path", "time"], [["dense", 1.5]])[:41]
     '<table><thead><tr><th style="text-align:l'
@@ -31,7 +31,7 @@ def _cell(value: object) -> str:
 
 
 def html_block(title: str, *parts: str) -> str:
-    """Return parts below a line of text.
+    """Return a title with parts below it.
 
     >>> html_block("3 edges")
     '<div><p><strong>3 edges</strong></p></div>'
@@ -45,7 +45,7 @@ def html_note(words: str) -> str:
 
 
 def html_bar(shares: Sequence[tuple[str, int, str]]) -> str:
-    """Return a bar whose parts are as wide as their numbers, and a line that says what their colours mean.
+    """Return a bar with parts in proportion to their numbers, and a line that explains their colors.
 
     >>> html_bar([("train", 3, "#069"), ("test", 1, "#c60"), ("nothing", 0, "#000")]).count("title=")
     2
@@ -62,7 +62,7 @@ def html_bar(shares: Sequence[tuple[str, int, str]]) -> str:
 
 
 def html_line(heights: Sequence[float], marked: int) -> str:
-    """Return a small line through some heights, one of which is marked.
+    """Return a small line chart with one marked point.
 
     >>> html_line([0.5, 0.8, 0.6], 1).count("<circle")
     1
@@ -85,7 +85,7 @@ def html_line(heights: Sequence[float], marked: int) -> str:
 
 
 def html_cells(colours: Sequence[Sequence[str]], label: str) -> str:
-    """Return a board of coloured cells, described by a label for those who do not see it.
+    """Return a grid of colored cells; the label describes it for screen readers.
 
     >>> html_cells([["#069", "#c60"], ["#c60", "#069"]], "two by two").count("<rect")
     4

@@ -1,4 +1,4 @@
-"""Messages of long work: lines for the logger "vectrick", with ``verbose`` also on the screen or beside a bar."""
+"""Messages of long tasks: lines for the logger "vectrick", with ``verbose`` also on the screen or next to a bar."""
 
 import logging
 import sys
@@ -12,7 +12,7 @@ _PAUSE = 0.5  # seconds between lines that people read
 
 
 class _Screen(logging.Handler):
-    """Writes records to what standard error is at that moment."""
+    """Writes records to the current standard error."""
 
     def emit(self, record: logging.LogRecord) -> None:
         print(self.format(record), file=sys.stderr, flush=True)
@@ -22,17 +22,17 @@ _SCREEN = _Screen()
 
 
 class Teller:
-    """Says how far one piece of work is.
+    """Reports the progress of one task.
 
-    Every line goes to the logger "vectrick". Lines that come at least half a second after the last one, and those that
-    must be said, have the level INFO, the others DEBUG.
+    Every line goes to the logger "vectrick". A line has the level INFO if it must be shown, or if it comes at least
+    half a second after the last line of level INFO. Other lines have the level DEBUG.
 
     Parameters
     ----------
     verbose : int
-        1 shows the lines of the level INFO on standard error, 2 all of them. In a notebook, both are a bar.
+        1 shows lines of level INFO on standard error, 2 all lines. In a notebook, both show a bar.
     total : int, optional
-        How many steps there are, for the bar.
+        The number of steps, for the bar.
     """
 
     def __init__(self, verbose: int, total: int | None = None) -> None:
@@ -41,7 +41,7 @@ class Teller:
         self._bar = _NotebookBar() if verbose and in_notebook() else None
 
     def tell(self, line: Callable[[], str], done: int | None = None, must: bool = False) -> None:
-        """Say a line, which is only made if somebody listens; ``done`` of the total is where the bar is."""
+        """Log and show a line; it is created only if needed. The bar shows ``done`` of the total."""
         now = time.perf_counter()
         due = must or now >= self._said + _PAUSE
         level = logging.INFO if due else logging.DEBUG
@@ -60,20 +60,20 @@ class Teller:
 
 
 def in_notebook() -> bool:
-    """Whether the process is the kernel of a notebook, where output can be replaced."""
+    """Return whether the process is the kernel of a notebook, so that output can be replaced."""
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     return shell is not None and hasattr(shell, "kernel")
 
 
 class _NotebookBar:
-    """A bar with a line beside it, in the output of a cell."""
+    """A bar with a line next to it, in the output of a cell."""
 
     def __init__(self) -> None:
         self._handle: Any = None
 
     def show(self, line: str, done: int | None, total: int | None) -> None:
-        """Show a line in place of the last one; without ``done`` the bar is full."""
+        """Replace the last line; without ``done`` the bar is full."""
         from IPython.display import display
 
         at = f'value="{done}" max="{total}"' if done is not None and total else 'value="1" max="1"'

@@ -1,4 +1,4 @@
-"""Progress of long work: how many of its steps are done, about twice a second."""
+"""Progress of long tasks: the number of finished steps, about twice a second."""
 
 import threading
 import time
@@ -12,7 +12,7 @@ _listener: Callable[[int, int, str], None] | None = None
 
 @contextmanager
 def told_to(listener: Callable[[int, int, str], None]) -> Iterator[None]:
-    """Report all progress to a function (steps done, total steps, what was done) in place of printing it."""
+    """Report all progress to a function (steps done, total steps, last step) instead of printing it."""
     global _listener
     _listener, before = listener, _listener
     try:
@@ -22,16 +22,16 @@ def told_to(listener: Callable[[int, int, str], None]) -> Iterator[None]:
 
 
 class Progress:
-    """A counter that reports how many of ``total`` steps are done; safe to share among threads.
+    """A counter that reports the number of finished steps; threads can share it.
 
     Parameters
     ----------
     name : str
-        What is under way.
+        The name of the task.
     total : int
-        How many steps there are.
+        The number of steps.
     verbose : int
-        0 only logs, 1 reports about twice a second as well, 2 after each step.
+        0 only logs, 1 also prints about twice a second, 2 after each step.
     """
 
     def __init__(self, name: str, total: int, verbose: int) -> None:

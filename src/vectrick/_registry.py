@@ -1,4 +1,4 @@
-"""A family of classes by their names; parsers, model files, help texts and lists of choices are derived from it."""
+"""A registry of classes by name; parsers, model files, help texts and lists of choices are derived from it."""
 
 import inspect
 from collections.abc import Iterator, Mapping
@@ -8,14 +8,14 @@ T = TypeVar("T")
 
 
 class Registry(Mapping[str, type[T]]):
-    """Classes with a ``name``, and perhaps other names in ``aliases``, in the order in which they were registered.
+    """Classes with a ``name``, and optionally ``aliases``, in the order of registration.
 
     Parameters
     ----------
     family : str
-        The word for one of them in errors.
+        The singular noun for the classes, used in errors.
     base : type
-        The class that all of them are subclasses of.
+        The common base class.
 
     Examples
     --------
@@ -33,23 +33,23 @@ class Registry(Mapping[str, type[T]]):
         self._plain: list[str] = []
 
     def register(self, kind: type[T]) -> type[T]:
-        """Register a class by its name and return it; it can be used as a decorator."""
+        """Register a class by its name and return it; also works as a decorator."""
         if not (isinstance(kind, type) and issubclass(kind, self.base)):
             raise TypeError(f"{kind!r} is not a {self.family} class; it must be a subclass of {self.base.__name__}")
         names = (getattr(kind, "name", ""), *kind.__dict__.get("aliases", ()))
         if not all(isinstance(name, str) and name for name in names):
             raise ValueError(f'{kind.__name__} has no name; set name = "..." in the class')
         if "auto" in names:
-            raise ValueError(f"{kind.__name__} is called 'auto', which stands for a choice; choose another name")
+            raise ValueError(f"{kind.__name__} is called 'auto', but this name is reserved; choose another name")
         for name in names:
             if name in self._kinds and not is_again(kind, self._kinds[name]):
-                raise ValueError(f"{name!r} is the name of {self._kinds[name].__name__} already; choose another one")
+                raise ValueError(f"{name!r} is already the name of {self._kinds[name].__name__}; choose another name")
         known = self.called(kind.__name__)
         if known is not None and not is_again(kind, known):
             raise ValueError(
-                f"there is already a {self.family} with the class name {kind.__name__!r}; choose another one"
+                f"there is already a {self.family} with the class name {kind.__name__!r}; choose another name"
             )
-        # A class that is defined again, perhaps under another name, takes the place of its old self.
+        # A class that is defined again, even under another name, replaces its earlier definition.
         self._kinds = {name: other for name, other in self._kinds.items() if not is_again(kind, other)}
         self._kinds |= dict.fromkeys(names, kind)
         self._plain = [name for name in self._plain if name in self._kinds and name not in names]
@@ -57,15 +57,15 @@ class Registry(Mapping[str, type[T]]):
         return kind
 
     def called(self, class_name: str) -> type[T] | None:
-        """Return the class with this name in Python, which model files use; None if there is none."""
+        """Return the class with this Python class name, as in model files; None if there is none."""
         return next((kind for kind in self._kinds.values() if kind.__name__ == class_name), None)
 
     def knows(self, kind: type) -> bool:
-        """Whether a class is registered."""
+        """Return whether a class is registered."""
         return kind in self._kinds.values()
 
     def plain_names(self) -> list[str]:
-        """Return the names of the classes that can be made without arguments."""
+        """Return the names of the classes that need no arguments."""
         return self._plain
 
     def __getitem__(self, name: str) -> type[T]:
@@ -83,7 +83,7 @@ class Registry(Mapping[str, type[T]]):
 
 
 def is_again(kind: type, known: type) -> bool:
-    """Whether a class is a known class defined again, as when a notebook runs a cell twice."""
+    """Return whether a class is a new definition of a known class, as when a notebook cell runs twice."""
     return kind is known or (kind.__module__, kind.__qualname__) == (known.__module__, known.__qualname__)
 
 

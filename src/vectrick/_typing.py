@@ -1,4 +1,4 @@
-"""The types that the whole package uses."""
+"""Types used in the whole package."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes as MatplotlibAxes
     from torch import Tensor as TorchTensor, device as DeviceObject  # noqa: N812
 
-# A NumPy array, or an array of the backend that computes, such as a torch tensor, which is used like one.
+# A NumPy array, or an array of the backend that is used in the same way, such as a torch tensor.
 Array: TypeAlias = NDArray[Any]
 
 
@@ -75,10 +75,10 @@ Axes: TypeAlias = "MatplotlibAxes"
 KernelWeights: TypeAlias = ArrayLike | None
 # The size of an array.
 Shape: TypeAlias = int | tuple[int, ...]
-# A seed, as scikit-learn takes it.
+# A seed, as in scikit-learn.
 RandomState: TypeAlias = int | np.random.RandomState | None
 
-# Choices by name, so that an editor marks a misspelled one; lists of choices are made of them by `get_args`.
+# Choices by name, so that editors mark misspelled names; `get_args` makes lists of choices from them.
 New: TypeAlias = Literal["both", "start", "end", "neither"]
 NewOrAll: TypeAlias = New | Literal["all"]
 FormName: TypeAlias = Literal["auto", "dual", "primal"]

@@ -1,3 +1,3 @@
-"""The version of the package, the only place where it is written."""
+"""The version of the package; it is written only here."""
 
 __version__ = "1.0.0rc1"

@@ -22,7 +22,7 @@ def make_checkerboard(
 
     A vertex has one feature, uniform in (0, 100). The label of an edge is +1 if both features have the same parity when
     rounded down, and -1 otherwise. Then each label is flipped with probability ``noise``, so even the best predictor
-    has an AUC of ``1 - noise``. Another ``random_state`` gives a graph without common vertices.
+    has an AUC of ``1 - noise``. Graphs with different ``random_state`` have no vertices in common.
 
     Parameters
     ----------

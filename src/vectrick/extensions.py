@@ -1,4 +1,4 @@
-"""Extensions: users' own kernels, pairwise kernels, losses, solvers and backends, known by their names."""
+"""Extensions: users' own kernels, pairwise kernels, losses, solvers and backends, registered by name."""
 
 from typing import Any, TypeVar
 
@@ -20,7 +20,7 @@ FAMILIES: dict[type, Registry] = {  # type: ignore[type-arg]
 
 
 def registered() -> list[Any]:
-    """Return what users have registered, for processes that work for this one."""
+    """Return the extensions that users have registered, for worker processes."""
     kinds = [kind for registry in FAMILIES.values() for kind in registry.kinds()]
     return [kind for kind in kinds if not kind.__module__.startswith("vectrick.")] + own_backends()
 
@@ -28,10 +28,10 @@ def registered() -> list[Any]:
 def register(extension: T) -> T:
     """Register your own class for use by name: in parameters, in text such as ``"mine + constant"``, and in files.
 
-    A kernel, a pairwise kernel, a loss or a solver works in `fit` without this. The name is known in this process, and
-    in those that vectrick's own searches start; for other pools of processes, such as scikit-learn's, give the object.
-    A model file names what it needs, and `vectrick.load` knows what was registered in the process that loads it, so
-    register there as well.
+    Kernels, pairwise kernels, losses and solvers also work in `fit` without registration. The name is valid in this
+    process and in processes that vectrick's own searches start; for other pools of processes, such as scikit-learn's,
+    pass the object. A model file stores extensions by name, so register them in the process that calls `vectrick.load`
+    as well.
 
     Parameters
     ----------

@@ -208,7 +208,7 @@ class TestChoice:
     def test_a_large_graph_is_sampled(self, monkeypatch):
         monkeypatch.setattr("vectrick.automatic.find.sampled", lambda X, rng, *most: np.flatnonzero(X.start < 12))
         X, signal, _ = grid()
-        with pytest.warns(SearchWarning, match="looked at 216 of 432 edges"):
+        with pytest.warns(SearchWarning, match="used 216 of 432 edges"):
             model = vt.AutoKron(random_state=0).fit(X, signal)
         assert all(len(member.predictor_.start.used) == 24 for member in model.members_)
 

@@ -71,7 +71,7 @@ def test_options_narrow_the_search(place, options, check):
     ("options", "why"),
     [
         (["--solver", "cg", "--loss", "ridge"], "--solver describes a single model: there is no search"),
-        (["--pairwise", "linear"], "--pairwise linear is not searched with"),
+        (["--pairwise", "linear"], "--pairwise linear is not supported by a search"),
         (["--no-refit"], "--no-refit describes a single model"),
         (["--loss", "ridge", "--alpha", "1", "--start-kernel", "linear", "--end-kernel", "linear"],
          "loss, alpha and kernels are all given"),
@@ -131,7 +131,7 @@ def test_tune_searches_thoroughly(place):
         (["fit", "data", "--budget", "3", "--manual", "-o", "x.vt"], "--budget is the time of a search"),
         (["tune", "data", "--alphas", "1", "--budget", "3"], "--budget is the time of a search"),
         (["tune", "data", "--alphas", "1", "--new", "start"], "--new is 'start', but a grid"),
-        (["fit", "values", "--loss", "logistic", "-o", "x.vt"], "which needs classes"),
+        (["fit", "values", "--loss", "logistic", "-o", "x.vt"], "needs classes, but column"),
     ],
 )
 def test_bad_options(place, command, message):

@@ -88,7 +88,7 @@ def test_a_model_without_calibration_says_so(place):
     model = vt.load(place / "single.vt")
     model.save(place / "bare.vt")
     done = inside("predict", "bare.vt", "values/edges.csv", "--interval", "0.9", "-o", "x.csv", cwd=place, code=2)
-    assert "--interval needs errors on held-out edges, which this model does not carry" in done.stderr
+    assert "--interval needs errors on held-out edges, but this model has none" in done.stderr
     for damaged in ({"errors": 1}, {"errors": {"both": [{"values": ["a"], "n": 1}]}, "scaled": {}}):
         model.save(place / "bare.vt", about={"calibration": damaged})
         inside("predict", "bare.vt", "values/edges.csv", "--interval", "0.9", "-o", "x.csv", cwd=place, code=2)

@@ -251,7 +251,7 @@ def test_nothing_left_to_rank(place):
     said = vectrick(
         "rank", "model.vt", "--start", "d3", "--edges", "every.csv", "--new", "-o", "none.csv", cwd=place
     ).stdout
-    assert "nothing is left: every.csv knows every pair" in said
+    assert "nothing is left: every.csv has every pair" in said
     assert not (place / "none.csv").exists()
 
 

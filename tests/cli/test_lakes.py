@@ -166,7 +166,7 @@ def test_a_cluster_of_processes_writes_the_same_model(place):
     nobody = ["--cluster", "tcp://127.0.0.1:9"]
     with dask.config.set({"distributed.comm.timeouts.connect": "1s"}):
         missing = inside("fit", "lake", "-o", "x.vt", *SINGLE, *nobody, cwd=place, code=2)
-    assert "no scheduler answers there" in " ".join(missing.stderr.split())
+    assert "no scheduler responds there" in " ".join(missing.stderr.split())
 
 
 @pytest.mark.slow

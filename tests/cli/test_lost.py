@@ -69,7 +69,7 @@ def test_outputs_are_no_inputs(copy, case):
     before = digests(copy)
     force = [] if case == "demo" else ["--force"]
     said = vectrick(*OVER_INPUTS[case], *force, cwd=copy, code=2).stderr
-    assert "which is read as well" in said or "must be different files" in said
+    assert "it is also an input" in said or "must be different files" in said
     assert digests(copy) == before
 
 
@@ -157,7 +157,7 @@ def test_evaluate_goes_on_after_an_interruption(copy):
     kept = [*EVALUATE, "--checkpoint", "kept.json"]
     code, out, err, _ = run_until(kept, copy, lambda: results_in(copy / "kept.json") >= 3, signal.SIGINT)
     assert code == 3, err
-    assert "kept.json keeps what was finished, --resume goes on" in err
+    assert "kept.json has the finished work; --resume continues it" in err
     assert "KronSVM" in out
     n_before = results_in(copy / "kept.json")
     assert 3 <= n_before < 108

@@ -134,7 +134,7 @@ def test_edges_of_skipped_molecules_in_a_lake_are_left_out(folder, model):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--start-smiles", "C1CC"], "which is no file, and as one of molecules it is no molecule"),
+        (["--start-smiles", "C1CC"], "but there is no such file, and as one of molecules it is no molecule"),
         (["--start-smiles", "none.smi"], "there is no file none.smi"),
         (["--start-sequences", "MKT"], "are molecules: give --start-smiles"),
         (["--start-features", "drugs.csv"], "are molecules: give --start-smiles"),
@@ -275,8 +275,8 @@ def test_clusters_and_reports(folder, tmp_path):
     score = {name: found["evaluation"][0]["mean"] for name, found in (("clusters", result), ("plain", plain))}
     assert score["clusters"] < score["plain"] + 0.1
     page = (tmp_path / "page.html").read_text()
-    assert "How new the new vertices were" in page
-    assert "What distance costs" in page
+    assert "How similar new vertices were" in page
+    assert "Score by similarity" in page
     inside("evaluate", *arguments, "--clusters", "scaffold", cwd=folder)
     done = inside("evaluate", *arguments, "--clusters", "2", cwd=folder, code=2)
     assert "--clusters is '2'" in done.stderr

@@ -41,7 +41,7 @@ def place(tmp_path_factory):
 
 def test_what_was_made_of_the_tables_is_said(place):
     said = (place / "said").read_text()
-    for words in ("became 2 columns of 0 and 1", "gaps in 'age' were filled", "7 of", "have no label"):
+    for words in ("became 2 columns of 0 and 1", "missing values in 'age' were filled", "7 of", "have no label"):
         assert words in said
 
 

@@ -131,7 +131,10 @@ def test_bad_files(refused_files, case):
 OPTIONS = {
     "no data": (["fit"], "no data was given"),
     "no such folder": (["fit", "nowhere"], "there is no folder nowhere"),
-    "kernel": (["fit", "data", "--start-kernel", "gausian"], "--start-kernel is 'gausian', but 'gausian' is no kernel"),
+    "kernel": (
+        ["fit", "data", "--start-kernel", "gausian"],
+        "--start-kernel is 'gausian', but 'gausian' is not a kernel",
+    ),
     "precomputed": (["fit", "data", "--end-kernel", "precomputed"], "but the end vertices have features"),
     "alpha": (["fit", "data", "--alpha", "-1"], "alpha is -1.0, but it must be a positive number"),
     "solver": (["fit", "data", "--solver", "magic"], "solver is 'magic'"),
@@ -143,7 +146,7 @@ OPTIONS = {
     "is a folder": (["fit", "data", "-o", "data"], "data is a folder, but the output must be a file"),
     "resume what": (["fit", "data", "-o", "x.vt", "--resume"], "there is no --checkpoint to go on from"),
     "no model": (["predict", "none.vt", "data/edges.csv"], "there is no file none.vt"),
-    "not a model": (["predict", "data/edges.csv", "data/edges.csv"], "is no file of vectrick"),
+    "not a model": (["predict", "data/edges.csv", "data/edges.csv"], "is not a vectrick file"),
     "neither edges nor grid": (
         ["predict", "known.vt"],
         "give a file of edges, new vertices to pair with all others, or --grid",
@@ -161,8 +164,8 @@ OPTIONS = {
         ["fit", "data", "-o", "x.vt", "--report", "x.txt"],
         "--report is 'x.txt', but its name must end in .html",
     ),
-    "a device": (["fit", "data", "-o", "/dev/null", "--force"], "/dev/null is no plain file"),
-    "a file for a folder": (["fit", "data/edges.csv"], "is a file, but DATA is a folder"),
+    "a device": (["fit", "data", "-o", "/dev/null", "--force"], "/dev/null is not a regular file"),
+    "a file for a folder": (["fit", "data/edges.csv"], "is a file, but DATA must be a folder"),
     "a file for a kernel": (
         ["fit", "data", "--start-kernel", "k.csv"],
         "name the file of a kernel matrix with --start-matrix",
@@ -428,7 +431,7 @@ def test_every_held_out_edge_has_its_setting():
 def test_a_finished_run_removes_its_checkpoint_and_a_damaged_one_is_refused(place):
     (place / "bad.ckpt").write_bytes(b"nonsense" * 40)
     options = ["fit", "data", "-o", "ck.vt", "--checkpoint", "bad.ckpt"]
-    assert "is no file of vectrick" in vectrick(*options, "--resume", cwd=place, code=2).stderr
+    assert "is not a vectrick file" in vectrick(*options, "--resume", cwd=place, code=2).stderr
     as_json(*options, "--force", cwd=place)
     assert not (place / "bad.ckpt").exists()
 

@@ -116,7 +116,7 @@ def test_a_scaler_in_a_pipeline_is_told_of_standardized():
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    with pytest.raises(TypeError, match=r"vt\.Standardized\(kernel\) takes the place of a StandardScaler"):
+    with pytest.raises(TypeError, match=r"use vt\.Standardized\(kernel\) instead of a StandardScaler"):
         make_pipeline(StandardScaler(), vt.KronRidge()).fit(X, Y)
 
 

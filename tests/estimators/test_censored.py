@@ -73,9 +73,9 @@ def test_other_models_refuse_bounds():
         vt.KronRidge("gaussian", "gaussian").fit(X, LABELS)
     with pytest.raises(ValueError, match=r"KronRidge\(loss='censored'\)"):
         vt.KronRanker("gaussian", "gaussian").fit(X, LABELS)
-    with pytest.raises(ValueError, match=r"records of labels are made by vt\.censored"):
+    with pytest.raises(ValueError, match=r"labels with fields must be made by vt\.censored"):
         vt.KronRidge(loss="censored").fit(X, np.zeros(len(X), [("a", float)]))
-    with pytest.raises(ValueError, match="which are for the loss 'ridge', but loss is 'svm'"):
+    with pytest.raises(ValueError, match="need the loss 'ridge', and loss is 'svm'"):
         vt.AutoKron(loss="svm").fit(X, LABELS)
     with pytest.raises(ValueError, match="kernel_weights are to be learned"):
         vt.KronRidge(["gaussian", "linear"], "gaussian", loss="censored", kernel_weights="validation").fit(X, LABELS)

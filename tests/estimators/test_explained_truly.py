@@ -45,7 +45,7 @@ def test_influence_is_that_of_a_new_fit_also_for_the_last_edge_of_a_vertex():
 
 def test_influence_refuses_kernels_of_labels():
     model = vt.KronRidge(vt.Linear() + vt.Profile(), "linear").fit(X, Y)
-    with pytest.raises(ValueError, match="made of the labels of the training edges"):
+    with pytest.raises(ValueError, match="made from the labels of the training edges"):
         model.explain(X[:1], influence=True)
 
 

@@ -94,7 +94,7 @@ def test_linear_kernels_are_explained_by_pairs_of_features(form):
     core = X.start_table.features[X.start].T @ (turned.dual_coef_[:, None] * X.end_table.features[X.end])
     i, j = "abc".index(pair["start"]), "xy".index(pair["end"])
     assert np.isclose(pair["contribution"], core[i, j] * pair["start_value"] * pair["end_value"])
-    with pytest.raises(ValueError, match="by is 'features', which is for kernels that are linear"):
+    with pytest.raises(ValueError, match="by is 'features', but this requires kernels that are linear"):
         vt.KronRidge(KERNEL, "linear").fit(X, y).explain(X[:1], by="features")
 
 
@@ -159,9 +159,9 @@ def test_edges_that_were_held_out_have_no_influence():
     X, y = problem()
     model = vt.KronRidge(KERNEL, KERNEL, alpha=0.3, early_stopping=True, random_state=0, tol=1e-12).fit(X, y)
     held = model.validation_vertices_["start"][0]
-    with pytest.raises(ValueError, match="was not trained on any of what is to be left out"):
+    with pytest.raises(ValueError, match="was not trained on any of the edges to leave out"):
         model.predict_without(X[:3], start=held)
-    with pytest.raises(ValueError, match=r"influence is True, which is for the minimum of the risk, but the fit ended"):
+    with pytest.raises(ValueError, match=r"influence is True, but this requires the minimum of the risk, and the fit"):
         model.explain(X[:1], influence=True)
 
 
@@ -202,7 +202,7 @@ def test_what_cannot_be_explained_is_refused():
         model.predict_without(X[:1])
     with pytest.raises(ValueError, match="all training edges are left out"):
         model.predict_without(X[:1], edges=X)
-    with pytest.raises(ValueError, match="was not trained on any of what is to be left out"):
+    with pytest.raises(ValueError, match="was not trained on any of the edges to leave out"):
         vt.KronRidge(KERNEL, KERNEL).fit(X[:-1], y[:-1]).predict_without(X[:1], edges=X[-1:])
     forgetful = vt.KronRidge(KERNEL, KERNEL, keep_edges=False).fit(X, y)
     with pytest.raises(ValueError, match="does not keep the edges"):

@@ -42,9 +42,9 @@ def test_mixed_precision_reaches_the_tolerance_of_float64(kind, form, backend):
 @pytest.mark.parametrize("kind", [vt.KronRidge, vt.KronRanker])
 def test_mixed_precision_has_no_iterates_for_early_stopping_to_choose_from(kind):
     X, y = some_data()
-    with pytest.raises(ValueError, match="early stopping asks for the iterates on the way; use precision='full'"):
+    with pytest.raises(ValueError, match="early stopping requires the iterates on the way; use precision='full'"):
         kind("gaussian", "gaussian", precision="mixed", early_stopping=True).fit(X, y)
-    with pytest.raises(ValueError, match="early stopping asks for the iterates"):
+    with pytest.raises(ValueError, match="early stopping requires the iterates"):
         kind("gaussian", "gaussian", precision="mixed").fit(X, y, validation=(X, y))
 
 
@@ -77,5 +77,5 @@ def test_mixed_precision_keeps_to_the_iterations_that_were_asked_for():
     model.fit(X, y)
     assert not model.solution_.converged
     assert model.solution_.n_products <= 9 + 5 * model.solution_.n_corrections + 5
-    with pytest.raises(ValueError, match="which a path of alphas does not have; use precision='full'"):
+    with pytest.raises(ValueError, match="but a path of alphas does not support it; use precision='full'"):
         model.fit_path(X, y, [1.0, 2.0])

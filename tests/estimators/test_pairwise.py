@@ -268,7 +268,7 @@ def test_a_kernel_of_ones_own(tmp_path):
     ).fit(X, y)
     assert_allclose(model.predict(X), theirs.predict(A), atol=1e-9)
     assert_allclose(model.predict_grid(S, E)[d, t], theirs.predict(A), atol=1e-9)
-    with pytest.raises(ValueError, match=r"pairwise is Both.*which a model file cannot hold"):
+    with pytest.raises(ValueError, match=r"pairwise is Both.*but a model file holds only"):
         model.save(tmp_path / "model.vt")
     assert not (tmp_path / "model.vt").exists()
 
@@ -306,7 +306,7 @@ def test_two_step_regression_needs_a_complete_graph_and_ridge():
     _, _, X, y = graph("kronecker")
     with pytest.raises(ValueError, match=r"two_step.*complete graphs"):
         vt.KronRidge(pairwise="two_step").fit(X, y)
-    with pytest.raises(ValueError, match="which is ridge regression, but this is KronSVM"):
+    with pytest.raises(ValueError, match="is for ridge regression, but this is KronSVM"):
         vt.KronSVM(pairwise="two_step").fit(X, y > 0)
     with pytest.raises(ValueError, match=r"two_step.*no intercept"):
         vt.KronRidge(pairwise="two_step", fit_intercept=True).fit(X, y)

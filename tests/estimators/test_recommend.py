@@ -69,7 +69,7 @@ def test_vertices_without_ids_have_no_known_edges():
 
 def test_known_edges_of_no_vertex_are_refused():
     for known in (EDGES.astype({"user": str}), EDGES[["item", "user"]]):
-        with pytest.raises(ValueError, match="as ids of start vertices, but none of them is one"):
+        with pytest.raises(ValueError, match="as ids of start vertices, but the model has none of them"):
             MODEL.recommend([100], known=known)
     assert len(MODEL.recommend([100], 20, known=EDGES[:0])) == 20
 

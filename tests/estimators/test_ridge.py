@@ -132,5 +132,5 @@ def test_monitoring_costs_one_prediction(monkeypatch):
 
 def test_hold_out_that_cannot_be():
     X = vt.Edges([0, 1], [0, 1], np.eye(2), np.eye(2))
-    with pytest.raises(ValueError, match=r"validation_fraction is 0.25, which leaves 0 edges|different labels"):
+    with pytest.raises(ValueError, match=r"validation_fraction is 0.25, but it leaves 0 edges|different labels"):
         vt.KronRidge(early_stopping=True, random_state=0).fit(X, [0.0, 1.0])

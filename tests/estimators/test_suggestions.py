@@ -235,7 +235,7 @@ def test_bad_input_is_refused_before_work():
     forgetful = vt.KronRidge(KERNEL, KERNEL, keep_edges=False).fit(X[known], y[known])
     with pytest.raises(ValueError, match="does not keep the edges"):
         vt.suggest(forgetful, pool, 5)
-    with pytest.raises(ValueError, match="a posterior is there for 'kronecker' only"):
+    with pytest.raises(ValueError, match="a posterior requires 'kronecker'"):
         vt.suggest(vt.KronRidge(KERNEL, KERNEL, pairwise="linear").fit(X[known], y[known]), pool, 5)
 
 

@@ -198,7 +198,7 @@ def test_a_pickle_holds_arrays():
     [
         ({"precision": "half"}, "precision is 'half', but it must be one of 'full', 'mixed'"),
         ({"precision": "mixed", "solver": "lbfgs"}, "mixed precision is for 'auto', 'cg' and 'newton'"),
-        ({"precision": "mixed", "loss": "hinge"}, "the hinge loss has no solver for; use precision='full'"),
+        ({"precision": "mixed", "loss": "hinge"}, "the hinge loss has no solver for it; use precision='full'"),
         ({"precision": "mixed", "dtype": "float32"}, "but dtype is 'float32'; leave it out"),
         ({"dtype": "float16"}, "with so few digits the solvers do not converge; use dtype='float32'"),
         ({"dtype": "bfloat16"}, "with so few digits the solvers do not converge; use dtype='float32'"),

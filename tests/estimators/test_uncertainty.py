@@ -247,7 +247,7 @@ def test_an_edge_without_prior_variance_is_not_new():
 def test_what_cannot_be_asked_is_told():
     X, y, _, new = problem()
     model = fitted("linear", X, y)
-    with pytest.raises(ValueError, match="KronSVM with loss 'squared_hinge' has no posterior variance, which ridge"):
+    with pytest.raises(ValueError, match="KronSVM with loss 'squared_hinge' has no posterior variance; use ridge"):
         vt.KronSVM().fit(X, np.where(y > 0, 1, -1)).posterior()
     with pytest.raises(ValueError, match="has no posterior variance"):
         vt.KronRanker().fit(X, y).posterior()
@@ -263,7 +263,7 @@ def test_what_cannot_be_asked_is_told():
         model.predict(X[np.zeros(4001, int)], return_cov=True)
     with pytest.raises(ValueError, match="n is 0, but it must be a positive integer"):
         model.sample(new, 0)
-    with pytest.raises(ValueError, match="'kronecker' only"):
+    with pytest.raises(ValueError, match="requires 'kronecker'"):
         fitted("linear", X, y, pairwise="cartesian").predict(X, return_std=True)
     with pytest.raises(ValueError, match="the model has 2 labels for each edge"):
         vt.KronRidge().fit(X, np.c_[y, y]).posterior()

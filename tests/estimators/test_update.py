@@ -184,7 +184,7 @@ def test_precomputed_kernels_know_one_table():
     model = vt.KronRidge("precomputed", "precomputed", tol=1e-9).fit(X[:200], y[:200]).update(X[200:], y[200:])
     whole = vt.KronRidge("precomputed", "precomputed", tol=1e-9).fit(X, y)
     np.testing.assert_allclose(model.predict(X), whole.predict(X), atol=1e-6)
-    with pytest.raises(ValueError, match="start_kernel is precomputed, which knows the vertices of one table"):
+    with pytest.raises(ValueError, match="start_kernel is precomputed for the vertices of one table"):
         model.update(vt.Edges([0], [0], K + 1, H), [1.0])
 
 
@@ -267,7 +267,7 @@ def test_what_an_update_refuses():
     numbered = vt.Edges([100], [0], D[:1], T, start_ids=[100])
     other = vt.KronRidge(G, G).fit(vt.Edges([7, 8], [0, 1], D[:2], T, start_ids=[7, 8]), [0.0, 1.0])
     other.update(numbered, [1.0])
-    with pytest.raises(ValueError, match="the ids of start_features are text, but those of the model are numbers"):
+    with pytest.raises(ValueError, match="the ids of start_features are text, but the ids of the model are numbers"):
         other.update(vt.Edges(["100"], [0], D[:1], T, start_ids=["100"]), [1.0])
 
 

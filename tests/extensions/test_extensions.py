@@ -108,9 +108,9 @@ def test_a_solver_refuses_what_it_cannot_do(data):
 
 def test_a_loss_of_the_other_kind_is_refused(data):
     X, y = data
-    with pytest.raises(ValueError, match="loss is 'huber', which is for real-valued labels; use KronRidge"):
+    with pytest.raises(ValueError, match="loss is 'huber', but it is for real-valued labels; use KronRidge"):
         vt.KronSVM(loss="huber").fit(X, y)
-    with pytest.raises(ValueError, match="which is for classes; use KronSVM"):
+    with pytest.raises(ValueError, match="but it is for classes; use KronSVM"):
         vt.KronRidge(loss=mine.Boosting).fit(X, y)
 
 
@@ -128,7 +128,7 @@ def test_a_file_that_names_an_unknown_one_is_refused(data, tmp_path):
     paths = [str(tmp_path / "0.vt"), str(tmp_path / "1.vt")]
     done = subprocess.run([sys.executable, "-c", code, *paths], capture_output=True, text=True, check=True)
     lines = done.stdout.strip().splitlines()
-    assert "it names the kernel 'laplacian', which is not known here" in lines[0]
+    assert "it names the kernel 'laplacian', but this is not registered" in lines[0]
     assert "'weighted'" in lines[1]
 
 
@@ -147,7 +147,7 @@ def test_what_is_not_registered_trains_but_is_not_saved(data, tmp_path):
 def test_bad_registrations():
     with pytest.raises(TypeError, match="register was given an object of type int, but it takes a subclass of Kernel"):
         vt.register(3)
-    with pytest.raises(ValueError, match="'gaussian' is the name of Gaussian already"):
+    with pytest.raises(ValueError, match="'gaussian' is already the name of Gaussian"):
         vt.register(type("Other", (mine.Laplacian,), {"name": "gaussian"}))
     with pytest.raises(ValueError, match="Nameless has no name"):
         vt.register(type("Nameless", (mine.Laplacian,), {"name": ""}))
@@ -156,7 +156,7 @@ def test_bad_registrations():
         vt.register(type("Cpu", (mine.Recording,), {"name": "cpu"})())
     with pytest.raises(ValueError, match="a backend is called 'recording' already"):
         vt.register(type("Another", (vt.backends.NumpyBackend,), {"name": "recording"})())
-    with pytest.raises(ValueError, match="called 'auto', which stands for a choice"):
+    with pytest.raises(ValueError, match="called 'auto', but this name is reserved"):
         vt.register(type("Auto", (mine.Descent,), {"name": "auto"}))
 
 
@@ -253,13 +253,13 @@ def test_what_a_loss_cannot_have_is_refused(data):
     X, y = data
     grid = vt.Edges.grid(X.start_table.features, X.end_table.features)
     values = np.random.default_rng(0).standard_normal(len(grid))
-    with pytest.raises(ValueError, match="solver is 'auto', but there is none for Kinked, which is not smooth"):
+    with pytest.raises(ValueError, match="solver is 'auto', but Kinked is not smooth and has no solver"):
         vt.KronRidge(G, G, loss=Kinked).fit(X, y)
-    with pytest.raises(ValueError, match="precision is 'mixed', which Kinked has no solver for"):
+    with pytest.raises(ValueError, match="precision is 'mixed', but Kinked has no solver for it"):
         vt.KronRidge(G, G, loss=Kinked, precision="mixed").fit(X, y)
     with pytest.raises(ValueError, match="the loss Whole is not a sum over edges"):
         vt.KronRidge(G, G, loss=Whole, fit_intercept=True).fit(X, y)
-    with pytest.raises(ValueError, match="pairwise is 'two_step', which is ridge regression, but loss is 'huber'"):
+    with pytest.raises(ValueError, match="pairwise='two_step' is for ridge regression, but loss is 'huber'"):
         vt.KronRidge(G, G, loss="huber", pairwise="two_step").fit(grid, values)
     with pytest.raises(ValueError, match="loss is 'huber', but the closed form is for the squared loss"):
         vt.leave_out_predictions(vt.KronRidge(G, G, loss="huber"), grid, values)
@@ -320,7 +320,7 @@ def test_names_that_files_have_are_checked_with_a_hint(data, tmp_path):
             for name in [name for name, kind in known.items() if "tests" in getattr(kind, "__module__", "")]:
                 del known[name]
         for number in range(len(models)):
-            with pytest.raises(vt.ModelFileError, match=r"cannot be loaded: it names .* which is not known here"):
+            with pytest.raises(vt.ModelFileError, match=r"cannot be loaded: it names .* but this is not registered"):
                 vt.load(tmp_path / f"{number}.vt")
 
 
@@ -348,4 +348,4 @@ def test_commands_know_them_in_a_program_that_registers_them(data, tmp_path):
     alone = [sys.executable, "-m", "vectrick", "info", str(tmp_path / "model.vt")]
     done = subprocess.run(alone, capture_output=True, text=True, check=False)
     assert done.returncode != 0
-    assert "which is not known here" in done.stderr
+    assert "but this is not registered" in done.stderr

@@ -143,7 +143,7 @@ def test_copies_share_the_mean_of_their_profiles():
 def test_where_it_cannot_stand_it_says_so():
     with pytest.raises(ValueError, match=r"not stand inside vt\.Standardized"):
         vt.KronRidge(vt.Standardized(G + vt.Profile()), G).fit(X, Y)
-    with pytest.raises(ValueError, match="A search tries profiles itself"):
+    with pytest.raises(ValueError, match="AutoKron tries profiles automatically"):
         vt.AutoKron(start_kernel=G + vt.Profile(), random_state=0).fit(X, Y)
     words = vt.Edges.grid(["MKTA", "GGGA"], np.eye(2))
     with pytest.raises(ValueError, match="are strings"):

@@ -51,19 +51,19 @@ def test_short_forms():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "it is no formula"),
-        ("gausian", "'gausian' is no kernel; kernels are linear, gaussian"),
-        ("gaussian(1", "it is no formula"),
+        ("", "it is not a formula"),
+        ("gausian", "'gausian' is not a kernel; kernels are linear, gaussian"),
+        ("gaussian(1", "it is not a formula"),
         ("gaussian(sigma=1)", "'gaussian' has no parameter 'sigma'"),
         ("gaussian(1, 2)", "'gaussian' takes 1 parameters"),
         ("gaussian(gamma=open('x'))", "must be a number or a word"),
-        ("__import__('os').system('true')", "is no kernel"),
-        ("linear - linear", "is no kernel"),
-        ("linear if 1 else linear", "is no kernel"),
-        ("(lambda: linear)()", "is no kernel"),
+        ("__import__('os').system('true')", "is not a kernel"),
+        ("linear - linear", "is not a kernel"),
+        ("linear if 1 else linear", "is not a kernel"),
+        ("(lambda: linear)()", "is not a kernel"),
         ("standardized", "needs a kernel inside"),
-        ("+".join(["linear"] * 500), "it is no formula"),
-        ("(" * 900 + "linear" + ")" * 90, "it is no formula"),
+        ("+".join(["linear"] * 500), "it is not a formula"),
+        ("(" * 900 + "linear" + ")" * 90, "it is not a formula"),
     ],
 )
 def test_what_is_refused(text, message):

@@ -152,7 +152,7 @@ def test_errors_of_workers_are_those_of_the_lake(lake, two):
     (lake.folder / "part-2.parquet").write_bytes(b"PAR1 but not for long")
     with pytest.raises(vt.LakeError, match=r"part-2.parquet has changed .*: it has 21 bytes"):
         vt.KronRidge(backend="dask").fit(X)
-    with pytest.raises(ValueError, match="which is for edges of a lake"):
+    with pytest.raises(ValueError, match="Dask is for edges of a lake"):
         vt.KronRidge(backend="dask").fit(lake.X, lake.y)
 
 

@@ -403,14 +403,14 @@ def test_scores_that_cannot_be_meant(lake):
         vt.score_lake(values, lake.scan("good"), "accuracy")
     with pytest.raises(ValueError, match="scoring is 'mse', but KronLogistic predicts classes"):
         vt.score_lake(classes, lake.scan("good"), "mse")
-    with pytest.raises(ValueError, match=r"the lake has the label 2, but the model knows the classes \[0, 1\]"):
+    with pytest.raises(ValueError, match=r"the lake has the label 2, but the model has the classes \[0, 1\]"):
         classes.score(lake.scan("grade"))
     with pytest.raises(ValueError, match="validation was scanned with label=None"):
         vt.KronRidge().fit(lake.scan(), validation=lake.scan(None))
     with pytest.raises(TypeError, match="score_lake is for edges of a lake"):
         vt.score_lake(values, lake.X)
     for ask in (values.novelty, values.explain, lambda X: values.predict(X, return_std=True)):
-        with pytest.raises(ValueError, match=r"X is a lake, .* which X.edges\(\) reads"):
+        with pytest.raises(ValueError, match=r"X is a lake, .*: X.edges\(\) reads them"):
             ask(lake.scan())
 
 
@@ -476,7 +476,7 @@ def test_predictions_replace_nothing_but_predictions(lake, tmp_path):
             model.predict_lake(X, target, overwrite=True)
     apart = tmp_path / "apart"
     (apart / "thesis").mkdir(parents=True)
-    with pytest.raises(FileExistsError, match="holds 'thesis', which is no file of predictions"):
+    with pytest.raises(FileExistsError, match="holds 'thesis', not only files of predictions"):
         model.predict_lake(X, apart, overwrite=True)
     assert sorted(os.listdir(lake.folder)) == [f"part-{number}.parquet" for number in range(4)]
     target = tmp_path / "predicted"

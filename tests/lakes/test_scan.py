@@ -293,7 +293,7 @@ def test_a_column_that_only_sounds_like_a_part_of_the_path_is_missing(tmp_path):
     frame = pd.DataFrame({"start": [0, 1], "end": [1, 2], "label": [1.0, 2.0]})
     wrote(tmp_path / "lake" / "label_kind=a", frame)
     wrote(tmp_path / "lake" / "label_kind=b", frame.drop(columns="label"))
-    with pytest.raises(vt.LakeError, match="has no column 'label', which other files of the lake have"):
+    with pytest.raises(vt.LakeError, match="has no column 'label', but other files of the lake have it"):
         vt.scan_edges(tmp_path / "lake", **TABLES)
 
 
@@ -304,8 +304,8 @@ def test_a_column_that_only_sounds_like_a_part_of_the_path_is_missing(tmp_path):
         ({"label": ""}, "label is '', but it must be the name of a column"),
         ({"label": ["a", "b"]}, "label is .*, but it must be the name of a column"),
         ({"cache_dir": 5}, "cache_dir is '5', but there is no such folder"),
-        ({"filters": [("label", "==", "x")]}, "filters is .*, which does not fit the columns"),
-        ({"filters": [("year", "==", 1)]}, "filters is .*, which does not fit the columns"),
+        ({"filters": [("label", "==", "x")]}, "filters is .*, but it does not fit the columns"),
+        ({"filters": [("year", "==", 1)]}, "filters is .*, but it does not fit the columns"),
     ],
 )
 def test_arguments_that_cannot_be_meant(tmp_path, given, message):
@@ -359,7 +359,7 @@ def test_ids_may_be_text_in_one_file_and_categories_in_another(tmp_path):
 def test_ids_beyond_the_integers_of_a_lake_are_refused(tmp_path):
     pd.DataFrame({"start": [5], "end": [0], "label": [1.0]}).to_parquet(tmp_path / "a.parquet")
     table = VertexTable(np.eye(2), "start_table", np.array([5, 2**64], object))
-    with pytest.raises(TypeError, match="the ids of start_table are of no type that a lake has"):
+    with pytest.raises(TypeError, match="the ids of start_table have a type that no lake has"):
         vt.scan_edges(tmp_path, start_table=table, end_table=np.eye(2))
 
 

@@ -187,7 +187,7 @@ def test_refuses_what_cannot_be_meant():
             vt.alpha_path(vt.KronRidge(), *train, [1.0], validation, iterations=iterations)
     with pytest.raises(ValueError, match="new is 'start', but without validation both vertices are held out"):
         vt.alpha_path(vt.KronRidge(), *train, [1.0], new="start")
-    with pytest.raises(ValueError, match="solver is 'eigen', which makes no iterations"):
+    with pytest.raises(ValueError, match="solver is 'eigen', but it makes no iterations"):
         vt.alpha_path(vt.KronRidge(solver="eigen"), *train, [1.0], validation)
     with pytest.raises(ValueError, match="solver is 'minres', which solves"):
         vt.alpha_path(vt.KronRidge(solver="minres", fit_intercept=True), *train, [1.0], validation)
@@ -205,7 +205,7 @@ def test_refuses_validation_vertices_that_also_train():
     ):
         vt.alpha_path(ridge, X[half], y[half], [1.0], (X[~half], y[~half]))
     assert len(vt.alpha_path(ridge, X[half], y[half], [1.0], (X[~half], y[~half]), new="start").models) == 1
-    with pytest.raises(ValueError, match=r"start vertices that also train.*unless you say new='end'"):
+    with pytest.raises(ValueError, match=r"start vertices that also train.*unless new='end'"):
         vt.alpha_path(ridge, X, y, [1.0], (X[:99], y[:99]))
     assert len(vt.alpha_path(ridge, X, y, [1.0], (X[:99], y[:99]), new="neither").models) == 1
 

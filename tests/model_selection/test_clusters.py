@@ -84,19 +84,19 @@ def test_scaffolds():
     cv = vt.ClusterKFold(4, new="start", start="scaffold", random_state=0)
     for train, test in cv.split(graph, RNG.standard_normal(len(graph))):
         assert not set(found[graph.start[train]]) & set(found[graph.start[test]])
-    with pytest.raises(ValueError, match="'scaffold', which molecules have"):
+    with pytest.raises(ValueError, match="'scaffold', but the start vertices are not molecules"):
         list(vt.ClusterKFold(start="scaffold").split(X))
 
 
 def test_what_is_refused():
-    with pytest.raises(ValueError, match="new is 'neither', which divides edges"):
+    with pytest.raises(ValueError, match="new is 'neither', but clusters divide vertices"):
         list(vt.ClusterKFold(new="neither").split(X))
     for wrong in (1.5, "a", None, True):
         with pytest.raises(ValueError, match=f"threshold is {wrong!r}"):
             list(vt.ClusterKFold(threshold=wrong).split(X))
     with pytest.raises(TypeError, match="clusters need Edges"):
         list(vt.ClusterKFold().split(np.zeros((4, 2))))
-    with pytest.raises(ValueError, match="start vertices are 1 clusters, but there are to be 3 parts; raise"):
+    with pytest.raises(ValueError, match="start vertices form 1 clusters, but 3 parts are needed; raise"):
         list(vt.ClusterKFold(3, threshold=0.0).split(vt.Edges.grid(np.ones((5, 3)), X.end_table.features)))
     lopsided = vt.Edges.grid(np.vstack([np.tile(bits(3, 60, 5)[:1], (20, 1)), bits(10, 60, 9)]), np.eye(3))
     with pytest.warns(UserWarning, match="a cluster of 20 of the 30 start vertices"):

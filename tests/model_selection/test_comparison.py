@@ -83,7 +83,7 @@ def test_libsvm_takes_a_part_of_many_edges():
     X, y = main_effects()
     assert LibSVM(max_edges=50).fit(X, y).model_.shape_fit_[0] == 50
     rare = np.where(np.arange(len(y)) == 0, 1, -1)
-    with pytest.raises(ValueError, match="max_edges is 2, but so many edges have one label only"):
+    with pytest.raises(ValueError, match="max_edges is 2, but so few edges have one label only"):
         LibSVM(max_edges=2).fit(X, rare)
 
 

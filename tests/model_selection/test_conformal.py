@@ -206,7 +206,7 @@ def test_frames_with_ids_and_plain_arrays():
 def test_newer_edges_than_calibrated_for_are_warned_of():
     train, y_train, test, _ = outer(*values(), "both")
     conformal = vt.ConformalKron(RIDGE, new="neither", random_state=0).fit(train, y_train)
-    with pytest.warns(vt.DataWarning, match="edges have new vertices on a side that is known with new='neither'"):
+    with pytest.warns(vt.DataWarning, match="edges have new vertices on a side without new vertices in calibration"):
         conformal.predict_interval(test)
     conformal = vt.ConformalKron(RIDGE, new="both", random_state=0).fit(train, y_train)
     with warnings.catch_warnings():
@@ -222,7 +222,7 @@ def test_what_cannot_be_calibrated_is_refused_before_work(monkeypatch):
         with pytest.raises(ValueError, match=r"coverage is .*, but it must be a number between 0 and 1"):
             vt.ConformalKron(RIDGE, coverage=coverage).fit(X, y)
     few = X[(X.start < 10) & (X.end < 10)]
-    with pytest.raises(ValueError, match=r"coverage is 0.999, which needs at least 999 edges to calibrate on, but"):
+    with pytest.raises(ValueError, match=r"coverage is 0.999 and needs at least 999 edges to calibrate on, but"):
         vt.ConformalKron(RIDGE, coverage=0.999).fit(few, y[: len(few)])
     narrow = X.start < 4
     with pytest.raises(ValueError, match="new is 'start', but X has only 4 start vertices to hold out, and at least 5"):
@@ -240,7 +240,7 @@ def test_what_cannot_be_calibrated_is_refused_before_work(monkeypatch):
     rare = np.where(np.arange(len(y)) < 5, "rare", "usual")
     with pytest.raises(ValueError, match="needs at least 9 edges of class 'rare' to calibrate on, but the folds hold"):
         vt.ConformalKron(SVM, new="neither").fit(X, rare)
-    with pytest.raises(ValueError, match="which is trained with values, but probabilities are of classes"):
+    with pytest.raises(ValueError, match="its labels are values, but probabilities are for classes"):
         vt.Calibrated(RIDGE).fit(X, y)
     with pytest.raises(ValueError, match="method is 'platt', but it must be one of 'sigmoid', 'isotonic'"):
         vt.Calibrated(SVM, method="platt").fit(X, y > 0)
@@ -250,7 +250,7 @@ def test_a_class_of_one_vertex_is_named():
     X, y = values(m=20, q=15)
     labels = np.where(X.start == 3, 2, (y > np.median(y)).astype(int))
     for model in (vt.ConformalKron(SVM, new="start", coverage=0.5), vt.Calibrated(SVM, new="start")):
-        with pytest.raises(ValueError, match="has no training edge of class 2: its edges are those of few vertices"):
+        with pytest.raises(ValueError, match="has no training edge of class 2: its edges have few vertices"):
             model.fit(X, labels)
 
 
@@ -292,9 +292,9 @@ def test_a_fit_that_fails_leaves_the_earlier_one():
 
 def test_questions_of_the_other_kind_are_refused():
     X, y = values(m=20, q=15)
-    with pytest.raises(ValueError, match="the labels are values, which have no classes; use predict_interval"):
+    with pytest.raises(ValueError, match="the labels are values, but sets are for classes; use predict_interval"):
         vt.ConformalKron(RIDGE, new="neither").fit(X, y).predict_set(X)
-    with pytest.raises(ValueError, match="the labels are classes, which have no intervals; use predict_set"):
+    with pytest.raises(ValueError, match="the labels are classes, but intervals are for values; use predict_set"):
         vt.ConformalKron(SVM, new="neither").fit(X, y > 0).predict_interval(X)
 
 

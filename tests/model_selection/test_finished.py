@@ -82,7 +82,7 @@ def test_what_work_depends_on():
     moved = vt.Edges(X.start, X.end, X.start_table.features + 1, X.end_table.features)
     others = [(RIDGE, X, -Y), (RIDGE, X[1:], Y[1:]), (RIDGE, moved, Y), (vt.KronRidge(), X, Y), (RIDGE, X, Y, "auc")]
     assert len({same, *(fingerprint(*what) for what in others)}) == 6
-    with pytest.raises(TypeError, match="cannot be told from others"):
+    with pytest.raises(TypeError, match="cannot be identified"):
         fingerprint(object())
 
 
@@ -105,7 +105,7 @@ def test_what_work_depends_on():
 def test_forged_files_are_refused(content, tmp_path):
     path = tmp_path / "kept.json"
     path.write_text(content)
-    with pytest.raises(ValueError, match=r"kept\.json is no checkpoint of finished folds, or damaged"):
+    with pytest.raises(ValueError, match=r"kept\.json is not a checkpoint of finished folds, or it is damaged"):
         Finished(path)
 
 

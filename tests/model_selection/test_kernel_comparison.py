@@ -89,7 +89,7 @@ def test_two_step_regression_where_the_graph_is_complete():
     table = vt.compare_kernels(X, y, settings=["both", "neither"], **more).table()
     assert np.isfinite(table.loc["two_step", "both"])
     assert np.isnan(table.loc["two_step", "neither"])  # where no part of the graph is complete
-    with pytest.warns(UserWarning, match="two_step failed with neither new: pairwise is 'two_step', which is for comp"):
+    with pytest.warns(UserWarning, match="two_step failed with neither new: pairwise='two_step' is for comp"):
         vt.compare_kernels(X, y, kernels=["two_step", "kronecker"], settings=["neither"], **more)
 
 

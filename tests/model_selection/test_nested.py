@@ -197,11 +197,11 @@ def test_refuses_what_cannot_be_meant():
         vt.nested_score(vt.KronRidge(), X, y, GRID, n_jobs=0)
     with pytest.raises(ValueError, match="scoring is 'auc', which needs two classes"):
         vt.nested_score(vt.KronRidge(), X, np.arange(len(y)), GRID, scoring="auc")
-    with pytest.raises(ValueError, match="estimator has several with other groups"):
+    with pytest.raises(ValueError, match="estimators have different groups"):
         vt.nested_score([vt.KronRidge(), vt.KronRanker(groups="start")], X, y, GRID, scoring="concordance")
     with pytest.raises(ValueError, match="n_best is 0, but it must be a positive integer"):
         vt.nested_score(vt.KronRidge(), X, y, GRID, n_best=0)
-    with pytest.raises(ValueError, match="a mean of standardised predictions has no scale"):
+    with pytest.raises(ValueError, match="a mean of standardized predictions has no scale"):
         vt.nested_score(vt.KronRidge(), X, y, GRID, n_best=2, scoring="r2")
     with pytest.raises(ValueError, match="iterations is 5"):
         vt.nested_score(vt.KronRidge(), X, y, GRID, iterations=5)

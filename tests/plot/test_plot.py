@@ -129,7 +129,7 @@ def test_axes_that_are_given_are_used(model):
     [
         (lambda X, y, m: vt.plot.history(vt.KronRidge()), "without a history_"),
         (lambda X, y, m: vt.plot.roc({"mine": np.full(len(y), np.nan)}, X, y), "mine has scores that are NaN"),
-        (lambda X, y, m: vt.plot.matrix(vt.KronSVM(K, K).fit(X, np.arange(len(y)) % 3), X), "several machines"),
+        (lambda X, y, m: vt.plot.matrix(vt.KronSVM(K, K).fit(X, np.arange(len(y)) % 3), X), "several models inside"),
         (lambda X, y, m: vt.plot.matrix(vt.KronRidge(K, K).fit(X, np.stack([y, y], 1)), X), r"machines_\[0\]"),
         (lambda X, y, m: vt.plot.matrix(m, vt.Edges([], [], np.empty((0, 1)), np.eye(1))), "empty table"),
         (lambda X, y, m: vt.plot.history(vt.AutoKron()), "not fitted"),

@@ -119,7 +119,7 @@ def test_a_click_explains_a_new_edge(browser, reports, name):
         row.click()
         assert row.get_attribute("aria-expanded") == "true"
         cells = page.locator("#best tr.why tr:last-child td").all_text_contents()
-        assert cells[0] == "together"
+        assert cells[0] == "total"
         assert abs(float(cells[1]) - score) <= 2e-3 * abs(score)
         row.press("Enter")
         assert page.locator("#best tr.why").count() == 0

@@ -37,7 +37,7 @@ def test_edges_of_all_settings_are_counted(parts, tmp_path):
 def test_training_edges_do_not_judge(parts, tmp_path):
     X, y, train, _ = parts
     page = page_of(tmp_path, vt.KronRidge(K, K).fit(X[train], y[train]), X[train], y[train])
-    assert "the quality is not known" in page
+    assert "the quality is unknown" in page
 
 
 def test_words_values_and_one_vertex_set(parts, tmp_path):
@@ -61,11 +61,11 @@ def test_a_search_has_its_inner_folds_or_the_edges_that_are_given(parts, tmp_pat
     X, y, train, test = parts
     model = vt.AutoKron(random_state=0, n_best=2).fit(X[train], y[train])
     page = page_of(tmp_path, model, X[train], y[train])
-    assert "on which the models were chosen" in page
-    assert "What it is judged on" not in page
+    assert "the models were chosen on these folds" in page
+    assert "Training and test edges" not in page
     page = page_of(tmp_path, model, X[test], y[test], overwrite=True)
-    assert "What it is judged on" in page
-    assert "those on the inner folds" not in page
+    assert "Training and test edges" in page
+    assert "are from the inner folds" not in page
 
 
 def test_bad_input_is_refused_before_work(parts, tmp_path):
@@ -125,7 +125,7 @@ def test_a_search_of_words_keeps_its_inner_folds(parts, tmp_path):
     X, y, train, _ = parts
     words = np.where(y > 0, "yes", "no")
     model = vt.AutoKron(random_state=0, n_best=2).fit(X[train], words[train])
-    assert "on which the models were chosen" in page_of(tmp_path, model, X[train], words[train])
+    assert "the models were chosen on these folds" in page_of(tmp_path, model, X[train], words[train])
 
 
 def test_the_reverse_of_a_training_edge_does_not_judge_a_symmetric_model(parts, tmp_path):

@@ -121,7 +121,7 @@ def test_groups_centre_the_other_side(rng, side):
 
 def test_other_groups_and_curvatures_have_no_degree_model(rng):
     edges = graph(rng)
-    with pytest.raises(NoDegreeModelError, match="not those of a start or an end vertex"):
+    with pytest.raises(NoDegreeModelError, match="groups other than the edges of a start or an end vertex"):
         centred_side(Centered(np.ones(24), np.arange(24) % 3), edges)
     with pytest.raises(NoDegreeModelError, match="not one number for each edge"):
         curvature_of(object())

@@ -1,4 +1,4 @@
-"""`AutoKron`, which chooses kernels, loss and alpha itself."""
+"""`AutoKron`: an estimator that chooses its kernels, loss and alpha."""
 
 from vectrick.automatic.estimator import AutoKron
 from vectrick.automatic.find import SearchWarning

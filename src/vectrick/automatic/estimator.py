@@ -1,4 +1,4 @@
-"""`AutoKron`: an estimator that chooses kernels, loss and alpha itself, on folds that are like the question."""
+"""`AutoKron`: an estimator that chooses its kernels, loss and alpha on inner folds."""
 
 import copy
 import time
@@ -43,47 +43,48 @@ from vectrick.metrics.scores import SCORES
 from vectrick.models.kernel_spec import VertexKernels
 
 _PAIRWISE = ("auto", "kronecker", "symmetric", "antisymmetric")
-_TOL = 1e-4  # of the members: their scores do not change any more
-_SHARED = ("backend", "device", "dtype", "n_threads", "n_start_features")  # parameters that the members have, too
+_TOL = 1e-4  # of the members; smaller values do not change their scores
+_SHARED = ("backend", "device", "dtype", "n_threads", "n_start_features")  # parameters that members have as well
 
 
 class AutoKron(MeanModel):
-    """A model of edges that chooses its kernels and its regularization itself; the default of the command line.
+    """An estimator for edges that chooses its kernels and its regularization; the default of the command line.
 
-    It looks at the data, draws up candidates (vertex kernels with their widths, Tanimoto kernels of binary features,
-    scaled features, constants, symmetric kernels for one vertex set), scores them for a whole path of alphas on inner
-    folds that are like the question (``new``), and trains the ``n_best`` of them on all edges. Its prediction is their
-    mean. Scores are those of ridge regression by one pass over the edges; kernels and their eigenvectors are shared by
-    all candidates and folds, so that a hundred candidates take seconds.
+    A fit makes candidates for the data (vertex kernels with their widths, Tanimoto kernels of binary features, scaled
+    features, constants, symmetric kernels for one vertex set), scores each for a whole path of alphas on inner folds
+    with the setting ``new``, and trains the best ``n_best`` on all edges. The prediction is the weighted mean of this
+    ensemble. First scores come from ridge regression by one pass over the edges. All candidates and folds share kernels
+    and eigenvectors, so a hundred candidates take seconds.
 
     Parameters
     ----------
     new : str
-        What the model is for: edges between vertices that are both new ("both"), with a new start vertex ("start") or
-        end vertex ("end"), or between known vertices ("neither"); "all" means all of them alike.
+        Which vertices of an edge will be unseen at prediction time: "both", "start", "end" or "neither"; "all" gives
+        all these settings the same weight.
     loss : str
         "auto", "ridge", "logistic", "svm" (squared hinge), "hinge", "rank", "rank-start" or "rank-end" (within a
-        vertex). "auto" is ridge regression of the labels, of -1 and 1 for classes.
+        vertex). "auto" tries ridge regression (of -1 and 1 for classes) and, for classes, the logistic loss; with a
+        given ``alpha``, ridge regression only.
     budget : float, optional
-        The number of seconds after which the search ends; training the chosen models comes on top. Without it, the same
-        ``random_state`` gives the same model.
+        The number of seconds after which the search ends; training the chosen models takes additional time. Without a
+        budget, the same ``random_state`` gives the same model.
     n_best : int
-        The number of models to take the mean of.
+        The number of members of the ensemble.
     start_kernel, end_kernel : str or Kernel
         "auto", or the only kernel to use.
     pairwise : str
         "auto", "kronecker", and for edges within one vertex set "symmetric" and "antisymmetric".
     thorough : bool
-        Whether to solve twice as many candidates, and for what is "auto" further losses ("logistic" and "svm" for
-        classes) and further pairwise kernels ("linear", "poly2d" and "cartesian", or "mlpk" and "ranking" for one
-        vertex set). Takes several times as long.
+        Whether to solve twice as many candidates, and to try further losses ("svm" for classes) if ``loss`` is "auto"
+        and further pairwise kernels ("linear", "poly2d" and "cartesian", or "mlpk" or "ranking" for one vertex set) if
+        ``pairwise`` is "auto". Takes several times as long.
     alpha : float, optional
-        The only weight of the regularizer to use; by default it is chosen.
+        The weight of the regularizer; by default the search chooses it.
     scoring : str
-        The score to choose by: "auc", "average_precision", "concordance", "r2", or "auto" (AUC for two classes, R² for
-        values, concordance for rankings).
+        The score for model selection: "auc", "average_precision", "concordance", "r2", or "auto" (AUC for two classes,
+        R² for values, concordance for rankings).
     backend, device, dtype, keep_edges : str, str, str, bool
-        For the models that are trained at the end, as for `KronRidge`. The search runs on the CPU.
+        As for `KronRidge`. The search uses the same backend; only the kernels for a lake are chosen on the CPU.
     n_threads : int, optional
         The number of threads; by default VECTRICK_NUM_THREADS, or all CPUs.
     verbose : int
@@ -91,36 +92,36 @@ class AutoKron(MeanModel):
     random_state : int, optional
         The seed of the inner folds.
     n_start_features : int, optional
-        How many columns of a plain array X belong to the start vertex; not needed for `Edges`.
+        The number of columns of a plain array X that belong to the start vertex; not needed for `Edges`.
 
     Attributes
     ----------
     members_ : list of estimators
-        The models that the prediction is the mean of, trained on all edges.
+        The members of the ensemble, trained on all edges.
     weights_ : array
-        The weight of each of them in the sum, and ``intercept_`` the constant. For classes the sum is the logarithm of
-        the odds.
+        The weight of each member in the sum; ``intercept_`` is the intercept of the sum. For classes the sum is the
+        log-odds.
     search_ : pandas.DataFrame
-        Everything that was tried, the best first: kernels, alpha, score, spread between folds, seconds, and whether it
-        is a member.
+        All results of the search, members first: kernels, alpha, score, spread between folds, seconds, and whether the
+        result became a member.
     score_, spread_ : float
-        The score of the mean on the inner folds, and the standard deviation between folds; NaN if there were no folds.
-        The members were chosen on the same folds, so that it is a little optimistic; that they have fewer edges than
-        the model itself works the other way.
+        The score of the ensemble on the inner folds, and the standard deviation between folds; NaN without folds. The
+        members were chosen on the same folds, so the score is a little optimistic; on the other hand, they had fewer
+        training edges on the folds than the final model has.
     scoring_ : str
-        The name of that score.
+        The name of the score.
     classes_ : array
-        The classes, if there are classes.
+        The classes, if the labels are classes.
     machines_ : list of AutoKron
-        With more than two classes, a model for each class against the rest.
+        With more than two classes, a one-vs-rest model for each class.
 
     Notes
     -----
-    An inner fold is scored in O(m r₁ r₂ + m q r₂) for m start and q end vertices and kernels of rank r₁ and r₂, and a
-    kernel takes an eigendecomposition for each part of the vertices. With more than some thousand vertices, the search
-    takes a sample of them (those with many edges are more likely); the models are trained on all edges.
+    Scoring an inner fold takes O(m r₁ r₂ + m q r₂) for m start and q end vertices and kernels of rank r₁ and r₂, and
+    each kernel needs an eigendecomposition for each part of the vertices. With more than a few thousand vertices, the
+    search uses a sample (vertices with many edges are more likely); the members are trained on all edges.
 
-    Ctrl-C ends the search, and trains the best models so far.
+    Ctrl-C ends the search and starts the training of the best models so far.
 
     Examples
     --------
@@ -182,14 +183,14 @@ class AutoKron(MeanModel):
         Parameters
         ----------
         X : Edges, ScannedEdges or array
-            One row for each edge; see ``n_start_features`` for plain arrays. Edges of a lake (`vt.scan_edges`) have
-            their labels with them: kernels are then chosen on the edges between some of its vertices, and alphas on
-            held-out vertices of the whole lake.
+            One row for each edge; see ``n_start_features`` for plain arrays. A lake (`vt.scan_edges`) contains its
+            labels; kernels are then chosen on the edges between a sample of its vertices, and alphas on held-out
+            vertices of the whole lake.
         y : array
-            A label for each edge. Some may be bounds (`vt.censored`): the search takes these for values, and the models
-            that it chose are trained with the bounds.
+            A label for each edge. Labels may be bounds (`vt.censored`): the search treats bounds as values, and the
+            members are trained with the bounds.
         sample_weight : array, optional
-            A weight for each edge, for training; the search leaves out edges of weight zero and treats others alike.
+            A weight for each edge, for training; the search leaves out edges of weight zero and ignores other weights.
 
         Returns
         -------
@@ -200,9 +201,7 @@ class AutoKron(MeanModel):
             self._check_parameters()
             if is_lake(X):
                 if y is not None or sample_weight is not None:
-                    raise ValueError(
-                        "X is a lake, which has its labels and weights with it; leave out y and sample_weight"
-                    )
+                    raise ValueError("X is a lake and contains its labels and weights; leave out y and sample_weight")
                 fit_lake_search(self, X)
                 self._remember_parameters()
                 return self
@@ -216,7 +215,7 @@ class AutoKron(MeanModel):
             weight = as_weights(None if sample_weight is None else to_host(sample_weight), len(edges))
             self._fit_one(edges, y, labels, weight)
             self._remember_parameters()
-        except BaseException:  # whatever the error, an earlier model stays intact
+        except BaseException:  # after any error, an earlier model stays intact
             self.__dict__ = before
             raise
         return self
@@ -226,7 +225,7 @@ class AutoKron(MeanModel):
         return self.loss in ("auto", "ridge")
 
     def _check_parameters(self) -> None:
-        """Refuse parameters that cannot be meant, before any work is done."""
+        """Raise on invalid parameters, before any work is done."""
         choices = (
             ("new", ASKED), ("loss", LOSSES), ("pairwise", _PAIRWISE), ("scoring", ("auto", *SCORES)),
         )  # fmt: skip
@@ -250,7 +249,7 @@ class AutoKron(MeanModel):
         check_parameters(KronRidge(**settings), None)
 
     def _fit_one(self, edges: Edges, y: ArrayLike | None, labels: Labels, weight: Array | None) -> None:
-        """Choose, train and keep the members of a model of two classes or of values."""
+        """Choose, train and keep the members for two classes or for values."""
         begin = time.perf_counter()
         warn_of_data(edges, labels.y)
         found = search(self, edges, labels, weight)
@@ -268,7 +267,7 @@ class AutoKron(MeanModel):
         self.folds_ = found.folding.words(len(chosen[0].folds)) if found.folding else "no folds"
         self.told_ = found.told
         if labels.bounds is not None:
-            self.told_ = [*found.told, "the search took bounds for values; the models are trained with the bounds"]
+            self.told_ = [*found.told, "the search treated bounds as values; the members are trained with the bounds"]
         self.search_ = search_frame(found, chosen)
         self._was_interrupted = found.run is not None and found.run.ended == INTERRUPTED
         self._held_out, self._paths = found.held_out(chosen, mean), alpha_paths(found, chosen)
@@ -277,7 +276,7 @@ class AutoKron(MeanModel):
         self.seconds_ = {"search": searching, "training": time.perf_counter() - begin - searching}
 
     def _chosen(self, found: Found) -> tuple[list[Result], Mean | None]:
-        """Return the best results, and the mean of their models; None if nothing was validated."""
+        """Return the best results and their ensemble; the ensemble is None if there were no folds."""
         chosen = diverse(near_best(found.ranked), int(self.n_best))
         if found.folding is None:
             return chosen, None
@@ -307,9 +306,9 @@ class AutoKron(MeanModel):
                 **{name: getattr(self, name) for name in _SHARED},
             )
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", KernelWarning)  # of matrices that are repaired, as is said above
-                warnings.simplefilter("ignore", DataWarning)  # a search has its own
-                warnings.simplefilter("ignore", ConvergenceWarning)  # which solution_ tells
+                warnings.simplefilter("ignore", KernelWarning)  # about repaired matrices
+                warnings.simplefilter("ignore", DataWarning)  # the search has its own
+                warnings.simplefilter("ignore", ConvergenceWarning)  # solution_ records it
                 member.fit(edges, labels.target, weight)
             members.append(member)
             progress.step(", ".join(candidate.words.values()))
@@ -318,7 +317,7 @@ class AutoKron(MeanModel):
     def _fit_against_rest(
         self, edges: Edges, y: ArrayLike | None, sample_weight: ArrayLike | None, classes: Array
     ) -> None:
-        """Train a model for each class against the rest."""
+        """Train a one-vs-rest model for each class."""
         values = np.asarray(unmasked(to_host(y), "y"))
         budget = None if self.budget is None else self.budget / len(classes)
         machines = [
@@ -341,9 +340,10 @@ class AutoKron(MeanModel):
             setattr(self, name, getattr(first, name))
 
     def update(self, X: EdgesLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Train the chosen models on further edges X with labels y, too; what was chosen stays as it is.
+        """Add edges X with labels y and train the members again; their kernels and alphas stay the same.
 
-        The model must have kept the edges that it was trained on (``keep_edges=True``).
+        With more than two classes, or if y has a new class, the whole search is repeated. The model must have kept its
+        training edges (``keep_edges=True``).
         """
         check_is_fitted(self)
         edges, values, weight = joined_source(self, X, y, sample_weight)

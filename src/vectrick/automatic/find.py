@@ -1,4 +1,4 @@
-"""What a search starts from, made from a user's edges: facts, folds, a sample; and what it found."""
+"""The inputs of a search, made from the user's edges (facts, folds, a sample), and its results."""
 
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -26,14 +26,14 @@ from vectrick.data.complaints import reverse_labels
 from vectrick.kernels import Kernel
 from vectrick.metrics.scores import OF_CLASSES
 
-_PRODUCTS = (*FAST, "mlpk")  # of one value of each side, so that their scales can be a part of alpha
+_PRODUCTS = (*FAST, "mlpk")  # products of two kernel values, so that alpha absorbs their scales
 _MORE_PAIRWISE = {"kronecker": ("linear", "poly2d", "cartesian"), "symmetric": ("mlpk",), "antisymmetric": ("ranking",)}
-_THOROUGH = 2  # times as many candidates are solved
-_MORE_SOLVED = 1  # candidates beyond those that are chosen, among which they are chosen
+_THOROUGH = 2  # factor of the number of candidates that are solved
+_MORE_SOLVED = 1  # candidates that are solved in addition to the number of members
 
 
 class SearchWarning(UserWarning):
-    """A search is not the one that was asked for: fewer folds, other folds, or none.
+    """A search differs from the requested one, for example because it has fewer folds, other folds or none.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class SearchWarning(UserWarning):
 
 @dataclass(frozen=True)
 class HeldOut:
-    """An inner fold: what it tests, the rows of its training and test edges, the predictions for these, their score."""
+    """An inner fold: its setting, the rows of its training and test edges, the test predictions and their score."""
 
     new: New
     train: Array
@@ -60,7 +60,7 @@ class HeldOut:
 
 @dataclass
 class Found:
-    """What a search found.
+    """The results of a search.
 
     Attributes
     ----------
@@ -69,17 +69,17 @@ class Found:
     scoring : str
         The name of the score.
     facts : tuple
-        What the tables of the start and of the end vertices hold.
+        Facts about the tables of the start and of the end vertices.
     problem : SearchProblem
-        Where the best were solved.
+        The problem on which the best candidates were solved.
     folding : Folding, optional
-        The inner folds; None if there could be none.
+        The inner folds; None if there are none.
     ranked : list of Result
         The results on all folds, the best first.
     results : list of Result
-        All of them.
+        All results.
     told : list of str
-        What people should know.
+        Notes for the user.
     rows : array
         The rows of the edges that the folds divide.
     ended : str
@@ -99,7 +99,7 @@ class Found:
     rows: Any = None
 
     def held_out(self, chosen: list[Result], mean: Mean | None) -> list[HeldOut]:
-        """Return the folds that the mean of some results was scored on, by the rows of the edges."""
+        """Return the folds on which the ensemble was scored, with the rows of the edges."""
         if mean is None or self.folding is None:
             return []
         return [
@@ -109,7 +109,7 @@ class Found:
         ]
 
     def model_of(self, result: Result) -> tuple[Kernel, Kernel, float]:
-        """Return the kernels of a result as an estimator takes them, and its alpha in the estimator's unit."""
+        """Return the kernels of a result for an estimator, and its alpha in the unit of the estimator."""
         candidate = result.candidate
         start, end = (self.problem.side(candidate, which) for which in ("start", "end"))
         first, second = start.matrix(candidate.start)[1], end.matrix(candidate.end)[1]
@@ -132,10 +132,10 @@ def search(model: SearchParameters, edges: Edges, labels: Labels, weight: Array 
     if len(rows) < len(X):
         X, y = X[rows], y[rows]
     if len(np.unique(y)) < 2:
-        raise ValueError("sample_weight is zero for all edges but those of one label or class: nothing can be learned")
+        raise ValueError("sample_weight is positive for edges of one label or class only, so nothing can be learned")
     drawn = sampled(X, rng)
     if drawn is not None and len(np.unique(y[drawn])) > 1:
-        told.append(f"the search looked at {len(drawn)} of {len(X)} edges, those between some of the vertices")
+        told.append(f"the search used {len(drawn)} of {len(X)} edges: the edges between a sample of the vertices")
         X, y, rows = X[drawn], y[drawn], rows[drawn]
     pairwise = _pairwise(model.pairwise, X, y)
     seed = int(rng.integers(2**31 - 10))
@@ -144,10 +144,10 @@ def search(model: SearchParameters, edges: Edges, labels: Labels, weight: Array 
         told += folding.told
     except NoFoldsError as error:
         full, folding = SearchProblem(X, y, [], scoring, n_threads=model.n_threads), None
-        told.append(f"nothing could be held out ({error}), so that nothing was chosen and there is no score")
+        told.append(f"no edges could be held out ({error}), so the search chose nothing and there is no score")
     facts, choices = _sides(model, X, full, pairwise)
     if any(side.kind == "sequence" for side in facts) and find_spec("parasail") is None:
-        told.append("sequences are compared by their words only; alignments need pip install 'vectrick[molecules]'")
+        told.append("sequences are compared by their k-mers only; alignments need pip install 'vectrick[molecules]'")
     for line in told:
         warn(line, SearchWarning)
     found = Found(labels, scoring, facts, full, folding=folding, told=told, rows=rows)
@@ -171,7 +171,7 @@ def search(model: SearchParameters, edges: Edges, labels: Labels, weight: Array 
 def _problem(
     model: SearchParameters, X: Edges, y: Array, labels: Labels, scoring: str, seed: int, backend: Backend
 ) -> tuple[SearchProblem, Folding]:
-    """Return edges with inner folds, and the folds."""
+    """Return the search problem of edges with inner folds, and the folds."""
     folding = make_folds(X, y, model.new, len(np.unique(y)) == 2, seed)
     problem = SearchProblem(X, y, folding.folds, scoring, folding.weights, labels.groups(X), model.n_threads, backend)
     return problem, folding
@@ -187,7 +187,7 @@ def _small_problem(
     backend: Backend,
     rng: np.random.Generator,
 ) -> SearchProblem | None:
-    """Return edges between some of the vertices for the first scores, None if they are few anyway."""
+    """Return a problem on a sample of the vertices for first scores; None if the sample is not needed or too small."""
     drawn = sampled(X, rng, FEW)
     if drawn is None or len(drawn) < ENOUGH_EDGES:
         return None
@@ -198,7 +198,7 @@ def _small_problem(
 
 
 def _unscored(model: SearchParameters, problem: SearchProblem, choices: Any, pairwise: str) -> Result:
-    """Return the one candidate of data of which nothing can be held out."""
+    """Return the only candidate if no edges can be held out."""
     start, end = (side.usual() for side in choices)
     lone = Candidate(start, start if pairwise != "kronecker" else end, pairwise=pairwise)
     alpha = 1.0 if model.alpha is None else model.alpha / problem.scale(lone)
@@ -208,14 +208,14 @@ def _unscored(model: SearchParameters, problem: SearchProblem, choices: Any, pai
 def _scoring(asked: str, labels: Labels) -> str:
     """Return the name of the score, or raise an error if it is not possible."""
     if asked in OF_CLASSES and not labels.has_two:
-        raise ValueError(f"scoring is {asked!r}, which needs two classes, but y has more than two values")
+        raise ValueError(f"scoring is {asked!r} and needs two classes, but y has more than two values")
     if asked == "r2" and labels.is_rank:
         raise ValueError("scoring is 'r2', but rankings have no scale; use 'concordance'")
     return labels.usual_score if asked == "auto" else asked
 
 
 def _losses(model: SearchParameters, labels: Labels) -> list[str]:
-    """Return the losses to try; an alpha that is given means one of them."""
+    """Return the losses to try; only one if alpha is given."""
     if model.loss != "auto":
         return [model.loss]
     if labels.classes is None or model.alpha is not None:
@@ -224,7 +224,7 @@ def _losses(model: SearchParameters, labels: Labels) -> list[str]:
 
 
 def _known_sides(model: SearchParameters) -> tuple[str, ...]:
-    """Return the sides whose vertices are known in what a model is for, and whose kernels are to be chosen."""
+    """Return the sides with training edges at prediction time whose kernels the search chooses."""
     sides = {"start": ("end",), "end": ("start",), "neither": ("start", "end")}.get(model.new, ())
     return tuple(side for side in sides if _is_auto(getattr(model, f"{side}_kernel")))
 
@@ -234,10 +234,10 @@ def _is_auto(given: object) -> bool:
 
 
 def _pairwise(asked: str, X: Edges, y: Array) -> list[str]:
-    """Return the pairwise kernels to try: what is known about edges in both directions decides."""
+    """Return the pairwise kernels to try, based on the labels of edges in both directions."""
     if not X.is_one_set:
         if asked not in ("auto", "kronecker"):
-            raise ValueError(f"pairwise is {asked!r}, which needs one vertex set for both ends, but there are two")
+            raise ValueError(f"pairwise is {asked!r} and needs one vertex set for both ends, but there are two")
         return ["kronecker"]
     if asked != "auto":
         return [asked]

@@ -1,4 +1,4 @@
-"""What labels are: two classes, several classes, values or ranks, and as which numbers a search sees them."""
+"""The kind of labels (two classes, several classes, values or ranks), and labels as numbers for a search."""
 
 from dataclasses import dataclass
 
@@ -13,13 +13,13 @@ from vectrick.data.censored import censored, split_bounds
 from vectrick.estimators import SeveralClassesError, as_classes, as_real_labels, labels_on
 
 CLASS_LOSSES = ("logistic", "svm", "hinge")
-RANKS: dict[str, Groups] = {"rank": None, "rank-start": "start", "rank-end": "end"}  # and within what
+RANKS: dict[str, Groups] = {"rank": None, "rank-start": "start", "rank-end": "end"}  # and the side of groups
 LOSSES = ("auto", "ridge", *CLASS_LOSSES, *RANKS)
 
 
 @dataclass(frozen=True)
 class Labels:
-    """Labels as a search sees them.
+    """Labels as numbers for a search.
 
     Attributes
     ----------
@@ -28,11 +28,11 @@ class Labels:
     classes : array, optional
         The two classes.
     within : str, optional
-        "start" or "end" if only edges of one such vertex are compared.
+        "start" or "end" if only edges with the same start or end vertex are compared.
     is_rank : bool
         Whether only the order of predictions counts.
     bounds : array, optional
-        Which labels are bounds (`vt.censored`): a search takes them for values, and trains members with the bounds.
+        Which labels are bounds (`vt.censored`); a search treats bounds as values and trains members with the bounds.
     """
 
     y: Array
@@ -43,7 +43,7 @@ class Labels:
 
     @property
     def target(self) -> Array:
-        """The labels that members are trained with: numbers, some of which may be bounds."""
+        """The training labels of members: numbers, possibly with bounds."""
         return self.y if self.bounds is None else censored(self.y, self.bounds)
 
     @property
@@ -59,16 +59,16 @@ class Labels:
 
     @property
     def usual_score(self) -> str:
-        """The score that "auto" stands for."""
+        """The score for "auto"."""
         if self.is_rank:
             return "concordance"
         return "auc" if self.has_two else "r2"
 
 
 def read_labels(y: ArrayLike | None, n_edges: int, loss: str) -> Labels:
-    """Return the labels for a loss; "auto" decides by the labels whether they are classes.
+    """Return the labels for a loss; "auto" detects whether they are classes.
 
-    Words, truth values and two different numbers are classes, other numbers are values. More than two classes raise
+    Strings, booleans and two different numbers are classes; other numbers are values. More than two classes raise
     `SeveralClassesError`.
 
     >>> read_labels(["no", "yes", "no"], 3, "auto").y, read_labels([1.0, 2.0, 2.5], 3, "auto").classes
@@ -78,7 +78,7 @@ def read_labels(y: ArrayLike | None, n_edges: int, loss: str) -> Labels:
     given = labels_on(y, HOST)
     if bounds is not None:
         if loss not in ("auto", "ridge"):
-            raise ValueError(f"y has bounds (vt.censored), which are for the loss 'ridge', but loss is {loss!r}")
+            raise ValueError(f"y has bounds (vt.censored), but bounds need the loss 'ridge', and loss is {loss!r}")
         return Labels(np.asarray(as_real_labels(given, n_edges), np.float64), None, bounds=bounds)
     if loss in CLASS_LOSSES or (loss == "auto" and _are_classes(as_classes(given, n_edges))):
         labels = as_classes(given, n_edges)
@@ -92,9 +92,9 @@ def read_labels(y: ArrayLike | None, n_edges: int, loss: str) -> Labels:
         return Labels(2.0 * (labels == classes[1]) - 1.0, classes)
     values = np.asarray(as_real_labels(given, n_edges), np.float64)
     if n_edges == 1:
-        raise ValueError("X has one edge (1 sample), so there is nothing to choose a model by")
+        raise ValueError("X has one edge (1 sample), too few to choose a model")
     if n_edges > 1 and (values == values[0]).all():
-        raise ValueError(f"y is constant ({float(values[0])}), so there is nothing to choose a model by")
+        raise ValueError(f"y is constant ({float(values[0])}), so no model can be chosen")
     return Labels(values, None, RANKS.get(loss), loss in RANKS)
 
 

@@ -1,4 +1,4 @@
-"""`AutoKron` of a lake: kernels are chosen on a sample in memory, alphas on held-out vertices of the whole lake."""
+"""`AutoKron` on a lake: kernels are chosen on a sample in memory, alphas on held-out vertices of the whole lake."""
 
 import time
 import warnings
@@ -22,10 +22,10 @@ from vectrick.kernels.text import format_kernel
 from vectrick.metrics.scores import SCORES
 from vectrick.model_selection.calibration.calibrated import log_odds
 
-_VERTICES = 2000  # of each side, that kernels are chosen on
-_STEPS = 4.0 ** np.arange(-2.0, 3.0)  # times the alpha that the sample asks for, which are tried on the lake
-_JUDGED = 500_000  # held-out edges that the mean of the models is made on
-_HELD = 0.2  # of the vertices
+_VERTICES = 2000  # of each side, in the sample on which kernels are chosen
+_STEPS = 4.0 ** np.arange(-2.0, 3.0)  # factors of the alpha from the sample that are tried on the lake
+_JUDGED = 500_000  # held-out edges for the weights and the score of the ensemble
+_HELD = 0.2  # share of the vertices
 _LOSSES = {"KronRidge": "ridge", "KronLogistic": "logistic", "KronSVM": "svm", "KronRanker": "rank"}
 
 
@@ -39,14 +39,14 @@ def fit_lake_search(auto: Any, X: ScannedEdges) -> None:
     n_edges = counts.n_edges
     sample, y, weight = _sample(X, counts, seed)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)  # a sample repeats no more than the lake does
-        # A lake has products of vertex kernels only.
+        warnings.simplefilter("ignore", DataWarning)  # a sample has no more duplicates than the lake
+        # A lake supports products of vertex kernels only.
         settings = {"backend": "cpu", "pairwise": "kronecker", "keep_edges": False, "random_state": seed}
         inner = clone(auto).set_params(**settings).fit(sample, y, weight)
     if inner._machines:
         raise ValueError(
-            f"the labels of the lake are {len(inner.classes_)} classes, but a search on a lake is for two, or for "
-            "values; use KronLogistic, which trains a machine for each"
+            f"the labels of the lake are {len(inner.classes_)} classes, but a search on a lake supports two classes or "
+            "values; use KronLogistic to train a one-vs-rest model for each class"
         )
     X.close()  # the next passes are over parts of it
     new: New = auto.new if auto.new in NEW else "both"
@@ -88,7 +88,7 @@ def fit_lake_search(auto: Any, X: ScannedEdges) -> None:
 
 
 def _sample(X: ScannedEdges, counts: Counts, seed: int) -> tuple[Edges, Any, Any]:
-    """Return the edges between some vertices of each side, taken in proportion to their degrees."""
+    """Return the edges between vertices of each side that are sampled in proportion to their degrees."""
     rng = np.random.default_rng(seed)
     masks = [_drawn(degrees, rng) for degrees in (counts.start, counts.end)]
     if X.is_one_set:
@@ -96,14 +96,14 @@ def _sample(X: ScannedEdges, counts: Counts, seed: int) -> tuple[Edges, Any, Any
     edges, y, weight = X.only(Part(masks[0], masks[1], ((True, True),))).edges()
     if not len(edges) or (y == y[0]).all():
         raise ValueError(
-            f"a sample of {_VERTICES} vertices of each side has {len(edges)} edges with one label at most, which is "
-            "too little to choose a model by; name the kernels and the alpha, and use KronRidge or KronLogistic"
+            f"a sample of {_VERTICES} vertices of each side has {len(edges)} edges and at most one label, too few to "
+            "choose a model; use KronRidge or KronLogistic with given kernels and alpha"
         )
     return edges, y, weight
 
 
 def _drawn(degrees: Array, rng: np.random.Generator) -> Array:
-    """Return a mask of vertices, in proportion to their degrees."""
+    """Return a mask of vertices sampled in proportion to their degrees."""
     used = np.flatnonzero(degrees)
     if len(used) > _VERTICES:
         used = rng.choice(used, _VERTICES, replace=False, p=degrees[used] / degrees[used].sum())
@@ -117,7 +117,7 @@ def _used(sample: Edges) -> str:
 
 
 def _distinct(members: list[Any], auto: Any, scoring: str) -> list[Any]:
-    """Return the models that a search on the sample chose as estimators for the lake, each pair of kernels once."""
+    """Return estimators for the lake from the members of the sample, one for each loss and pair of kernels."""
     seen: dict[Any, Any] = {}
     for member in members:
         lake = clone(member).set_params(
@@ -132,7 +132,7 @@ def _words(model: Any) -> str:
 
 
 def _row(model: Any, score: float, stage: str) -> dict[str, Any]:
-    """Return a row of the frame of a search."""
+    """Return a row of the table of a search."""
     return {
         "start_kernel": format_kernel(model.start_kernel),
         "end_kernel": format_kernel(model.end_kernel),
@@ -148,8 +148,8 @@ def _row(model: Any, score: float, stage: str) -> dict[str, Any]:
 
 
 def _mean(auto: Any, inner: Any, held: ScannedEdges, models: list[Any]) -> tuple[Array, float, float]:
-    """Return the weights and the constant of the mean of models, and its score, from held-out edges."""
-    # From all partitions: the first ones may have labels of their own.
+    """Return the weights and the intercept of the ensemble, and its score, from held-out edges."""
+    # Sampled from all partitions, because the first ones may have different labels.
     share = _JUDGED / max(1, held.count())
     edges, y, _ = (held if share >= 1 else held.only(Part(share=(0.0, share), seed=1))).edges()
     decisions = np.array([model._decide(edges) for model in models])

@@ -1,4 +1,4 @@
-"""The mean of several models: weights that put them on one scale, and probabilities, by predictions on folds."""
+"""Ensembles: weights that put members on one scale, and probabilities, from predictions on folds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,11 +20,11 @@ class Mean:
     weights : array
         The weight of each member.
     constant : float
-        What is added to the sum.
+        The intercept that is added to the sum.
     scores : array
         The score of the sum on each fold.
     score, spread : float
-        Their mean and standard deviation.
+        The mean and the standard deviation of the scores.
     decisions : list of array
         The sum itself for the test edges of each fold.
     """
@@ -44,11 +44,11 @@ def mean_of(
     is_classifier: bool,
     is_scaled: bool,
 ) -> Mean:
-    """Return the mean of members from their predictions for the test edges of some folds.
+    """Return the ensemble of members from their predictions for the test edges of some folds.
 
-    The members of a classifier, and those of a ranking, are standardised first; those of a regression have the scale of
-    the labels already (``is_scaled``). For classes the sum is the logarithm of the odds, by logistic regression on the
-    predictions for held-out edges (Platt 1999), so that probabilities are those for new vertices.
+    For classes and rankings, the members are standardized first; for regression they already have the scale of the
+    labels (``is_scaled``). For classes, logistic regression on the predictions for held-out edges (Platt 1999) turns
+    the sum into log-odds, so that probabilities are valid for unseen vertices.
     """
     folds, shares = [problem.folds[number] for number in numbers], problem.weights[list(numbers)]
     shares = shares / shares.sum()
@@ -69,7 +69,7 @@ def mean_of(
     spread = float(scores.std(ddof=1)) if len(scores) > 1 else float("nan")
     if is_classifier:
         labels = np.concatenate([problem.y[fold.test] for fold in folds])
-        # Folds weigh as in the score: a setting with many edges does not decide alone.
+        # Folds have the same weights as in the score, so that a setting with many edges does not dominate.
         weight = np.concatenate([np.full(len(f.test), w / len(f.test)) for f, w in zip(folds, shares, strict=True)])
         slope, odds = log_odds(total, labels > 0, weight * len(weight))
         weights, constant = slope * weights, slope * constant + odds

@@ -1,4 +1,4 @@
-"""A mean of several models as a fitted model: predictions, probabilities, files, and what it says of itself."""
+"""An ensemble as a fitted model: predictions, probabilities, files and summaries."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ _STATE = {"score_": float, "spread_": float, "scoring_": str, "folds_": str, "to
 
 
 class MeanModel(FittedModel):
-    """The weighted sum of several models, each trained on all edges; for classes the logarithm of the odds."""
+    """An ensemble: the weighted sum of several models, each trained on all edges; log-odds for classes."""
 
     loss: str
     members_: list[Any]
@@ -44,7 +44,7 @@ class MeanModel(FittedModel):
     told_: list[str]
 
     def _keep(self, constant: float, source: SourceEdges | None) -> None:
-        """Set what follows from the members and their weights."""
+        """Set the attributes that follow from the members and their weights."""
         members, weights = self.members_, self.weights_
         self.constant_ = float(constant)
         self.predictor_ = CombinedPredictor([member.predictor_ for member in members], weights.tolist())
@@ -65,7 +65,7 @@ class MeanModel(FittedModel):
         ]
 
     def _keep_machines(self, machines: list[Any]) -> None:
-        """Set what follows from the models of several classes."""
+        """Set the attributes that follow from the one-vs-rest models."""
         self.machines_, first = machines, machines[0]
         self.predictor_ = first.predictor_
         self.intercept_ = np.array([machine.intercept_ for machine in machines])  # type: ignore[assignment]
@@ -76,17 +76,17 @@ class MeanModel(FittedModel):
 
     @available_if(lambda model: _ranks_classes(model))  # type: ignore[untyped-decorator] # noqa: PLW0108 (it is below)
     def decision_function(self, X: EdgesLike) -> Array:
-        """Return the logarithm of the odds of the second class, or a column of them for each of several classes.
+        """Return the log-odds of the second class, or with several classes a column of log-odds for each class.
 
-        For a model of two values these are the predictions.
+        For a regression model of labels with two values, return the predictions.
         """
         return self._decide(X)
 
     def predict(self, X: EdgesLike, return_std: bool = False, *, n_samples: int = N_SAMPLES) -> Any:
-        """Return the class of each edge, or the value.
+        """Return the class of each edge, or the predicted value.
 
-        With ``return_std``, the standard deviations of values are returned as well: the weighted sum of those of the
-        members, which is an upper bound. They are for means of ridge regressions.
+        With ``return_std``, return the standard deviations of values as well: the weighted sum of the members' standard
+        deviations, an upper bound. This requires an ensemble of ridge regressions.
         """
         decisions = self._decide(X if not return_std else as_edges(self, X, reset=False))
         if return_std:
@@ -95,15 +95,15 @@ class MeanModel(FittedModel):
             return np.asarray(self.classes_[to_host(decisions).argmax(axis=1)])
         if not hasattr(self, "classes_"):
             return decisions
-        positive = decisions > 0 if self.classes_.dtype.kind in "biuf" else to_host(decisions > 0)  # words are there
+        positive = decisions > 0 if self.classes_.dtype.kind in "biuf" else to_host(decisions > 0)  # strings need NumPy
         return like(self.classes_, positive)[cast(positive, np.int64)]
 
     @available_if(lambda model: _is_classifier(model._as_fitted(), if_unknown=True))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: EdgesLike) -> Array:
-        """Return the probabilities of the classes, a column for each; they were calibrated on the inner folds."""
+        """Return a column of probabilities for each class, calibrated on the inner folds."""
         decisions = self._decide(X)
         if not hasattr(self, "classes_"):
-            raise AttributeError("the labels are values, which have no probabilities; use predict")
+            raise AttributeError("the labels are values, and values have no probabilities; use predict")
         home = np.asarray(to_host(decisions))
         if self._machines:
             each = expit(home)
@@ -113,7 +113,7 @@ class MeanModel(FittedModel):
         return like(columns, decisions)
 
     def score(self, X: EdgesLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the share of edges whose class is predicted correctly, R² for values, the concordance for rankings."""
+        """Return the accuracy for classes, R² for values, or the concordance for rankings."""
         labels, predicted = unmasked(to_host(y), "y"), to_host(self.predict(X))
         weight = unmasked(sample_weight, "sample_weight")
         if hasattr(self, "classes_"):
@@ -126,7 +126,7 @@ class MeanModel(FittedModel):
         return float(r2_score(*within_bounds(labels, predicted), sample_weight=weight))
 
     def machine(self, label: object) -> Any:
-        """Return the model of one of several classes against the rest, for grids and rankings of this class."""
+        """Return the one-vs-rest model of a class, for grids and rankings of this class."""
         check_is_fitted(self)
         for name, machine in zip(self.classes_.tolist() if self._machines else [], self._place_machines(), strict=True):
             if name == label or str(name) == str(label):
@@ -144,11 +144,11 @@ class MeanModel(FittedModel):
 
     @property
     def _file_parts(self) -> list[Any]:
-        """The models that a file holds."""
+        """The models that a file contains."""
         return self._machines or self.members_
 
     def _file_state(self) -> dict[str, Any]:
-        """Return what is known beside them."""
+        """Return the state that a file contains in addition to the models."""
         state: dict[str, Any] = {name: getattr(self, name) for name in _STATE}
         if not self._machines:
             state |= {"weights": self.weights_.tolist(), "constant": self.constant_}
@@ -162,7 +162,7 @@ class MeanModel(FittedModel):
         self.search_ = read_frame(state["search"])
         if "weights" not in state:
             if not all(isinstance(part, MeanModel) for part in parts) or len(parts) != len(self.classes_):
-                raise ValueError(f"there are {len(parts)} machines for {len(self.classes_)} classes")
+                raise ValueError(f"there are {len(parts)} one-vs-rest models for {len(self.classes_)} classes")
             self._keep_machines(parts)
             return
         self.weights_, self.members_ = np.array(numbers(state["weights"]), np.float64), parts
@@ -172,10 +172,10 @@ class MeanModel(FittedModel):
             raise ValueError("the weights or the classes of the models are damaged")
         self._keep(of_kind(float, state["constant"]), None)
 
-    # For people, and for scikit-learn
+    # For display, and for scikit-learn
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state without the inner folds and paths of alphas, which are for what is shown after training."""
+        """Return the state without the inner folds and paths of alphas; only reports after training use them."""
         state = dict(super().__getstate__())
         for name in ("_held_out", "_paths"):
             state.pop(name, None)
@@ -185,7 +185,7 @@ class MeanModel(FittedModel):
         return summary(self) if hasattr(self, "search_") else repr(self)
 
     def _repr_html_(self) -> str:
-        """Return what was found above scikit-learn's list of the parameters."""
+        """Return the summary, followed by scikit-learn's list of the parameters."""
         parameters = str(estimator_html_repr(self))
         return parameters if not hasattr(self, "search_") else summary_html(self) + parameters
 
@@ -204,14 +204,14 @@ class MeanModel(FittedModel):
 
 
 def _ranks_classes(model: MeanModel) -> bool:
-    """Whether a model has decisions between classes: it is one of classes, or one of values that are only two."""
+    """Whether a model has a decision function: it is a classifier, or its labels have only two values."""
     if not hasattr(model, "search_"):
         return model.loss in ("auto", *CLASS_LOSSES)
     return hasattr(model, "classes_") or getattr(model, "_has_two_labels", True)
 
 
 def _is_classifier(model: MeanModel, if_unknown: bool) -> bool:
-    """Whether a model is one of classes: known from its loss, or from the labels that it was trained with."""
+    """Whether a model is a classifier, by its loss or its training labels."""
     if model.loss in CLASS_LOSSES:
         return True
     if model.loss != "auto":

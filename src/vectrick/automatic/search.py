@@ -1,4 +1,4 @@
-"""The search for good candidates: cheap scores of many first, then better scores of the best (successive halving)."""
+"""Search for good candidates: cheap scores of many, then better scores of the best (successive halving)."""
 
 import itertools
 import time
@@ -17,23 +17,23 @@ from vectrick.automatic.scoring.results import LEAST_DIFFERENCE, Result, diverse
 from vectrick.automatic.scoring.sides import ALPHAS, Candidate, StopSearch
 from vectrick.automatic.variations import and_constant, by_end, rare_share, with_choice, words_of
 
-INTERRUPTED = "interrupted"  # why a search ended, if it was Ctrl-C
+INTERRUPTED = "interrupted"  # why a search ended after Ctrl-C
 _FINALISTS = 12  # pairs of kernels that are scored on all folds
-_WITH_CONSTANTS, _WITH_FEW_CONSTANTS = 6, 3  # of these, with constants as well; fewer where there are many vertices
-_WITH_OTHERS = 2  # of these, with other pairwise kernels
-_AROUND = np.array([0.25, 1.0, 4.0, 16.0])  # alphas around the best of a coarse grid; constants want more of it
-_LADDER = np.array([0.25, 1.0])  # times the alpha that is best for the first pass, which wants more of it
-_LONG_LADDER = np.array([1 / 16, 1 / 4, 1.0, 4.0])  # where another loss is solved than was scored
-_NEXT_LADDER = np.array([1 / 16, 1 / 4, 1.0])  # for a second loss beside ridge regression
-_OTHERS, _FEW_OTHERS = 6, 3  # candidates that are solved with it, and where solutions take long
-_BALANCED = 0.3  # the share of the rarer class over which it is left out there
-_FEW_FOLDS, _MUCH_WORK = 3, 2e9  # folds that are solved where all of them would take too many operations
+_WITH_CONSTANTS, _WITH_FEW_CONSTANTS = 6, 3  # finalists that also get constants; fewer for large problems
+_WITH_OTHERS = 2  # finalists that also get other pairwise kernels
+_AROUND = np.array([0.25, 1.0, 4.0, 16.0])  # factors of the best alpha of a coarse grid; constants need a larger alpha
+_LADDER = np.array([0.25, 1.0])  # factors of the best alpha of the first pass; solutions need a smaller alpha
+_LONG_LADDER = np.array([1 / 16, 1 / 4, 1.0, 4.0])  # if solutions have another loss or pairwise kernel than the scores
+_NEXT_LADDER = np.array([1 / 16, 1 / 4, 1.0])  # for a second loss after ridge regression
+_OTHERS, _FEW_OTHERS = 6, 3  # candidates that are solved with a second loss; fewer if solutions take long
+_BALANCED = 0.3  # share of the rarer class above which long solutions skip a second loss
+_FEW_FOLDS, _MUCH_WORK = 3, 2e9  # folds to solve if all folds take more operations than this
 _USUAL_FOLDS = 9  # 3 × 3
-_POOR_GUIDE = 0.05  # more that a solution scores than its first pass, where the first pass may choose wrongly
-_PROFILE, _WITH_PROFILES = 0.5, 3  # the weight of profiles beside a kernel, and how many solutions get them
-_CLIMBS = 3  # times that solutions beside the best one are tried there
-_DOWN = 0.25  # the alphas of these solutions, times that of the best one; at its end of the ladder also less
-_MANY_EDGES = 20_000  # test edges over which the first scores are those of three folds of nine
+_POOR_GUIDE = 0.05  # gain of a solution over its first pass above which the first pass may choose wrongly
+_PROFILE, _WITH_PROFILES = 0.5, 3  # the weight of profiles added to a kernel, and the number of solutions that get them
+_CLIMBS = 3  # rounds in which neighbors of the best solution are tried
+_DOWN = 0.25  # factor of a smaller alpha for the best solution
+_MANY_EDGES = 20_000  # test edges above which the first scores use three folds of nine
 
 
 class Search:
@@ -42,13 +42,13 @@ class Search:
     Parameters
     ----------
     problem, full : SearchProblem
-        Where candidates are scored first, and where the best are solved: the same, or one of more vertices.
+        The problem for first scores, and the problem for solutions of the best: the same, or one with more vertices.
     choices : (SideChoices, SideChoices)
         The kernels of the start and of the end vertices.
     pairwise : sequence of str
         The pairwise kernels to try: the first with all vertex kernels, the others with the best.
     losses : sequence of str
-        The losses of the solutions; first scores are always those of ridge regression.
+        The losses of the solutions; first scores are always from ridge regression.
     alpha : float, optional
         The only alpha to try, in the unit of the models.
     budget : float, optional
@@ -58,7 +58,7 @@ class Search:
     more_pairwise : sequence of str
         Pairwise kernels that are solved with the best vertex kernels at the end.
     known : sequence of str
-        The sides, "start" and "end", whose vertices have training edges in what the model is for.
+        The sides ("start", "end") whose vertices will have training edges at prediction time.
     verbose : int
         As for `Progress`.
     """
@@ -89,11 +89,11 @@ class Search:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether the search ended before its end."""
+        """Whether the search ended early."""
         return self.ended != "all candidates were tried"
 
     def run(self) -> None:
-        """Search until the end, the end of the budget, or an interruption; ``results`` has what was found."""
+        """Search until all candidates are tried, the budget is used up, or Ctrl-C; fill ``results``."""
         try:
             self._coarse()
             self._refine()
@@ -107,7 +107,7 @@ class Search:
             self.ended = f"the budget of {self.budget:g} s was used up"
 
     def best(self) -> list[Result]:
-        """Return the results, the best first, each candidate once: those of solutions, else those on the most folds."""
+        """Return the best result of each candidate, best first: solutions, if any, and scores on the most folds."""
         results = [result for result in self.results if result.is_solved] or self.results
         most = max((len(result.folds) for result in results), default=0)
         found: dict[Candidate, Result] = {}
@@ -124,10 +124,10 @@ class Search:
         starts, ends = (self._usable(number, choices.first()) for number, choices in enumerate(self.choices))
         self._first = starts, ends
         folds, n_folds = None, len(self.problem.folds)
-        if n_folds > _USUAL_FOLDS:  # of several divisions
+        if n_folds > _USUAL_FOLDS:  # from several divisions
             folds = list(range(0, n_folds, -(-n_folds // _USUAL_FOLDS)))
         elif n_folds == _USUAL_FOLDS and sum(len(fold.test) for fold in self.problem.folds) > _MANY_EDGES:
-            folds = [0, 4, 8]  # which test every vertex of either side once
+            folds = [0, 4, 8]  # together they test every vertex of each side once
         self._coarse_folds = folds
         if self.pairwise[0] == "kronecker":
             both = zip((starts, ends), self.choices, strict=True)
@@ -141,7 +141,7 @@ class Search:
             raise ValueError(f"no candidate could be scored{': ' + why if why else ''}")
 
     def _refine(self) -> None:
-        """Try widths between those of the best narrow kernels, which are far apart."""
+        """Try further widths next to the best kernels if these are narrow, because narrow widths are far apart."""
         lead = self.best()[0].candidate
         sides = zip(("start", "end"), self.choices, strict=True)
         starts, ends = (
@@ -169,7 +169,7 @@ class Search:
         self._score("the best on all folds", list(found), alphas, None)
 
     def _with_constants(self, candidate: Candidate) -> list[Candidate]:
-        """Return a candidate with constants added to its kernels, where they can be."""
+        """Return variants of a candidate with constants added to kernels that are neither given nor constant."""
         can = [
             choices.given == "auto" and choice.family != "constant"
             for choices, choice in zip(self.choices, (candidate.start, candidate.end), strict=True)
@@ -182,7 +182,7 @@ class Search:
         ]
 
     def _solve(self) -> None:
-        """Score solutions for the best on all vertices, unless their first pass on them was the solution already."""
+        """Score solutions of the best on the full problem, unless their first pass was already the solution."""
         full = self.full
         if self.losses == ("ridge",) and not self.more_pairwise and full is self.problem and full.is_complete:
             return
@@ -203,7 +203,7 @@ class Search:
             ladder = _LADDER if loss == "ridge" else _LONG_LADDER if number == 0 else _NEXT_LADDER
             some = best
             if number > 0 and is_heavy and rare_share(full.y) > _BALANCED:
-                continue  # where the losses hardly differ
+                continue  # the losses hardly differ for balanced classes
             if number > 0:
                 some = best[: _FEW_OTHERS if is_heavy else _OTHERS]
                 ladder = ladder[1:2] if is_heavy else ladder
@@ -212,12 +212,12 @@ class Search:
                 self._add_profiles(folds)
                 self._climb(folds, folds[:1] if is_heavy else folds)
                 best = diverse(near_best(self.best()), self.n_solved)
-        for pairwise in self.more_pairwise:  # of which constants are a part
+        for pairwise in self.more_pairwise:  # these already include constants
             plain = [r for r in best if not (r.candidate.start_constant or r.candidate.end_constant)]
             solve((plain or best)[:_WITH_OTHERS], _LONG_LADDER, pairwise=pairwise)
 
     def _add_profiles(self, folds: list[int]) -> None:
-        """Solve the best with profiles of the vertices that are known in what the model is for."""
+        """Solve the best with profiles, for the sides whose vertices will have training edges at prediction time."""
         if not self.known or self.pairwise[0] != "kronecker" or self.full.is_sparse:
             return
         near = {}
@@ -229,14 +229,14 @@ class Search:
         self._score("solutions with profiles", list(near), alphas, folds, self.full, solve=True)
 
     def _profiled(self, choice: VertexChoice, weight: float) -> VertexChoice:
-        """Return a choice with profiles, the same object each time."""
+        """Return a choice with profiles; equal arguments give the same object."""
         return self._with_profiles.setdefault((id(choice.plain), weight), choice.plain.with_profile(weight))
 
     def _climb(self, folds: list[int], some: list[int]) -> None:
-        """Go on from the best solution to those beside it, where the first pass over the edges was a poor guide.
+        """Try neighbors of the best solution if the first pass over the edges was a poor guide.
 
-        That is so where both vertices of an edge are known: a solution then has much smaller an alpha than the first
-        pass, and narrower kernels. Scores are those on some of the folds; the best are then solved on all of them.
+        This happens if both vertices of an edge have training edges: solutions then need a much smaller alpha than the
+        first pass, and narrower kernels. Neighbors are scored on some folds; the best are then solved on all folds.
         """
 
         def score(result: Result) -> float:
@@ -264,7 +264,7 @@ class Search:
         self._score("the best solutions", [result.candidate for result in best], alphas, folds, self.full, solve=True)
 
     def _beside(self, candidate: Candidate) -> list[Candidate]:
-        """Return a candidate with another kernel on either side: the next ones of its family, the best of others."""
+        """Return neighbors of a candidate: another kernel on one side, next in its family or best of another."""
         found = []
         for number, which in enumerate(("start", "end")):
             if self.choices[number].given != "auto" or candidate.is_one_set:
@@ -287,7 +287,7 @@ class Search:
         return found
 
     def predictions(self, results: Sequence[Result]) -> list[list[Array]]:
-        """Return the predictions of solutions for the test edges of the folds of results, each at its best alpha."""
+        """Return the predictions of solutions for the test edges of the results' folds, each at its best alpha."""
         if results[0].is_solved:
             return [self._kept[id(result)][result.best] for result in results]
         candidates, alphas = [result.candidate for result in results], [result.alpha for result in results]
@@ -338,14 +338,14 @@ class Search:
         solve: bool = False,
         pieces: Sequence[Sequence[int]] | None = None,
     ) -> None:
-        """Add the results of candidates, those that were finished; the search may end after each of the pieces."""
+        """Score candidates and add the finished results; the search may end after each of the pieces."""
         if not candidates:
             return
         problem = self.problem if problem is None else problem
         numbers = list(range(len(problem.folds))) if folds is None else folds
         progress = Progress(f"AutoKron, {stage}", len(candidates) * len(numbers), self.verbose)
         rows: Any = alphas
-        if self.alpha is not None:  # which is in the unit of the models
+        if self.alpha is not None:  # it has the unit of the models
             rows = np.array([[self.alpha / problem.scale(candidate)] for candidate in candidates])
         rows = np.broadcast_to(rows, (len(candidates), np.shape(rows)[-1]))
         best = max((result.score for result in self.results), default=float("nan"))

@@ -1,4 +1,4 @@
-"""What was tried and what was chosen, as a table and in a few lines."""
+"""The results of a search, as a table and as a short text."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ _SHOWN = 5  # members that a summary lists
 
 
 def _ordered(found: Any, chosen: list[Result]) -> list[Result]:
-    """Return everything that was tried, what was chosen first."""
+    """Return all results, chosen ones first."""
     members = {id(result) for result in chosen}
     results = found.results or chosen
     return sorted(results, key=lambda result: (id(result) not in members, -result.scores.shape[1], -result.score))
@@ -22,7 +22,7 @@ def alpha_paths(found: Any, chosen: list[Result]) -> list[tuple[Any, Any]]:
 
 
 def search_frame(found: Any, chosen: list[Result]) -> Any:
-    """Return a pandas frame of everything that was tried, what was chosen first."""
+    """Return a pandas frame of all results, chosen ones first."""
     import pandas as pd
 
     members = {id(result) for result in chosen}
@@ -43,7 +43,7 @@ def search_frame(found: Any, chosen: list[Result]) -> Any:
 
 
 def joined_frames(frames: list[Any]) -> Any:
-    """Return frames one below the other."""
+    """Return one frame with the rows of all frames."""
     import pandas as pd
 
     return pd.concat(frames, ignore_index=True)
@@ -58,11 +58,11 @@ def summary(model: Any) -> str:
     frame = model.search_
     members = frame[frame["member"]]
     kind = "classes" if hasattr(model, "classes_") else "values"
-    lines = [f"AutoKron of {kind}: the mean of {len(model.members_)} models, of {len(frame)} that were scored"]
+    lines = [f"AutoKron of {kind}: an ensemble of the best {len(model.members_)} of {len(frame)} candidates"]
     if model.score_ == model.score_:
         lines.append(
-            f"{model.scoring_} {_with_spread(model.score_, model.spread_)} between {model.folds_}, on which the models "
-            "were chosen"
+            f"{model.scoring_} {_with_spread(model.score_, model.spread_)} on {model.folds_}, also used for model "
+            "selection"
         )
     for row in members.head(_SHOWN).itertuples():
         score = f"  ({_with_spread(row.score, row.spread)})" if row.score == row.score else ""
@@ -72,7 +72,7 @@ def summary(model: Any) -> str:
 
 
 def summary_html(model: Any) -> str:
-    """Return the same for a notebook, with a table of the members."""
+    """Return the summary as HTML for a notebook, with a table of the members."""
     first, *lines = summary(model).splitlines()
     if hasattr(model, "machines_"):
         return html_block(first, *map(html_note, lines))

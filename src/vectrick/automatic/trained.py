@@ -1,4 +1,4 @@
-"""A search beside its data: what it held out, its scores by setting, and baselines on the same inner folds."""
+"""A search with its data: its held-out edges, its scores by setting, and baselines on the same inner folds."""
 
 import time
 from collections.abc import Callable
@@ -15,18 +15,18 @@ from vectrick.model_selection.splitting.holdout import Holdout
 from vectrick.model_selection.splitting.pairs import Pairs
 from vectrick.model_selection.trained import HeldFold, Trained
 
-_FOLDS = 3  # of each setting, on which baselines are trained, and intervals calibrated
+_FOLDS = 3  # of each setting, for training baselines and calibrating intervals
 
 
 def train_automatic(estimator: AutoKron, data: Dataset) -> Trained:
-    """Search and train on all edges; the predictions are those for the edges that each inner fold held out."""
+    """Search and train on all edges; return the predictions for the held-out edges of each inner fold."""
     begin = time.perf_counter()
     model = estimator.fit(data.X, data.target)
     return searched(model, data, time.perf_counter() - begin)
 
 
 def searched(model: AutoKron, data: Dataset, seconds: float) -> Trained:
-    """Return a fitted search beside the data that it was trained on, with the predictions of its inner folds."""
+    """Return a fitted search with its training data and the predictions on its inner folds."""
     folds = getattr(model, "_held_out", [])
     settings = list(dict.fromkeys(fold.new for fold in folds))
     parts = {new: [fold for fold in folds if fold.new == new] for new in settings}
@@ -50,8 +50,8 @@ def beside_baselines_inside(
 ) -> Any:
     """Train baselines on some inner folds of a search; return a pandas frame of settings, methods and folds.
 
-    The model's own scores are those of its members before they were trained on all edges. The column "of" has the
-    number of folds, of which at most three are taken. If there is nothing to compare, the result is None.
+    The model's own scores come from its members before they were trained on all edges. The column "of" has the number
+    of all folds; at most three of each setting are used. If there is nothing to compare, the result is None.
     """
     import pandas as pd
 

@@ -10,7 +10,7 @@ from vectrick.automatic.scoring.sides import Candidate
 
 
 def by_end(candidates: Sequence[Candidate]) -> list[list[int]]:
-    """Return the places of candidates by their end kernels, which share products; those of the first one by one."""
+    """Return the places of candidates grouped by end kernel, to share products; the first group one by one."""
     pieces: dict[int, list[int]] = {}
     for at, candidate in enumerate(candidates):
         pieces.setdefault(id(candidate.end), []).append(at)
@@ -30,12 +30,12 @@ def rare_share(y: Array) -> float:
 
 
 def words_of(changes: dict[str, Any]) -> str:
-    """Return what is different about candidates, for the lines of progress."""
+    """Return the changes as text for progress messages."""
     return "".join(f", {value}" for value in changes.values() if value != "ridge")
 
 
 def and_constant(kernels: list[VertexChoice], side: SideChoices) -> list[VertexChoice]:
-    """Return kernels and the constant, by which the other side alone counts."""
+    """Return kernels and the constant kernel; with it, only the other side counts."""
     if side.given != "auto" or any(kernel.family == "constant" for kernel in kernels):
         return kernels
     return [*kernels, side.constant()]

@@ -1,4 +1,4 @@
-"""Where arrays live and products are made: the protocol, a folder for each backend, and what they share.
+"""Backends store arrays and compute products: a base class, a folder for each backend, and shared code.
 
 >>> import vectrick as vt
 >>> vt.backends.HOST

@@ -1,7 +1,7 @@
-"""Arrays of any backend: each function asks the backend that the array belongs to. And arrays as users give them.
+"""Functions for arrays of any backend that call the backend of the array, and checks of arrays from users.
 
-Arrays of NumPy (since 2.0) and torch follow the array API standard closely enough that code which asks for `namespace`
-runs on either; what they spell differently is a method of their `Backend`, behind a function here.
+Arrays of NumPy (since 2.0) and torch follow the array API standard closely enough that code which uses `namespace`
+runs on both. Operations that they spell differently are methods of `Backend`, called by the functions of this file.
 """
 
 from typing import Any
@@ -29,23 +29,23 @@ def to_host(x: Features) -> Any:
 
 
 def placed(values: Features, backend: Backend, dtype: DTypeLike | None = None) -> Array:
-    """Return values as an array of a backend; ``dtype`` is a NumPy dtype, by default that of the values."""
+    """Return values as an array of a backend; ``dtype`` is a NumPy dtype, by default the dtype of the values."""
     home = backend_of(values)
     return backend.asarray(values if home.xp is backend.xp else home.to_host(values), dtype)
 
 
 def like(values: Features, other: Array, dtype: DTypeLike | None = None) -> Array:
-    """Return values as an array where another one lives."""
+    """Return values as an array on the backend of another array."""
     return placed(values, backend_of(other), dtype)
 
 
 def numpy_dtype(x: Array) -> np.dtype[Any]:
-    """Return the dtype of an array as NumPy has it."""
+    """Return the dtype of an array as a NumPy dtype."""
     return backend_of(x).dtype_of(x)
 
 
 def cast(x: Array, dtype: DTypeLike) -> Array:
-    """Return an array (or a sparse matrix) in another dtype, without a copy where it has it already."""
+    """Return an array (or a sparse matrix) with another dtype, without a copy if it already has that dtype."""
     return backend_of(x).cast(x, dtype)
 
 
@@ -60,24 +60,24 @@ def contiguous(x: Array) -> Array:
 
 
 def zeros(shape: Shape, like: Array, dtype: DTypeLike | None = None) -> Array:
-    """Return zeros where an array lives, by default of its dtype."""
+    """Return zeros on the backend of an array, by default with its dtype."""
     backend = backend_of(like)
     return backend.zeros(shape, backend.dtype_of(like) if dtype is None else dtype)
 
 
 def empty(shape: Shape, like: Array, dtype: DTypeLike | None = None) -> Array:
-    """Return an array that is not initialised where another one lives, by default of its dtype."""
+    """Return an uninitialized array on the backend of another array, by default with its dtype."""
     backend = backend_of(like)
     return backend.empty(shape, backend.dtype_of(like) if dtype is None else dtype)
 
 
 def arange(n: int, like: Array, dtype: DTypeLike = np.int32) -> Array:
-    """Return 0 to n - 1 where an array lives."""
+    """Return 0 to n - 1 on the backend of an array."""
     return backend_of(like).arange(n, dtype)
 
 
 def true_places(mask: Array) -> Array:
-    """Return the places where a mask is true."""
+    """Return the indices of the true entries of a mask."""
     return backend_of(mask).true_places(mask)
 
 
@@ -87,7 +87,7 @@ def sorted_values(x: Array) -> Array:
 
 
 def distinct(x: Array) -> Array:
-    """Return the distinct values in ascending order, as an array of NumPy."""
+    """Return the distinct values in ascending order, as a NumPy array."""
     return backend_of(x).distinct(x)
 
 
@@ -97,16 +97,16 @@ def group_sums(groups: Array, values: Array, n_groups: int) -> Array:
 
 
 def pieces(x: Array) -> list[slice]:
-    """Return the pieces in which to pass over a long vector."""
+    """Return the slices that divide a long vector into blocks."""
     size = backend_of(x).piece
     return [slice(start, start + size) for start in range(0, x.shape[0], size)]
 
 
-# As users give them
+# Arrays of users
 
 
 def unmasked(values: object, name: str) -> Any:
-    """Return values as they are, or refuse masked values, which no computation here would leave out.
+    """Return values unchanged; raise an error for masked values, because no computation would leave them out.
 
     >>> import numpy as np
     >>> unmasked(np.ma.array([1.0, 2.0], mask=[False, False]), "y")
@@ -120,7 +120,7 @@ def unmasked(values: object, name: str) -> Any:
     if hidden.any():
         raise ValueError(
             f"{name} is a masked array with {int(hidden.sum())} of {hidden.size} values hidden; fill them in with "
-            ".filled(value), or leave out the rows that have them"
+            ".filled(value), or remove the rows that contain them"
         )
     return np.asarray(values)
 
@@ -131,7 +131,7 @@ def given_array(values: Features, name: str) -> Array:
 
 
 def as_floats(values: ArrayLike, name: str) -> Array:
-    """Return values as an array of doubles on the host, or say what cannot be one."""
+    """Return values as a float64 array on the host; raise ValueError if they cannot be converted."""
     try:
         return np.asarray(unmasked(to_host(values), name), np.float64)
     except (TypeError, ValueError, OverflowError) as error:

@@ -1,4 +1,4 @@
-"""Memory: how much is free, sizes as people write them, and work space that is reused."""
+"""Memory: free memory, sizes such as "2 GB", and workspace that is reused."""
 
 import math
 import platform
@@ -18,7 +18,7 @@ _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "
 
 
 def available_memory() -> int:
-    """Return the bytes that can be allocated now: free memory of the machine, cut by the cgroup's limit."""
+    """Return the bytes that can be allocated now: free memory of the machine, limited by its cgroup."""
     import psutil
 
     free = int(psutil.virtual_memory().available)
@@ -35,7 +35,7 @@ def _cgroup_free(root: Path = Path("/sys/fs/cgroup")) -> int | None:
         try:
             free = int((root / limit).read_text()) - int((root / used).read_text())
             counters = dict(line.split() for line in (root / statistics).read_text().splitlines())
-            # Files that were read are given up when memory runs short.
+            # The system frees cached files when memory runs short.
             return max(0, free + int(counters.get(cached, 0)))
         except (OSError, ValueError):
             continue
@@ -58,7 +58,7 @@ def parse_bytes(size: int | float | str) -> int:
 
 
 def format_bytes(size: float) -> str:
-    """Return a size for people to read.
+    """Return a size as readable text.
 
     >>> format_bytes(328e6), format_bytes(900)
     ('328 MB', '900 B')
@@ -71,10 +71,10 @@ def format_bytes(size: float) -> str:
 
 
 def aligned_empty(n_bytes: int, room: float = math.inf) -> NDArray[np.uint8]:
-    """Return uninitialised bytes that start on a cache line, or on a huge page if they are many and there is room.
+    """Return uninitialized bytes that start on a cache line, or on a huge page if they are many and there is room.
 
-    NumPy asks for huge pages from 4 MB on. With them, a buffer that the kernels address at random is contiguous in
-    physical memory, so that its lines do not compete for the same places in the L2 cache.
+    NumPy requests huge pages from 4 MB on. With them, a buffer that the kernels address at random is contiguous in
+    physical memory, so its lines do not compete for the same places in the L2 cache.
     """
     large = n_bytes >= 2**18 and room >= 2 * HUGE_PAGE
     align = HUGE_PAGE if large else CACHE_LINE
@@ -84,7 +84,7 @@ def aligned_empty(n_bytes: int, room: float = math.inf) -> NDArray[np.uint8]:
 
 
 class Workspace:
-    """Named buffers that live from one product to the next and grow to the largest request.
+    """Named buffers that are kept from one product to the next and grow to the largest request.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class Workspace:
         self._scratch: deque[NDArray[Any]] = deque()
 
     def get(self, slot: str, n_items: int, dtype: DTypeLike) -> NDArray[Any]:
-        """Return an aligned vector of ``n_items``, uninitialised, valid until the slot is asked for again."""
+        """Return an aligned, uninitialized vector of ``n_items``, valid until the next request for the slot."""
         dtype = np.dtype(dtype)
         n_bytes = n_items * dtype.itemsize
         buffer = self._buffers.get(slot)
@@ -109,7 +109,7 @@ class Workspace:
 
     @contextmanager
     def borrow(self, n_items: int, dtype: DTypeLike) -> Iterator[NDArray[Any]]:
-        """Lend a vector to the calling thread alone, for the length of a ``with`` block."""
+        """Lend a vector to the calling thread for the duration of a ``with`` block."""
         n_bytes = n_items * np.dtype(dtype).itemsize
         try:
             buffer = self._scratch.pop()
@@ -128,7 +128,7 @@ class Workspace:
 
 
 def peak_memory() -> int | None:
-    """Return the largest memory that the process has had, where the system tells."""
+    """Return the peak memory of the process in bytes; None if the system does not report it."""
     try:
         import resource
     except ImportError:  # not on Windows

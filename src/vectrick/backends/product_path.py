@@ -1,8 +1,8 @@
-"""One way to compute a product: a named list of stages, each of which knows its cost before it runs.
+"""One way to compute a product: a named list of stages that estimate their cost before they run.
 
-With ``V`` the matrix that holds the vector at the column edges, the product is the matrix ``N V Mᵀ`` at the row edges.
-A path says which factor comes first, how the column edges enter (sparse product, or scatter and BLAS), how the row
-edges leave (sampled product, or BLAS and gather), and whether a factor is used in its thin form:
+Let ``V`` be the matrix with the vector at the column edges. The product is the matrix ``N V Mᵀ`` at the row edges.
+A path states the first factor, how the column edges enter (sparse product, or scatter and BLAS), how the row edges
+leave (sampled product, or BLAS and gather), and whether a factor is used in its low-rank or sparse form:
 
 =================  ===================================================================================
 ``sparse``         sparse product, sampled product: Algorithm 1 of the paper, ``:M`` and ``:N`` its branches
@@ -10,8 +10,8 @@ edges leave (sampled product, or BLAS and gather), and whether a factor is used 
 ``dense-sparse``   scatter, BLAS, sampled product
 ``dense``          scatter, BLAS, BLAS, gather
 ``vec``            BLAS, BLAS: the plain vec trick, when nothing is sampled
-``matched``        the entries of one factor for row and column edges that share a vertex, the other being the identity
-``thin-…``         the same with the thin form of a `LowRank` or sparse factor
+``matched``        the entries of one factor for row and column edges that share a vertex, if the other is the identity
+``thin-…``         the same with a `LowRank` or sparse factor that is not expanded
 =================  ===================================================================================
 """
 
@@ -35,7 +35,7 @@ PATHS = (*FAMILIES, "thin", *(f"thin-{family}" for family in FAMILIES if family 
 
 
 class Matrix(Protocol):
-    """A dense matrix that may still have to be made."""
+    """A dense matrix that is made when it is needed."""
 
     name: str
     shape: tuple[int, int]
@@ -48,11 +48,11 @@ class Matrix(Protocol):
         """Return the bytes that `array` will allocate."""
 
     def array(self, contiguous: bool = False) -> Array:
-        """Return the matrix, with contiguous rows if asked; made on the first call."""
+        """Return the matrix, with ``contiguous`` rows if required; made on the first call."""
 
 
 class FactorLike(Protocol):
-    """A factor: always a dense matrix, and its thin form if it has one."""
+    """A factor as a dense matrix, and in its low-rank or sparse form if it has one."""
 
     @property
     def dense(self) -> Matrix:
@@ -76,7 +76,7 @@ class FactorLike(Protocol):
 
 
 class ProblemLike(Protocol):
-    """``R (M ⊗ N) Cᵀ`` as the stages see it; `vectrick.operators.problem` makes it."""
+    """``R (M ⊗ N) Cᵀ`` as the stages use it; `vectrick.operators.problem` makes it."""
 
     shape: tuple[int, int]
     rows: Pair | None
@@ -95,15 +95,15 @@ class ProblemLike(Protocol):
         """The second factor."""
 
     def led_by(self, first: Name) -> tuple[Any, Any, Pair | None, Pair | None]:
-        """Return the factor that columns meet first and the other, and the rows and columns as pairs in that order."""
+        """Return the factor that is applied first, the other one, and the rows and columns as pairs in that order."""
 
     def shared(self, key: object, make: Callable[[], Any]) -> Any:
-        """Return something that stages of different paths share; it is made on the first call."""
+        """Return an object that stages of different paths share; it is made on the first call."""
 
 
 @dataclass(frozen=True)
 class Allocation:
-    """An array that a stage needs. Arrays of one slot share memory; a passing array is gone after building."""
+    """An array that a stage needs. Arrays of one slot share memory; a passing array is freed after building."""
 
     name: str
     n_bytes: int
@@ -125,7 +125,7 @@ class Stage(ABC):
         """Return the arrays that building and running will allocate."""
 
     def prepare(self) -> None:  # noqa: B027 - a stage may need no preparation
-        """Sort, group and copy what the runs need; called once."""
+        """Sort, group and copy the data for the runs; called once."""
 
     def adopt(self, other: Any, rows: Array | None, cols: Array | None) -> None:
         """Prepare for a subset of the edges from a prepared stage of the same kind, without sorting again."""
@@ -155,14 +155,14 @@ class Transposed(Stage):
 
 
 class BlockStage(ABC):
-    """Takes several vectors at once from the columns to the rows; it is prepared when it is first run."""
+    """The product of several vectors together; it is prepared when it is first run."""
 
-    width: int  # vectors at once, at most
-    least: int  # from which it is faster than one after the other
+    width: int  # maximum number of vectors in a block
+    least: int  # minimum number of vectors for which a block is faster
 
     @abstractmethod
     def n_bytes(self) -> int:
-        """Return the bytes that it takes beside those of the path."""
+        """Return the bytes that it takes in addition to the path."""
 
     @abstractmethod
     def run(self, block: Array, out: Array, space: Any) -> None:
@@ -178,12 +178,12 @@ class ProductPath:
     thin: bool
     stages: tuple[Stage, ...]
     sparse_entry: bool
-    preparing: float = 0.0  # seconds to sort the edges, where the operator serves one product only
+    preparing: float = 0.0  # seconds to sort the edges, if the operator serves one product only
     block: BlockStage | None = None
 
     @property
     def name(self) -> str:
-        """The name that ``path=`` takes."""
+        """The name that ``path=`` accepts."""
         return f"{'thin-' if self.thin else ''}{self.family}:{self.first}"
 
     @property
@@ -202,7 +202,7 @@ class ProductPath:
 
     @cached_property
     def arrays(self) -> tuple[Allocation, ...]:
-        """The arrays that live at the same time when memory use is highest, the result left out."""
+        """The arrays that exist together when memory use is highest, without the result."""
         kept: list[Allocation] = []
         slots: dict[str, Allocation] = {}
         passing: list[Allocation] = []
@@ -241,13 +241,13 @@ def mirrored(wanted: str) -> str:
 
 
 def is_path_name(name: str) -> bool:
-    """Whether ``path=`` takes the name, for some operator."""
+    """Whether ``path=`` accepts the name for some operator."""
     kind, colon, first = name.partition(":")
     return kind in PATHS and (not colon or first in ("M", "N"))
 
 
 def taken(array: Array, rows: Array | None, cols: Array | None) -> Any:
-    """Return the rows and columns of a matrix that are named; None for all."""
+    """Return the given rows and columns of a matrix; None means all."""
     if rows is not None and cols is not None and not issparse(array):
         return array[rows[:, None], cols]
     array = array if rows is None else array[rows]
@@ -255,7 +255,7 @@ def taken(array: Array, rows: Array | None, cols: Array | None) -> Any:
 
 
 class StageMaker(ABC):
-    """Makes the stages of paths for a problem with one factor called ``first``, which the columns meet first."""
+    """Makes the stages of paths for a problem; the factor called ``first`` is applied first."""
 
     sorting: float  # seconds for an edge
 
@@ -269,10 +269,10 @@ class StageMaker(ABC):
 
     @abstractmethod
     def thin_stages(self, sparse_entry: bool, sparse_exit: bool) -> list[Stage] | None:
-        """Return the stages that use a thin factor; None where there are none."""
+        """Return the stages that use a low-rank or sparse factor; None if there are none."""
 
     def block_stage(self, stages: list[Stage]) -> BlockStage | None:
-        """Return what does the work of these stages for several vectors at once; None if nothing does so faster."""
+        """Return the block stage that replaces these stages for several vectors; None if it would not be faster."""
         return None
 
     def matched_stages(self) -> list[Stage] | None:
@@ -302,7 +302,7 @@ def compose_paths(problem: ProblemLike, maker: Callable[[ProblemLike, Name], Sta
 
 
 def _preparing(problem: ProblemLike, sparse_entry: bool, sparse_exit: bool, sorting: float) -> float:
-    """Return the seconds that sorting the edges takes; a rough number is enough."""
+    """Return the seconds for sorting the edges; a rough number is enough."""
     n_sorted = problem.shape[1] * sparse_entry + problem.shape[0] * sparse_exit
     return sorting * n_sorted if problem.once else 0.0
 

@@ -1,7 +1,7 @@
-"""What this machine can do per second: measured once for a dtype and a number of threads, and kept on disk.
+"""The speed of this machine: rates measured once for each dtype and number of threads, and cached on disk.
 
-The planner only compares paths, so the figures need to be right to some ten percent. A small problem does not pay for
-the measurement and takes the defaults, which were measured on a server CPU of 2023.
+The planner only compares paths, so an accuracy of about ten percent is enough. A small problem uses defaults that were
+measured on a server CPU of 2023, because measuring would take longer than it saves.
 """
 
 import contextlib
@@ -16,33 +16,33 @@ from typing import Any
 
 import numpy as np
 
-_LARGEST_FILE = 100_000  # bytes; ours have a few hundred
-FORMAT = 1  # of the file; raise it when the kernels or the meaning of a rate change
+_LARGEST_FILE = 100_000  # bytes; a cache file has a few hundred
+FORMAT = 1  # of the file; increase it when the kernels or the meaning of a rate change
 
 
 @dataclass(frozen=True)
 class Rates:
-    """Rates for one dtype and number of threads; products in flops per second, the rest as its unit says."""
+    """Rates for one dtype and number of threads; products in flops per second, other rates as noted."""
 
     gemm: float
     sparse_small: float  # sparse product, blocks in L1
     sparse_large: float  # sparse product, blocks in L2
     sampled_small: float  # sampled product, blocks in L1
     sampled_large: float  # sampled product, blocks in L2
-    move: float  # bytes per second read or written in passing
+    move: float  # bytes per second that are read or written sequentially
     take: float  # edges per second, one thread: numpy.take
     add_at: float  # edges per second, one thread: numpy.add.at
     dispatch: float  # seconds to start and end a parallel step
     measured: bool = True
 
 
-_found: dict[tuple[np.dtype[Any], int | str], Rates] = {}  # by this process, so that its plans agree with each other
+_found: dict[tuple[np.dtype[Any], int | str], Rates] = {}  # by this process, so that its plans are consistent
 
 
 def remembered(
     dtype: np.dtype[Any], what: int | str, typical: Callable[[], Rates], measured: Callable[[], Rates] | None = None
 ) -> Rates:
-    """Return rates from this process or the cache file, else those measured now (and written), or typical ones.
+    """Return rates from this process or the cache file; otherwise measure and cache them, or return typical rates.
 
     ``what`` is the number of threads, or the name of a device.
     """
@@ -56,13 +56,13 @@ def remembered(
 
 
 def cache_folder() -> Path:
-    """Return where rates are kept: ``VECTRICK_CACHE_DIR``, or ``vectrick`` in the user's cache folder."""
+    """Return the folder of cached rates: ``VECTRICK_CACHE_DIR``, or ``vectrick`` in the user's cache folder."""
     own = os.environ.get("VECTRICK_CACHE_DIR")
     if own:
         return Path(own)
     try:
         return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "vectrick"
-    except RuntimeError:  # nobody's home: a place where nothing can be written
+    except RuntimeError:  # there is no home folder: return a path that cannot be written to
         return Path(os.devnull) / "vectrick"
 
 
@@ -73,9 +73,9 @@ def _cache_file(dtype: np.dtype[Any], what: int | str) -> Path:
 
 
 def _read(path: Path) -> Rates | None:
-    """Return the rates in a file, or None unless every one of them is there and makes sense."""
+    """Return the rates in a file; None unless all of them are positive and finite numbers."""
     try:
-        if not path.is_file() or path.stat().st_size > _LARGEST_FILE:  # opening a pipe would wait for ever
+        if not path.is_file() or path.stat().st_size > _LARGEST_FILE:  # opening a pipe would block forever
             return None
         content = json.loads(path.read_text())
         names = [field.name for field in fields(Rates) if field.name != "measured"]
@@ -87,7 +87,7 @@ def _read(path: Path) -> Rates | None:
 
 
 def _write(path: Path, rates: Rates) -> None:
-    """Write the file in one step; without a place to write, the rates live as long as the process."""
+    """Write the file atomically; if it cannot be written, the rates are kept until the process ends."""
     draft = path.with_suffix(f".{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

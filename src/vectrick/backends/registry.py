@@ -1,4 +1,4 @@
-"""Which backends exist, which one an array belongs to, and which one the user means."""
+"""The registry of backends: find a backend by its name, by an array, or by the user's parameters."""
 
 from importlib.util import find_spec
 from typing import Any
@@ -18,9 +18,9 @@ _OTHERS: dict[str, Backend] = {}
 
 
 def register_backend(backend: Backend) -> Backend:
-    """Let ``backend=`` of estimators and operators take a backend by its name.
+    """Register a backend, so that ``backend=`` of estimators and operators accepts its name.
 
-    A model that was trained with it can be loaded where it is registered. ``vt.register`` does this for backends.
+    To load a model that was trained with it, register the backend first. ``vt.register`` calls this for backends.
 
     Examples
     --------
@@ -45,7 +45,7 @@ register_backend(REFERENCE)
 
 
 def backend_names() -> tuple[str, ...]:
-    """Return the names that ``backend=`` takes.
+    """Return the names that ``backend=`` accepts.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def own_backends() -> list[Backend]:
 
 
 def backend_of(x: Any) -> Backend:
-    """Return the backend that an array belongs to; what no other backend owns belongs to the host.
+    """Return the backend that an array belongs to; all other objects belong to the host.
 
     >>> import numpy as np
     >>> backend_of(np.ones(2))
@@ -83,7 +83,7 @@ def backend_of(x: Any) -> Backend:
 
 
 def as_backend(place: Any) -> Backend:
-    """Return a backend from itself, from a torch device (also by its name), or from None for the host.
+    """Return a backend unchanged, the backend of a torch device or its name, or the host for None.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def as_backend(place: Any) -> Backend:
 
 
 def common_backend(named: dict[str, Any], advice: str) -> Backend:
-    """Return the backend of arrays; tensors must be in one place, or the error says where each of them is.
+    """Return the common backend of arrays; if tensors are on different devices, the error lists the devices.
 
     Examples
     --------
@@ -113,9 +113,9 @@ def common_backend(named: dict[str, Any], advice: str) -> Backend:
 
 
 def settle_backend(backend: str | Backend, device: str | None, home: Backend = HOST) -> Backend:
-    """Return the backend to compute with, from what the user asked for and where the data are.
+    """Return the backend to compute with, given the user's parameters and the backend of the data.
 
-    "auto" takes a GPU if there is one, and else the CPU, silently unless ``device`` asks for a GPU.
+    "auto" uses a GPU if there is one, and otherwise silently the CPU; without a GPU, ``device="cuda"`` is an error.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def settle_backend(backend: str | Backend, device: str | None, home: Backend = H
         if device is not None and str(device) not in ("auto", str(backend.device)):
             raise ValueError(f"backend is {backend!r}, but device is {str(device)!r}; leave device out")
         return backend
-    if backend == "dask":  # which is for lakes; edges in memory stay here
+    if backend == "dask":  # for lakes only; edges in memory stay on this machine
         backend = "cpu"
     if backend not in backend_names():
         raise ValueError(f"backend is {backend!r}, but it must be one of {', '.join(map(repr, backend_names()))}")
@@ -141,7 +141,7 @@ def settle_backend(backend: str | Backend, device: str | None, home: Backend = H
 
 
 def release(backend: str | Backend, error: BaseException) -> None:
-    """Release what failed work holds on a backend, which is given as for `settle_backend`.
+    """Release the memory of failed work on a backend; ``backend`` has the same values as in `settle_backend`.
 
     Examples
     --------
@@ -157,13 +157,13 @@ def release(backend: str | Backend, error: BaseException) -> None:
 
 
 def _settle_torch(backend: str, device: str | None, home: Backend) -> Backend:
-    """Return the backend of the device that was asked for, or that the data are on."""
+    """Return the backend of the requested device, or of the data."""
     data = home if isinstance(home, TorchBackend) else None
     if backend == "auto" and str(device) == "cpu" and find_spec("torch") is None:
         return HOST
     if device is not None and str(device) != "auto":
         if str(device) == "cuda" and data is not None and data.device.type == "cuda":
-            return data  # any of them was asked for
+            return data  # "cuda" without a number allows any GPU
         wanted = backend_on(as_device(device))
         if data is not None and data != wanted:
             raise ValueError(f"device is {str(device)!r}, but the data are tensors on {data}; move them with .to()")

@@ -1,4 +1,4 @@
-"""The number of threads, their pool, and the limit of BLAS: the one place that decides."""
+"""The number of threads, the thread pool, and the thread limit of BLAS."""
 
 import itertools
 import math
@@ -10,18 +10,18 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-_here = threading.local()  # .inside is true in a thread that is working for the pool
+_here = threading.local()  # .inside is true in a thread that runs a task of the pool
 _lock = threading.Lock()
 _pool: ThreadPoolExecutor | None = None
 _pool_size = 0
 _MOST_THREADS = 1 << 16
-_share: int | None = None  # of the CPUs, in a process that works for another one beside others
+_share: int | None = None  # of the CPUs, if several processes of one program share them
 
 
 def count_threads(requested: int | None = None) -> int:
     """Return the number of threads to use: the argument, then ``VECTRICK_NUM_THREADS``, then the usable CPUs.
 
-    Inside a task of the package's own pool the answer is always one.
+    Inside a task of the package's own pool the result is always one.
 
     >>> count_threads(3)
     3
@@ -46,10 +46,10 @@ def count_threads(requested: int | None = None) -> int:
 
 @contextmanager
 def thread_share(n_threads: int) -> Iterator[None]:
-    """Let this process use some threads by default: its share, while it works beside others of the same program.
+    """Limit the default number of threads of this process to its share, while several processes run in parallel.
 
-    Libraries of BLAS spin while they wait: two processes with two threads each on two CPUs took 9 s for a decomposition
-    that takes one of them 0.1 s.
+    BLAS libraries spin while they wait: two processes with two threads each on two CPUs took 9 s for a decomposition
+    that takes one process alone 0.1 s.
     """
     global _share
     before, _share = _share, n_threads
@@ -61,14 +61,14 @@ def thread_share(n_threads: int) -> Iterator[None]:
 
 
 def usable_cpus() -> int:
-    """Return how many CPUs this process may use: its affinity, cut by the cgroup's quota."""
+    """Return the number of CPUs that this process may use: its affinity, limited by the quota of its cgroup."""
     cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     quota = _cgroup_cpus()
     return max(1, min(cpus, math.ceil(quota)) if quota else cpus)
 
 
 def _cgroup_cpus(root: Path = Path("/sys/fs/cgroup")) -> float | None:
-    """Return the CPU quota of the cgroup, version 2 or 1, or None when there is none."""
+    """Return the CPU quota of the cgroup, version 2 or 1, or None if there is none."""
     try:
         quota, period = (root / "cpu.max").read_text().split()
         return None if quota == "max" else int(quota) / int(period)
@@ -85,8 +85,8 @@ def _cgroup_cpus(root: Path = Path("/sys/fs/cgroup")) -> float | None:
 def run_tasks(task: Callable[[int], Any], n_tasks: int, n_threads: int) -> None:
     """Call ``task(0) … task(n_tasks - 1)``, on the calling thread and at most ``n_threads - 1`` others.
 
-    Tasks are handed out one by one, so they must not depend on their order. The first error is raised after all
-    threads have stopped, so that nobody still writes to the caller's arrays.
+    Tasks start one by one and must not depend on their order. The first error is raised after all threads have stopped,
+    so that no thread still writes to the caller's arrays.
     """
     helpers = min(n_threads, n_tasks) - 1
     numbers = iter(range(n_tasks))
@@ -97,7 +97,7 @@ def run_tasks(task: Callable[[int], Any], n_tasks: int, n_threads: int) -> None:
             for number in numbers:
                 task(number)
         except BaseException:
-            for _ in numbers:  # leave nothing to the other threads
+            for _ in numbers:  # leave no tasks for the other threads
                 pass
             raise
         finally:
@@ -109,10 +109,10 @@ def run_tasks(task: Callable[[int], Any], n_tasks: int, n_threads: int) -> None:
     futures: list[Future[None]] = []
     try:
         for _ in range(helpers):
-            futures.append(_executor(helpers).submit(work))  # noqa: PERF401 - what was submitted must be waited for
+            futures.append(_executor(helpers).submit(work))  # noqa: PERF401 - submitted tasks must be waited for
         work()
     finally:
-        # A helper that has not started yet has nothing left to do.
+        # A helper that has not started yet has no tasks left.
         errors = [future.exception() for future in futures if not future.cancel()]
     for error in errors:
         if error is not None:
@@ -130,23 +130,23 @@ def _executor(helpers: int) -> ThreadPoolExecutor:
     global _pool, _pool_size
     with _lock:
         if _pool is None or _pool_size < helpers:
-            # A smaller pool that is still at work finishes what it has and goes away on its own.
+            # A smaller pool that is still busy finishes its tasks and is then freed.
             _pool, _pool_size = ThreadPoolExecutor(helpers, "vectrick", _enter_pool), helpers
         return _pool
 
 
 _blas: list[Any] | None = None  # a controller for each BLAS library that is loaded
-_blas_before: list[int] = []  # of those whose limit is one for the whole process
+_blas_before: list[int] = []  # the limits of libraries with one limit for the process
 _blas_users = 0
 
 
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
-    """Hold BLAS to one thread while our own pool runs one BLAS call per thread.
+    """Limit BLAS to one thread while our own pool runs one BLAS call per thread.
 
-    Splitting the products ourselves makes the result the same to the last bit for any number of threads. Most libraries
-    have one limit for the process, so concurrent users are counted: the first sets it, the last restores it. With
-    OpenMP each thread has a limit of its own, which is set where it is needed.
+    Because we split the products ourselves, the result is identical to the last bit for any number of threads. Most
+    libraries have one limit for the process, so concurrent users are counted: the first sets it, the last restores it.
+    With OpenMP each thread has its own limit: the caller and the threads of the pool set theirs.
     """
     global _blas_before, _blas_users
     counted, own_before = False, [library.num_threads for library in _libraries(own=True)]
@@ -171,9 +171,9 @@ def single_threaded_blas() -> Iterator[None]:
 
 @contextmanager
 def threaded_blas(n_threads: int | None) -> Iterator[None]:
-    """Let BLAS have its threads back within `single_threaded_blas`, for a decomposition that our own pool cannot split.
+    """Let BLAS use several threads within `single_threaded_blas`, for a decomposition that our pool cannot split.
 
-    With other users of BLAS at the same time, nothing is changed.
+    If other code uses BLAS at the same time, the limit does not change.
     """
     most = count_threads(n_threads)
     with _lock:
@@ -189,7 +189,7 @@ def threaded_blas(n_threads: int | None) -> Iterator[None]:
 
 
 def _libraries(own: bool) -> list[Any]:
-    """Return the BLAS libraries in which each thread has a limit of its own, or the other BLAS libraries."""
+    """Return the BLAS libraries in which each thread has its own limit, or the other BLAS libraries."""
     global _blas
     if _blas is None:
         from threadpoolctl import ThreadpoolController
@@ -201,7 +201,7 @@ def _libraries(own: bool) -> list[Any]:
 def _set_blas_threads(numbers: list[int]) -> None:
     """Set the limits of the process; the caller holds the lock."""
     for library, number in zip(_libraries(own=False), numbers, strict=True):
-        # From 3.8 on threadpoolctl obeys the first thread that sets a limit, and ignores all others without a word.
+        # Since 3.8, threadpoolctl obeys the first thread that sets a limit, and silently ignores all others.
         release = getattr(library, "clear_controlling_thread", lambda force: None)
         release(force=True)
         library.set_num_threads(number)
@@ -214,13 +214,13 @@ def _set_own_blas_threads(numbers: list[int]) -> None:
 
 
 def _enter_pool() -> None:
-    """Prepare a thread of the pool, which calls BLAS for one thread only."""
+    """Prepare a thread of the pool: its BLAS calls use one thread."""
     if _blas is not None:
         _set_own_blas_threads([1] * len(_libraries(own=True)))
 
 
 def _after_fork_in_child() -> None:
-    # The pool's threads and whoever held the lock stayed in the parent.
+    # The threads of the pool, and the thread that held the lock, stayed in the parent.
     global _pool, _pool_size, _lock, _blas_users
     _pool, _pool_size, _lock = None, 0, threading.Lock()
     if _blas_users:

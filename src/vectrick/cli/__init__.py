@@ -1,4 +1,4 @@
-"""The command line: ``vectrick demo | fit | predict | evaluate | tune | rank | info | doctor``."""
+"""The command line: ``vectrick demo | fit | predict | rank | explain | suggest | evaluate | tune | info | doctor``."""
 
 from vectrick.cli.app import main
 

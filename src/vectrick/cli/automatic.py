@@ -1,4 +1,4 @@
-"""Searching as the commands do it: an `AutoKron` with a progress bar, and what it found in words."""
+"""Searches on the command line: an `AutoKron` with a progress bar, and a summary of its result."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ def train_automatic(out: Output, estimator: "FittedModel", data: "Dataset") -> "
 
 
 def beside_baselines_inside(trained: "Trained", others: dict[str, Any], out: Output) -> Any:
-    """Return the frame of the library's function of this name, with progress; large data train on some edges."""
+    """Run the library's function of this name with a progress bar; on large data, baselines train on some edges."""
     from vectrick.automatic.trained import beside_baselines_inside as run, compared_folds
     from vectrick.model_selection.baselines.beside_baselines import limited
 
@@ -31,7 +31,7 @@ def beside_baselines_inside(trained: "Trained", others: dict[str, Any], out: Out
 
 
 def summarise_search(out: Output, trained: "Trained") -> None:
-    """Say what was chosen, how good it is, and how sure that is."""
+    """Print the chosen model, its score and the spread of the score."""
     from vectrick.cli.training import result_of
 
     model, data = trained.model, trained.data
@@ -53,11 +53,11 @@ def summarise_search(out: Output, trained: "Trained") -> None:
         share = float((trained.y == trained.y.max()).mean())
         negative, positive = data.class_names
         out.say(f"positive label: {positive} ({100 * share:.3g} % of the edges), the other: {negative}")
-    out.say(f"trained on all {len(data.X)} edges; vectrick evaluate judges the choice on vertices that it has not seen")
+    out.say(f"trained on all {len(data.X)} edges; vectrick evaluate tests the whole search on unseen vertices")
 
 
 def members_of(model: "FittedModel") -> list[dict[str, Any]]:
-    """Return the members of a model: what they are, and their scores."""
+    """Return the members of a model with their parameters, weights and scores."""
     from vectrick.kernels.text import format_kernel
 
     rows = model.search_[model.search_["member"]]

@@ -1,4 +1,4 @@
-"""Options that name baselines, and baselines beside a trained model with a progress bar."""
+"""Baselines on the command line: their names, and a comparison with a trained model."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ def named_baselines(text: str) -> dict[str, Any]:
 
 
 def some_of(text: str, option: str, allowed: list[str]) -> list[str]:
-    """Return the names in a list with commas, each of them one that is allowed."""
+    """Return the names in a list with commas; raise if a name is not allowed."""
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
         if name not in allowed:
@@ -36,7 +36,7 @@ def some_of(text: str, option: str, allowed: list[str]) -> list[str]:
 
 
 def beside_baselines(trained: "Trained", others: dict[str, Any], out: Output) -> Any:
-    """Return the frame of the library's function of this name, with progress, and warnings for those that fail."""
+    """Run the library's function of this name with a progress bar, and warn of baselines that fail."""
     from vectrick.model_selection.baselines.beside_baselines import beside_baselines as run
 
     with out.progress("baselines", len(others)) as bar:

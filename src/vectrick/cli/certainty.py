@@ -1,4 +1,4 @@
-"""How sure predictions of the command line are: intervals, sets of classes, novelty, and warnings of guesses."""
+"""Uncertainty of predictions on the command line: intervals, sets of classes, novelty, and warnings."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,32 +12,32 @@ if TYPE_CHECKING:
     from vectrick.model_selection.calibration.errors import Calibration
 
 _PRIOR = 0.98  # novelty above which a prediction is little more than the intercept
-_LOOKED_AT = 10_000  # edges of a command, of which warnings are
-_QUICK = 3000  # vertices of a side up to which a warning costs little
+_LOOKED_AT = 10_000  # edges of a command that are checked for warnings
+_QUICK = 3000  # vertices of a side up to which the check is cheap
 
 
 def calibration_of(model: "FittedModel") -> "Calibration":
-    """Return the errors on held-out edges that a model carries, or say that it has none."""
+    """Return the errors on held-out edges that a model stores; raise if it has none."""
     from vectrick.model_selection.calibration.errors import Calibration
 
     told = getattr(model, "about_", {}).get("calibration")
     try:
         return Calibration.read(told)
-    except (KeyError, TypeError, ValueError):  # a file can say anything
+    except (KeyError, TypeError, ValueError):  # a file can contain anything
         raise ValueError(
-            "--interval needs errors on held-out edges, which this model does not carry: vectrick fit keeps those of "
-            "the edges in memory that it holds out, and vt.ConformalKron in Python calibrates any model"
+            "--interval needs errors on held-out edges, but this model has none: vectrick fit stores them if it holds "
+            "out edges in memory, and vt.ConformalKron in Python calibrates any model"
         ) from None
 
 
 @dataclass
 class Certainty:
-    """The columns that say how sure predictions are.
+    """The columns that show how certain predictions are.
 
     Parameters
     ----------
     out : Output
-        Where to say what is not as asked.
+        The output of the command, for notes and warnings.
     model : estimator
         The model.
     coverage : float, optional
@@ -62,7 +62,7 @@ class Certainty:
         self._harder: dict[str, int] = {}
 
     def columns(self, X: "Edges", scores: "Array") -> dict[str, Any]:
-        """Return columns for edges with these scores."""
+        """Return the columns of edges with the given scores."""
         columns: dict[str, Any] = {}
         if self._calibration is not None and self.coverage is not None:
             if hasattr(self.model, "classes_"):
@@ -91,7 +91,7 @@ class Certainty:
         return columns
 
     def _count(self, X: "Edges", taken: Any) -> None:
-        """Count edges whose intervals come from errors of another setting, or from none."""
+        """Count edges whose intervals come from errors of another setting, or that have no interval."""
         import numpy as np
 
         from vectrick.model_selection.calibration.errors import news_of
@@ -104,7 +104,7 @@ class Certainty:
                     self._harder[key] = self._harder.get(key, 0) + int(((news == new) & (taken == setting)).sum())
 
     def tell(self) -> None:
-        """Say which intervals are not from errors of their own setting."""
+        """Report the intervals that do not come from errors of their own setting."""
         from vectrick.data.settings import settings_of
 
         words = settings_of(self.model.start_table_ is self.model.end_table_)
@@ -113,7 +113,7 @@ class Certainty:
             if setting:
                 self.out.note(
                     f"{n_edges} edges ({words[new].words}) have intervals from held-out edges with "
-                    f"{words[setting].words}, which are harder, so they are rather too wide"
+                    f"{words[setting].words}; these are harder, so the intervals are rather too wide"
                 )
             else:
                 self.out.warn(
@@ -123,7 +123,7 @@ class Certainty:
 
 
 def warn_of_prior(out: Output, model: "FittedModel", X: "Edges") -> None:
-    """Warn of predictions for new vertices that are so unlike the training vertices that they say next to nothing."""
+    """Warn of predictions for new vertices that are too unlike the training vertices to be informative."""
     import numpy as np
 
     from vectrick.model_selection.calibration.errors import news_of
@@ -135,11 +135,11 @@ def warn_of_prior(out: Output, model: "FittedModel", X: "Edges") -> None:
     some = some[news_of(model, some) != "neither"]
     try:
         novelty = model.novelty(some) if len(some) else np.zeros(0)
-    except ValueError:  # the model does not know: another pairwise kernel, or no edges kept
+    except ValueError:  # no novelty: another pairwise kernel, or no edges kept
         return
     n_prior = int((novelty > _PRIOR).sum())
     if n_prior:
         out.warn(
             f"{n_prior} of {len(X)} predictions are mostly prior: their vertices are so unlike the training vertices "
-            f"(novelty above {_PRIOR}) that the model falls back to its mean; vectrick predict --novelty tells which"
+            f"(novelty above {_PRIOR}) that the model falls back to its mean; vectrick predict --novelty shows which"
         )

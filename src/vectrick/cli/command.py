@@ -1,4 +1,4 @@
-"""How a function becomes a command: options that commands share, a TOML file for them, and errors for people."""
+"""Commands from functions: options that all commands share, option files in TOML, and one-line errors."""
 
 import inspect
 import os
@@ -23,23 +23,23 @@ EXIT_CODES = {
 }
 
 
-class Interrupted(Exception):  # noqa: N818 (it is no error)
-    """A command was interrupted, and kept what it had."""
+class Interrupted(Exception):  # noqa: N818 (not an error)
+    """A command was interrupted and kept its finished work."""
 
 
 @dataclass(frozen=True)
 class CommonOptions:
-    """What every command takes."""
+    """The options of every command."""
 
     json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but errors.")] = False
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show errors only.")] = False
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show more details.")] = False
-    debug: Annotated[bool, typer.Option("--debug", help="Show where an error came from.")] = False
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False
     config: Annotated[
         Path | None,
         typer.Option(
             "--config",
-            help="A TOML file with options, such as alpha = 0.1; options on the command line win.",
+            help="A TOML file with options, such as alpha = 0.1; options on the command line take precedence.",
             is_eager=True,
             callback=lambda ctx, value: _read_config(ctx, value),  # noqa: PLW0108 (it is defined below)
         ),
@@ -47,7 +47,7 @@ class CommonOptions:
 
 
 def add_command(app: typer.Typer, module: ModuleType) -> None:
-    """Make a command from the function ``run`` in a module, with the module's ``EXAMPLE`` in its help.
+    """Make a command from the function ``run`` of a module, with the module's ``EXAMPLE`` in its help.
 
     If the type of a parameter of ``run`` is a dataclass, the fields of the dataclass become options.
     """
@@ -86,14 +86,14 @@ def add_command(app: typer.Typer, module: ModuleType) -> None:
 
 
 def command_line() -> str:
-    """Return the command that was given, as a shell takes it."""
+    """Return the current command line, quoted for a shell."""
     return "vectrick " + " ".join(map(shlex.quote, sys.argv[1:]))
 
 
 def _fields(kind: Any) -> dict[str, inspect.Parameter]:
     hints = get_type_hints(kind, include_extras=True)
     by_name = {}
-    # What is shared comes last.
+    # Inherited options come last.
     for option in sorted(fields(kind), key=lambda option: option.name not in kind.__annotations__):
         default = inspect.Parameter.empty if option.default is MISSING else option.default
         by_name[option.name] = inspect.Parameter(
@@ -107,14 +107,14 @@ def _taken(kind: Any, given: dict[str, Any]) -> Any:
 
 
 def _handled(work: Callable[[], None], out: Output, debug: bool) -> None:
-    """Do the work; end with one line and an exit code if it fails."""
+    """Do the work; if it fails, print one line and exit with a code."""
     try:
         with out.collecting_warnings():
             work()
         out.finish()
     except typer.Exit:
         raise
-    except BrokenPipeError:  # nobody reads on
+    except BrokenPipeError:  # the reader closed the pipe
         silence()
         raise typer.Exit(2) from None
     except Interrupted as error:
@@ -137,12 +137,12 @@ def _handled(work: Callable[[], None], out: Output, debug: bool) -> None:
     except Exception as error:
         if debug:
             raise
-        out.error(f"{type(error).__name__}: {error}; this is an error in vectrick itself, --debug shows where")
+        out.error(f"{type(error).__name__}: {error}; this is an error in vectrick itself; --debug shows the traceback")
         raise typer.Exit(1) from None
 
 
 def _message(error: BaseException) -> str:
-    """Return an error in words; the system's own are terse."""
+    """Return the text of an error; for errors of the operating system, the file and the reason."""
     if isinstance(error, OSError) and error.errno is not None and error.filename is not None:
         return f"{error.filename}: {os.strerror(error.errno)}"
     if isinstance(error, OSError) and error.errno is not None:
@@ -151,7 +151,7 @@ def _message(error: BaseException) -> str:
 
 
 def _read_config(context: typer.Context, path: Path | None) -> Path | None:
-    """Make the values of a TOML file the defaults of a command: those in its own table, else those at the top."""
+    """Make the values of a TOML file the defaults of a command; its own table overrides the top level."""
     import tomllib
 
     if path is None or context.resilient_parsing:
@@ -162,7 +162,9 @@ def _read_config(context: typer.Context, path: Path | None) -> Path | None:
         raise typer.BadParameter(f"{path} cannot be read: it is nested too deeply") from None
     except (OSError, ValueError) as error:
         raise typer.BadParameter(f"{path} cannot be read: {error}") from None
-    commands: dict[str, Any] = context.parent.command.commands if context.parent is not None else {}  # type: ignore[attr-defined]
+    commands: dict[str, Any] = (
+        context.parent.command.commands if context.parent is not None else {}  # type: ignore[attr-defined]
+    )
     known = {name: {parameter.name for parameter in command.params} for name, command in commands.items()}
     own = content.pop(str(context.info_name), {})
     if not isinstance(own, dict):

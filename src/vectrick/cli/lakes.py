@@ -1,4 +1,4 @@
-"""Lakes on the command line: their options, a cluster to compute on, and what fit, info and predict do with them."""
+"""Lakes on the command line: their options, a cluster to compute on, training and info."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,27 +24,29 @@ _lake = panel("Lakes: a folder edges/ of Parquet files, larger than memory")
 
 @dataclass(frozen=True)
 class ScanOptions:
-    """How a lake is read."""
+    """The options for reading a lake."""
 
     weight_column: Annotated[
         str | None, _lake("--weight-column", help="The column of weights in the edges.", show_default="no weights")
     ] = None
     missing: Annotated[
         str,
-        _lake("--missing", help="Edges of unknown vertices or without a label: error, or drop, which counts them."),
+        _lake("--missing", help="Edges of unknown vertices or without a label: error, or drop and count them."),
     ] = "error"
     max_memory: Annotated[
         str | None, _lake("--max-memory", help="Memory for edges and features, such as 1GB.", show_default="half")
     ] = None
     cache_dir: Annotated[
-        Path | None, _lake("--cache-dir", help="Where edges beyond that lie.", show_default="temporary files")
+        Path | None,
+        _lake("--cache-dir", help="A folder for edges that exceed --max-memory.", show_default="temporary files"),
     ] = None
     partition_edges: Annotated[
-        int | None, _lake("--partition-edges", help="About how many edges a partition has.", show_default="by size")
+        int | None,
+        _lake("--partition-edges", help="The approximate number of edges in a partition.", show_default="by size"),
     ] = None
 
     def lake(self, data: DataOptions) -> "LakeDataset | None":
-        """Return the lake that was named, None if the data are no lake."""
+        """Return the lake, None if the data are no lake."""
         from vectrick.data.lake.folder import edges_of_lake, read_lake_folder
 
         edges = edges_of_lake(data.data, data.edges)
@@ -53,7 +55,7 @@ class ScanOptions:
         if data.log is not None or data.relation_column is not None:
             raise ValueError("--log and --relation-column are for edges in memory, but the data are a lake")
         if data.positive is not None:
-            raise ValueError("--positive is given, but of the two labels of a lake the larger one is positive")
+            raise ValueError("--positive is given, but the data are a lake: the larger of its two labels is positive")
         missing = "drop" if data.skip_unlabeled else self.missing
         scan: dict[str, Any] = {
             "weight": self.weight_column,
@@ -72,27 +74,27 @@ class ScanOptions:
 
 @dataclass(frozen=True)
 class LakeOptions(ScanOptions):
-    """How a model is trained on a lake."""
+    """The options for training on a lake."""
 
     components: Annotated[
         int | None,
-        _lake("--components", help="Features that stand for a kernel with more of them.", show_default="256"),
+        _lake("--components", help="The number of features that approximate a kernel with more.", show_default="256"),
     ] = None
     cluster: Annotated[
         str | None,
         _lake("--cluster", help="A Dask cluster to compute on: tcp://HOST:PORT, tls://HOST:PORT, or local:4 for four "
-              "processes here."),
+              "processes on this machine."),
     ] = None  # fmt: skip
     worker_timeout: Annotated[
         str | None,
         _lake("--worker-timeout", help="How long to wait for workers that hang.", show_default="10 minutes"),
     ] = None
-    dry_run: Annotated[bool, _lake("--dry-run", help="Say what it would take, and train nothing.")] = False
+    dry_run: Annotated[bool, _lake("--dry-run", help="Print the plan and its cost; train nothing.")] = False
 
 
 @contextmanager
 def on_cluster(cluster: str | None, timeout: str | None) -> Iterator[str]:
-    """Connect to a cluster for a while, and return the backend to use: "dask", or "cpu" if there is none."""
+    """Connect to a cluster, and yield the backend to use: "dask", or "cpu" if there is no cluster."""
     if cluster is None:
         if timeout is not None:
             raise ValueError(f"--worker-timeout is {timeout!r}, but there is no --cluster to wait for")
@@ -115,14 +117,14 @@ def on_cluster(cluster: str | None, timeout: str | None) -> Iterator[str]:
     local = None
     if kind == "local":
         if not rest.isdecimal() or int(rest) < 1:
-            raise ValueError(f"--cluster is {cluster!r}, but it must be an address or local:4, a number of processes")
+            raise ValueError(f"--cluster is {cluster!r}, but it must be an address, or local:4 for four processes")
         local = LocalCluster(n_workers=int(rest), threads_per_worker=1, dashboard_address=":0")
     elif "://" not in cluster:
         raise ValueError(f"--cluster is {cluster!r}, but it must be an address such as tcp://host:8786, or local:4")
     try:
         client = Client(local or cluster)
     except (OSError, TimeoutError, ValueError) as error:
-        raise ValueError(f"--cluster is {cluster!r}, but no scheduler answers there: {error}") from error
+        raise ValueError(f"--cluster is {cluster!r}, but no scheduler responds there: {error}") from error
     try:
         with dask.config.set({} if timeout is None else {TIMEOUT: timeout}):
             yield "dask"
@@ -135,7 +137,7 @@ def on_cluster(cluster: str | None, timeout: str | None) -> Iterator[str]:
 def fit_lake(
     out: Output, lake: "LakeDataset", model: "ModelOptions", options: LakeOptions, new: str, output: Path
 ) -> None:
-    """Train a model on a lake and write it to a file; or say what it would take."""
+    """Train a model on a lake and write it to a file, or only print the plan."""
     from dataclasses import replace
 
     X = lake.X
@@ -174,7 +176,7 @@ def fit_lake(
     out.wrote("model", output)
     out.result["seconds"] = {"total": out.seconds}
     if estimator.solution_.reason.startswith("interrupted"):
-        raise Interrupted(f"interrupted: {output} holds the best model so far, that of iteration {estimator.n_iter_}")
+        raise Interrupted(f"interrupted: {output} holds the best model so far, from iteration {estimator.n_iter_}")
 
 
 def _tell_plan(out: Output, plan: "LakePlan") -> None:
@@ -186,7 +188,7 @@ def _tell_plan(out: Output, plan: "LakePlan") -> None:
 
 
 def _summarise(out: Output, model: "FittedModel", X: "ScannedEdges") -> None:
-    """Say what was trained and how it ended."""
+    """Print the model, the reason for its end, and the number of edges."""
     solution, counts = model.solution_, X.counts
     out.result |= {
         "estimator": type(model).__name__,
@@ -203,7 +205,7 @@ def _summarise(out: Output, model: "FittedModel", X: "ScannedEdges") -> None:
             out.say(line)
         out.result |= {"score": model.score_, "scoring": model.scoring_, "notes": model.told_}
     else:
-        out.say(f"{type(model).__name__}: {model.n_iter_} iterations; it ended because: {solution.reason}")
+        out.say(f"{type(model).__name__}: {model.n_iter_} iterations; it stopped because: {solution.reason}")
         if model.history_.get("score"):
             out.say(f"the best score on held-out vertices was {max(model.history_['score']):.4f}")
     out.say(f"trained on {counts.n_edges:,} edges of {X.n_partitions} partitions; {model.form_reason_}")
@@ -215,7 +217,7 @@ def _summarise(out: Output, model: "FittedModel", X: "ScannedEdges") -> None:
 
 
 def lake_info(out: Output, lake: "LakeDataset") -> None:
-    """Describe a lake, by one reading of it."""
+    """Describe a lake, in one pass."""
     X = lake.X
     with out.progress("reading", X.n_partitions) as bar:
         X.count_edges(bar.step)

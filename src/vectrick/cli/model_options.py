@@ -1,4 +1,4 @@
-"""The options of a model: kernels, loss, how it is trained or searched for."""
+"""The options of a model: kernels, loss, training and search."""
 
 from dataclasses import dataclass, fields
 from enum import StrEnum
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 AUTO = "auto"
 DEFAULT_KERNEL = "gaussian + constant(0.3)"
 _OF_STRINGS = {"smiles": "morgan + constant(0.3)", "sequences": "spectrum + constant(0.3)"}
-_SEARCHED = ("auto", "kronecker", "symmetric", "antisymmetric")  # pairwise kernels that a search knows
-# Options that a search has no use for: they describe how one model is trained.
+_SEARCHED = ("auto", "kronecker", "symmetric", "antisymmetric")  # pairwise kernels that a search supports
+# Options of single models only; a search does not use them.
 _SINGLE = ("intercept", "no_early_stopping", "validation_fraction", "patience", "max_iter", "inner_iter", "tol", "form",
            "solver", "preconditioner", "precision")  # fmt: skip
-# What the registries say, which would take a second to load for a help text; a test compares them.
+# Copies from the registries, because loading these for a help text takes a second; a test compares them.
 _KERNELS = (
     "linear, gaussian(gamma), polynomial(degree, gamma, coef0), cosine, tanimoto, minmax, constant(value), "
-    "precomputed; of molecules morgan(radius, n_bits, counts); of sequences spectrum(k), smith_waterman(matrix, open, "
-    "extend); of training labels profile; of distances by another kernel radial(kernel, gamma)"
+    "precomputed; for molecules morgan(radius, n_bits, counts); for sequences spectrum(k), smith_waterman(matrix, "
+    "open, extend); from training labels profile; from distances of another kernel radial(kernel, gamma)"
 )
 _SOLVERS = "cg, minres, qmr, direct, eigen, one-pass, newton, newton-qmr, newton-direct, lbfgs, box"
 
@@ -29,7 +29,7 @@ _model, _training = panel("Model"), panel("Training")
 
 
 class LossName(StrEnum):
-    """The losses by the names of the command line."""
+    """The names of the losses on the command line."""
 
     auto = "auto"
     svm = "svm"
@@ -53,32 +53,32 @@ class Scoring(StrEnum):
 
 @dataclass(frozen=True)
 class KernelOptions:
-    """The kernels of the vertices."""
+    """The kernels of vertices and edges."""
 
     start_kernel: Annotated[
         str,
-        _model("--start-kernel", help=f"The kernel function of start vertices: {_KERNELS}; sums and products. On a "
-               "kernel matrix (--start-matrix, or the file start_kernel), 'precomputed' takes it as it is, and others "
-               f"take its rows as features. 'auto' is chosen; a single model has '{DEFAULT_KERNEL}'."),
+        _model("--start-kernel", help=f"The kernel function of start vertices: {_KERNELS}; also sums and products. "
+               "With a kernel matrix (--start-matrix, or the file start_kernel), 'precomputed' uses the matrix, and "
+               f"others use its rows as features. With auto, a search chooses; a single model has '{DEFAULT_KERNEL}'."),
     ] = AUTO  # fmt: skip
     end_kernel: Annotated[
-        str, _model("--end-kernel", help="The kernel of end vertices; one vertex set has that of the start by default.")
+        str, _model("--end-kernel", help="The kernel function of end vertices; for one vertex set, the start kernel.")
     ] = AUTO
     standardize: Annotated[
         bool,
         _model("--standardize", help="Scale features to unit variance over the training vertices; a search does so "
-               "where it is useful."),
+               "if it is useful."),
     ] = False  # fmt: skip
     pairwise: Annotated[
         str,
         _model("--pairwise", help="The kernel of edges: auto, kronecker, linear, poly2d, cartesian, gaussian, two_step "
-               "(ridge, complete graphs); for one vertex set symmetric, antisymmetric, mlpk, ranking. Several, "
-               "separated by commas, are added up, as they are or with weights: 'kronecker=0.7,linear=0.3'. auto is "
-               "kronecker, and for one vertex set what suits the labels."),
+               "(ridge, complete graphs); for one vertex set symmetric, antisymmetric, mlpk, ranking. "
+               "Several, separated by commas, are summed, optionally with weights: 'kronecker=0.7,linear=0.3'. auto "
+               "is kronecker; for one vertex set, a search chooses by the labels."),
     ] = AUTO  # fmt: skip
 
     def kernels(self, data: "Dataset") -> tuple[Any, Any]:
-        """Return the kernels of both sides; one vertex set has that of the start for both, unless another is given."""
+        """Return the kernels of both sides; for one vertex set, the end kernel defaults to the start kernel."""
         from vectrick.kernels.pairwise import PAIRWISE
 
         names = self.pairwise_names()
@@ -87,10 +87,10 @@ class KernelOptions:
         texts = {"start": start, "end": end if self.end_kernel == AUTO else self.end_kernel}
         if any(name in PAIRWISE and PAIRWISE[name].one_set for name in names) and not data.X.is_one_set:
             raise ValueError(
-                f"--pairwise is {self.pairwise!r}, which needs one vertex set for both ends, but there are two tables "
+                f"--pairwise {self.pairwise!r} needs one vertex set for both ends, but there are two tables "
                 "of vertices; leave out --end-features or --end-matrix, and the folder's end table"
             )
-        if names == ["gaussian"]:  # which makes its own of the features
+        if names == ["gaussian"]:  # it computes its own kernels from the features
             texts = {side: "linear" if text == DEFAULT_KERNEL else text for side, text in texts.items()}
         return self.kernel("start", texts["start"], data), self.kernel("end", texts["end"], data)
 
@@ -102,7 +102,7 @@ class KernelOptions:
         return ("kronecker" if self.pairwise == AUTO else self.pairwise).split(",")
 
     def settled_pairwise(self) -> Any:
-        """Return the pairwise kernels as an estimator takes them."""
+        """Return the pairwise kernels as the parameter of an estimator."""
         from vectrick.kernels.pairwise import as_pairwise
 
         words = [word.partition("=") for word in self._pairwise_words()]
@@ -116,13 +116,13 @@ class KernelOptions:
         return kernels[0] if len(kernels) == 1 and isinstance(kernels[0], str) else kernels
 
     def kernel(self, side: str, text: str, data: "Dataset") -> Any:
-        """Return a kernel from its description, one of scaled features if that is asked for."""
+        """Return a kernel from its description, with scaled features if ``standardize`` is set."""
         from vectrick.kernels import Precomputed, Standardized
         from vectrick.kernels.text import parse_kernel
 
         if text.endswith((".csv", ".gz", ".parquet")):
             raise ValueError(
-                f"--{side}-kernel is {text!r}, which is a file, but it must be a kernel such as 'gaussian'; name the "
+                f"--{side}-kernel is the file {text!r}, but it must be a kernel such as 'gaussian'; name the "
                 f"file of a kernel matrix with --{side}-matrix"
             )
         kernel = parse_kernel(text, f"--{side}-kernel")
@@ -143,32 +143,32 @@ class KernelOptions:
 
 @dataclass(frozen=True)
 class ModelOptions(KernelOptions):
-    """What the model is, and how it is trained."""
+    """The options of a model and of its training."""
 
     loss: Annotated[
         LossName,
         _model("--loss", metavar="LOSS", help="svm (squared hinge), hinge, logistic, ridge, rank, rank-start, rank-end "
-               "(within a vertex), or auto: chosen; a single model has svm for classes, ridge for values."),
+               "(within a vertex), or auto: a search chooses; a single model has svm for classes, ridge for values."),
     ] = LossName.auto  # fmt: skip
     alpha: Annotated[
         float | None,
-        _model("--alpha", help="The weight of the regularizer.", show_default="chosen; 1 for a single model"),
+        _model("--alpha", help="The weight of the regularizer.", show_default="a search chooses; 1 for a single model"),
     ] = None
     manual: Annotated[
         bool,
-        _model("--manual", help="Train the single model that the options describe, in place of a search. Options that "
-               "are about a single model, such as --solver, mean this as well."),
+        _model("--manual", help="Train the single model that the options describe, instead of a search. Options of "
+               "single models, such as --solver, imply this."),
     ] = False  # fmt: skip
     budget: Annotated[
-        float | None, _training("--budget", help="Seconds for the search.", show_default="as long as it takes")
+        float | None, _training("--budget", help="The time for the search in seconds.", show_default="no limit")
     ] = None
     intercept: Annotated[
         bool | None,
-        _model("--intercept/--no-intercept", help="Add a constant that is not regularized.",
-               show_default="wherever it is possible"),
+        _model("--intercept/--no-intercept", help="Add an intercept that is not regularized.",
+               show_default="if possible"),
     ] = None  # fmt: skip
     no_early_stopping: Annotated[
-        bool, _training("--no-early-stopping", help="Hold out nothing, and train until the solver converges.")
+        bool, _training("--no-early-stopping", help="Hold out no vertices, and train until the solver converges.")
     ] = False
     validation_fraction: Annotated[
         float, _training("--validation-fraction", help="The share of the vertices of each side to hold out.")
@@ -176,21 +176,21 @@ class ModelOptions(KernelOptions):
     patience: Annotated[int, _training("--patience", help="Iterations without a better score before stopping.")] = 5
     scoring: Annotated[
         Scoring,
-        _training("--scoring", metavar="SCORE", help="auc, average_precision, concordance, r2, or auto, by the loss."),
+        _training("--scoring", metavar="SCORE", help="auc, average_precision, concordance, r2, or auto: by the loss."),
     ] = Scoring.auto
-    max_iter: Annotated[int | None, _training("--max-iter", help="The most iterations.")] = None
-    inner_iter: Annotated[int, _training("--inner-iter", help="The most iterations in a step of Newton's method.")] = 10
+    max_iter: Annotated[int | None, _training("--max-iter", help="The maximum number of iterations.")] = None
+    inner_iter: Annotated[
+        int, _training("--inner-iter", help="The maximum number of iterations in a step of Newton's method.")
+    ] = 10
     tol: Annotated[float, _training("--tol", help="The relative gradient at which to stop.")] = 1e-6
     form: Annotated[str, _training("--form", help="auto, dual or primal.")] = "auto"
-    solver: Annotated[str, _training("--solver", help=f"auto, or one of {_SOLVERS}; each is for some losses.")] = "auto"
+    solver: Annotated[str, _training("--solver", help=f"auto, or one of {_SOLVERS}; each fits some losses.")] = "auto"
     preconditioner: Annotated[
         str,
         _training("--preconditioner", help="auto, kronecker (far fewer iterations to convergence) or none; auto "
-                  "predicts which takes less time, and is none with early stopping."),
+                  "takes the one that is predicted to be faster, and none with early stopping."),
     ] = "auto"  # fmt: skip
-    dtype: Annotated[str | None, _training("--dtype", help="float64 or float32.", show_default="that of the data")] = (
-        None
-    )
+    dtype: Annotated[str | None, _training("--dtype", help="float64 or float32.", show_default="as the data")] = None
     threads: Annotated[int | None, _training("--threads", help="Threads.", show_default="all CPUs")] = None
     backend: Annotated[str, _training("--backend", help=BACKEND)] = "cpu"
     device: Annotated[str | None, _training("--device", help=DEVICE, show_default="a GPU, if any")] = None
@@ -198,7 +198,7 @@ class ModelOptions(KernelOptions):
         str,
         _training("--precision", help="full, or mixed: products in float32 or TF32, corrected to float64."),
     ] = "full"
-    seed: Annotated[int, _training("--seed", help="The seed of everything random.")] = 0
+    seed: Annotated[int, _training("--seed", help="The random seed.")] = 0
 
     def __post_init__(self) -> None:
         check_backend(self.backend, self.device)
@@ -208,7 +208,7 @@ class ModelOptions(KernelOptions):
             raise ValueError(f"--seed is {self.seed}, but it must be an integer from 0 to {2**32 - 1}")
 
     def estimator(self, data: "Dataset", **changes: Any) -> Any:
-        """Return the estimator that the options describe; it is not fitted."""
+        """Return the unfitted estimator that the options describe."""
         import vectrick as vt
         from vectrick.estimators import check_parameters
         from vectrick.solvers import as_solver, check_solver
@@ -219,7 +219,7 @@ class ModelOptions(KernelOptions):
             data.refuse_several_classes(f"--loss {loss.value}")
         elif not data.has_classes:
             raise ValueError(
-                f"--loss is {loss.value!r}, which needs classes, but column {data.label!r} has numbers; use ridge "
+                f"--loss {loss.value!r} needs classes, but column {data.label!r} has numbers; use ridge "
                 "or rank, or choose another --label-column"
             )
         kinds: dict[LossName, tuple[type[Any], dict[str, Any]]] = {
@@ -253,9 +253,9 @@ class ModelOptions(KernelOptions):
         return estimator
 
     def why_single(self, data: "Dataset", **more: bool) -> str | None:
-        """Return why a single model is trained, None if models are searched for.
+        """Return the reason for training a single model, None for a search.
 
-        ``more`` are options of a command that only a single model has, and whether they are given.
+        ``more`` are further options of single models, and whether they are given.
         """
         if self.manual:
             return "--manual is given"
@@ -264,7 +264,7 @@ class ModelOptions(KernelOptions):
         if given:
             return f"{' and '.join('--' + name.replace('_', '-') for name in given)} describes a single model"
         if self.pairwise not in _SEARCHED:
-            return f"--pairwise {self.pairwise} is not searched with"
+            return f"--pairwise {self.pairwise} is not supported by a search"
         everything = ["loss", "alpha", "start_kernel", *([] if data.X.is_one_set else ["end_kernel"])]
         return "loss, alpha and kernels are all given" if all(map(self._is_given, everything)) else None
 
@@ -272,7 +272,7 @@ class ModelOptions(KernelOptions):
         return bool(getattr(self, name) != next(field.default for field in fields(self) if field.name == name))
 
     def searcher(self, data: "Dataset", new: "NewOrAll", thorough: bool = False) -> Any:
-        """Return the `AutoKron` for what the options leave open; it is not fitted."""
+        """Return the unfitted `AutoKron` that searches for everything that the options leave open."""
         import vectrick as vt
 
         one_set = data.X.is_one_set and self.end_kernel == AUTO
@@ -280,7 +280,7 @@ class ModelOptions(KernelOptions):
         start, end = (AUTO if text == AUTO else self.kernel(side, text, data) for side, text in texts.items())
         if self.loss.value in ("svm", "hinge", "logistic") and not data.has_classes:
             raise ValueError(
-                f"--loss is {self.loss.value!r}, which needs classes, but column {data.label!r} has numbers; use ridge "
+                f"--loss {self.loss.value!r} needs classes, but column {data.label!r} has numbers; use ridge "
                 "or rank, or choose another --label-column"
             )
         if self.loss not in (LossName.auto, LossName.svm, LossName.hinge, LossName.logistic):
@@ -295,14 +295,14 @@ class ModelOptions(KernelOptions):
         return estimator
 
     def _check_bounds(self, data: "Dataset", loss: LossName) -> None:
-        """Refuse a loss that knows no bounds for labels that are some."""
+        """Raise if labels are bounds and the loss does not support bounds."""
         if getattr(data, "bounds", None) is not None and loss not in (LossName.auto, LossName.ridge):
             raise ValueError(
-                f"--loss is {loss.value!r}, but some labels of column {data.label!r} are bounds, which ridge knows"
+                f"--loss is {loss.value!r}, but some labels of column {data.label!r} are bounds; use ridge for them"
             )
 
     def settled_loss(self, data: "Dataset") -> LossName:
-        """Return the loss, where it is chosen by the labels."""
+        """Return the loss; ``auto`` is replaced by a loss for the labels."""
         if self.loss is not LossName.auto:
             return self.loss
         return LossName.svm if data.has_classes else LossName.ridge

@@ -1,4 +1,4 @@
-"""Options that several commands share: where the data is, which vertices, and what to go on from."""
+"""Options that several commands share: data files, vertices to predict, and checkpoints."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def panel(title: str) -> Any:
-    """Return how options of a part of the help are declared."""
+    """Return a function that declares options in a panel of the help."""
 
     def option(*names: str, help: str, **more: Any) -> Any:
         return typer.Option(*names, help=help, rich_help_panel=title, **more)
@@ -21,7 +21,7 @@ def panel(title: str) -> Any:
 
 
 _data, _training = panel("Data"), panel("Training")
-_NEW = ("features", "smiles", "sequences")  # what can describe new vertices
+_NEW = ("features", "smiles", "sequences")  # kinds of tables of new vertices
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,10 @@ class ColumnOptions:
 
 @dataclass(frozen=True)
 class DataOptions(ColumnOptions):
-    """Where the data is."""
+    """The files of a data set, and how they are read."""
 
     data: Annotated[Path | None, typer.Argument(help="The data set's folder.", show_default=False)] = None
-    edges: Annotated[Path | None, _data("--edges", help="The file of edges, in place of the folder's.")] = None
+    edges: Annotated[Path | None, _data("--edges", help="The file of edges, instead of the one in the folder.")] = None
     start_features: Annotated[
         Path | None, _data("--start-features", help="A file with features of the start vertices.")
     ] = None
@@ -55,52 +55,52 @@ class DataOptions(ColumnOptions):
         _data(
             "--start-matrix",
             help="A file with a kernel matrix of the start vertices, like start_kernel in the "
-            "folder; --start-kernel names a function, not a file.",
+            "folder; --start-kernel takes a function, not a file.",
         ),
     ] = None
     end_matrix: Annotated[Path | None, _data("--end-matrix", help="The same for the end vertices.")] = None
     start_smiles: Annotated[
         Path | None,
         _data(
-            "--start-smiles", help="A file with molecules as the start vertices: a table of ids and SMILES, or .smi."
+            "--start-smiles", help="The start vertices as molecules: a table of ids and SMILES strings, or a .smi file."
         ),
     ] = None
     end_smiles: Annotated[Path | None, _data("--end-smiles", help="The same for the end vertices.")] = None
     start_sequences: Annotated[
         Path | None,
-        _data("--start-sequences", help="A file with sequences as the start vertices: a table, or FASTA."),
+        _data("--start-sequences", help="The start vertices as sequences: a table of ids and sequences, or FASTA."),
     ] = None
     end_sequences: Annotated[Path | None, _data("--end-sequences", help="The same for the end vertices.")] = None
     skip_invalid: Annotated[
         bool,
-        _data("--skip-invalid", help="Leave out molecules and sequences that are invalid, with their edges, and count "
-              "them."),
+        _data("--skip-invalid", help="Leave out invalid molecules and sequences, with their edges, and report "
+              "their number."),
     ] = False  # fmt: skip
     label_column: Annotated[str, _data("--label-column", help="The column of labels in the edges.")] = "label"
     log: Annotated[
         str | None,
         _data("--log", metavar="UNIT", help="Labels are concentrations in this unit (M, mM, uM, nM, pM), such as Kd or "
-              "IC50: take -log10 of mol/l, that is 9 - log10 of nM."),
+              "IC50: convert them to -log10 of mol/l (for nM, 9 - log10)."),
     ] = None  # fmt: skip
     relation_column: Annotated[
         str | None,
-        _data("--relation-column", help="The column that says which labels are bounds: <, > or =. Labels such as "
-              "'> 10000' say so themselves."),
+        _data("--relation-column", help="The column that marks labels as bounds: <, > or =. Labels such as "
+              "'> 10000' need no such column."),
     ] = None  # fmt: skip
     positive: Annotated[
-        str | None, _data("--positive", help="Which of two labels is the positive one.", show_default="the larger one")
+        str | None, _data("--positive", help="The positive one of two labels.", show_default="the larger one")
     ] = None
 
     skip_unlabeled: Annotated[
-        bool, _data("--skip-unlabeled", help="Leave out edges without a label, and say how many.")
+        bool, _data("--skip-unlabeled", help="Leave out edges without a label, and report their number.")
     ] = False
     impute: Annotated[
-        str | None, _data("--impute", help="Fill gaps in tables: 'median' takes the median of the column.")
+        str | None, _data("--impute", help="Fill missing values in tables: 'median' uses the column's median.")
     ] = None
 
     @property
     def inputs(self) -> list[Path | None]:
-        """The files that are read, which no command may write to."""
+        """The input files; no command may write to them."""
         named = [self.edges, self.start_features, self.end_features, self.start_matrix, self.end_matrix]
         named += [self.start_smiles, self.end_smiles, self.start_sequences, self.end_sequences]
         if self.data is None or not self.data.is_dir():
@@ -108,7 +108,7 @@ class DataOptions(ColumnOptions):
         return [*named, *self.data.glob("edges*"), *self.data.glob("start_*"), *self.data.glob("end_*")]
 
     def read(self, **more: Any) -> "Dataset":
-        """Return the data."""
+        """Read the data set."""
         from vectrick.data.files.folder import read_dataset
 
         if self.data is None and self.edges is None:
@@ -116,7 +116,7 @@ class DataOptions(ColumnOptions):
         return read_dataset(self.data, self.options(**more))
 
     def options(self, **changed: Any) -> "ReadOptions":
-        """Return how the files are read."""
+        """Return the options for reading the files."""
         from vectrick.data.files.dataset import ReadOptions
 
         given = {name: value for name, value in vars(self).items() if name != "data"}
@@ -124,42 +124,42 @@ class DataOptions(ColumnOptions):
 
 
 def check_backend(backend: str, device: str | None) -> None:
-    """Say what is missing before anything is read."""
+    """Raise if the backend is not available, before any file is read."""
     if backend != "cpu" or device is not None:
         from vectrick.backends import settle_backend
 
         settle_backend(backend, device)
 
 
-BACKEND = "Where to compute: cpu, torch, auto for torch where there is a GPU, or reference, which is simple and slow."
+BACKEND = "Where to compute: cpu, torch, auto (torch if there is a GPU), or reference (simple and slow)."
 DEVICE = "With torch: cuda, cuda:1, or cpu."
 
 
 @dataclass(frozen=True)
 class VertexOptions(ColumnOptions):
-    """The vertices of edges to predict: those that the model knows, and new ones of files."""
+    """The vertices of edges to predict: vertices of the model, and new vertices from files."""
 
     start_features: Annotated[
         Path | None,
-        _data("--start-features", help="New start vertices: their features, or kernel values with the known ones."),
+        _data("--start-features", help="New start vertices: their features, or kernel values with the model's."),
     ] = None
-    end_features: Annotated[Path | None, _data("--end-features", help="New end vertices, in the same way.")] = None
+    end_features: Annotated[Path | None, _data("--end-features", help="The same for end vertices.")] = None
     start_smiles: Annotated[
         str | None,
         _data(
-            "--start-smiles", help="New start vertices that are molecules: a file with SMILES, or one SMILES string."
+            "--start-smiles", help="New start vertices as molecules: a file with SMILES strings, or one SMILES string."
         ),
     ] = None
     end_smiles: Annotated[str | None, _data("--end-smiles", help="The same for end vertices.")] = None
     start_sequences: Annotated[
         str | None,
-        _data("--start-sequences", help="New start vertices that are sequences: a table, FASTA, or one sequence."),
+        _data("--start-sequences", help="New start vertices as sequences: a table, FASTA, or one sequence."),
     ] = None
     end_sequences: Annotated[str | None, _data("--end-sequences", help="The same for end vertices.")] = None
     skip_invalid: Annotated[
         bool,
-        _data("--skip-invalid", help="Leave out molecules and sequences that are invalid, and count them; their edges "
-              "get no prediction."),
+        _data("--skip-invalid", help="Leave out invalid molecules and sequences, and report their number; their "
+              "edges get no prediction."),
     ] = False  # fmt: skip
     of_class: Annotated[
         str | None, _data("--class", help="For a model of several classes, the class to score against the rest.")
@@ -175,7 +175,7 @@ class VertexOptions(ColumnOptions):
                 raise ValueError(f"{given[0]} and {given[1]} are both given, but the {side} vertices have one table")
 
     def new(self, side: str) -> tuple[str, Any] | None:
-        """Return the kind of what describes new vertices of a side, and what was given; None if there are none."""
+        """Return the kind of the new vertices of a side, and their file or string; None if there are none."""
         given = [(kind, getattr(self, f"{side}_{kind}")) for kind in _NEW]
         return next(((kind, value) for kind, value in given if value is not None), None)
 
@@ -186,7 +186,7 @@ class VertexOptions(ColumnOptions):
 
     @property
     def inputs(self) -> list[Path | None]:
-        """The files that are read, which no command may write to."""
+        """The input files; no command may write to them."""
         from vectrick.data.strings.files import named_or_given
 
         files: list[Path | None] = []
@@ -198,24 +198,24 @@ class VertexOptions(ColumnOptions):
         return files
 
     def load(self, path: Path) -> Any:
-        """Load a model, or the model of one of its classes, and set the backend and the device of its predictions."""
+        """Load a model, or its one-vs-rest model of a class, and set the backend and the device of its predictions."""
         import vectrick as vt
 
         model = vt.load(path)
         if "backend" not in model.get_params(deep=False):
-            raise ValueError(f"{path} holds a {type(model).__name__}, which is for Python: use vt.load({str(path)!r})")
+            raise ValueError(f"{path} holds a {type(model).__name__}, for Python only: use vt.load({str(path)!r})")
         model.set_params(backend=self.backend, device=self.device)
         if self.of_class is None:
             return model
         if not hasattr(model, "machines_"):
             raise ValueError(f"--class is {self.of_class!r}, but {path} is no model of several classes")
         machine = model.machine(self.of_class)
-        # Errors on held-out edges are those of all classes together.
+        # The errors on held-out edges are for all classes together.
         machine.about_ = {**model.about_, "classes": ["other", self.of_class], "calibration": None}
         return machine
 
     def tables(self, model: "FittedModel", only_new: bool = False) -> tuple[Any, Any]:
-        """Return the tables of both sides; ``only_new`` leaves out those known to the model where there is a file."""
+        """Return the tables of both sides; ``only_new`` leaves out the model's vertices on sides with new ones."""
         from vectrick.cli.vertices import vertex_table
 
         more = only_new, self.skip_invalid
@@ -227,15 +227,15 @@ class VertexOptions(ColumnOptions):
 
 @dataclass(frozen=True)
 class ResumeOptions:
-    """A file for what is finished, so that work that was interrupted goes on."""
+    """A checkpoint file for finished results, from which interrupted work can be resumed."""
 
     checkpoint: Annotated[
-        Path | None, _training("--checkpoint", help="A file that keeps finished folds until all of them are done.")
+        Path | None, _training("--checkpoint", help="A file that stores finished folds until all are done.")
     ] = None
-    resume: Annotated[bool, _training("--resume", help="Go on from --checkpoint, if it exists.")] = False
+    resume: Annotated[bool, _training("--resume", help="Resume from --checkpoint, if it exists.")] = False
 
     def finished(self, force: bool) -> Any:
-        """Return what keeps the results, after a check that it can."""
+        """Return the store of finished results; raise if its file cannot be written."""
         from vectrick._files import check_output
         from vectrick.persistence.checkpoints import Finished
 
@@ -248,5 +248,5 @@ class ResumeOptions:
 
     @property
     def hint(self) -> str:
-        """How to go on after an interruption."""
-        return "" if self.checkpoint is None else f"; {self.checkpoint} keeps what was finished, --resume goes on"
+        """Advice on how to resume after an interruption."""
+        return "" if self.checkpoint is None else f"; {self.checkpoint} has the finished work; --resume continues it"

@@ -1,4 +1,4 @@
-"""What a command says: progress and messages on standard error, the result on standard output, also as JSON."""
+"""Output of commands: messages and progress on standard error, the result on standard output, optionally as JSON."""
 
 import json
 import math
@@ -12,8 +12,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-_WIDE = 120  # characters of a table where there is no terminal
-_PAUSE = 10.0  # seconds between lines of progress where there is no terminal
+_WIDE = 120  # characters of a table if there is no terminal
+_PAUSE = 10.0  # seconds between lines of progress if there is no terminal
 
 
 class Output:
@@ -24,9 +24,9 @@ class Output:
     command : str
         The name of the command.
     as_json : bool
-        Whether the result is one JSON object.
+        Whether to print the result as one JSON object.
     quiet, verbose : bool
-        Whether to show nothing but errors, or more details.
+        Whether to show errors only, or more details.
     """
 
     def __init__(self, command: str, as_json: bool = False, quiet: bool = False, verbose: bool = False) -> None:
@@ -34,7 +34,7 @@ class Output:
         self.result: dict[str, Any] = {}
         self.warnings: list[str] = []
         self.written: list[str] = []
-        self.config: Path | None = None  # the file with options, where there is one
+        self.config: Path | None = None  # the file with options, if there is one
         self._said: set[str] = set()
         self.begin = time.perf_counter()
 
@@ -44,12 +44,12 @@ class Output:
         return time.perf_counter() - self.begin
 
     def note(self, text: str) -> None:
-        """Say something on standard error."""
+        """Print a message on standard error."""
         if not self.quiet:
             print(text, file=sys.stderr, flush=True)
 
     def detail(self, text: str) -> None:
-        """Say something that only some want to know."""
+        """Print a message only if the output is verbose."""
         if self.verbose:
             self.note(text)
 
@@ -62,22 +62,22 @@ class Output:
             self.note(f"warning: {text}")
 
     def error(self, text: str) -> None:
-        """Show an error, wherever that is still possible."""
+        """Show an error on all streams that can still be written."""
         try:
             if self.as_json:
                 print(json.dumps({"error": text}), flush=True)
-        except OSError:  # such as a full disk, which may be what went wrong
+        except OSError:  # such as a full disk, possibly the error itself
             silence()
         with suppress(OSError):
             print(f"vectrick {self.command}: {text}", file=sys.stderr, flush=True)
 
     def say(self, text: str = "") -> None:
-        """Print a line of the result for people."""
+        """Print a line of the human-readable result."""
         if not self.as_json and not self.quiet:
             print(text, flush=True)
 
     def table(self, columns: list[str], rows: list[list[Any]], title: str = "") -> None:
-        """Print a table for people."""
+        """Print a human-readable table."""
         if self.as_json or self.quiet:
             return
         from rich import box
@@ -94,7 +94,7 @@ class Output:
         Console(width=None if sys.stdout.isatty() else _WIDE, highlight=False).print(table)
 
     def facts(self, values: dict[str, Any]) -> None:
-        """Print names and values for people, two columns without a header."""
+        """Print names and values as a human-readable table without a header."""
         if self.as_json or self.quiet:
             return
         from rich.console import Console
@@ -109,17 +109,17 @@ class Output:
         Console(width=None if sys.stdout.isatty() else _WIDE, highlight=False).print(table)
 
     def wrote(self, what: str, path: Path) -> None:
-        """Take in that a file was written, and say so."""
+        """Record and report that a file was written."""
         self.written.append(str(path))
         self.result[what] = str(path)
         self.say(f"{what} written to {path}")
 
     def what_was_written(self) -> str:
-        """Return which files a command has written before it ended."""
+        """Return a text about the files that the command has written so far."""
         return f"{' and '.join(self.written)} had been written" if self.written else "nothing was written"
 
     def finish(self) -> None:
-        """Print the result as JSON, if that is asked for."""
+        """Print the result as JSON if ``as_json`` is set."""
         if self.as_json:
             print(json.dumps(_plain({**self.result, "warnings": self.warnings}), allow_nan=False), flush=True)
 
@@ -133,7 +133,7 @@ class Output:
 
     @contextmanager
     def progress(self, what: str, total: int | None) -> Iterator["Bar"]:
-        """Show a bar while something is under way; a line now and then where there is no terminal."""
+        """Show a progress bar; if there is no terminal, print a line every few seconds."""
         if self.quiet or not sys.stderr.isatty():
             yield Bar(self, what, total)
             return
@@ -152,7 +152,7 @@ class Output:
 
     @contextmanager
     def library_progress(self, what: str) -> Iterator["Bar"]:
-        """Show a bar of what the library says about its progress; it can be told more."""
+        """Show a progress bar of the steps that the library reports; the caller can add steps."""
         from vectrick._progress import told_to
 
         with self.progress(what, None) as bar:
@@ -166,15 +166,15 @@ class Output:
 
 
 class Bar:
-    """Progress of one piece of work."""
+    """The progress of one task."""
 
     def __init__(self, out: Output, what: str, total: int | None) -> None:
         self.out, self.what, self.total = out, what, total
-        self.update: Any = None  # shows it on a terminal
+        self.update: Any = None  # updates the bar on a terminal
         self._said = time.perf_counter()
 
     def step(self, done: float, text: str = "") -> None:
-        """Take in how much is done."""
+        """Report the number of finished steps."""
         if self.update is not None:
             self.update(done, text)
         elif time.perf_counter() >= self._said + _PAUSE or self.out.verbose:
@@ -192,7 +192,7 @@ def silence() -> None:
 
 
 def shown(value: object) -> str:
-    """Return a value for people.
+    """Return a value as human-readable text.
 
     >>> shown(0.123456), shown(93356), shown(None), shown(1e-6)
     ('0.123', '93 356', '', '1e-06')

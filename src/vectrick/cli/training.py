@@ -1,4 +1,4 @@
-"""Training as the commands do it: with options for holding out vertices, and a progress bar."""
+"""Training on the command line: hold out vertices, and fit with a progress bar."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def hold_out(data: "Dataset", fraction: float, seed: int) -> "Holdout":
-    """Hold out a share of the vertices of each side, in the words of the option that asks for it."""
+    """Hold out a share of the vertices of each side; errors name the command-line option."""
     from vectrick.data.splits import TooFewLabelsError
     from vectrick.model_selection.splitting.holdout import hold_out
 
@@ -36,7 +36,7 @@ def train(
     checkpoint: "FitCheckpoint | None" = None,
     keep_interrupted: bool = False,
 ) -> "Trained":
-    """Fit with a progress bar, and score the held-out edges; Ctrl-C keeps the best model so far, if that is wanted."""
+    """Fit with a progress bar, and score the held-out edges; Ctrl-C can keep the best model so far."""
     from vectrick.model_selection.trained import scoring_of, train
 
     scoring = scoring_of(estimator, data.y)
@@ -57,7 +57,7 @@ def show_step(bar: Bar, step: "FitStep", scoring: str) -> None:
 
 
 def result_of(trained: "Trained") -> dict[str, Any]:
-    """Return what every fit says for scripts."""
+    """Return the part of the JSON result that all fits share."""
     model, data = trained.model, trained.data
     return {
         "estimator": type(model).__name__,
@@ -76,7 +76,7 @@ def result_of(trained: "Trained") -> dict[str, Any]:
 
 
 def shown_parameters(model: "FittedModel") -> dict[str, Any]:
-    """Return the parameters of a model, kernels as texts."""
+    """Return the parameters of a model, with kernels as text."""
     from vectrick.kernels.text import format_kernel
 
     return {

@@ -1,4 +1,4 @@
-"""The vertices that a command names: those of the model's own tables, or of a file with new ones."""
+"""The vertices of a command: from the model's own tables, or from a file of new vertices."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -20,15 +20,15 @@ def vertex_table(
     only_new: bool,
     skip_invalid: bool = False,
 ) -> "VertexTable":
-    """Return the vertices of a side: those given and, unless ``only_new``, those that the model knows as well.
+    """Return the vertices of a side: the given ones and, unless ``only_new``, the model's own vertices.
 
-    ``given`` is what describes new vertices ("features", "smiles" or "sequences") with a file, or with one string.
-    ``columns`` are the given name of the id column (or None) and the usual name.
+    ``given`` is the kind of new vertices ("features", "smiles" or "sequences") and their file, or one string.
+    ``columns`` are the name of the id column that was given (or None) and the usual name.
     """
     known: VertexTable = getattr(model, f"{side}_table_")
     if given is None:
         if known.ids is None:
-            raise ValueError(f"the model knows its {side} vertices by position only; name them with --{side}-features")
+            raise ValueError(f"the {side} vertices of the model have no ids; name them with --{side}-features")
         return known
     new = _new_vertices(model, side, *given, columns, skip_invalid)
     if only_new or known.ids is None:
@@ -48,7 +48,7 @@ def vertex_table(
 def _new_vertices(
     model: "FittedModel", side: str, kind: str, given: Any, columns: tuple[str | None, str], skip_invalid: bool
 ) -> "VertexTable":
-    """Return the vertices of a file, or of one string, as the model takes them."""
+    """Return the vertices of a file, or of one string, in the form that the model expects."""
     from vectrick.data.files.folder import read_vertices
     from vectrick.data.strings.files import KINDS, given_string, named_or_given, read_strings
     from vectrick.data.strings.table import kind_of_strings
@@ -74,7 +74,7 @@ def _new_vertices(
 
 
 def _medians(model: "FittedModel", side: str) -> dict[str, float]:
-    """Return what gaps in training columns were filled with, as far as the file says so in plain numbers."""
+    """Return the medians that filled missing values in training columns, if the model file has numbers."""
     told = getattr(model, "about_", {}).get("medians")
     values = told.get(side) if isinstance(told, dict) else None
     return {str(name): float(value) for name, value in (values if isinstance(values, dict) else {}).items()
@@ -91,7 +91,7 @@ def ids_of(table: "VertexTable") -> Any:
 def as_written(ids: Any, like: Any = None) -> Any:
     """Return ids (Arrow text) for a file: integers if all of them are whole numbers in their usual form.
 
-    ``like`` is the type of the column that asked for the ids; if it is known, it decides.
+    ``like`` is the type of the ids in the input file, if there is one; ids of another type stay text.
     """
     import pyarrow as pa
 
@@ -107,12 +107,12 @@ def as_written(ids: Any, like: Any = None) -> Any:
 
 
 def class_names(model: "FittedModel") -> list[str] | None:
-    """Return the names of the classes of a classifier as its data had them; of two, the positive one last."""
+    """Return the names of a classifier's classes as in its data; of two, the positive one is last."""
     if not hasattr(model, "classes_"):
         return None
     names = getattr(model, "about_", {}).get("classes")
     if not isinstance(names, list) or len(names) != len(model.classes_) or hasattr(model, "machines_"):
-        names = model.classes_.tolist()  # a file can say anything
+        names = model.classes_.tolist()  # a file can contain anything
     return [str(name) for name in names]
 
 

@@ -1,4 +1,4 @@
-"""Results as files: rows that are written as they come, to Parquet or CSV, whole or not at all."""
+"""Result files in Parquet or CSV, written block by block; an error leaves no partial file."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ ENDINGS = (".parquet", ".csv", ".tsv")
 
 
 def check_table_output(path: Path, force: bool) -> None:
-    """Refuse a path that no table can be written to."""
+    """Raise if a table cannot be written to a path."""
     if path.suffix not in ENDINGS:
         raise ValueError(
             f"--output is {str(path)!r}, but its name must end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
@@ -21,7 +21,7 @@ def check_table_output(path: Path, force: bool) -> None:
 
 @contextmanager
 def table_writer(path: Path) -> Iterator[Any]:
-    """Yield a function that writes columns, a dict of Arrow arrays, one block of rows after the other."""
+    """Yield a function that writes the next block of rows, a dict with an Arrow array for each column."""
     import pyarrow as pa
     from pyarrow import csv, parquet
 
@@ -38,7 +38,7 @@ def table_writer(path: Path) -> Iterator[Any]:
                 mark = csv.WriteOptions(delimiter="\t" if path.suffix == ".tsv" else ",")
                 writer = writer or csv.CSVWriter(draft, table.schema, write_options=mark)
             else:
-                # Scores hardly repeat: a dictionary of them would only take time.
+                # Scores hardly repeat, so a dictionary of them would only cost time.
                 writer = writer or parquet.ParquetWriter(draft, table.schema, use_dictionary=coded)
             writer.write_table(table)
 
@@ -61,7 +61,7 @@ def write_columns(path: Path, columns: dict[str, Any]) -> None:
 
 
 def _abandon(writer: Any) -> None:
-    """Close what will be removed; where the disk is full, closing fails once more."""
+    """Close the writer of a file that will be removed; on a full disk, closing fails as well."""
     try:
         if writer is not None:
             writer.close()
@@ -70,7 +70,7 @@ def _abandon(writer: Any) -> None:
 
 
 def plain(value: object) -> Any:
-    """Return a cell of a frame as Python has it, None if it is empty."""
+    """Return a cell of a frame as a Python value, None if it is empty."""
     import pandas as pd
 
     if pd.isna(value):

@@ -1,4 +1,4 @@
-"""Labeled bipartite graphs: edges, vertex tables, graphs of numbered vertices, and which edges a vertex split keeps."""
+"""Labeled bipartite graphs: edges, vertex tables, graphs of numbered vertices, and splits by vertices."""
 
 from vectrick.data.complaints import DataWarning
 from vectrick.data.edges import Edges, EdgesLike

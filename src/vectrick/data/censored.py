@@ -1,4 +1,4 @@
-"""Labels that are bounds: measurements such as "> 10000", of which only a side is known."""
+"""Labels that are bounds: measurements such as "> 10000" that limit the true value on one side only."""
 
 from typing import Any
 
@@ -12,24 +12,25 @@ _SIGNS = dict.fromkeys(_LOWER, 1) | dict.fromkeys(_UPPER, -1) | dict.fromkeys(_E
 
 
 def with_bounds(labels: Array) -> Array:
-    """Return labels as records with bounds; labels without bounds are values."""
+    """Return labels as records with bounds; plain labels are taken as values."""
     return labels if labels.dtype == CENSORED else censored(labels, np.zeros(len(labels)))
 
 
 def censored(values: ArrayLike, relation: ArrayLike) -> Array:
-    """Return labels some of which are bounds, for ``KronRidge(loss="censored")``.
+    """Return labels that may be bounds, for ``KronRidge(loss="censored")``.
 
     Parameters
     ----------
     values : array
         Numbers.
     relation : array
-        What each number is: ">" or 1 a lower bound of the true value, "<" or -1 an upper bound, "=" or 0 the value.
+        The type of each number: ">" or 1 for a lower bound of the true value, "<" or -1 for an upper bound, "=" or 0
+        for the value.
 
     Returns
     -------
     array
-        A NumPy array of records with the fields "value" and "bound", which is sliced and split like any other.
+        A NumPy array of records with the fields "value" and "bound". It can be sliced and split like other arrays.
 
     Examples
     --------
@@ -41,7 +42,9 @@ def censored(values: ArrayLike, relation: ArrayLike) -> Array:
     numbers = np.asarray(values, np.float64)
     given = np.asarray(relation)
     if numbers.ndim != 1 or given.shape != numbers.shape:
-        raise ValueError(f"values has shape {numbers.shape} and relation {given.shape}, but both must be vectors alike")
+        raise ValueError(
+            f"values has shape {numbers.shape} and relation {given.shape}, but both must be vectors of one length"
+        )
     out = np.empty(len(numbers), CENSORED)
     out["value"], out["bound"] = numbers, signs_of(given)
     return out
@@ -63,26 +66,26 @@ def signs_of(relation: Array) -> Array:
 
 
 def split_bounds(y: ArrayLike | None) -> tuple[Any, Array | None]:
-    """Return labels as numbers, and which of them are bounds; None if they are plain labels."""
+    """Return labels as numbers, and their bounds; the bounds of plain labels are None."""
     if isinstance(y, np.ndarray) and y.dtype.names is not None:
         if y.dtype.names != CENSORED.names:
             raise ValueError(
-                f"y has the fields {', '.join(y.dtype.names)}, but records of labels are made by vt.censored"
+                f"y has the fields {', '.join(y.dtype.names)}, but labels with fields must be made by vt.censored"
             )
         return np.ascontiguousarray(y["value"]), np.ascontiguousarray(y["bound"])
     return y, None
 
 
 def refuse_bounds(y: ArrayLike, what: str) -> None:
-    """Refuse labels with bounds for something that takes values only."""
+    """Raise an error if labels have bounds; ``what`` names the part that takes values only."""
     if split_bounds(y)[1] is not None:
         raise ValueError(
-            f"y has bounds (vt.censored), but {what} takes values only; give y['value'], or leave bounds out"
+            f"y has bounds (vt.censored), but {what} takes values only; pass y['value'], or leave out edges with bounds"
         )
 
 
 def within_bounds(y: ArrayLike, predictions: ArrayLike) -> tuple[Any, Any]:
-    """Return labels as numbers, and predictions that equal the bound where they are beyond it, as they may be."""
+    """Return labels as numbers, and predictions; a prediction that satisfies a bound is replaced by the bound."""
     values, bounds = split_bounds(y)
     if bounds is None:
         return y, predictions

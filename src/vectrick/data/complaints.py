@@ -1,4 +1,4 @@
-"""What to beware of in data: repeated edges, labels without direction, copies of vertices, very different scales."""
+"""Problems in data: repeated edges, labels without direction, copies of vertices, very different scales."""
 
 import itertools
 from typing import Any
@@ -10,11 +10,11 @@ from vectrick._typing import Array
 from vectrick.data.edges import Edges
 from vectrick.data.tables import VertexTable
 
-_UNEVEN = 100  # times that one column varies more than another
+_UNEVEN = 100  # ratio of the standard deviations of two columns from which on scales are very different
 
 
 class DataWarning(UserWarning):
-    """The data have something that spoils models or scores, and that can be changed.
+    """The data have a problem that harms models or scores, and that you can fix.
 
     Examples
     --------
@@ -29,13 +29,13 @@ class DataWarning(UserWarning):
 
 
 def reported_on(table: VertexTable) -> set[str]:
-    """Return what users have been warned of about a table, to add to."""
+    """Return the set of warnings that were given about a table; callers add to it."""
     told: set[str] = table.__dict__.setdefault("_told", set())
     return told
 
 
 def repeated_edges(X: Edges, y: Array) -> str | None:
-    """Say how many edges repeat another one, and how many of them with another label.
+    """Return a message with the number of repeated edges, and of repeated edges with other labels; None if none.
 
     >>> import numpy as np, vectrick as vt
     >>> repeated_edges(vt.Edges([0, 0, 1], [1, 1, 0], np.eye(2), np.eye(2)), np.array([1.0, -1.0, 1.0]))
@@ -51,12 +51,12 @@ def repeated_edges(X: Edges, y: Array) -> str | None:
 
 
 def reverse_labels(X: Edges, y: Array) -> str:
-    """Say how the labels of edges that are there in both directions go together.
+    """Return the relation between the labels of edges that occur in both directions.
 
     Returns
     -------
     str
-        "equal", "opposite", "different", or "unknown" if no edge of one vertex set is there in both directions.
+        "equal", "opposite", "different", or "unknown" if no edge of the vertex set occurs in both directions.
 
     >>> import numpy as np, vectrick as vt
     >>> X = vt.Edges([0, 1, 2], [1, 0, 0], np.eye(3), None)
@@ -78,7 +78,7 @@ def reverse_labels(X: Edges, y: Array) -> str:
 
 
 def copies(table: VertexTable) -> str | None:
-    """Say how many vertices have the same features as an earlier one.
+    """Return a message with the number of vertices that have the same features as an earlier one; None if none.
 
     >>> import numpy as np
     >>> copies(VertexTable(np.array([[1.0], [2.0], [1.0]]), "users"))
@@ -95,7 +95,7 @@ def copies(table: VertexTable) -> str | None:
 
 
 def uneven_scales(table: VertexTable) -> str | None:
-    """Say which columns of a table outweigh others by far.
+    """Return a message about columns with very different scales; None if there are none.
 
     >>> import numpy as np
     >>> uneven_scales(VertexTable(np.array([[0.0, 0.0], [1.0, 1e4]]), "users"))

@@ -1,4 +1,4 @@
-"""``Edges``: pairs of start and end vertices beside the two tables that describe the vertices."""
+"""``Edges``: pairs of start and end vertices, with the two tables that describe the vertices."""
 
 import re
 from typing import Any, TypeAlias
@@ -20,30 +20,30 @@ _ID = re.compile(r"(?i:(^|[_\s-])id)$|[a-z]I[dD]$")  # names of id columns: movi
 class Edges:
     """Edges of a bipartite graph; one row is one edge, and slicing shares the tables.
 
-    Edges take 8 bytes each; slices take O(selected edges), since the tables are shared.
+    Edges take 8 bytes each; slices take O(selected edges), because the tables are shared.
 
     Parameters
     ----------
     start, end : array
         The start and the end vertex of each edge: ids if the table has ids, else positions. Integers are ids if some
         ids of the table are integers (such as the index of a pandas frame that was sorted) or numerals such as "7".
-        They are positions if all ids are other words.
+        They are positions if all ids are other strings.
     start_features, end_features : array, tensor, SciPy sparse matrix, pandas or polars frame
         One row for each vertex. ``end_features=None`` means that both ends come from one vertex set. For a precomputed
         kernel, row i holds the kernel values between vertex i and all vertices of the table.
     start_ids, end_ids : array, optional
         Ids of the rows. Default: the column "id" of a frame, else the index of a pandas frame, else none.
     positions : bool
-        Whether ``start`` and ``end`` are positions, whatever the ids are.
+        Whether ``start`` and ``end`` are positions, even if the tables have ids.
     invalid : "error" or "skip"
-        What to do with vertices whose SMILES string or sequence is missing or cannot be read. "skip" leaves them out,
-        with their edges, and warns how many; the mask ``kept`` selects the labels: ``model.fit(X, y[X.kept])``. With
-        "error", a kernel raises an error when it reads them.
+        How to treat vertices whose SMILES string or sequence is missing or cannot be read. "skip" leaves them out, with
+        their edges, and warns with their number; the mask ``kept`` selects the labels: ``model.fit(X, y[X.kept])``.
+        With "error", a kernel raises an error when it reads them.
 
     Attributes
     ----------
     kept : array of bool
-        Which of the given edges are there; only with ``invalid="skip"``.
+        Which of the given edges were kept; only with ``invalid="skip"``.
     start, end : array
         The positions of the vertices of each edge: ``X.start_table.features[X.start]`` holds their features. A mask
         over vertices gives a mask over edges: ``X[~held[X.start]]`` leaves out the edges of held-out start vertices.
@@ -108,7 +108,7 @@ class Edges:
 
     def _skip_unreadable(self) -> None:
         """Leave out vertices whose strings cannot be read, and their edges."""
-        from vectrick.data.strings.readable import readable_part  # which needs RDKit for molecules
+        from vectrick.data.strings.readable import readable_part  # needs RDKit for molecules
 
         first, of_start = readable_part(self.start_table)
         second, of_end = (first, of_start) if self.is_one_set else readable_part(self.end_table)
@@ -118,7 +118,7 @@ class Edges:
         self.start, self.end = start[self.kept].astype(np.int32), end[self.kept].astype(np.int32)
 
     def with_tables(self, start_table: VertexTable, end_table: VertexTable) -> "Edges":
-        """Return the same edges with other descriptions of the same vertices."""
+        """Return the same edges with other tables of the same vertices."""
         return Edges._of(self.start, self.end, start_table, end_table)
 
     @classmethod
@@ -137,9 +137,9 @@ class Edges:
         """Make edges from a pandas or polars frame whose columns ``start`` and ``end`` hold ids.
 
         A table holds the features of the vertices. Its ids are in its column ``start_id`` or ``end_id``; by default in
-        the column with the same name as in the edges, else in the column "id", else in the index of a pandas frame. The
-        index 0, 1, 2, … that pandas gives every frame is refused if a column could hold the ids, unless the index has a
-        name (``table.rename_axis("movie")``). ``end_table=None`` means that both ends share one table. With
+        the column with the same name as in the edges, else in the column "id", else in the index of a pandas frame. If
+        a column could hold the ids, the default index 0, 1, 2, … of pandas raises an error, unless the index has a name
+        (``table.rename_axis("movie")``). ``end_table=None`` means that both ends share one table. With
         ``invalid="skip"``, vertices whose strings cannot be read are left out with their edges, and the mask ``kept``
         selects the labels.
 
@@ -222,10 +222,10 @@ class Edges:
         return len(self.start)
 
     def __getitem__(self, key: Index) -> "Edges":
-        """Return the edges that a mask, positions or a slice selects; ``X[key, ...]`` does the same."""
+        """Return the edges that a mask, positions or a slice selects; ``X[key, ...]`` is equivalent."""
         if isinstance(key, tuple):
             if len(key) != 2 or (key[1] is not Ellipsis and key[1] != slice(None)):
-                raise IndexError(f"edges were indexed with {key!r}, but only rows can be taken, as in X[mask]")
+                raise IndexError(f"edges were indexed with {key!r}, but only rows can be selected, as in X[mask]")
             key = key[0]
         key = unmasked(key, "the index of edges")
         key = self.backend.index(key, len(self))
@@ -241,13 +241,13 @@ class Edges:
 
     @property
     def backend(self) -> Backend:
-        """The backend that the positions belong to."""
+        """The backend of the positions."""
         return backend_of(self.start)
 
     def on(self, device: Device) -> "Edges":
         """Return the edges as tensors on a torch device, or as NumPy arrays for None; the copy takes O(n).
 
-        Estimators with ``backend="torch"`` do this themselves; it pays to do it once for edges that are used often.
+        Estimators with ``backend="torch"`` do this in each call. For edges that are used often, do it once yourself.
         """
         backend = as_backend(device)
         tables = [table for table in (self.start_table, self.end_table) if not issparse(table.features)]
@@ -259,8 +259,8 @@ class Edges:
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise TypeError(
-            "Edges are no array: give them to vectrick's estimators as they are, or take X.start, X.end and the tables "
-            "X.start_table.features, X.end_table.features. To scale features, vt.Standardized(kernel) takes the place "
+            "Edges are not an array: pass them to vectrick's estimators directly, or use X.start, X.end and the tables "
+            "X.start_table.features, X.end_table.features. To scale features, use vt.Standardized(kernel) instead "
             "of a StandardScaler in a pipeline"
         )
 
@@ -298,7 +298,7 @@ class Edges:
         )
 
 
-# What estimators take as X: edges, or a plain array of concatenated features with ``n_start_features``.
+# The types of X in estimators: edges, or a plain array of concatenated features with ``n_start_features``.
 EdgesLike: TypeAlias = Edges | ArrayLike
 
 
@@ -313,9 +313,9 @@ def _rows_of(table: VertexTable, vertices: ArrayLike, argument: str, positions: 
 
 
 def _eager(frame: Frame, name: str) -> Any:
-    """Return a frame as a narwhals frame, or say what to give instead."""
+    """Return a frame as a narwhals frame; raise an error if it is not computed or not a frame."""
     if hasattr(frame, "collect") and not hasattr(frame, "to_numpy"):
-        raise TypeError(f"{name} is a {type(frame).__name__}, which is not computed yet; give {name}.collect()")
+        raise TypeError(f"{name} is a {type(frame).__name__} that is not computed yet; pass {name}.collect()")
     try:
         return nw.from_native(frame, eager_only=True)
     except TypeError:
@@ -334,11 +334,11 @@ def _named_table(
     if not isinstance(frame, nw.DataFrame):
         if id_column is not None:
             raise ValueError(
-                f"{name.partition('_')[0]}_id is {id_column!r}, but {name} is of type {type(table).__name__}, which "
-                "has no columns with names"
+                f"{name.partition('_')[0]}_id is {id_column!r}, but {name} is of type {type(table).__name__} and "
+                "has no named columns"
             )
         return VertexTable(table, name, gaps=gaps)
-    # A number is the name of a column in a frame without names, and says nothing about ids.
+    # In a frame without column names, the names are numbers, so they do not identify the ids.
     if id_column is None and isinstance(column, str) and column in frame.columns:
         id_column = column
     if id_column is None and "id" not in frame.columns and _has_no_index(table):
@@ -347,13 +347,13 @@ def _named_table(
 
 
 def _has_no_index(table: Table) -> bool:
-    """Whether a frame has no index that somebody chose: none at all, or row numbers, perhaps of a larger frame."""
+    """Return whether a frame has no index of the user's: none at all, or row numbers, possibly of a larger frame."""
     index = getattr(table, "index", None)
     return index is None or (getattr(index, "name", None) is None and index.dtype.kind in "iu")
 
 
 def _refuse_accidents(frame: Frame, name: str, column: Any, ids: ArrayLike | None) -> None:
-    """Refuse to take row numbers for ids where a column of the table could hold the ids."""
+    """Raise an error if row numbers would be used as ids, although a column of the table could hold the ids."""
     wanted = set(np.asarray(ids).tolist())
     candidates = []
     for other in frame.columns:
@@ -367,8 +367,8 @@ def _refuse_accidents(frame: Frame, name: str, column: Any, ids: ArrayLike | Non
     if candidates:
         side, shown = name.partition("_")[0], ", ".join(map(repr, candidates[:5]))
         raise ValueError(
-            f"{name} has no column {column!r} or 'id', so its row numbers would be taken for ids, but it has "
-            f"columns that could hold them: {shown}; say {side}_id={candidates[0]!r}"
+            f"{name} has no column {column!r} or 'id', so its row numbers would be used as ids, but it has "
+            f"columns that could hold them: {shown}; pass {side}_id={candidates[0]!r}"
             + (
                 ""
                 if not hasattr(frame.to_native(), "rename_axis")

@@ -1,4 +1,4 @@
-"""The training graph: edges between numbered training vertices, and which of the user's edges they are."""
+"""The training graph: edges between numbered training vertices, and their places among the user's edges."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +13,7 @@ from vectrick.data.edges import Edges
 
 @dataclass(frozen=True)
 class TrainedEdges:
-    """Which of the user's edges are trained on, and in which order."""
+    """The training edges among the user's edges, and their order."""
 
     n_edges: int
     places: Any = None  # the user's numbers of the training edges, ascending; None for all of them
@@ -36,7 +36,7 @@ class TrainedEdges:
         return x if self.order is None else x[like(self.order, x)]
 
     def spread(self, x: Any) -> Any:
-        """Return a value for each of the user's edges, zero for those that were left out."""
+        """Return a value for each of the user's edges; zero for edges that were left out."""
         x = self.in_user_order(x)
         if self.places is None:
             return x
@@ -92,10 +92,10 @@ class Graph:
 
 
 def _number(vertices: Array, size: int) -> tuple[Array, Array]:
-    """Return the vertices that occur, and every vertex as its place among them; O(n + size)."""
+    """Return the vertices that occur, and the place of every given vertex among them; O(n + size)."""
     backend = backend_of(vertices)
     occurs = zeros(size, vertices, bool)
-    for piece in pieces(vertices):  # some devices index with longer integers
+    for piece in pieces(vertices):  # some devices convert indices to longer integers
         occurs[vertices[piece]] = True
     used = backend.asarray(true_places(occurs), np.int32)
     if len(used) == size:

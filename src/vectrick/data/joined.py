@@ -1,4 +1,4 @@
-"""Edges joined with further edges: vertices that both know are one, others are added to the tables."""
+"""Edges joined with further edges: shared vertices are matched, unseen vertices are added to the tables."""
 
 import copy
 import itertools
@@ -14,10 +14,11 @@ from vectrick.data.tables import VertexTable
 
 
 def join_edges(edges: Edges, more: Edges) -> Edges:
-    """Return edges followed by more edges, in tables that begin with those of the first.
+    """Return edges followed by more edges; each table begins with the table of the first edges.
 
-    A vertex is the same in both if both tables are one object, or if it has the same id in tables with ids, or the same
-    features in tables without. Two vertices of one id with different features are refused.
+    Two vertices are the same if both tables are equal and their positions are the same, if they have the same id in
+    tables with ids, or if they have the same features in tables without ids. The same id with different features raises
+    an error.
     """
     if edges.is_one_set != more.is_one_set:
         sets = ["one vertex set" if part.is_one_set else "two vertex sets" for part in (edges, more)]
@@ -38,7 +39,7 @@ def join_edges(edges: Edges, more: Edges) -> Edges:
 
 
 def _joined(table: VertexTable, more: VertexTable, vertices: Array) -> tuple[VertexTable, Array]:
-    """Return the table with the new ones among some vertices of another table, and where each of them is."""
+    """Add the unseen ones of some vertices of another table; return the table, and the position of each vertex."""
     if table.is_same(more):
         return table, vertices
     if table.n_features != more.n_features:
@@ -48,12 +49,12 @@ def _joined(table: VertexTable, more: VertexTable, vertices: Array) -> tuple[Ver
     if table.has_names != more.has_names:
         has, lacks = ("the model's", "this one") if table.has_names else ("this one", "the model's")
         raise ValueError(
-            f"of the two tables {more.name}, {has} has ids and {lacks} has none, so nobody can tell which vertices are "
+            f"of the two tables {more.name}, {has} has ids and {lacks} has none, so it is unclear which vertices are "
             "the same; give ids to both, or to neither"
         )
     if table.has_names and _is_text(table) != _is_text(more):
         kinds = ["text" if _is_text(one) else "numbers" for one in (more, table)]
-        raise ValueError(f"the ids of {more.name} are {kinds[0]}, but those of the model are {kinds[1]}")
+        raise ValueError(f"the ids of {more.name} are {kinds[0]}, but the ids of the model are {kinds[1]}")
     used = np.unique(vertices)
     features = _rows(more, used)
     known = _keys(table, np.arange(len(table)), table.has_names)
@@ -91,7 +92,7 @@ def _rows(table: VertexTable, rows: Array) -> Any:
 
 
 def _keys(table: VertexTable, rows: Array, by_id: bool) -> list[Any]:
-    """Return what tells vertices apart: ids, or features."""
+    """Return a key for each vertex: its id, or its features."""
     if by_id:
         result: list[Any] = np.asarray(table.ids)[rows].tolist()
         return result
@@ -108,7 +109,7 @@ def _keys(table: VertexTable, rows: Array, by_id: bool) -> list[Any]:
 
 
 def _check_same(table: VertexTable, more: VertexTable, used: Array, found: Array, features: Features) -> None:
-    """Refuse vertices whose features are not those that the table has for their id."""
+    """Raise an error for vertices whose features differ from the features of the same id in the table."""
     both = found >= 0
     old, new = _rows(table, found[both]), features[both]
     if issparse(old) or issparse(new):
@@ -119,6 +120,6 @@ def _check_same(table: VertexTable, more: VertexTable, used: Array, found: Array
     if len(wrong):
         name = more.label(int(used[both][wrong[0]]))
         raise ValueError(
-            f"{name} of {more.name} has other features than in the model ({len(wrong)} vertices are like that); give "
+            f"{name} of {more.name} has other features than in the model ({len(wrong)} such vertices); give "
             "it another id, or fit again"
         )

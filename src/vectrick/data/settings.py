@@ -6,7 +6,7 @@ from vectrick._typing import New
 
 
 class Setting(NamedTuple):
-    """The names of a setting: in a table or a figure, and in a sentence."""
+    """The names of a setting: for a table or a figure, and for a sentence."""
 
     label: str
     words: str

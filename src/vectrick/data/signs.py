@@ -1,4 +1,4 @@
-"""Edges and their reverses: labels that contradict a kernel whose sign changes when an edge is turned round."""
+"""Checks for antisymmetric kernels: labels must change their sign when an edge is reversed."""
 
 import numpy as np
 
@@ -8,9 +8,9 @@ from vectrick.data.edges import Edges
 
 
 def check_signs(edges: Edges, labels: Array | None, weight: Array | None, name: str) -> None:
-    """Refuse edges that contradict an antisymmetric kernel: loops, and labels with the sign of their reverse.
+    """Raise an error for edges that contradict an antisymmetric kernel: loops, and reverses with the same sign.
 
-    Edges without weight do not count. ``labels`` is None if the signs mean nothing. ``name`` is the kernel's name.
+    Edges with zero weight are ignored. ``labels`` is None if signs have no meaning. ``name`` is the kernel's name.
     """
     counts = np.ones(len(edges), bool) if weight is None else np.asarray(to_host(weight > 0))
     loops = np.flatnonzero(np.asarray(to_host(edges.start == edges.end)) & counts)
@@ -25,7 +25,7 @@ def check_signs(edges: Edges, labels: Array | None, weight: Array | None, name: 
 
 
 def _check_reverse(edges: Edges, labels: Array, counts: Array) -> None:
-    """Refuse an edge and its reverse whose labels have the same sign, on average over repeated edges."""
+    """Raise an error if an edge and its reverse have labels of the same sign, on average over repeated edges."""
     start, end, y = (np.asarray(to_host(x))[counts] for x in (edges.start, edges.end, labels))
     size = len(edges.start_table)
     low, high = np.minimum(start, end).astype(np.int64), np.maximum(start, end)
@@ -42,7 +42,7 @@ def _check_reverse(edges: Edges, labels: Array, counts: Array) -> None:
         raise ValueError(
             f"the edge from {names[0]} to {names[1]} has the label {means[1][wrong[0]]:.6g} and its reverse "
             f"{means[0][wrong[0]]:.6g} ({len(wrong)} edges are like that), but an antisymmetric kernel is for labels "
-            "that change their sign when an edge is turned round. If these are several results of one pair, write "
-            "all of them in one direction, with the sign of the label changed where an edge is turned; labels that do "
-            "not depend on the direction want pairwise='symmetric'"
+            "that change their sign when an edge is reversed. If these are several results of one pair, write all of "
+            "them in one direction, and change the sign of the label of each edge that you reverse. For labels that do "
+            "not depend on the direction, use pairwise='symmetric'"
         )

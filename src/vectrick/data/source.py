@@ -1,4 +1,4 @@
-"""What edges in memory and edges of a lake have in common, and which of the two there are."""
+"""The common interface of edges in memory and edges of a lake."""
 
 from typing import Protocol, TypeAlias, TypeGuard, runtime_checkable
 
@@ -13,7 +13,7 @@ AnyEdges: TypeAlias = EdgesLike | ScannedEdges
 
 @runtime_checkable
 class EdgeSource(Protocol):
-    """Edges that a model can be fitted to, predict, score or plan: `Edges` and `ScannedEdges`.
+    """Edges for fits, predictions, scores and plans: `Edges` and `ScannedEdges`.
 
     >>> import numpy as np, vectrick as vt
     >>> X = vt.Edges([0, 1, 1], [2, 0, 1], np.eye(2), np.eye(3))
@@ -36,5 +36,5 @@ class EdgeSource(Protocol):
 
 
 def is_lake(X: object) -> TypeGuard[ScannedEdges]:
-    """Whether edges are those of a lake: they have labels and weights with them, and passes read them."""
+    """Return whether edges belong to a lake: they include labels and weights, and are read in passes."""
     return isinstance(X, ScannedEdges)

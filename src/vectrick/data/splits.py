@@ -1,4 +1,4 @@
-"""Which edges a split of the vertices keeps, in the four settings of pairwise learning."""
+"""Splits of edges by their vertices, in the four settings of pairwise learning."""
 
 import itertools
 from collections.abc import Iterable
@@ -9,11 +9,11 @@ from vectrick._typing import Array, New
 from vectrick.backends.arrays import distinct, like, namespace, to_host, zeros
 from vectrick.data.edges import Edges
 
-_TRIES = 20  # divisions of the vertices to try, since one may leave a part with one label only
+_TRIES = 20  # divisions of the vertices to try, because a part of a division may have one label only
 
 
 def hold_out_vertices(edges: Edges, fraction: float, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Return masks of the training edges and of the test edges, which join held-out vertices only.
+    """Return masks of the training edges and of the test edges; test edges join held-out vertices only.
 
     A ``fraction`` of the vertices that occur on each side is held out, at least one. If both ends come from one vertex
     set, a vertex is held out wherever it appears. Edges with one held-out vertex only are in neither mask.
@@ -42,7 +42,7 @@ class TooFewLabelsError(ValueError):
     part : str
         "training" or "validation", of the last division that was tried.
     n_edges, n_labels, n_tries : int
-        How many edges and different labels that part has, and how many divisions were tried.
+        The numbers of edges and of different labels of that part, and the number of divisions that were tried.
     """
 
     def __init__(self, part: str, n_edges: int, n_labels: int) -> None:
@@ -86,11 +86,11 @@ def edges_of_split(new: New, new_start: Array, new_end: Array) -> tuple[Array, A
 def divide_vertices(
     vertices: Array, size: int, sizes: Array, rng: np.random.Generator, positive: Array | None = None
 ) -> Array:
-    """Return the part of each of ``size`` vertices, -1 for those without edges; part p has ``sizes[p]`` vertices.
+    """Return the part of each of ``size`` vertices, -1 if it has no edges; part p has ``sizes[p]`` vertices.
 
-    ``vertices`` holds the vertex of each edge. With ``positive``, a mask of edges, the parts get positive edges in
-    proportion to their sizes, as far as whole vertices allow: the vertices with most positive edges come first, and
-    each goes to the part that has room and lacks most.
+    ``vertices`` holds the vertex of each edge. With ``positive``, a mask of edges, the parts get positive edges
+    approximately in proportion to their sizes: vertices with the most positive edges come first, and each goes to the
+    part with room that lacks the most positive edges.
 
     >>> import numpy as np
     >>> vertices = np.array([0, 0, 0, 1, 1, 1, 2, 3])

@@ -1,4 +1,4 @@
-"""A vertex table: one row of features (or of a precomputed kernel) for each vertex, with ids if there are any."""
+"""A vertex table: one row of features (or of a precomputed kernel) for each vertex, optionally with ids."""
 
 import copy
 import itertools
@@ -19,7 +19,7 @@ from vectrick.data.strings.table import characters, given_strings, is_missing, s
 
 _SHOWN = 5  # ids named in an error
 _ASYMMETRY, _LARGE_DIAGONAL = 0.05, 0.95  # of a matrix that looks like a kernel
-_LARGEST_KERNEL = 20_000  # vertices up to which a square table is looked at as a matrix
+_LARGEST_KERNEL = 20_000  # vertices up to which a square table is checked for being a kernel matrix
 _NUMERAL = re.compile(r"-?\d{1,15}(\.0*)?")
 
 
@@ -29,12 +29,12 @@ class VertexTable:
     Parameters
     ----------
     features : array, tensor, SciPy sparse matrix, pandas or polars frame, or strings
-        One row for each vertex. Strings are a list or a column of them, or a frame that has one column of strings
-        beside its ids; they are kept as a table of characters (`vectrick.data.strings.table`).
+        One row for each vertex. Strings are a list, a column, or a frame with one column of strings and its ids; they
+        are stored as a table of characters (`vectrick.data.strings.table`).
     name : str
-        What to call the table in errors.
+        The name of the table in errors.
     ids : array, optional
-        One id for each row. Default: those of the frame (see `id_column`), else none.
+        One id for each row. Default: the ids of the frame (see `id_column`), else none.
     id_column : str, optional
         The column of a frame that holds ids. Default: a column "id", else the index of a pandas frame.
     gaps : bool
@@ -60,12 +60,12 @@ class VertexTable:
         gaps: bool = False,
     ) -> None:
         self.name, self.id_column = name, id_column
-        self.columns: list[Any] | None = None  # their names, where the table has names
-        self.origin: tuple[VertexTable, Array] | None = None  # the table that it was taken from, and the rows there
-        self.medians: dict[str, float] = {}  # that filled the gaps in columns of a file
+        self.columns: list[Any] | None = None  # names of the columns, if the table has them
+        self.origin: tuple[VertexTable, Array] | None = None  # the original table, and the rows in it
+        self.medians: dict[str, float] = {}  # the values that replaced missing values in columns of a file
         if hasattr(features, "collect") and not hasattr(features, "to_numpy"):
-            raise TypeError(f"{name} is a {type(features).__name__}, which is not computed yet; give {name}.collect()")
-        self.is_named = ids is not None  # whether somebody gave the ids; pandas only counts rows
+            raise TypeError(f"{name} is a {type(features).__name__} that is not computed yet; pass {name}.collect()")
+        self.is_named = ids is not None  # whether the user chose the ids; the default index of pandas only counts rows
         native, own_ids = features, None
         frame = nw.from_native(features, eager_only=True, pass_through=True)
         if isinstance(frame, nw.DataFrame):
@@ -93,17 +93,17 @@ class VertexTable:
 
     @property
     def strings(self) -> list[str]:
-        """The strings of vertices that are strings."""
+        """The strings, if the vertices are strings."""
         return strings_of(self.features)
 
     @property
     def has_names(self) -> bool:
-        """Whether it has ids that say more than positions; the default index of a pandas frame does not."""
+        """Whether the table has ids other than row numbers; the default index of a pandas frame does not count."""
         return self.ids is not None and self.is_named
 
     @property
     def looks_like_kernel(self) -> bool:
-        """Whether it is square and nearly symmetric, with large values on the diagonal: a matrix of similarities."""
+        """Whether the table is square and nearly symmetric, with large values on the diagonal, like a kernel matrix."""
         K, n = self.features, len(self)
         if issparse(K) or self.n_features != n or not 2 <= n <= _LARGEST_KERNEL:
             return False
@@ -115,7 +115,7 @@ class VertexTable:
         return bool((diagonal > 0).all() and (diagonal >= K.mean(axis=1)).mean() >= _LARGE_DIAGONAL)
 
     def is_same(self, other: "VertexTable") -> bool:
-        """Whether another table has the same vertices in the same order."""
+        """Return whether another table has the same vertices in the same order."""
         if self is other:
             return True
         names = [np.asarray(table.ids) for table in (self, other) if table.has_names]
@@ -131,8 +131,8 @@ class VertexTable:
     def positions(self, vertices: ArrayLike, argument: str, or_rows: bool = False) -> Any:
         """Return the rows of the vertices, given as ids, or as positions if the table has no ids.
 
-        An integer also stands for an id that is its numeral, "7" or "007" for 7. With ``or_rows`` integers are
-        positions if they cannot be meant as ids, because no id of the table is a number or a numeral.
+        An integer also matches an id that is its numeral, "7" or "007" for 7. With ``or_rows``, integers are positions
+        if no id of the table is a number or a numeral.
         """
         if self.ids is None:
             return self.rows(vertices, argument)
@@ -143,7 +143,7 @@ class VertexTable:
         return self.rows(values, argument) if or_rows and not numbers else self._look_up(values, argument, numbers)
 
     def rows(self, positions: ArrayLike, argument: str) -> Any:
-        """Return positions in the table as integers, or say which of them is wrong."""
+        """Return positions in the table as integers; raise an error that names the first wrong one."""
         if backend_of(positions) != HOST:  # tensors stay where they are
             return self._positions_elsewhere(positions, argument)
         values = self._vector(positions, argument)
@@ -166,7 +166,7 @@ class VertexTable:
         return values if self.ids is None else _as_integers(values)
 
     def _numbers(self) -> dict[Any, int]:
-        """Return the row of each id that is a whole number, or the numeral of one ("7" or "007"): -1 if several are."""
+        """Return the row of each id that is a whole number or a numeral ("7" or "007"), or -1 if it is ambiguous."""
         row_of: dict[Any, int] = {}
         numerals: dict[int, int] = {}
         for row, vertex in enumerate(np.asarray(self.ids).tolist()):
@@ -210,14 +210,14 @@ class VertexTable:
             shown = ", ".join(map(repr, unknown[:_SHOWN])) + (", …" if len(unknown) > _SHOWN else "")
             known = repr(np.asarray(self.ids)[:1].tolist()[0]) if len(self) else "none"
             if values.dtype.kind in "iu" and np.asarray(self.ids).dtype.kind not in "iuf":
-                known += "; integers are ids where there are ids, not positions, which positions= takes"
+                known += "; integers are ids if a table has ids; for positions, use the argument positions"
             raise ValueError(
                 f"{argument} has {len(unknown)} ids that are not in {self.name}: {shown} (an id there: {known})"
             )
         return np.array(rows, np.int32)[inverse]
 
     def take(self, rows: Index) -> "VertexTable":
-        """Return some of the vertices, with their ids; the new table remembers its origin."""
+        """Return some of the vertices, with their ids; the new table records its origin."""
         taken, places = copy.copy(self), np.asarray(to_host(rows))
         taken.features = self.features[rows]
         taken.ids = None if self.ids is None else self.ids[places]
@@ -230,12 +230,12 @@ class VertexTable:
         return f"<{self.name}: {len(self)} vertices, {what}{ids}>"
 
     def label(self, row: int) -> str:
-        """Return the vertex in words, for errors."""
+        """Return a name of the vertex for errors."""
         return f"vertex {row}" if self.ids is None else f"vertex {self.ids[row : row + 1].tolist()[0]!r}"
 
 
 def row_keys(features: Table) -> list[Any]:
-    """Return what tells rows of features apart: equal rows have equal keys."""
+    """Return a key for each row of features; equal rows have equal keys."""
     if not issparse(features):
         return [row.tobytes() for row in np.asarray(to_host(features), np.float64) + 0.0]  # so that -0.0 becomes 0.0
     entries = csr_array(features, dtype=np.float64, copy=True)
@@ -269,9 +269,9 @@ def _split_frame(
         ids_by = f"{side}_id=" if side in ("start", "end") else "start_id=, end_id="
         raise TypeError(
             f"{name} has columns that are not numbers: {shown}. If one of them holds the ids, call it 'id' or name it "
-            f"({ids_by} of Edges.from_frame); encode categories as columns of 0 and 1, as "
-            f"pandas.get_dummies(table, columns=[{words[0]!r}]) does; leave out the rest. A table of strings, for "
-            "kernels such as vt.Morgan, has one column beside its ids"
+            f"({ids_by} of Edges.from_frame); encode categories as columns of 0 and 1, for example with "
+            f"pandas.get_dummies(table, columns=[{words[0]!r}]); leave out the rest. A table of strings, for "
+            "kernels such as vt.Morgan, has one column apart from its ids"
         )
     values = (frame if column is None else frame.drop(column)).to_numpy()
     if values.dtype == object:  # pandas' own missing values
@@ -280,7 +280,7 @@ def _split_frame(
 
 
 def _are_strings(frame: nw.DataFrame[Any], column: str) -> bool:
-    """Whether a column of a frame has strings, perhaps with gaps; categories and times are none."""
+    """Return whether a column has strings, optionally with missing values; categories and times are not strings."""
     values = frame.get_column(column)
     return values.dtype == nw.String or (
         values.dtype == nw.Object and any(isinstance(v, str) for v in values.to_list())
@@ -288,8 +288,8 @@ def _are_strings(frame: nw.DataFrame[Any], column: str) -> bool:
 
 
 def _distinct(values: Array, argument: str) -> tuple[Array, Array]:
-    """Return the distinct ids and the place of each id among them, or say which id is missing."""
-    import pandas as pd  # for its hash table: ten million text ids take a second, where sorting takes minutes
+    """Return the distinct ids and the place of each id among them; raise an error if an id is missing."""
+    import pandas as pd  # for its hash table: ten million text ids take a second; sorting them takes minutes
 
     missing: Array = np.flatnonzero(pd.isna(values) if values.dtype.kind in "Of" else [])
     if len(missing):
@@ -302,7 +302,7 @@ def _distinct(values: Array, argument: str) -> tuple[Array, Array]:
 
 
 def _as_integers(values: Array) -> Array:
-    """Return whole numbers in an array of objects or floats, as pandas makes them, as an array of integers."""
+    """Return an array of objects or floats, as from pandas, as integers if all values are whole numbers."""
     if values.dtype.kind not in "Of" or not values.size or values.ndim != 1:
         return values
     if values.dtype.kind == "f":
@@ -318,7 +318,7 @@ def _as_integers(values: Array) -> Array:
 
 
 def _is_whole(value: object) -> bool:
-    """Whether an object is a whole number of any kind, truth values excepted."""
+    """Return whether an object is a whole number of any type, except a truth value."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, Integral | Decimal | float):
         return False
     number: Any = value
@@ -326,7 +326,7 @@ def _is_whole(value: object) -> bool:
 
 
 def counts_rows(table: object) -> bool:
-    """Whether a frame has no index, or the index that pandas gives every frame: 0, 1, 2, … without a name."""
+    """Return whether a frame has no index, or the default index of pandas: 0, 1, 2, … without a name."""
     index = getattr(table, "index", None)
     if index is None or not hasattr(index, "to_numpy"):
         return True
@@ -343,8 +343,8 @@ def _as_matrix(features: Features, name: str) -> Any:
         matrix = given_array(features, name)
         if matrix.ndim == 1:
             raise ValueError(
-                f"{name} has shape {matrix.shape}, but it must have a row for each vertex: x[None, :] is one vertex, "
-                "x[:, None] are vertices with one feature each"
+                f"{name} has shape {matrix.shape}, but it must have a row for each vertex: use x[None, :] for one "
+                "vertex, or x[:, None] for vertices with one feature each"
             )
     if matrix.ndim != 2:
         raise ValueError(f"{name} has shape {matrix.shape}, but it must be a table with a row for each vertex")

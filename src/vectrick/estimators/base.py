@@ -47,7 +47,7 @@ from vectrick.training.problem import Training
 class KronEstimator(OnLakes):
     """A kernel machine on the Kronecker product kernel ``k(d, d') · g(t, t')`` of edges (d, t).
 
-    It minimises ``L(p) + ½ alpha ‖f‖²``. Subclasses define the loss L and the labels. In their docstrings,
+    It minimizes ``L(p) + ½ alpha ‖f‖²``. Subclasses define the loss L and the labels. In their docstrings,
     ``<shared parameters>`` and ``<shared attributes>`` stand for the text that all of them share.
     """
 
@@ -121,7 +121,7 @@ class KronEstimator(OnLakes):
         self.random_state = random_state
         self.n_start_features = n_start_features
 
-    # What a subclass defines.
+    # Defined by subclasses.
 
     _labels_have_signs = True  # an antisymmetric kernel then needs opposite labels for an edge and its reverse
     _has_two_step = False
@@ -129,11 +129,11 @@ class KronEstimator(OnLakes):
     @property
     @abstractmethod
     def _loss_type(self) -> type[Loss]:
-        """The loss, before there are labels."""
+        """The class of the loss."""
 
     @abstractmethod
     def _encode(self, y: ArrayLike, n_edges: int) -> Array:
-        """Check labels for training and return them as numbers, setting ``classes_`` where there are classes."""
+        """Check labels for training and return them as numbers; set ``classes_`` if there are classes."""
 
     @abstractmethod
     def _encode_validation(self, y: ArrayLike, n_edges: int) -> Array:
@@ -149,7 +149,7 @@ class KronEstimator(OnLakes):
         return kind(y, weight) if bounds is None else kind(y, weight, bounds=bounds)  # type: ignore[call-arg]
 
     def _with_intercept(self, training: Training) -> Loss:
-        """Return the loss with the intercept minimised out, unless the solver finds the intercept itself."""
+        """Return the loss with the intercept minimized out, unless the solver finds the intercept itself."""
         loss = training.loss
         if training.given.has_intercept and isinstance(loss, Pointwise) and loss.is_smooth:
             return WithIntercept(loss)
@@ -160,7 +160,7 @@ class KronEstimator(OnLakes):
         if self.fit_intercept is True and kind.is_smooth and not issubclass(kind, Pointwise):
             raise ValueError(
                 f"fit_intercept is True, but the loss {kind.__name__} is not a sum over edges (Pointwise), so there is "
-                "no best constant to add; leave it out"
+                "no best intercept; leave it out"
             )
 
     def _groups_of(self, edges: Edges) -> Array | None:
@@ -185,8 +185,8 @@ class KronEstimator(OnLakes):
         Parameters
         ----------
         X : Edges, ScannedEdges or array
-            One row for each edge; see ``n_start_features`` for plain arrays. Edges of a lake (`vt.scan_edges`) have
-            their labels and weights with them.
+            One row for each edge; see ``n_start_features`` for plain arrays. Edges of a lake (`vt.scan_edges`)
+            include their labels and weights.
         y : array
             A label for each edge; for `KronRidge` also a matrix with a row for each edge.
         sample_weight : array, optional
@@ -198,7 +198,7 @@ class KronEstimator(OnLakes):
             iterations.
         keep_interrupted : bool
             Whether Ctrl-C ends training with the best model so far (without early stopping, the last one) instead of
-            an exception; ``solution_.reason`` then says "interrupted".
+            an exception; ``solution_.reason`` then starts with "interrupted".
         resume : FitStep, optional
             The step to continue from. A callback received it in an earlier fit to the same edges with the same
             parameters. Newton's method continues as if it had never stopped; "cg" and similar solvers begin a new
@@ -230,7 +230,7 @@ class KronEstimator(OnLakes):
                 self._finish(replace(training, **how))
                 if self.refit and training.given.held is not None and validation is None:
                     train_on_all(self, lambda fixed: fixed.fit(X, y, sample_weight))
-        except BaseException as error:  # whatever the error, an earlier model stays intact
+        except BaseException as error:  # after any error, an earlier model stays intact
             self.__dict__ = before
             training = None
             release(self.backend, error)
@@ -255,7 +255,7 @@ class KronEstimator(OnLakes):
         return way.plan or self._choose_form(training, way).plan
 
     def _finish(self, training: Training) -> None:
-        """Choose the form, minimise, and keep the result."""
+        """Choose the form, minimize, and keep the result."""
         with training.backend.own_threads():
             if (form := fit_by_passes(self, training)) is None:
                 return
@@ -266,7 +266,7 @@ class KronEstimator(OnLakes):
     def _minimise(
         self, training: Training, form: Form, validation: Validation | None = None, start: Array | None = None
     ) -> Solution:
-        """Minimise, keep and return the result; use ``validation`` and ``start`` if they are given."""
+        """Minimize, keep and return the result; use ``validation`` and ``start`` if they are given."""
         loss, watch = self._with_intercept(training), training.watch
         intercept = loss.intercept if isinstance(loss, WithIntercept) else None
         validation = validation or self._validation(form, training)
@@ -317,7 +317,7 @@ class KronEstimator(OnLakes):
         validation: Validation | None,
     ) -> Solution:
         """Run the solver and return its solution."""
-        if max_iter < 1 and start is not None:  # it resumes after its last iteration
+        if max_iter < 1 and start is not None:  # a fit that resumes after its last iteration
             return Solution(start, form.space.predict(start), False, LIMIT, 0, form.space.n_products)
         chosen = self._precondition(form, loss, solver, validation)
         solution = minimise(
@@ -342,7 +342,7 @@ class KronEstimator(OnLakes):
     def _precondition(
         self, form: Form, loss: Loss, solver: Solver, validation: Validation | None
     ) -> ChosenPreconditioner:
-        """Return the preconditioner, or None, and why."""
+        """Return the preconditioner or None, and the reason."""
         if self.preconditioner == "auto" and not solver.has_preconditioner:
             return ChosenPreconditioner(None, f"solver {solver.label!r} has none")
         few = limits_iterations(self, solver)
@@ -386,9 +386,9 @@ class KronEstimator(OnLakes):
         self.support_ = true_places(self.dual_coef_ != 0)
 
     def _check_labels(self, labels: Array) -> None:
-        """Refuse training labels from which nothing can be learned."""
+        """Reject training labels from which nothing can be learned."""
 
     def _compute_dtype(self, edges: Edges | ScannedEdges) -> np.dtype[Any]:
-        if self.dtype is not None or self.precision == "mixed":  # which has results of float64
+        if self.dtype is not None or self.precision == "mixed":  # mixed precision has results in float64
             return np.dtype(self.dtype or np.float64)
         return np.result_type(numpy_dtype(edges.start_table.features), numpy_dtype(edges.end_table.features))

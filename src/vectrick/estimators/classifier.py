@@ -1,4 +1,4 @@
-"""What the classifiers share: labels of any values, and decisions."""
+"""The base of the classifiers: labels of any values, and decisions."""
 
 from collections.abc import Callable
 from typing import Any, Self
@@ -44,8 +44,8 @@ class KronClassifier(ClassifierMixin, KronEstimator):
         Parameters
         ----------
         X : Edges, ScannedEdges or array
-            One row for each edge; see ``n_start_features`` for plain arrays. Edges of a lake (`vt.scan_edges`) have
-            their labels and weights with them.
+            One row for each edge; see ``n_start_features`` for plain arrays. Edges of a lake (`vt.scan_edges`)
+            include their labels and weights.
         y : array
             A label for each edge.
         sample_weight : array, optional
@@ -70,11 +70,11 @@ class KronClassifier(ClassifierMixin, KronEstimator):
     def _plan(self, X: AnyEdges, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Plan:
         try:
             return super()._plan(X, y, sample_weight)
-        except SeveralClassesError as several:  # each machine is one against the rest
+        except SeveralClassesError as several:  # each model is for one class against the rest
             return super()._plan(X, to_host(y) == several.classes[0], sample_weight)
 
     def machine(self, label: object) -> Any:
-        """Return the model of one class against the rest, for example to predict grids and rankings of this class."""
+        """Return the one-vs-rest model of a class, for example to predict grids and rankings of this class."""
         check_is_fitted(self)
         for name, machine in zip(self.classes_.tolist(), self._place_machines(), strict=False):
             if name == label or str(name) == str(label):
@@ -102,7 +102,7 @@ class KronClassifier(ClassifierMixin, KronEstimator):
 
     def _check_lake_labels(self, counts: Counts, dtype: np.dtype[Any]) -> None:
         if counts.labels is None:
-            raise ValueError("the labels of the lake have more than 100 values, so they are no classes; use KronRidge")
+            raise ValueError("the labels of the lake have more than 100 values, so they are not classes; use KronRidge")
         if len(counts.labels) < 2:
             raise ValueError(f"the labels of the lake are all {counts.low}, but a classifier needs two classes")
         classes = counts.labels.astype(dtype)
@@ -115,7 +115,7 @@ class KronClassifier(ClassifierMixin, KronEstimator):
         classes = distinct(labels)
         unknown = np.setdiff1d(classes, self.classes_)
         if len(unknown):
-            raise ValueError(f"validation has the class {unknown.tolist()[0]!r}, which the training labels do not have")
+            raise ValueError(f"validation has the class {unknown.tolist()[0]!r}, but the training labels do not")
         if len(classes) < 2:
             raise ValueError("validation has one class only, but a score needs two")
         return self._signs(labels)
@@ -145,7 +145,7 @@ class KronClassifier(ClassifierMixin, KronEstimator):
         decisions = self._decide(X)
         if self._machines:
             return np.asarray(self.classes_[to_host(decisions).argmax(axis=1)])
-        positive = decisions > 0 if self.classes_.dtype.kind in "biuf" else to_host(decisions > 0)  # words are there
+        positive = decisions > 0 if self.classes_.dtype.kind in "biuf" else to_host(decisions > 0)  # strings are there
         return like(self.classes_, positive)[cast(positive, np.int64)]
 
     def score(self, X: AnyEdges, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:

@@ -1,4 +1,4 @@
-"""What a fit leaves behind: its result, and its parameters, which fitted methods use after `set_params`, too."""
+"""The result of a fit, and its parameters: fitted methods use them even after `set_params`."""
 
 import copy
 from typing import Any, Self
@@ -9,16 +9,16 @@ from vectrick.training.checks import check_finite_model
 _OF_SOME = (  # attributes that some fits have
     "dual_coef_", "support_", "coef_", "components_", "kernel_weights_", "_dual_of_primal", "machines_", "plan_",
 )  # fmt: skip
-_HOW = ("backend", "device", "n_threads", "verbose")  # parameters of how to compute, not of what
+_HOW = ("backend", "device", "n_threads", "verbose")  # parameters of the computation, not of the result
 
 
 def _copied(value: object) -> Any:
-    """Return a parameter that later changes of kernels do not reach."""
+    """Return a copy of a parameter that later changes of kernels do not affect."""
     if isinstance(value, list | tuple):
         return type(value)(_copied(item) for item in value)
     if not hasattr(value, "get_params") or isinstance(value, type):
         return value
-    copied = copy.copy(value)  # not a clone: what an own kernel holds may be large, or impossible to copy
+    copied = copy.copy(value)  # not a clone: the data of a custom kernel may be large, or impossible to copy
     for name, part in value.get_params(deep=False).items():
         setattr(copied, name, _copied(part))
     return copied
@@ -28,7 +28,7 @@ class FitParameters:
     """Keeps the parameters of the last fit of an estimator."""
 
     def _remember_parameters(self) -> None:
-        """Keep the parameters of this fit: `set_params` is for the next one, and must not change a fitted model."""
+        """Keep the parameters of this fit: `set_params` is for the next fit, and must not change a fitted model."""
         estimator: Any = self
         given = estimator.get_params(deep=False).items()
         self._fitted_parameters = {name: _copied(value) for name, value in given if name not in _HOW}
@@ -42,9 +42,9 @@ class FitParameters:
         history: dict[str, list[Any]],
         source: Any = None,
     ) -> None:
-        """Set the attributes that all fits have, and forget those of an earlier fit; refuse a result with NaN.
+        """Set the attributes that all fits have and remove attributes of an earlier fit; raise if the result has NaN.
 
-        ``form`` is the name of the form, and why it was chosen.
+        ``form`` is the name of the form and the reason for it.
         """
         check_finite_model(solution, solution.intercept)
         self._remember_parameters()

@@ -34,29 +34,29 @@ class FittedModel(InferenceMethods, FitParameters, NestedParameters):
     """The methods of a fitted estimator that are the same for all losses."""
 
     predictor_: Predictor
-    _known_edges: tuple[Array, Array] | None = None  # positions in the tables, where the model keeps them
-    _source: SourceEdges | None = None  # with labels and weights, where the model keeps them
+    _known_edges: tuple[Array, Array] | None = None  # positions in the tables, if the model keeps them
+    _source: SourceEdges | None = None  # with labels and weights, if the model keeps them
     intercept_: float
     backend: str | Backend
     device: Any
 
     @property
     def _machines(self) -> list[Any]:
-        """The machines of more than two classes, or of several labels of each edge; else an empty list."""
+        """The models of more than two classes, or of several labels for each edge; otherwise an empty list."""
         machines: list[Any] = self.__dict__.get("machines_", [])
         return machines
 
     @property
     def _parts(self) -> list[tuple[float, Any]]:
-        """The models that the predictions are a weighted sum of, as they were fitted: by default this one alone."""
+        """The weights and models whose weighted sum gives the predictions; by default only this model, as fitted."""
         return [(1.0, self._as_fitted())]
 
     def _place_machines(self) -> list[Any]:
-        """Return the machines, set to the backend and device of the whole model."""
+        """Return the models of all classes or labels, set to the backend and device of the whole model."""
         return [machine.set_params(backend=self.backend, device=self.device) for machine in self._machines]
 
     def _with_source(self, machine: Any, label: object) -> Any:
-        """Return the machine of one class against the rest, with the edges that the whole model keeps."""
+        """Return the one-vs-rest model of a class, with the edges that the whole model keeps."""
         source = self._source
         if source is None:
             return machine
@@ -67,14 +67,14 @@ class FittedModel(InferenceMethods, FitParameters, NestedParameters):
         return alone
 
     def _why_one_machine(self) -> str:
-        """Say why a method is for one machine of several."""
+        """Return an error message for methods that need one of several models."""
         return (
             f"the model has {len(self._machines)} labels for each edge, but rankings are for one of them: use "
             "model.machines_[0], or another one; explanations need a model that was fitted to one label"
         )
 
     def _decide(self, X: AnyEdges) -> Array:
-        """Return the real-valued predictions for edges; a column for each machine if there are several."""
+        """Return the real-valued predictions for edges; a column for each of several classes or labels."""
         check_is_fitted(self)
         if is_lake(X):
             return decide_lake(self, X)
@@ -86,11 +86,11 @@ class FittedModel(InferenceMethods, FitParameters, NestedParameters):
         return result
 
     def _decide_all(self, edges: Edges) -> Array:
-        """Return the predictions of all machines as columns; those of several labels are made together."""
+        """Return the predictions of all models as columns; several labels are predicted together."""
         machines = self._place_machines()
         predictors = [machine._placed(edges.backend) for machine in machines]
         first = predictors[0]
-        # The decision of one class is that of its machine to the last bit.
+        # The decision for a class equals the decision of its one-vs-rest model to the last bit.
         if hasattr(self, "classes_") or not all(first.has_functions_of(other) for other in predictors):
             columns = [machine._decide(edges) for machine in machines]
             return namespace(columns[0]).stack(columns, -1)
@@ -106,7 +106,7 @@ class FittedModel(InferenceMethods, FitParameters, NestedParameters):
         return self.predictor_
 
     def __getstate__(self) -> Any:
-        """Return the state to pickle; its predictor is on the host, so a machine without the device can read it."""
+        """Return the state to pickle; its predictor is on the host, so a computer without the device can read it."""
         state = {name: value for name, value in super().__getstate__().items() if name != "_posterior"}
         if state.get("_known_edges") is not None:
             state = {**state, "_known_edges": tuple(to_host(vertices) for vertices in state["_known_edges"])}
@@ -116,11 +116,11 @@ class FittedModel(InferenceMethods, FitParameters, NestedParameters):
         return state if predictor is None else {**state, "predictor_": predictor.on(HOST)}
 
     def predict_lake(self, X: ScannedEdges, path: Path | str, *, overwrite: bool = False) -> int:
-        """Write predictions for the edges of a lake to a folder of Parquet files; return how many there are.
+        """Write predictions for the edges of a lake to a folder of Parquet files; return the number of edges.
 
-        Each partition of X becomes a file, written as it is made, so the lake may be larger than memory. It has the
-        columns of the ids and of the label (if X was scanned with one), and "score"; for classes also "prediction", and
-        "probability" where the model has probabilities. The folder appears when it is complete.
+        Each partition of X becomes one file, so the lake may be larger than memory. A file has the columns of the ids
+        and of the label (if X was scanned with one), and "score"; for classes also "prediction", and "probability" if
+        the model has probabilities. The folder appears when it is complete.
 
         Parameters
         ----------
@@ -146,17 +146,17 @@ class FittedModel(InferenceMethods, FitParameters, NestedParameters):
         return {**columns, "probability": expit(decisions)} if hasattr(self, "predict_proba") else columns
 
     def _trained_again(self, edges: Edges, labels: Any, weight: ArrayLike | None) -> Any:
-        """Return a model like this one that is trained on other edges."""
+        """Return a model with the same parameters, trained on other edges."""
         again: Any = clone(self._as_fitted())
         return again.fit(edges, labels, weight)
 
     def update(self, X: EdgesLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Train on further edges X with labels y, too; the result equals a fit to all edges.
+        """Train on additional edges X with labels y; the result equals a fit to all edges.
 
-        X may have vertices that the model does not know yet. Vertices are the same if they have the same id, or in
-        tables without ids the same features. Training starts from the model as it is (unless a closed form, early
-        stopping or several classes ask for a new fit), and takes the preconditioner if that pays.
-        ``solution_.n_products`` says how many products with all edges it took; two of them are a pass.
+        X may have unseen vertices. Vertices are the same if they have the same id, or in tables without ids the same
+        features. Training starts from the current model (unless a closed form, early stopping or several classes
+        require a new fit), and uses the preconditioner if that pays. ``solution_.n_products`` is the number of
+        products with all edges; two products are a pass.
 
         The model must have kept the edges that it was trained on (``keep_edges=True``).
 
@@ -175,7 +175,7 @@ class FittedModel(InferenceMethods, FitParameters, NestedParameters):
         else:
             start = WarmStart(self.predictor_, getattr(self, "dual_coef_", None), len(edges))
             model._fit(edges, labels, weight, None, warm=start.coefficients)
-        self.__dict__.update(columns)  # of a plain array, which the edges came from
+        self.__dict__.update(columns)  # of the plain array that the edges came from
         return self
 
     def _tables(self, start_features: Table, end_features: Table) -> tuple[Predictor, VertexTable, VertexTable, Any]:
@@ -229,13 +229,13 @@ class FittedModel(InferenceMethods, FitParameters, NestedParameters):
 
     @property
     def start_table_(self) -> VertexTable:
-        """The table of start vertices that the model was trained with, with those that are not training vertices."""
+        """The table of start vertices that the model was trained with, including vertices without training edges."""
         check_is_fitted(self)
         return self.predictor_.start.known
 
     @property
     def end_table_(self) -> VertexTable:
-        """The table of end vertices that the model was trained with, with those that are not training vertices."""
+        """The table of end vertices that the model was trained with, including vertices without training edges."""
         check_is_fitted(self)
         return self.predictor_.end.known
 

@@ -23,8 +23,8 @@ def from_svc(svc: SVC, n_start_features: int, *, n_threads: int | None = None) -
     """Turn a fitted ``SVC`` with a Gaussian kernel on concatenated features into a predictor through the vec trick.
 
     ``exp(-γ ‖(d, t) - (d', t')‖²)`` is the product of a Gaussian kernel of the start and one of the end vertices, so
-    the decision values are the same; but n new edges between u start and v end vertices take O(v s + m n) for s support
-    vectors with m start vertices, where LIBSVM takes O(n s).
+    the decision values are the same. For n new edges between u start and v end vertices they take O(v s + m n), with s
+    support vectors of m start vertices; LIBSVM takes O(n s).
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def from_svc(svc: SVC, n_start_features: int, *, n_threads: int | None = None) -
 
 
 def _check(svc: SVC, n_start_features: int) -> None:
-    """Refuse a model that has no Kronecker form."""
+    """Reject a model that has no Kronecker form."""
     if not isinstance(svc, SVC):
         raise TypeError(f"svc is of type {type(svc).__name__}, but it must be a sklearn.svm.SVC")
     check_is_fitted(svc)

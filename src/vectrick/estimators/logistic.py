@@ -12,7 +12,7 @@ from vectrick.losses import Logistic, Loss
 class KronLogistic(KronClassifier):
     """Logistic regression for labeled edges.
 
-    It minimises ``Σ log(1 + exp(-yᵢ pᵢ)) + ½ alpha ‖f‖²`` by truncated Newton; scikit-learn's C is 1 / alpha. An
+    It minimizes ``Σ log(1 + exp(-yᵢ pᵢ)) + ½ alpha ‖f‖²`` by truncated Newton; scikit-learn's C is 1 / alpha. An
     iteration takes O((m + q) n) for m start vertices, q end vertices and n edges.
 
     Parameters
@@ -25,7 +25,7 @@ class KronLogistic(KronClassifier):
         The labels; with two classes, the second one is the positive class.
     machines_ : list
         With more than two classes, the model of each class against the rest. ``n_iter_``, ``history_`` and
-        ``solution_`` are then those of the model that had the most work.
+        ``solution_`` are then from the model that took the most iterations, or did not converge.
     <shared attributes>
 
     Examples
@@ -44,7 +44,7 @@ class KronLogistic(KronClassifier):
     def predict_proba(self, X: EdgesLike | ScannedEdges) -> Array:
         """Return the probability of each class for each edge.
 
-        With more than two classes, these are the probabilities of the machines, scaled to add up to one.
+        With more than two classes, these are the probabilities of the one-vs-rest models, scaled to add up to one.
         """
         scores = self._decide(X)
         positive = backend_of(scores).sigmoid(scores)

@@ -13,10 +13,10 @@ _NAME = re.compile(rf"({'|'.join(_LISTS)})__(\d+)__(.+)")
 
 
 class NestedParameters(BaseEstimator):
-    """The parameters of scikit-learn, and those of kernels in lists, numbered by position."""
+    """Parameters as in scikit-learn, also of kernels in lists, numbered by position."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters; ``deep`` includes those of kernels, also of kernels in lists."""
+        """Return the parameters; ``deep`` includes the parameters of kernels, also of kernels in lists."""
         params: dict[str, Any] = super().get_params(deep)
         for name in _LISTS if deep else ():
             value = params.get(name)
@@ -50,14 +50,14 @@ class NestedParameters(BaseEstimator):
 
 
 def _as_object(name: str, parameter: str) -> Any:
-    """Return the kernel with this name, so that its parameters can be set; return other words unchanged."""
+    """Return the kernel with this name, so that its parameters can be set; return other strings unchanged."""
     if parameter == "pairwise":
         return as_pairwise(name)
     return as_kernel(name, parameter) if parameter in _LISTS else name
 
 
 def _with_kernel(given: Any, number: int, kernel: Any) -> Any:
-    """Return a list of kernels with one of them replaced; its weight stays the same."""
+    """Return a list of kernels with one kernel replaced; its weight stays the same."""
     old = given[number]
     new = (kernel, *old[1:]) if isinstance(old, list | tuple) else kernel
     return type(given)([new if i == number else item for i, item in enumerate(given)])

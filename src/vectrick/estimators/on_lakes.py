@@ -1,4 +1,4 @@
-"""What a fit would take, and what an estimator says about lakes: which labels it takes, and how it is scored."""
+"""The plan of a fit, and the hooks of estimators for lakes: checks of labels, and the default score."""
 
 from abc import abstractmethod
 from typing import Any
@@ -15,11 +15,11 @@ from vectrick.training.parameters import check_parameters
 
 
 class OnLakes(FittedModel):
-    """An estimator that takes edges of a lake in place of `Edges` and labels."""
+    """An estimator that takes edges of a lake as an alternative to `Edges` and labels."""
 
     @abstractmethod
     def _check_lake_labels(self, counts: Counts, dtype: np.dtype[Any]) -> None:
-        """Check the labels of a lake, which are of a dtype there, setting ``classes_`` where there are classes."""
+        """Check the labels of a lake; set ``classes_``, in the dtype of the lake, if there are classes."""
 
     @abstractmethod
     def _lake_scoring(self, counts: Counts) -> str:
@@ -30,10 +30,10 @@ class OnLakes(FittedModel):
         """Return the plan of a fit to edges in memory."""
 
     def plan(self, X: AnyEdges, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Plan | LakePlan:
-        """Return what a fit takes, before it is made; arguments are those of ``fit``.
+        """Return the predicted cost of a fit without running it; the arguments are the same as for ``fit``.
 
-        For a lake these are memory, passes and time: one partition is read to measure rates. For edges in memory it is
-        the comparison of the ways to make an iteration, which a fitted model has as ``plan_``.
+        For a lake, the plan has memory, passes and time; one partition is read to measure rates. For edges in memory,
+        it compares the ways to compute an iteration, like ``plan_`` of a fitted model.
 
         >>> import vectrick as vt
         >>> X, y = vt.datasets.make_checkerboard(100, random_state=0)

@@ -1,4 +1,4 @@
-"""The parameters and attributes that all estimators share, as their docstrings describe them."""
+"""The text of docstrings about the parameters and attributes that all estimators share."""
 
 import re
 import textwrap
@@ -20,19 +20,20 @@ _PARAMETERS = """\
         The weight λ of the regularizer.
     pairwise : str, PairwiseKernel or list of these
         How the two vertex kernels make a kernel of edges: <two sets>. For edges within one vertex set there are also
-        <one set>, which use ``start_kernel`` for both ends. It can also be an object such as
+        <one set>; these use ``start_kernel`` for both ends. It can also be an object such as
         ``vt.pairwise.Gaussian(gamma=0.1)``, or a list of kernels to add up, without weights or with a weight for each:
-        ``[("kronecker", 0.7), ("linear", 0.3)]``. The guide on pairwise kernels says what each assumes.
+        ``[("kronecker", 0.7), ("linear", 0.3)]``. The guide on pairwise kernels explains what each assumes.
     kernel_weights : array or str, optional
         The nonnegative weights of several kernels, in the order of ``components_``, or as a matrix with a row for
         each start kernel and a column for each end kernel; by default all are equal and add up to one. "alignment"
-        learns the weights for which the weighted sum of kernels is most like the kernel ``y yᵀ`` of the labels.
-        "validation" starts from these and keeps changes that lower the risk on held-out vertices. Learned weights are
-        scaled so that the mean kernel value of an edge with itself is one; learning ignores ``sample_weight``.
+        learns the weights for which the weighted sum of kernels is most similar to ``y yᵀ`` of the labels.
+        "validation" starts from these weights and keeps changes that lower the risk on held-out vertices. Learned
+        weights are scaled so that the mean kernel value of an edge with itself is one; learning ignores
+        ``sample_weight``.
     form : str
         "dual" (a coefficient for each edge), "primal" (a coefficient for each pair of features; smooth kernels get
-        their features by pivoted Cholesky), or "auto" for the cheaper one. ``form_`` says which form was used, and
-        ``form_reason_`` says why.
+        their features by pivoted Cholesky), or "auto" for the cheaper one. ``form_`` is the form that was used, and
+        ``form_reason_`` the reason.
     solver : str or Solver
         "auto", <solvers>, or a solver object of your own. "minres" is for the squared loss without weights and
         intercept, "eigen" for ridge regression on a complete graph. The paper's settings are
@@ -40,11 +41,11 @@ _PARAMETERS = """\
         ``solver="newton-qmr", max_iter=10, inner_iter=10, step=1.0`` for the SVM.
     preconditioner : str
         "kronecker" preconditions "cg" and "newton" by the degree model of the graph, so that fits to convergence take
-        tens of iterations in place of hundreds; "none" does not. "auto" predicts which one takes less time. It stands
-        for "none" with early stopping, ``step``, or a ``max_iter`` below the default, where the iterates matter.
-        ``solution_.preconditioner`` says what was used, ``solution_.preconditioner_reason`` why.
+        tens of iterations instead of hundreds; "none" does not. "auto" predicts which one takes less time. It means
+        "none" with early stopping, ``step``, or a ``max_iter`` below the default, because the iterates matter then.
+        ``solution_.preconditioner`` is the one that was used, ``solution_.preconditioner_reason`` the reason.
     max_iter : int, optional
-        The maximum number of iterations; by default that of the solver: <iterations>.
+        The maximum number of iterations; by default the limit of the solver: <iterations>.
     inner_iter : int
         The maximum number of iterations in a step of Newton's method.
     step : float, optional
@@ -53,18 +54,18 @@ _PARAMETERS = """\
         The tolerance for stopping: the norm of the gradient relative to its norm at zero, or for "box" the duality gap
         relative to the risk. In float32 it is at least 1e-4.
     fit_intercept : bool or "auto"
-        Whether to add a constant that is not regularized. Without it, labels should be roughly centred: for
-        vertices unlike all others such a model predicts zero, which is a bad prediction if the labels are around 10.
-        "auto" adds it, except for rankings, antisymmetric pairwise kernels, "two_step" and the solver "minres", which
-        have none, and for the hinge loss, which would take much longer.
+        Whether to add an intercept, a constant that is not regularized. Without it, labels should be roughly
+        centered: for vertices unlike all others, the model then predicts zero, a bad prediction if the labels are
+        around 10. "auto" adds it, except for rankings, antisymmetric pairwise kernels, "two_step" and the solver
+        "minres" (they have none), and for the hinge loss (training would take much longer).
     early_stopping : bool
         Whether to stop when the score on held-out edges has not risen for ``n_iter_no_change`` iterations, and to
-        return to the best iteration. The held-out edges are those of ``validation=`` in `fit`. If there are none,
+        return to the best iteration. The held-out edges are given as ``validation=`` in `fit`. If there are none,
         ``validation_fraction`` of the vertices of each side is held out, with the edges that touch them (about 44 % of
         the edges for a quarter of the vertices). Held-out edges stay out of the model, unless ``refit`` is True.
     refit : bool
-        Whether to train again on all edges of X after early stopping has chosen the number of iterations on vertices
-        that it held out. ``history_`` stays that of the first fit. Edges of ``validation=`` stay out of the model.
+        Whether to train again on all edges of X after early stopping has chosen the number of iterations on held-out
+        vertices. ``history_`` stays the history of the first fit. Edges of ``validation=`` stay out of the model.
     validation_fraction : float
         The share of the vertices of each side that early stopping holds out.
     n_iter_no_change : int
@@ -73,20 +74,20 @@ _PARAMETERS = """\
         The score of early stopping: "auc", "average_precision", "concordance", "r2", or "auto" (AUC for two classes,
         R² for values, concordance for rankings).
     factor_tol : float
-        The error that a thin factor by pivoted Cholesky may have, relative to the largest kernel value. With 0.0, only
+        The maximum error of a low-rank factor by pivoted Cholesky, relative to the largest kernel value. With 0.0, only
         kernels with finitely many features are factored; ``form="primal"`` factors the others up to rounding.
     n_components : int, optional
-        For edges of a lake, the number of features that stand for a vertex kernel which has more, or infinitely many:
-        Nyström features of so many landmarks. By default a kernel of up to 1024 features keeps them, and others get
-        256. ``form_reason_`` says how much of a kernel its features leave out.
+        For edges of a lake, the number of features that approximate a vertex kernel with more, or infinitely many,
+        features: Nyström features of this many landmarks. By default, a kernel with up to 1024 features keeps them,
+        and others get 256. ``form_reason_`` reports how much of a kernel its features leave out.
     landmarks : str
         How landmarks are chosen: "cholesky" (by pivoted Cholesky, each where the kernel is explained worst) or
-        "kmeans" (next to the centres of k-means).
+        "kmeans" (next to the centers of k-means).
     backend : str or Backend
-        "cpu", "torch" (``pip install 'vectrick[torch]'``), "auto", which uses torch if there is a GPU, "reference",
-        which computes products by Algorithm 1 line by line, or a backend object of your own. With torch,
-        edges and labels may be tensors, and results are then tensors too; with "cpu", tensors are used as NumPy arrays.
-        For edges of a lake also "dask" (``pip install 'vectrick[dask]'``): the workers of the active client.
+        "cpu", "torch" (``pip install 'vectrick[torch]'``), "auto" (torch if there is a GPU, else "cpu"), "reference"
+        (products by Algorithm 1, line by line), or a backend object of your own. With torch, edges and labels may be
+        tensors, and results are then tensors too; with "cpu", tensors are used as NumPy arrays. For edges of a lake
+        also "dask" (``pip install 'vectrick[dask]'``): the workers of the active client.
     device : str, optional
         The device of torch: "cuda", "cuda:1", "cpu" or "auto". By default the device of the edges, or a GPU if there
         is one.
@@ -96,7 +97,7 @@ _PARAMETERS = """\
         Each correction is an iteration, so quadratic losses have no early stopping with "mixed".
     keep_edges : bool
         Whether the model keeps the edges and labels that it was trained on, also in its file: `update` and
-        recommendations without known edges need them.
+        recommendations that leave out known edges need them.
     dtype : str, optional
         The dtype of the computation, "float64" or "float32"; by default the dtype of the vertex features.
     n_threads : int, optional
@@ -115,20 +116,20 @@ ATTRIBUTES = """\
     coef_ : array of shape (n_start_features, n_end_features)
         In primal form, the coefficients of pairs of features.
     components_, kernel_weights_ : list of str, array
-        The names and the weights of the kernels of edges that are added up; not there for one Kronecker product.
+        The names and the weights of the kernels of edges that are added up; missing for one Kronecker product.
     support_ : array
         In dual form, the training edges whose coefficient is not zero. For an SVM in primal form, the edges inside the
-        margin, which are the same edges at convergence.
+        margin; at convergence these are the same edges.
     intercept_ : float
         The intercept; 0.0 without one.
     form_, form_reason_ : str
-        "dual" or "primal", and why.
+        "dual" or "primal", and the reason.
     plan_ : Plan
-        How a product with the kernel of edges is computed: the chosen path, its estimated time and memory, and those
-        of the other paths.
+        How a product with the kernel of edges is computed: the chosen path, its estimated time and memory, and the
+        estimates for the other paths.
     validation_vertices_ : dict
-        With early stopping on vertices that were held out of X, the ids of these ("start" and "end"; positions in the
-        tables if there are no ids).
+        With early stopping on vertices that were held out of X, their ids ("start" and "end"; positions in the tables
+        if there are no ids).
     about_ : dict
         For a model loaded from a file, the information that was saved with it.
     n_iter_ : int
@@ -167,7 +168,7 @@ def _registered_names() -> dict[str, str]:
 
 
 def _fill_in(text: str) -> str:
-    """Return the text with names in place of marks; entries with marks are wrapped again."""
+    """Return the text with marks replaced by names; entries with marks are wrapped again."""
     names, entries = _registered_names(), []
     for entry in re.split(r"\n(?=    \S)", text):
         head, *body = entry.split("\n")

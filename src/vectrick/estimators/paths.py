@@ -1,4 +1,4 @@
-"""Fits along alpha: every alpha and iteration from one Krylov basis, or one alpha after the other."""
+"""Fits along a path of alphas: all alphas and iterations from one Krylov basis, or one alpha after the other."""
 
 import copy
 import time
@@ -75,7 +75,7 @@ def fit_along(
     lead = clone(estimator).set_params(alpha=float(alphas[0]), early_stopping=validation is None)
     solver = as_solver(lead.solver)
     if isinstance(solver, Eigen):
-        raise ValueError("solver is 'eigen', which makes no iterations to choose from; use 'auto', 'cg' or 'minres'")
+        raise ValueError("solver is 'eigen', but it makes no iterations to choose from; use 'auto', 'cg' or 'minres'")
     check_path_precision(lead.precision)
     if is_lake(X):
         lead.set_params(early_stopping=False)
@@ -99,9 +99,9 @@ def fit_along(
 def _closed_forms(
     lead: Any, X: AnyEdges, y: ArrayLike | None, alphas: Sequence[float], validation: Any
 ) -> list[PathStep]:
-    """Fit in closed form for every alpha, each with one iteration to score."""
+    """Fit in closed form for every alpha; each fit counts as one iteration."""
     if validation is None:
-        raise ValueError("pairwise is 'two_step', which holds out no vertices of its own; give validation=(X, y)")
+        raise ValueError("pairwise='two_step' holds out no vertices; give validation=(X, y)")
     models = lead.fit_path(X, y, alphas)
     held = as_edges(lead, validation[0], reset=False)
     labels = lead._encode_validation(labels_on(validation[1], HOST), len(held))
@@ -132,7 +132,7 @@ def _in_one_pass(lead: KronEstimator, training: Training, alphas: Sequence[float
 def _one_by_one(
     lead: KronEstimator, training: Training, form: Form, alphas: Sequence[float], warm_start: bool
 ) -> list[PathStep]:
-    """Fit from the largest alpha, the most regular model, to the smallest, each starting where the last one ended."""
+    """Fit from the largest alpha, the most regularized model, to the smallest; each starts from the last solution."""
     steps, start = [], None
     validation = lead._validation(form, training)
     assert validation is not None
@@ -140,7 +140,7 @@ def _one_by_one(
         model = copy.copy(lead)
         model.alpha = float(alpha)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # a path is meant to stop at the best score
+            warnings.simplefilter("ignore", ConvergenceWarning)  # a path stops at the best score on purpose
             model._minimise(training, form, validation, start)
         history = model.history_
         start = model.solution_.x
@@ -157,7 +157,7 @@ def _one_by_one(
 
 
 class _KrylovPath:
-    """One Krylov basis, its predictions for the validation edges, and what follows for every alpha and iteration."""
+    """One Krylov basis, its predictions for the validation edges, and the results for every alpha and iteration."""
 
     def __init__(self, lead: KronEstimator, training: Training, form: Form, iterations: Any, n_alphas: int) -> None:
         self.lead, self.training, self.form = lead, training, form
@@ -252,7 +252,7 @@ class _KrylovPath:
             "iteration": self.iterations.tolist(),
             "risk": risks.tolist(),
             "score": scores.tolist(),
-            "seconds": [seconds] * len(scores),  # all of them came at once
+            "seconds": [seconds] * len(scores),  # all iterations are computed together
         }
         constant = float(self.constant - self.shifts @ z)
         model._keep(self.form, self.training, solution, constant, k, history)
@@ -260,7 +260,7 @@ class _KrylovPath:
 
 
 def _scored_iterations(given: Sequence[int] | str | None, last: int) -> Array:
-    """Return the iterations to score: all, those given, or some that lie close at first and ever wider apart."""
+    """Return the iterations to score: all, the given ones, or some with growing distances."""
     if isinstance(given, str):
         return np.arange(1, last + 1)
     if given is not None:

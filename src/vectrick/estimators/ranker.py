@@ -34,15 +34,15 @@ _GROUPS = (None, "start", "end")
 class KronRanker(KronRegressor):
     """Ranking of labeled edges by the squared loss of differences (RankRLS).
 
-    It minimises ``1/(4c) Σᵢ Σⱼ (yᵢ - pᵢ - yⱼ + pⱼ)² + ½ alpha ‖f‖²``, over all pairs of edges, or over those that
+    It minimizes ``1/(4c) Σᵢ Σⱼ (yᵢ - pᵢ - yⱼ + pⱼ)² + ½ alpha ‖f‖²``, over all pairs of edges, or over pairs that
     share their start or end vertex. c is the mean number of edges that an edge is compared with, so that alpha
-    regularizes as much as that of `KronRidge`. Only the order of the predictions is meaningful. An iteration takes
+    has the same scale as in `KronRidge`. Only the order of the predictions is meaningful. An iteration takes
     O((m + q) n) for m start vertices, q end vertices and n edges; the sum over pairs itself takes O(n).
 
     Parameters
     ----------
     groups : None, "start" or "end"
-        Which edges are compared: all, or those of one start vertex, or of one end vertex.
+        Which edges are compared: all, or edges of the same start vertex, or of the same end vertex.
     <shared parameters>
 
     Attributes
@@ -136,7 +136,7 @@ class KronRanker(KronRegressor):
         return RankRLS
 
     def _check_combination(self, kind: type[Loss]) -> None:
-        """Take any: a constant does not change the order of predictions."""
+        """Accept all combinations: an intercept does not change the order of predictions."""
 
     def _make_loss(
         self, kind: type[Loss], y: Array, weight: Array | None, edges: Edges, bounds: Array | None = None

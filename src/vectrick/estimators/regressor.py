@@ -1,4 +1,4 @@
-"""What the estimators of real-valued labels share."""
+"""The base of the estimators for real-valued labels."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from vectrick.training.validate import as_real_labels
 
 
 def _ranks_two_labels(model: object) -> bool:
-    """Whether a model is fitted, and not to more than two labels; of one from a file that is not known."""
+    """Return whether a model is fitted to at most two different labels; always True for models from files."""
     return hasattr(model, "predictor_") and getattr(model, "_has_two_labels", True)
 
 
@@ -52,6 +52,6 @@ class KronRegressor(KronEstimator):
     def decision_function(self, X: EdgesLike | ScannedEdges) -> Array:
         """Return the prediction for each edge, unless the model was trained with more than two labels.
 
-        Scores of scikit-learn such as "roc_auc" ask for it; a regressor of other labels may not have it.
+        scikit-learn uses it for scores like "roc_auc"; a regressor for more labels must not have it.
         """
         return self.predict(X)

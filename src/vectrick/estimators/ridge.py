@@ -46,23 +46,23 @@ from vectrick.training.validate import as_edges
 class KronRidge(RegressorMixin, KronRegressor):
     """Ridge regression for labeled edges.
 
-    It minimises ``½ Σ (pᵢ - yᵢ)² + ½ alpha ‖f‖²``: in dual form it solves ``(A + alpha I) a = y`` with the edge kernel
-    matrix ``A = R (G ⊗ K) Rᵀ``, which is never formed. An iteration takes O((m + q) n) for m start vertices, q end
+    It minimizes ``½ Σ (pᵢ - yᵢ)² + ½ alpha ‖f‖²``: in dual form it solves ``(A + alpha I) a = y`` with the edge kernel
+    matrix ``A = R (G ⊗ K) Rᵀ``, but never forms A. An iteration takes O((m + q) n) for m start vertices, q end
     vertices and n edges. For a complete graph (every pair is an edge, no weights) it uses the closed form by
     eigendecomposition in O(m³ + q³); ``solver="eigen"`` requests it.
 
     ``solver="one-pass"`` reads the edges once: it computes ``M⁻¹ Zᵀ y`` with the edge features Z and the degree model
-    ``M ≈ Zᵀ Z + alpha I``, in which any d and t share an edge of weight ``deg(d) deg(t) / n``. Every alpha and filter
-    then has a closed form. It is exact on a complete graph, and nearly as good as the minimum where the pattern of
-    edges is like chance given the degrees. It fails where the pattern has structure of its own: blocks that are dense
-    while others are empty, or one vertex with most of the edges. ``solution_.converged`` is False unless ``refine``
-    found the minimum. The guide on the preconditioner has measurements, also of a failure.
+    ``M ≈ Zᵀ Z + alpha I``. The model assumes an edge of weight ``deg(d) deg(t) / n`` between any d and t. Every alpha
+    and filter then has a closed form. The result is exact on a complete graph, and nearly as good as the minimum if
+    the pattern of edges looks random given the degrees. It fails if the pattern has more structure: some blocks are
+    dense and others empty, or one vertex has most of the edges. ``solution_.converged`` is False unless ``refine``
+    found the minimum. The guide on the preconditioner has measurements, including a failure.
 
-    Labels may also be a matrix: `fit` then trains a model for each of its columns (``machines_``), predictions have a
-    column for each, and ``dual_coef_``, ``coef_`` and ``intercept_`` have the columns along their first axis. The
-    columns share the kernels, the preconditioner and the products with the edges (``n_products`` counts blocks of
-    them), if ``solver`` is "auto", "cg", "one-pass" or "eigen". Where more than labels differs (early stopping,
-    callbacks, kernel weights that are learned, mixed precision, antisymmetric kernels), each has a fit of its own.
+    Labels may also be a matrix: `fit` then trains a model for each column (``machines_``), predictions have a column
+    for each label, and ``dual_coef_``, ``coef_`` and ``intercept_`` have the columns along their first axis. The
+    columns share the kernels, the preconditioner and the products with the edges (``n_products`` counts products with
+    all columns), if ``solver`` is "auto", "cg", "one-pass" or "eigen". If fits differ in more than labels (early
+    stopping, callbacks, learned kernel weights, mixed precision, antisymmetric kernels), each column has its own fit.
 
     Parameters
     ----------
@@ -71,13 +71,13 @@ class KronRidge(RegressorMixin, KronRegressor):
         the class or the registered name of another loss for real-valued labels. Closed forms, "cg" and similar solvers
         are for quadratic losses.
     spectral_filter : str
-        With ``solver="one-pass"``, what is made of a direction in which the degree model has the size s: "ridge"
-        (``s / (s + alpha)`` of it is kept), "iterated" (``1 - (alpha / (s + alpha))ᵏ``) or "cut-off" (all of it if s is
+        With ``solver="one-pass"``, the share that is kept of a direction in which the degree model has the size s:
+        "ridge" (``s / (s + alpha)``), "iterated" (``1 - (alpha / (s + alpha))ᵏ``) or "cut-off" (all of it if s is
         above alpha, else nothing).
     filter_iter : int
         The k of the filter "iterated".
     refine : int
-        With ``solver="one-pass"``, how many preconditioned iterations follow; each takes another pass.
+        With ``solver="one-pass"``, the number of preconditioned iterations that follow; each takes another pass.
     <shared parameters>
 
     Attributes
@@ -205,20 +205,20 @@ class KronRidge(RegressorMixin, KronRegressor):
         *,
         n_samples: int = N_SAMPLES,
     ) -> Any:
-        """Return the prediction for each edge, perhaps with how sure it is.
+        """Return the prediction for each edge, optionally with its uncertainty.
 
         Parameters
         ----------
         X : Edges or array
             The edges.
         return_std : bool
-            Whether to return standard deviations, too: those of the function, as scikit-learn's
-            ``GaussianProcessRegressor`` has them. The noise of labels, ``alpha`` relative to the kernel, is not in
-            them; the scale is estimated from the residuals. See `posterior` for what is exact, and for errors.
+            Whether to return standard deviations of the function, too, like scikit-learn's
+            ``GaussianProcessRegressor``. They do not include the noise of labels, ``alpha`` relative to the kernel;
+            the scale is estimated from the residuals. See `posterior` for exact cases and errors.
         return_cov : bool
             Whether to return covariances instead, for at most 4000 edges.
         n_samples : int
-            The number of samples, where variances are estimated.
+            The number of samples if variances are estimated.
         """
         if not (return_std or return_cov):
             return super().predict(X)
@@ -227,16 +227,16 @@ class KronRidge(RegressorMixin, KronRegressor):
         return with_uncertainty(self, X, super().predict(X), return_std, return_cov, n_samples)
 
     def sample(self, X: EdgesLike, n: int = 1, random_state: RandomState = None) -> Array:
-        """Draw n functions from the posterior: a row for each, with its values at edges X, at most 4000."""
+        """Draw n functions from the posterior; return a row for each, with its values at edges X (at most 4000)."""
         return samples_of(self, X, super().predict(X), n, random_state)
 
     def predict_grid(
         self, start_features: Table, end_features: Table = None, *, return_std: bool = False, n_samples: int = N_SAMPLES
     ) -> Any:
-        """Return the predictions for every pair of a start and an end vertex, as `FittedModel.predict_grid` has them.
+        """Return the predictions for every pair of a start and an end vertex, like `FittedModel.predict_grid`.
 
-        With several labels for each edge, the grids of all of them lie along the last axis. With ``return_std``, the
-        grid of standard deviations is returned as well.
+        With several labels for each edge, their grids are stacked along the last axis. With ``return_std``, the grid
+        of standard deviations is returned as well.
         """
         if return_std:
             mean = super().predict_grid(start_features, end_features)
@@ -253,17 +253,17 @@ class KronRidge(RegressorMixin, KronRegressor):
         return tags
 
     def score(self, X: AnyEdges, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
-        """Return the coefficient of determination R² of the predictions; those beyond a bound have no error."""
+        """Return the coefficient of determination R² of the predictions; predictions beyond a bound have no error."""
         if is_lake(X):
             return score_lake(self, X, "r2")
         labels, predictions = within_bounds(unmasked(to_host(y), "y"), to_host(self.predict(X)))
         return float(r2_score(labels, predictions, sample_weight=unmasked(sample_weight, "sample_weight")))
 
     def fit_path(self, X: EdgesLike, y: ArrayLike, alphas: Sequence[float]) -> list["KronRidge"]:
-        """Return an estimator for every alpha, for about the price of the smallest one.
+        """Return an estimator for every alpha, at about the cost of the smallest alpha.
 
-        A complete graph takes one eigendecomposition; else one Krylov space serves all of them (``solver="cg"`` or
-        "minres"), or one pass over the edges ("one-pass"). Early stopping does not apply.
+        A complete graph takes one eigendecomposition; otherwise all alphas share one Krylov space (``solver="cg"`` or
+        "minres") or one pass over the edges ("one-pass"). Early stopping does not apply.
 
         >>> import vectrick as vt
         >>> X, y = vt.datasets.make_checkerboard(40, random_state=0)
@@ -305,7 +305,7 @@ class KronRidge(RegressorMixin, KronRegressor):
         if isinstance(training.given.solver, OnePass):
             if training.given.held is not None:
                 raise ValueError(
-                    "solver is 'one-pass', which makes no iterations to stop at; leave out early_stopping and "
+                    "solver is 'one-pass', but it makes no iterations to stop at; leave out early_stopping and "
                     "validation, or choose alpha by vt.alpha_path(..., solver='one-pass')"
                 )
             with training.backend.own_threads():
@@ -333,14 +333,14 @@ class KronRidge(RegressorMixin, KronRegressor):
         return ClosedForm(self, training).form.plan if self._wants_closed_form(training) else super()._plan_of(training)
 
     def _wants_closed_form(self, training: Training) -> bool:
-        """Whether the graph is complete, the closed form is possible, and it was requested or is cheap."""
+        """Return whether the graph is complete, the closed form is possible, and it was requested or is cheap."""
         m, q = len(training.graph.used_start), len(training.graph.used_end)
         two_step = training.given.spec.two_step is not None
         if two_step and (training.loss.weight is not None or not training.graph.is_complete):
             raise ValueError(
-                f"pairwise is 'two_step', which is for complete graphs without weights, but X has "
-                f"{len(training.given.edges)} edges between {m} start and {q} end vertices, which have {m * q} pairs; "
-                "use pairwise='kronecker'"
+                f"pairwise='two_step' is for complete graphs without weights, but X has "
+                f"{len(training.given.edges)} edges for the {m * q} pairs of {m} start and {q} end vertices; use "
+                "pairwise='kronecker'"
             )
         if not training.kernel.is_product or type(training.loss) is not Squared:
             return False
@@ -354,7 +354,7 @@ class KronRidge(RegressorMixin, KronRegressor):
 
 
 def _named_like(fitted: KronRidge, model: KronRidge) -> KronRidge:
-    """Return a model after it was given the names of features that another one was fitted with."""
+    """Give a model the feature names of a fitted model, and return it."""
     for name in ("n_features_in_", "feature_names_in_"):
         if hasattr(fitted, name):
             setattr(model, name, getattr(fitted, name))

@@ -13,7 +13,7 @@ from vectrick.solvers import Solver
 class KronSVM(KronClassifier):
     """Support vector machine for labeled edges.
 
-    It minimises ``½ Σ max(0, 1 - yᵢ pᵢ)² + ½ alpha ‖f‖²`` (the paper's L2-SVM, by truncated Newton), or with
+    It minimizes ``½ Σ max(0, 1 - yᵢ pᵢ)² + ½ alpha ‖f‖²`` (the paper's L2-SVM, by truncated Newton), or with
     ``loss="hinge"`` ``Σ max(0, 1 - yᵢ pᵢ) + ½ alpha ‖f‖²`` (the L1-SVM, by a projected method on its dual, with a
     duality gap). C is 1 / alpha for the hinge loss (LIBSVM, SVC) and 1 / (2 alpha) for the squared hinge
     (LinearSVC). Edges outside the margin have no coefficient, and products leave them out. An
@@ -31,7 +31,7 @@ class KronSVM(KronClassifier):
         The labels; with two classes, the second one is the positive class.
     machines_ : list
         With more than two classes, the model of each class against the rest. ``n_iter_``, ``history_`` and
-        ``solution_`` are then those of the model that had the most work.
+        ``solution_`` are then from the model that took the most iterations, or did not converge.
     <shared attributes>
 
     Examples

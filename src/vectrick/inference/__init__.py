@@ -1,1 +1,1 @@
-"""What a fitted model can be asked: posterior, explanations, recommendations, suggestions."""
+"""Methods beyond prediction for fitted models: posterior, explanations, recommendations, suggestions."""

@@ -1,4 +1,4 @@
-"""Posterior covariances between many edges and some of them, which are never all computed."""
+"""Posterior covariances between many edges and a few of them; the full matrix is never formed."""
 
 from abc import ABC, abstractmethod
 from typing import Any
@@ -11,11 +11,11 @@ from vectrick.inference.fitted_kernel import KernelColumns
 from vectrick.models.edge_kernel import EdgeKernel
 from vectrick.operators import kron
 
-_NOTHING = 1e-3  # of a direction of which the training edges say this share
+_NOTHING = 1e-3  # explained share of variance up to which a direction is left out
 
 
 class Columns(ABC):
-    """Covariances between edges and any one of them."""
+    """Columns of the covariance matrix of edges, computed on demand."""
 
     def __init__(self, kernel: EdgeKernel, edges: Edges) -> None:
         self.graph = Graph.of(edges)
@@ -25,7 +25,7 @@ class Columns(ABC):
         self._prior = [KernelColumns(*side) for side in sides]
 
     def prior(self, rows: Array) -> Array:
-        """Return the prior covariances with the edges of some rows, a column for each."""
+        """Return the prior covariances with the edges of the given rows, one column per row."""
         graph = self.graph
         start, end = self._prior[0].block(graph.start[rows]), self._prior[1].block(graph.end[rows])
         return start[graph.start] * end[graph.end]
@@ -36,7 +36,7 @@ class Columns(ABC):
 
 
 class DenseColumns(Columns):
-    """Covariances from the halves ``L⁻¹ C`` of a decomposed kernel matrix, and what an intercept adds."""
+    """Covariances from the halves ``L⁻¹ C`` of a decomposed kernel matrix, plus the part of an intercept."""
 
     def __init__(self, kernel: EdgeKernel, edges: Edges, halves: Array, rest: Array | None) -> None:
         super().__init__(kernel, edges)
@@ -50,9 +50,9 @@ class DenseColumns(Columns):
 
 
 class DegreeColumns(Columns):
-    """Covariances by the degree model: the prior ones less ``(z - m)ᵀ S (zₛ - m)`` with ``S = I - α M⁻¹``.
+    """Covariances by the degree model: the prior covariances minus ``(z - m)ᵀ S (zₛ - m)`` with ``S = I - α M⁻¹``.
 
-    Few directions have a part in S: those that the training edges say something of.
+    S is small except in the few directions that the training edges determine.
     """
 
     def __init__(self, found: Any, edges: Edges) -> None:
@@ -77,7 +77,7 @@ class DegreeColumns(Columns):
             self._beside.append((moved, alpha * found.inverse.scale))
 
     def block(self, rows: Array) -> Array:
-        """Return the covariances by the degree model with the edges of some rows, a column for each."""
+        """Return the covariances by the degree model with the edges of the given rows, one column per row."""
         graph = self.graph
         first, second = self._start[graph.start[rows]], self._end[graph.end[rows]]
         w = self._known * (second[:, :, None] * first[:, None, :] - self._mean)

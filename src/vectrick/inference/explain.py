@@ -1,4 +1,4 @@
-"""Why a prediction is what it is: the training edges, vertices or features that it is a sum of."""
+"""Explanations of predictions: the contributions of training edges, vertices or features."""
 
 from collections.abc import Sequence
 from typing import Any, get_args
@@ -28,18 +28,18 @@ from vectrick.training.fitted import Fitted, Machine
 from vectrick.training.update import source_of
 
 BY = get_args(ExplainBy)
-_LOOKED_AT, _FAR = 1000, 0.1  # edges, and a relative error of their predictions
+_LOOKED_AT, _FAR = 1000, 0.1  # edges to check, and the largest relative error of their predictions
 
 
 def explain(model: Fitted, X: EdgesLike, k: int, by: ExplainBy, influence: bool) -> Any:
-    """Return a frame of what the prediction for one edge is a sum of; see `FittedModel.explain`."""
+    """Return a frame of the contributions to the prediction for one edge; see `FittedModel.explain`."""
     if by not in BY:
         raise ValueError(f"by is {by!r}, but it must be one of {', '.join(map(repr, BY))}")
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
         raise ValueError(f"k is {k!r}, but it must be a positive integer")
     if influence and by != "edge":
         raise ValueError(
-            f"influence is True and by is {by!r}, but influence is told of edges, by='edge'; "
+            f"influence is True and by is {by!r}, but influence requires by='edge'; "
             "model.predict_without(X, start=...) leaves out a vertex"
         )
     if model._machines:
@@ -60,7 +60,7 @@ def explain(model: Fitted, X: EdgesLike, k: int, by: ExplainBy, influence: bool)
 
 
 def _with_rest(frame: Frame, total: float, intercept: float, prediction: float) -> Any:
-    """Add what the listed contributions leave: the other ones, the intercept, and what the solver left."""
+    """Add the sum of the other contributions, the intercept, and the residual of the solver."""
     import pandas as pd
 
     rest = {
@@ -69,18 +69,18 @@ def _with_rest(frame: Frame, total: float, intercept: float, prediction: float) 
         "left by the solver": prediction - intercept - total,
     }
     more = pd.DataFrame({"what": list(rest), "contribution": list(rest.values())}).reindex(columns=frame.columns)
-    ids = {name: object for name in ("start", "end") if name in frame}  # which stay integers beside empty cells
+    ids = {name: object for name in ("start", "end") if name in frame}  # ids stay integers next to empty cells
     counts = {"edges": "Int64"} if "edges" in frame else {}
     both = [part.astype({**ids, **counts}) for part in (frame, more)]
     joined = pd.concat([part.dropna(axis=1, how="all") for part in both], ignore_index=True)
-    return joined.reindex(columns=list(frame.columns))  # of a model of zeros, nothing is listed
+    return joined.reindex(columns=list(frame.columns))  # a model of zeros has no listed contributions
 
 
-# What the prediction is a sum of
+# Contributions
 
 
 def _coefficients(model: Fitted) -> list[Array]:
-    """Return the coefficients of the edges that a model was trained on, for each of its parts."""
+    """Return the coefficients of the training edges, for each part of a model."""
     found: list[Array] = cached_with_fit(model, "dual", lambda: [_dual(part, model) for _, part in model._parts])
     return found
 
@@ -88,9 +88,9 @@ def _coefficients(model: Fitted) -> list[Array]:
 def _dual(part: Machine, owner: Fitted) -> Array:
     """Return the dual coefficients of all edges that were given to a fit.
 
-    At the minimum they are ``aᵢ = -L'(pᵢ) / alpha``. Others make the same function if the kernel matrix is singular,
-    and a solver may find any of them. So its own are taken only if it stopped before the minimum, or if the loss has
-    no gradient.
+    At the minimum they are ``aᵢ = -L'(pᵢ) / alpha``. If the kernel matrix is singular, other coefficients give the
+    same function, and a solver may return any of them. Therefore the solver's coefficients are used only if it stopped
+    before the minimum, if the loss has no gradient, or if the kernel is two-step.
     """
     edges, source = source_of(owner)
     a = np.zeros(len(edges))
@@ -120,7 +120,7 @@ def _dual(part: Machine, owner: Fitted) -> Array:
 
 
 def _check_explains(part: Machine, trained: Edges, a: Array, f: Array) -> None:
-    """Refuse coefficients that do not make the function of a fit that ended before the minimum."""
+    """Raise an error if the coefficients do not give the function of a fit that stopped before the minimum."""
     kernel = part.predictor_.on(HOST).kernel
     start, end = numbers_of(kernel.start)[trained.start], numbers_of(kernel.end)[trained.end]
     some = np.linspace(0, len(f) - 1, min(len(f), _LOOKED_AT)).astype(int)
@@ -134,7 +134,7 @@ def _check_explains(part: Machine, trained: Edges, a: Array, f: Array) -> None:
 
 
 def _as_numbers(owner: Fitted, labels: Array) -> Array:
-    """Return labels as a loss takes them: those of two classes are -1 and +1."""
+    """Return labels as numbers for a loss; two classes become -1 and +1."""
     if hasattr(owner, "classes_"):
         result: Array = 2.0 * (labels == np.asarray(owner.classes_)[1]) - 1.0
         return result
@@ -142,7 +142,7 @@ def _as_numbers(owner: Fitted, labels: Array) -> Array:
 
 
 def _kernel_values(kernel: EdgeKernel, x: Edges, edges: Edges, a: Array) -> tuple[Array, Array | None, Array | None]:
-    """Return the kernel values between an edge and the training edges, and those of both ends for a product."""
+    """Return the kernel values between an edge and the training edges, and for a product also of both vertices."""
     places = numbers_of(kernel.start)[edges.start], numbers_of(kernel.end)[edges.end]
     if kernel.is_product:
         first, second = _ends(kernel, x)
@@ -156,7 +156,7 @@ def _kernel_values(kernel: EdgeKernel, x: Edges, edges: Edges, a: Array) -> tupl
 
 
 def _relative(kernel: EdgeKernel, x: Edges, edges: Edges, values: Sequence[Any]) -> list[Array]:
-    """Return kernel values of both ends relative to those of vertices with themselves, at most one."""
+    """Return the kernel values of both vertices relative to the values of vertices with themselves, at most one."""
     graph, relative = Graph.of(x), []
     sides = (
         (kernel.start, x.start_table, graph.used_start, edges.start),
@@ -189,7 +189,7 @@ def _by_edges(model: Fitted, x: Edges, coefficients: list[Array], k: int, by: Ex
         values, *both_ends = _kernel_values(kernel, x, edges, a)
         of_ends: Sequence[Any] = both_ends
         total += weight * a * values
-        if len(shares) > 1 and of_ends[0] is not None:  # kernels of different models have different sizes
+        if len(shares) > 1 and of_ends[0] is not None:  # kernels of different models have different scales
             of_ends = _relative(kernel, x, edges, of_ends)
         ends = [
             None if old is None or new is None else old + share * new for old, new in zip(ends, of_ends, strict=True)
@@ -208,7 +208,7 @@ def _by_edges(model: Fitted, x: Edges, coefficients: list[Array], k: int, by: Ex
     vertices, ids, values = both[by]
     sums: Array = np.bincount(vertices, total, len(ids))
     counts = np.bincount(vertices, coefficients[0] != 0 if len(coefficients) == 1 else None, len(ids)).astype(np.int64)
-    if model.predictor_.kernel.symmetry:  # an edge has no first vertex, so each has half of it
+    if model.predictor_.kernel.symmetry:  # edges have no direction, so each vertex gets half
         other = edges.end if by == "start" else edges.start
         sums = 0.5 * (sums + np.bincount(other, total, len(ids)))
         counts += np.bincount(other, coefficients[0] != 0, len(ids)).astype(np.int64)
@@ -262,14 +262,14 @@ def _by_features(model: Fitted, x: Edges, coefficients: list[Array], k: int) -> 
 
 
 def _features_of(kernel: EdgeKernel, side: str, x: Edges) -> tuple[Array, Array]:
-    """Return the features of the training vertices of a side, and those of the vertex of an edge."""
+    """Return the features of the training vertices of a side, and of the vertex of an edge."""
     own, graph = getattr(kernel, side), Graph.of(x)
     table, used = getattr(x, f"{side}_table"), getattr(graph, f"used_{side}")
     known = own.kernel.features(checked_features(own.known, own.used)) if kernel.is_product else None
     if known is None or known.shape[1] != table.n_features:
         words = format_kernel(own.kernel) if kernel.is_product else kernel.words
         raise ValueError(
-            f"by is 'features', which is for kernels that are linear in the columns of the tables, but the {side} "
+            f"by is 'features', but this requires kernels that are linear in the columns of the tables, and the {side} "
             f"kernel is {words}; use by='edge', 'start' or 'end'"
         )
     return _dense(known), _dense(own.kernel.features(checked_features(table, used)))[0]
@@ -281,6 +281,3 @@ def _dense(values: Any) -> Array:
 
 def _columns(table: VertexTable) -> Array:
     return np.arange(table.n_features) if table.columns is None else np.asarray(table.columns, object)
-
-
-# What it would be without some of it

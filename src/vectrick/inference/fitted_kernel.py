@@ -1,4 +1,4 @@
-"""Kernel values of vertices with themselves and among each other, also for kernels that are known by their matrix."""
+"""Kernel values of vertices with themselves and with each other, also for kernels that are given by a matrix."""
 
 import warnings
 
@@ -15,8 +15,7 @@ from vectrick.models.vertex_kernel import VertexKernel
 def diagonal_of(side: VertexKernel, table: VertexTable, used: Array) -> Array:
     """Return the kernel values of vertices with themselves.
 
-    Those of new vertices of a kernel that is known by its matrix are not known: the mean of the training vertices
-    stands for them.
+    A kernel that is given by its matrix has no values for new vertices. They get the mean of the training vertices.
     """
     features = checked_features(table, used)
     if not side.kernel.is_matrix:
@@ -40,9 +39,9 @@ def _own_values(side: VertexKernel, table: VertexTable, used: Array) -> Array:
 
 
 def _within(side: VertexKernel, table: VertexTable, used: Array) -> Array:
-    """Return the kernel matrix of vertices of the training table, also of those that were not trained on."""
+    """Return the kernel matrix of vertices of the training table, including vertices that were not trained on."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a matrix that is repaired, which the fit has told
+        warnings.simplefilter("ignore")  # the fit has already warned about a repaired matrix
         return np.asarray(VertexKernel(side.kernel, side.name, table, used, HOST).matrix, np.float64)
 
 
@@ -56,21 +55,21 @@ def values_between(side: VertexKernel, table: VertexTable, used: Array) -> Array
         return _within(side, table, used)
     if (places < 0).any():
         raise ValueError(
-            f"{side.name}_kernel is known by its matrix, which has no values between new vertices; covariances are for "
+            f"{side.name}_kernel is given by its matrix, so it has no values between new vertices; covariances require "
             "training vertices"
         )
     return np.asarray(side.matrix[np.ix_(places, places)])
 
 
 class KernelColumns:
-    """Kernel values between vertices and any of them."""
+    """Columns of the kernel matrix of vertices, computed on demand."""
 
     def __init__(self, side: VertexKernel, table: VertexTable, used: Array) -> None:
         self._features, self._kernel = checked_features(table, used), side.kernel
         self._matrix = values_between(side, table, used) if side.kernel.is_matrix else None
 
     def block(self, vertices: Array) -> Array:
-        """Return the kernel values with some vertices, a column for each."""
+        """Return the kernel values with some vertices, one column per vertex."""
         if self._matrix is not None:
             return np.asarray(self._matrix[:, vertices])
         distinct, places = np.unique(vertices, return_inverse=True)

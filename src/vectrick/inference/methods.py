@@ -1,4 +1,4 @@
-"""The methods of fitted models that say more of edges than a prediction."""
+"""Methods of fitted models beyond prediction: posterior, novelty, explanations and recommendations."""
 
 from typing import Any
 
@@ -21,12 +21,12 @@ class InferenceMethods:
 
         Variances are exact for complete graphs, for up to 2000 training edges, and for few edges if no samples have
         been drawn before; otherwise they are estimated without bias from samples, with the degree model of the graph as
-        control variate. The model must have kept the edges that it was trained on.
+        control variate. The model must have kept its training edges.
 
         Parameters
         ----------
         n_samples : int
-            The number of samples: the error of a standard deviation falls with its root.
+            The number of samples. The error of a standard deviation decreases with its square root.
         random_state : int, optional
             The seed of the samples.
 
@@ -45,19 +45,20 @@ class InferenceMethods:
         return posterior_of(self, n_samples, random_state)
 
     def novelty(self: Fitted, X: EdgesLike, *, parts: bool = False) -> Any:
-        """Return how new edges are to the model, between 0 and 1.
+        """Return how new edges are to the model, as numbers between 0 and 1.
 
-        It is the share of the prior variance of an edge that the training edges leave unexplained, for ridge regression
-        with the same kernels and alpha, whatever the loss; by the degree model of the graph, which is exact on complete
-        graphs. At 1 a prediction is the intercept alone. The model must have kept the edges that it was trained on.
+        Novelty is the share of the prior variance of an edge that the training edges leave unexplained. For every loss,
+        it is computed for ridge regression with the same kernels and alpha, by the degree model of the graph (exact on
+        complete graphs). If it is 1, the prediction is the intercept alone. The model must have kept its training
+        edges.
 
         Parameters
         ----------
         X : Edges or array
             The edges.
         parts : bool
-            Whether to return a frame with "novelty", and the parts that are due to the "start" and to the "end" vertex:
-            the same share of the mean over edges to all training vertices of the other side.
+            Whether to return a frame with "novelty", and with the novelty of the "start" and the "end" vertex: the same
+            share, with variances averaged over the edges to all training vertices of the other side.
 
         Examples
         --------
@@ -72,28 +73,28 @@ class InferenceMethods:
         return novelty_of(self, X, parts)
 
     def explain(self: Fitted, X: EdgesLike, k: int = 10, *, by: ExplainBy = "edge", influence: bool = False) -> Any:
-        """Return a frame that says why the prediction for one edge is what it is.
+        """Return a frame that explains the prediction for one edge.
 
-        A prediction is a sum over the training edges. The frame has those with the largest contributions, then a row
-        each for the rest of them, the intercept, and what the solver left of the minimum, where the coefficients of
-        edges follow from the loss. Its column "contribution" adds up to the
-        prediction: the value, for a classifier the decision, whose sign is the class. The model must have kept the
-        edges that it was trained on.
+        A prediction is a sum over the training edges. The frame contains the edges with the largest contributions, then
+        one row each for the other edges, the intercept, and the residual of the solver (its solution is only near
+        the minimum that defines the coefficients of edges). The column "contribution" adds up to the
+        prediction. For a classifier, this is the decision value, whose sign is the class. The model must have kept its
+        training edges.
 
         Parameters
         ----------
         X : Edges or array
             One edge.
         k : int
-            How many contributions are listed.
+            The number of contributions to list.
         by : str
-            "edge" for training edges, with their labels and the kernel values of both ends with those of the edge (of a
-            mean of models the mean values, each relative to those of vertices with themselves);
+            "edge" for training edges, with their labels and the kernel values between their vertices and the vertices
+            of the edge (for an ensemble, mean values, each relative to the values of vertices with themselves);
             "start" or "end" for training vertices, each with the sum over its edges; "features" for pairs of a start
             and an end feature, if the kernels are linear in them.
         influence : bool
-            Of a ridge regression: whether to add a column "without", what the prediction would be if the model had
-            been trained without the edge.
+            Whether to add a column "without": the prediction of the same model trained without the edge (ridge
+            regression only).
 
         Examples
         --------
@@ -117,10 +118,10 @@ class InferenceMethods:
         start: ArrayLike | None = None,
         end: ArrayLike | None = None,
     ) -> Array:
-        """Return what the predictions would be if some training edges had not been there.
+        """Return the predictions of the same model trained without some of the training edges.
 
         For ridge regression and few edges, this follows from the posterior covariances, exactly and without a fit;
-        otherwise the model is trained again on the edges that stay. A classifier returns decisions.
+        otherwise the model is trained again on the remaining edges. A classifier returns decision values.
 
         Parameters
         ----------
@@ -158,19 +159,19 @@ class InferenceMethods:
         Parameters
         ----------
         start : list of ids, or table
-            Start vertices that the model knows, by their ids (or positions if they have no ids), or a table of new
-            ones as for `predict_grid`. An integer also stands for an id that is its numeral, such as "7".
+            Start vertices of the model, by their ids (or positions if they have no ids), or a table of new vertices as
+            for `predict_grid`. An integer also matches a text id with the same digits, such as "7".
         k : int
-            The number of end vertices for each start vertex; there are fewer if the others are known.
+            The number of end vertices for each start vertex; fewer if the other edges are known.
         exclude_known : bool
-            Whether to leave out the edges that were given to `fit`, or those of ``known``.
+            Whether to leave out the edges that were given to `fit`, or the edges in ``known``.
         positions : list of int, optional
             Rows of ``start_table_`` instead of ``start``, for vertices that have ids.
         known : Edges or frame, optional
-            Edges to leave out instead of the model's own. In a frame, the columns "start" and "end" hold the ids, or
-            else the first two columns.
+            Edges to leave out instead of the training edges. In a frame, the ids are in the columns "start" and "end",
+            or else in the first two columns.
         end_features : table, optional
-            The end vertices to choose from; by default all that the model knows.
+            The end vertices to choose from; by default all end vertices of the model.
 
         Returns
         -------

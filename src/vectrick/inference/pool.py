@@ -16,22 +16,22 @@ from vectrick.models.edge_kernel import EdgeKernel
 from vectrick.training.fitted import Fitted
 from vectrick.training.update import source_of
 
-_CANDIDATES = 1 << 20  # pairs of a grid that are looked at more than once
-ACTIVE = 1 << 14  # candidates whose covariances are followed from the beginning
-_BLOCK = 1 << 18  # pairs of a grid at a time
+_CANDIDATES = 1 << 20  # pairs of a grid that stay candidates, at most
+ACTIVE = 1 << 14  # candidates whose covariances are updated from the beginning
+_BLOCK = 1 << 18  # pairs of a grid in one block
 
 
 class Rule:
-    """What edges are worth, or may be worth, given their prior and posterior variances and their predictions."""
+    """The gain of edges, exact or as a bound, from their prior and posterior variances and their predictions."""
 
     def __init__(self, by: SuggestBy, scale: float, best: float, rng: np.random.Generator) -> None:
         self.by, self.scale, self.best, self.rng = by, scale, best, rng
 
     def gain(self, variance: Array, prior: Array, mean: Array) -> Array:
-        """Return what edges are worth; by "diverse" and "improvement" it does not grow if their variances fall."""
+        """Return the gain of edges; for "diverse" and "improvement", it does not grow if their variances fall."""
         if self.by == "diverse":
             return np.divide(variance, prior, out=np.zeros(len(prior)), where=prior > 0)
-        if self.by == "variance":  # of a large pool any edges may be the ones that tell most of the others
+        if self.by == "variance":  # any edges of a large pool may be the most informative ones
             return self.rng.random(len(variance))
         std = np.sqrt(self.scale * np.maximum(variance, 0.0))
         if self.by == "thompson":
@@ -44,7 +44,7 @@ class Rule:
 
 
 class Pool:
-    """The edges to choose from, in pieces."""
+    """The edges to choose from, in blocks."""
 
     def __init__(self, model: Fitted, given: Any, kernel: EdgeKernel) -> None:
         self.model, self.edges = model, None
@@ -84,7 +84,7 @@ class Pool:
         return pairs
 
     def _pieces(self) -> Iterator[tuple[Edges, Array | None]]:
-        """Yield edges, with their numbers where they are those of a list."""
+        """Yield blocks of edges, with their positions if the pool is a list of edges."""
         if self.edges is not None:
             yield self.edges, np.arange(len(self.edges))
             return
@@ -98,7 +98,7 @@ class Pool:
             yield edges, None
 
     def candidates(self, found: Posterior, rule: Rule) -> tuple[Edges, Array | None, Array, Array]:
-        """Return edges with their rows, variances and predictions; of a large grid the most promising ones."""
+        """Return edges with their rows, variances and predictions; for a large grid, only the most promising ones."""
         kept: list[tuple[Any, ...]] = []
         for edges, rows in self._pieces():
             if len(edges):
@@ -112,7 +112,7 @@ class Pool:
 
 
 def largest_only(kept: list[tuple[Any, ...]]) -> tuple[Any, ...]:
-    """Return the parts as one, with the most promising edges if there are too many."""
+    """Join the parts, and keep only the most promising edges if there are too many."""
     edges = kept[0][0]
     for part in kept[1:]:
         edges = join_edges(edges, part[0])
@@ -125,7 +125,7 @@ def largest_only(kept: list[tuple[Any, ...]]) -> tuple[Any, ...]:
 
 
 class BatchLimits:
-    """How many more edges each vertex may have."""
+    """The number of edges that each vertex may still have."""
 
     def __init__(self, edges: Edges, per_start: int | None, per_end: int | None) -> None:
         self._sides = [
@@ -138,7 +138,7 @@ class BatchLimits:
         ]
 
     def spread(self, order: Array) -> Array:
-        """Return edges in an order that has as many of each vertex as are allowed before more of any."""
+        """Reorder edges so that all vertices get their allowed number of edges before any vertex gets more."""
         late = np.zeros(len(order), np.int64)
         for vertices, left in self._sides:
             own = vertices[order]

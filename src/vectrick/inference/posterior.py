@@ -1,13 +1,14 @@
-"""How sure ridge regression is: the posterior of a Gaussian process with the kernel of the edges.
+"""The uncertainty of ridge regression: the posterior of a Gaussian process with the kernel of the edges.
 
 Ridge regression is the mean of a Gaussian process f. Relative to its scale, the prior covariance of f is the kernel,
 and the label of a training edge of weight h has noise of variance ``α / h``. The posterior variance at an edge with
-features z in a basis that diagonalises the degree model (`DegreeModel`) is
+features z in a basis that diagonalizes the degree model (`DegreeModel`) is
 
     α zᵀ H⁻¹ z + k(d, d) g(t, t) - ‖φ‖² ‖ψ‖²,      H = Zᵀ diag(h) Z + α I
 
-where the rest counts what the basis does not span, which is nothing for training vertices. An intercept has a flat
-prior: z then is centred at the mean feature of the training edges, and the variance of that mean is added.
+The last two terms count the part that the basis does not span. This part is zero for training vertices. An intercept
+has a flat prior: z is then centered at the mean feature of the training edges, and the variance of that mean is
+added.
 """
 
 from abc import ABC, abstractmethod
@@ -35,14 +36,14 @@ from vectrick.operators.kron import KronOperator
 from vectrick.solvers.linear.columns import solve_columns
 
 DENSE = 2000  # training edges up to which their kernel matrix is decomposed
-_AT_ONCE = 1 << 24  # doubles of a block of edges beside samples, or beside training edges
-_COLUMNS_AT_ONCE = 16  # of a block of right-hand sides
-_ROUGH, _FINE = 1e-4, 1e-11  # how exactly to solve for samples, whose error is larger anyway, and for single edges
+_AT_ONCE = 1 << 24  # doubles of a matrix with a block of edges and all samples, or all training edges
+_COLUMNS_AT_ONCE = 16  # right-hand sides of a block
+_ROUGH, _FINE = 1e-4, 1e-11  # tolerances for samples (their error is larger anyway) and for single edges
 
 
 @dataclass(frozen=True)
 class RidgeEdges:
-    """The edges that a ridge regression was trained on, on the host: vertices are numbered as its kernels have them."""
+    """The training edges of a ridge regression, on the host, with vertices numbered as in its kernels."""
 
     kernel: EdgeKernel
     graph: Graph
@@ -54,7 +55,7 @@ class RidgeEdges:
 
     @property
     def loss(self) -> Loss:
-        """The loss of labels zero, whose curvature is that of any labels."""
+        """The loss for zero labels; its curvature is the same for all labels."""
         loss = Squared(np.zeros(len(self.graph.start)), self.weight)
         return WithIntercept(loss) if self.has_constant else loss
 
@@ -62,7 +63,7 @@ class RidgeEdges:
 class Posterior(ABC):
     """The posterior of a ridge regression, relative to its scale."""
 
-    method: str  # in words
+    method: str  # a description in words
 
     def __init__(self, trained: RidgeEdges) -> None:
         self.trained, self.kernel = trained, trained.kernel
@@ -85,15 +86,15 @@ class Posterior(ABC):
 
     @abstractmethod
     def variance(self, edges: Edges) -> tuple[Array, Array]:
-        """Return the posterior variances of edges, and the standard errors of these, zero where they are exact."""
+        """Return the posterior variances of edges, and their standard errors (zero if exact)."""
 
     @abstractmethod
     def covariance(self, edges: Edges) -> Array:
-        """Return the posterior covariances between not too many edges."""
+        """Return the posterior covariances between a moderate number of edges."""
 
     @abstractmethod
     def columns(self, edges: Edges) -> Columns:
-        """Return what gives the covariances between edges and any one of them; on large graphs by the degree model."""
+        """Return the columns of the covariance matrix of edges; on large graphs by the degree model."""
 
 
 class DensePosterior(Posterior):
@@ -124,7 +125,7 @@ class DensePosterior(Posterior):
         return first[graph.start][:, trained.start] * second[graph.end][:, trained.end], graph
 
     def variance(self, edges: Edges) -> tuple[Array, Array]:
-        """Return the posterior variances of edges, which are exact."""
+        """Return the exact posterior variances of edges."""
         variance = self.prior(edges)
         for low in range(0, len(edges), _AT_ONCE // len(self._ones)):
             part = slice(low, low + _AT_ONCE // len(self._ones))
@@ -145,7 +146,7 @@ class DensePosterior(Posterior):
         return covariance
 
     def columns(self, edges: Edges) -> Columns:
-        """Return what gives the covariances between edges and any one of them."""
+        """Return the columns of the covariance matrix of edges."""
         cross, _ = self._cross(edges)
         halves = solve_triangular(self._factor[0], cross.T, lower=True)
         if self.trained.has_constant:
@@ -155,19 +156,20 @@ class DensePosterior(Posterior):
 
 
 class FeaturePosterior(Posterior):
-    """The posterior in the features of the degree model M, which is H itself on a complete graph.
+    """The posterior in the features of the degree model M; on a complete graph, M is equal to H.
 
     On other graphs ``zᵀ H⁻¹ z`` is estimated from samples ``c ~ N(0, M)``: it is the mean of ``(zᵀ H⁻¹ c) (zᵀ M⁻¹ c)``,
-    and ``(zᵀ M⁻¹ c)²``, whose mean ``zᵀ M⁻¹ z`` is known, is the control variate. Few edges are solved for instead.
+    and ``(zᵀ M⁻¹ c)²`` with the known mean ``zᵀ M⁻¹ z`` is the control variate. For few edges, the
+    linear systems are solved instead.
 
     Parameters
     ----------
     trained : RidgeEdges
         The training edges.
     n_samples : int
-        The number of samples; with 0, M stands for H.
+        The number of samples; with 0, M replaces H.
     seed : int
-        Of the samples.
+        The seed of the samples.
     """
 
     def __init__(self, trained: RidgeEdges, n_samples: int, seed: int = 0) -> None:
@@ -269,7 +271,7 @@ class FeaturePosterior(Posterior):
         return alpha * (mean + of_mean), alpha * error
 
     def _beside(self, operator: KronOperator) -> Any:
-        """Return what centring z, and M, adds to ``zᵀ M⁻¹ z`` if there is an intercept."""
+        """Return the terms that centering z and M adds to ``zᵀ M⁻¹ z`` if there is an intercept."""
         mean, inverse = self.mean, self.inverse
         if mean is None:
             return 0.0
@@ -283,7 +285,7 @@ class FeaturePosterior(Posterior):
         return 0.0 if self.mean is None else self.mean @ c
 
     def covariance(self, edges: Edges) -> Array:
-        """Return the posterior covariances between edges, by a solve for each."""
+        """Return the posterior covariances between edges, with one solve per edge."""
         return self._covariance(edges, *self.features_of(edges))
 
     def _covariance(self, edges: Edges, graph: Graph, start: Array, end: Array) -> Array:
@@ -297,17 +299,17 @@ class FeaturePosterior(Posterior):
         return covariance
 
     def columns(self, edges: Edges) -> Columns:
-        """Return what gives the covariances by the degree model between edges and any one of them."""
+        """Return the columns of the covariance matrix of edges by the degree model."""
         return DegreeColumns(self, edges)
 
     def draws(self, edges: Edges, n: int, seed: int) -> Array:
-        """Return functions drawn from the posterior with mean zero: a column for each, with its values at edges."""
+        """Return the values at edges of functions drawn from the posterior with mean zero, one column per function."""
         rng, space, trained = np.random.default_rng(seed), self.space, self.trained
         h = np.ones(space.n_edges) if trained.weight is None else trained.weight
         noise = np.sqrt(h)[:, None] * rng.standard_normal((space.n_edges, n))
         if self.mean is not None:
             noise -= h[:, None] * (noise.sum(0) / self.total)
-        # Its covariance is H, so that of the solution is the inverse of H.
+        # Its covariance is H, so the covariance of the solution is the inverse of H.
         c = np.stack([space.lift(np.ascontiguousarray(column)) for column in noise.T], axis=1)
         c += trained.alpha**0.5 * rng.standard_normal(c.shape)
         solved = self._solved(c, _ROUGH)
@@ -323,9 +325,9 @@ class FeaturePosterior(Posterior):
         return drawn
 
     def side_shares(self, table: VertexTable, used: Array, name: str) -> Array:
-        """Return the share of the prior variance that the degree model leaves to vertices of one side.
+        """Return the share of the prior variance of vertices of one side that the degree model leaves unexplained.
 
-        It is that of the mean over edges to all training vertices of the other side.
+        Both variances are means over the edges to all training vertices of the other side.
         """
         own, other = (0, 1) if name == "start" else (1, 0)
         features = self._features(self.sides[own], self.bases[own], table, used) ** 2
@@ -339,7 +341,7 @@ class FeaturePosterior(Posterior):
 
 
 def posterior(trained: RidgeEdges, n_samples: int, seed: int = 0) -> Posterior:
-    """Return the posterior of a ridge regression: exact where that is cheap, else from samples, or without them."""
+    """Return the posterior of a ridge regression: exact if that is cheap, else from samples or by the degree model."""
     graph = trained.graph
     if n_samples and len(graph.start) <= DENSE and not (trained.weight is None and graph.is_complete):
         return DensePosterior(trained)
@@ -347,21 +349,21 @@ def posterior(trained: RidgeEdges, n_samples: int, seed: int = 0) -> Posterior:
 
 
 def _halves(n: int) -> tuple[int, int]:
-    """Return the numbers of samples of two halves, which are independent."""
+    """Return the numbers of samples of two independent halves."""
     return n // 2, n - n // 2
 
 
 def _noise(rng: np.random.Generator, size: int, n: int) -> Array:
-    """Return n columns with the identity as covariance; orthogonal ones if possible, whose mean is nearer to it."""
+    """Return n columns with identity covariance; orthogonal if possible, for a smaller sampling error."""
     noise = rng.standard_normal((size, n))
     return noise if n > size else np.linalg.qr(noise)[0] * size**0.5
 
 
 def with_control_variate(values: Array, control: Array, known: Array) -> tuple[Array, Array]:
-    """Return an unbiased estimate of the mean of values, and its standard error; a column is a sample.
+    """Return an unbiased estimate of the mean of values, and its standard error; each column is a sample.
 
-    The control variate has a known mean. How much of it to take is decided on the other half of the samples, so that
-    the estimate stays unbiased; where both have nearly the same mean, that is nearly all of it.
+    The control variate has a known mean. Its coefficient is estimated on the other half of the samples, so that the
+    estimate stays unbiased. If both have nearly the same mean, the coefficient is close to one.
 
     >>> import numpy as np
     >>> control = np.random.default_rng(0).standard_normal((1, 200)) ** 2
@@ -380,5 +382,5 @@ def with_control_variate(values: Array, control: Array, known: Array) -> tuple[A
 
 
 def share_of(variance: Array, prior: Array) -> Array:
-    """Return a share of the prior variance, between zero and one; zero where there is no prior variance."""
+    """Return variances as shares of the prior variance, between zero and one; zero if there is no prior variance."""
     return np.clip(np.divide(variance, prior, out=np.zeros(len(prior)), where=prior > 0), 0.0, 1.0)

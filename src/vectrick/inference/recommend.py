@@ -1,4 +1,4 @@
-"""The best end vertices for start vertices, by ids, without the edges that are known."""
+"""The best end vertices for start vertices, by ids, without known edges."""
 
 import copy
 from numbers import Integral
@@ -116,7 +116,7 @@ def _known_pairs(model: Fitted, starts: VertexTable, ends: VertexTable, known: A
 
 
 def _names_in(table: VertexTable, known: VertexTable) -> Array:
-    """Return the ids of a table as a model has them; a table without ids must be the model's own."""
+    """Return the ids of a table to compare with a model's; a table without ids must be the model's own."""
     if table.has_names or not known.has_names:
         return names_of(table)
     if not table.is_same(known):
@@ -128,14 +128,14 @@ def _names_in(table: VertexTable, known: VertexTable) -> Array:
 
 
 def _check_known(ids: tuple[Array, Array], *sides: tuple[VertexTable, VertexTable]) -> None:
-    """Refuse known edges whose ids match no vertex: ids of another type, or columns in another order."""
+    """Raise an error if no id of known edges matches a vertex: ids of another type, or columns in another order."""
     for name, column, tables in zip(("start", "end"), ids, sides, strict=True):
         vertices = {vertex for table in tables for vertex in names_of(table).tolist()}
         if len(column) and not vertices & set(np.asarray(column).tolist()):
             raise ValueError(
-                f"known has {column[:1].tolist()[0]!r} and others as ids of {name} vertices, but none of them is one "
-                f"(an id there: {names_of(tables[1])[:1].tolist()[0]!r}); call its columns start and end, or put them "
-                "first"
+                f"known has {column[:1].tolist()[0]!r} and others as ids of {name} vertices, but the model has none of "
+                f"them (one of its ids: {names_of(tables[1])[:1].tolist()[0]!r}); name the columns start and end, or "
+                "put them first"
             )
 
 
@@ -145,7 +145,7 @@ def _id_columns(known: ArrayLike | None) -> tuple[Array, Array]:
     if not isinstance(frame, nw.DataFrame) or len(frame.columns) < 2:
         raise TypeError(
             f"known is of type {type(known).__name__}, but it must be Edges, or a frame whose first two columns (or "
-            "those called start and end) hold the ids of edges"
+            "the columns start and end) hold the ids of edges"
         )
     names = ("start", "end") if {"start", "end"} <= set(frame.columns) else frame.columns[:2]
     first, second = (frame.get_column(name).to_numpy() for name in names)
@@ -155,9 +155,9 @@ def _id_columns(known: ArrayLike | None) -> tuple[Array, Array]:
 def _pairs_of(
     model: Fitted, edges: tuple[Array, Array], ids: tuple[Array, Array], starts: VertexTable, ends: VertexTable
 ) -> Array:
-    """Return edges between vertices that have these ids as positions, without other vertices.
+    """Return the positions of edges between vertices with these ids; edges of other vertices are left out.
 
-    A vertex is not its own partner.
+    A vertex is not recommended to itself, so its pair with itself is included.
     """
     own = [table.origin is not None or table is known
            for table, known in ((starts, model.start_table_), (ends, model.end_table_))]  # fmt: skip
@@ -175,12 +175,12 @@ def _pairs_of(
 
 
 def _taken(rows: Array, which: Array) -> Array:
-    """Return some of the rows; -1, a missing id, stays -1."""
+    """Return some of the rows; -1 (a missing id) stays -1."""
     return np.append(rows, -1)[which]
 
 
 def _rows_of(table: VertexTable, ids: Array, is_own: bool) -> Array:
-    """Return the rows of ids, -1 if there is none; in a new table without given ids, no vertex is known."""
+    """Return the rows of ids, -1 for missing ids; in a new table without ids, all ids are missing."""
     if not table.has_names and not is_own:
         return np.full(len(ids), -1)
     row_of = {vertex: row for row, vertex in enumerate(names_of(table).tolist())}
@@ -188,7 +188,7 @@ def _rows_of(table: VertexTable, ids: Array, is_own: bool) -> Array:
 
 
 def _best(model: Fitted, starts: VertexTable, ends: VertexTable, k: int, pairs: Array) -> tuple[Array, Array]:
-    """Return the best columns of each row of the grid and their scores; -1 where no column is left."""
+    """Return the best columns of each row of the grid and their scores; -1 if no column is left."""
     which, best = np.full((len(starts), k), -1, np.int64), np.full((len(starts), k), -np.inf)
     order = np.argsort(pairs[0], kind="stable")
     rows_out, cols_out = pairs[:, order]

@@ -1,4 +1,4 @@
-"""Which edges to label next: a batch that is chosen together, from a list of edges or from a grid."""
+"""Active learning: suggest a batch of edges to label next, from a list of edges or from a grid."""
 
 from dataclasses import replace
 from typing import Any, get_args
@@ -22,10 +22,10 @@ from vectrick.training.update import source_of
 
 _MOST_EXACT = 4000  # training edges whose covariances are computed
 BY = get_args(SuggestBy)
-_AIMS, _TRIED = 256, 1 << 13  # edges that stand for the pool, and those of a large pool that may be chosen
+_AIMS, _TRIED = 256, 1 << 13  # sampled edges: to represent the pool, and to choose from a large pool
 _AT_ONCE = 64  # columns of covariances
 _DENSE = 2e10  # multiplications that exact variances of a pool may take
-_DRAWS = 32  # functions at most
+_DRAWS = 32  # largest number of drawn functions
 
 
 def suggest(
@@ -39,42 +39,41 @@ def suggest(
     per_end: int | None = None,
     random_state: RandomState = None,
 ) -> Any:
-    """Return the edges whose labels would tell most, as a batch that is chosen together.
+    """Return the most informative edges to label next, as a batch that is chosen jointly.
 
-    The best edges one by one would be much alike. Here each edge is chosen as if those before it were measured
-    already: by the posterior covariances of ridge regression with the kernels and the alpha of the model, which need
-    no labels. They are exact for small training sets, and by the degree model of the graph otherwise.
+    The individually best edges would be too similar. Here each edge is chosen as if the edges before it were already
+    measured, by the posterior covariances of ridge regression with the kernels and the alpha of the model. These need
+    no labels. They are exact for small training sets, and computed by the degree model of the graph otherwise.
 
     Parameters
     ----------
     model : estimator
-        A fitted model that has kept the edges that it was trained on. With "improvement" and "thompson" a ridge
-        regression, or a mean of them; its covariances are then those of the member with the largest weight.
+        A fitted model that has kept its training edges. "improvement" and "thompson" require a ridge regression, or an
+        ensemble of ridge regressions. An ensemble has the covariances of its member with the largest weight.
     X_pool : Edges, pair of tables, or None
         The edges to choose from. A pair of tables, ``(starts, ends)``, means the pairs of their vertices, and None the
-        pairs of all vertices that the model knows, in both cases without the edges that it was trained on. The grid is
-        never formed.
+        pairs of all vertices of the model; both exclude the training edges. The grid is never formed.
     n : int
-        How many edges to choose.
+        The number of edges to choose.
     by : str
-        - "variance": the labels that take most of the posterior variance of the whole pool, or of ``X_aim``;
-        - "diverse": where most of the prior variance is left: edges unlike those that are known, and unlike each other;
-        - "improvement": where the largest labels may be (expected improvement over the best prediction so far);
-        - "thompson": the largest values of functions drawn from the posterior, which tries several explanations.
+        - "variance": edges whose labels reduce the posterior variance of the pool, or of ``X_aim``, the most;
+        - "diverse": edges with the largest unexplained share of prior variance: unlike known edges and each other;
+        - "improvement": edges with the largest expected improvement over the best prediction so far;
+        - "thompson": edges with the largest values of functions drawn from the posterior (Thompson sampling).
     X_aim : Edges, optional
-        With "variance", the edges whose predictions should become sure, such as those of new vertices that are to be
-        predicted; by default the pool itself. Their labels need not be known.
+        With "variance", the edges whose predictions should become more certain, such as edges of new vertices; by
+        default the pool. Their labels are not needed.
     per_start, per_end : int, optional
-        How many of the edges may have the same start or end vertex, such as the rows and columns of a plate.
+        The largest number of edges with the same start or end vertex, such as a row or column of a plate.
     random_state : int, optional
-        The seed of "thompson", and of the edges that stand for a large pool with "variance".
+        The seed of "thompson", and of the edges that represent a large pool with "variance".
 
     Returns
     -------
     pandas.DataFrame
         "rank", "start", "end", the prediction "score" of the model, "std" (the posterior standard deviation before any
-        of the edges is measured; NaN for classes) and "gain", what the edge was chosen by, given those before it. For a
-        list of edges, "row" is the position in it.
+        of the edges is measured; NaN for classes) and "gain", the value of the selection criterion, given the edges
+        before it. For a list of edges, "row" is the position in it.
 
     Examples
     --------
@@ -87,14 +86,14 @@ def suggest(
     """
     _check(model, n, by, per_start, per_end)
     if X_aim is not None and by != "variance":
-        raise ValueError(f"X_aim is given, but by is {by!r}: aims are for by='variance'")
+        raise ValueError(f"X_aim is given, but by is {by!r}; X_aim requires by='variance'")
     if by in ("improvement", "thompson"):
         check_has_variance(model)
     _, part = max(model._parts, key=lambda both: abs(both[0]))
     trained = trained_edges(part, model)[0]
     aims = None if X_aim is None else on_host(model, X_aim)
     if aims is not None and not len(aims):
-        raise ValueError("X_aim is empty, but it must have the edges whose predictions should become sure")
+        raise ValueError("X_aim is empty, but it must have the edges whose predictions should become more certain")
     pool = Pool(model, X_pool, trained.kernel)
     if pool.n_edges < n:
         what = "is empty" if not pool.n_edges else f"has {pool.n_edges} edges to choose from"
@@ -104,7 +103,7 @@ def suggest(
     n_train = len(trained.graph.start)
     exact = by != "thompson" and n_train**2 * pool.n_edges <= _DENSE and n_train <= _MOST_EXACT
     whole = _posterior(trained, exact)
-    # An intercept has no prior variance that could be left.
+    # An intercept has no prior variance.
     found = _posterior(replace(trained, has_constant=False), exact) if by == "diverse" else whole
     scale = 1.0 if hasattr(model, "classes_") else scale_of(part, model)
     best = _best_so_far(model) if by == "improvement" else 0.0
@@ -123,7 +122,7 @@ def suggest(
         raise ValueError(
             f"only {len(chosen)} of n = {n} edges can be chosen with per_start={per_start} and per_end={per_end}"
         )
-    if not exact and n_train <= _MOST_EXACT:  # of few edges, the exact variance takes little time
+    if not exact and n_train <= _MOST_EXACT:  # for few edges, the exact variance takes little time
         variance = DensePosterior(trained).variance(edges[chosen])[0]
     else:
         variance = first[chosen] if found is whole else whole.variance(edges[chosen])[0]
@@ -132,11 +131,11 @@ def suggest(
 
 
 def _check(model: Fitted, n: int, by: SuggestBy, per_start: int | None, per_end: int | None) -> None:
-    """Refuse what cannot be meant, before any work is done."""
+    """Raise an error for invalid arguments, before any work is done."""
     if not hasattr(type(model), "predict_without"):  # the methods of `FittedModel`
         raise TypeError(
-            f"model is {model!r}, but it must be a fitted estimator of vectrick, such as vt.KronRidge(); a "
-            "vt.ConformalKron or vt.Calibrated has one as model_"
+            f"model is {model!r}, but it must be a fitted estimator of vectrick, such as vt.KronRidge(); for a "
+            "vt.ConformalKron or vt.Calibrated, pass its model_"
         )
     check_is_fitted(model)
     if by not in BY:
@@ -158,17 +157,17 @@ def _posterior(trained: RidgeEdges, exact: bool) -> Posterior:
 
 
 def _best_so_far(model: Fitted) -> float:
-    """Return the largest prediction for a training edge, which an improvement has to pass."""
+    """Return the largest prediction for a training edge, the baseline of an improvement."""
     return float(to_host(model._decide(source_of(model)[0])).max())
 
 
 def _greedy(
     found: Posterior, edges: Edges, rule: Rule, mean: Array, variance: Array, n: int, limits: BatchLimits
 ) -> tuple[Array, Array]:
-    """Return the edges of a batch and their gains, each chosen given those before it.
+    """Return the edges of a batch and their gains, each chosen given the edges before it.
 
-    Gains only fall when other edges are chosen. So the covariances of the most promising edges are followed, and others
-    are added when they could be next; the result is that of following all of them.
+    Gains only fall when other edges are chosen. So only the covariances of the most promising edges are updated, and
+    others are added when they could be next. The result is the same as with updates of all covariances.
     """
     prior, allowed = found.prior(edges), np.ones(len(edges), bool)
     progress = Progress("suggest", n, 0)
@@ -200,7 +199,7 @@ def _greedy(
 
 
 class _Active:
-    """Edges whose variances given the chosen ones are known."""
+    """Edges with their variances given the chosen edges."""
 
     def __init__(self, found: Posterior, edges: Edges, variance: Array) -> None:
         self._found, self._edges, self._first = found, edges, variance
@@ -208,7 +207,7 @@ class _Active:
         self._chosen: list[int] = []
 
     def add(self, places: Array) -> None:
-        """Take in more edges; what the chosen ones say of them is computed anew."""
+        """Add more edges, and recompute the variances given the chosen edges."""
         again, self._chosen = self._chosen, []
         self.places = np.concatenate([self.places, places])
         self.variance = self._first[self.places].copy()
@@ -218,7 +217,7 @@ class _Active:
             self.take(at)
 
     def take(self, at: int) -> Array:
-        """Condition on the label of an edge, which has noise of variance alpha; return the roots of what it takes."""
+        """Condition on the label of an edge with noise variance alpha; return roots of the decreases in variance."""
         n = len(self._chosen)
         if n == self._factors.shape[1]:
             self._factors = np.hstack([self._factors, np.zeros_like(self._factors)])
@@ -240,9 +239,9 @@ def _reducing(
     limits: BatchLimits,
     rng: np.random.Generator,
 ) -> tuple[Array, Array]:
-    """Return the edges whose labels take most of the variance of all edges, or of aims, each given those before it.
+    """Return the edges whose labels reduce the variance of the pool, or of aims, most, each given the edges before it.
 
-    Some edges stand for all in the mean of variances, and in a large pool some may be chosen (Cohn 1996).
+    The mean of variances is over a sample of edges, and a large pool is sampled for edges to choose (Cohn 1996).
     """
     order = limits.spread(rng.permutation(len(edges)))
     tried = np.sort(order[: max(_TRIED, 8 * n)])

@@ -1,4 +1,4 @@
-"""How sure a fitted model is: standard deviations and samples of ridge regression, and the novelty of edges."""
+"""Uncertainty of fitted models: standard deviations and samples of ridge regression, and the novelty of edges."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -25,16 +25,16 @@ from vectrick.training.update import source_of
 from vectrick.training.validate import as_edges
 
 N_SAMPLES = 64
-_KEPT = 4  # posteriors of a model, with different samples
-_MOST_PARTS = 2  # of a mean, whose standard deviations scale errors
+_KEPT = 4  # cached posteriors of a model, with different samples
+_MOST_PARTS = 2  # members of an ensemble whose standard deviations scale errors
 MOST_COVARIANCES = 4000  # edges whose covariances are computed
 
 
 class FittedPosterior:
-    """The posterior of a ridge regression: a Gaussian process whose mean are its predictions.
+    """The posterior of a ridge regression: a Gaussian process whose mean is the prediction.
 
-    That of a weighted mean of ridge regressions, such as an `AutoKron`, has the weighted sum of their standard
-    deviations, which is an upper bound: equal to that of the mean if they err alike, and larger if they do not.
+    For an ensemble of ridge regressions, such as an `AutoKron`, standard deviations are the weighted sums of the
+    members' standard deviations. This is an upper bound. It is exact if the errors of the members are fully correlated.
 
     The noise of a label is ``alpha`` relative to the kernel, as the fit assumes; the scale of both is estimated from
     the residuals of the training edges.
@@ -42,10 +42,10 @@ class FittedPosterior:
     Attributes
     ----------
     method : str
-        Whether variances are exact or estimated from samples, in words.
+        A description: whether variances are exact or estimated from samples.
     scale : float
-        The estimated scale σ²: the prior variance of an edge (d, t) is ``σ² k(d, d) g(t, t)``, and that of the noise of
-        a label ``σ² alpha``.
+        The estimated scale σ²: the prior variance of an edge (d, t) is ``σ² k(d, d) g(t, t)``, and the variance of
+        the noise of a label ``σ² alpha``.
     """
 
     def __init__(
@@ -62,19 +62,19 @@ class FittedPosterior:
         methods = list(dict.fromkeys(found.method for _, found, _ in self._parts))
         self.method: str = "; ".join(methods)
         if len(self._parts) > 1:
-            self.method = f"an upper bound for the mean of {len(self._parts)} models; {self.method}"
+            self.method = f"an upper bound for an ensemble of {len(self._parts)} models; {self.method}"
         self.scale = float(np.mean([scale for _, _, scale in self._parts]))
 
     def std(self, X: EdgesLike) -> Array:
-        """Return the standard deviation of the function at edges; that of a label also has noise."""
+        """Return the standard deviation of the function at edges, without the noise of labels."""
         return self._std(X, noise=False)[0]
 
     def label_std(self, X: EdgesLike) -> Array:
-        """Return the standard deviation of a label of edges: that of the function, and noise."""
+        """Return the standard deviation of the labels of edges: function and noise."""
         return self._std(X, noise=True)[0]
 
     def std_error(self, X: EdgesLike) -> Array:
-        """Return the standard errors of the standard deviations; zero where these are exact."""
+        """Return the standard errors of the standard deviations; zero if these are exact."""
         return self._std(X, noise=False)[1]
 
     def _std(self, X: EdgesLike, noise: bool) -> tuple[Array, Array]:
@@ -91,12 +91,12 @@ class FittedPosterior:
         """Return the covariances of the function between edges."""
         if len(self._parts) > 1:
             raise ValueError(
-                f"the model is a mean of {len(self._parts)} models, which has standard deviations, but no covariances"
+                f"the model is an ensemble of {len(self._parts)} models: it has standard deviations, but no covariances"
             )
         return self.scale * self._covariance(on_host(self._model, X))
 
     def relative_covariance(self, *X: Any) -> Array:
-        """Return the covariances between edges of several kinds, divided by the scale."""
+        """Return the covariances between the edges of all arguments, divided by the scale."""
         return self._covariance(reduce(join_edges, (on_host(self._model, some) for some in X)))
 
     def _covariance(self, edges: Edges) -> Array:
@@ -113,39 +113,39 @@ class FittedPosterior:
 
 
 def check_has_variance(model: Fitted) -> None:
-    """Refuse a model whose function has no posterior variance."""
+    """Raise an error if a model has no posterior variance."""
     if model._machines:
         raise ValueError(
-            f"the model has {len(model._machines)} labels for each edge, but a posterior is for one of them; fit a "
+            f"the model has {len(model._machines)} labels for each edge, but a posterior requires one label; fit a "
             "model to each"
         )
     for _, part in model._parts:
         if part._loss_type is not Squared:
             raise ValueError(
-                f"{type(part).__name__} with loss {part._loss_type.name!r} has no posterior variance, which ridge "
-                "regression has: KronRidge. model.novelty(X) says how far edges are from the training data for every "
+                f"{type(part).__name__} with loss {part._loss_type.name!r} has no posterior variance; use ridge "
+                "regression (KronRidge). model.novelty(X) shows how far edges are from the training data for every "
                 "loss"
             )
     if hasattr(model, "classes_"):
         raise ValueError(
-            f"{type(model).__name__} was trained with classes, but a posterior is for values; predict_proba has "
-            "probabilities, and model.novelty(X) says how far edges are from the training data"
+            f"{type(model).__name__} was trained with classes, but a posterior requires values; predict_proba returns "
+            "probabilities, and model.novelty(X) shows how far edges are from the training data"
         )
 
 
 def trained_edges(model: Machine, owner: Fitted | None = None) -> tuple[RidgeEdges, Array]:
-    """Return the edges that a model was trained on, for the posterior of ridge regression, and their labels.
+    """Return the training edges of a model, for the posterior of ridge regression, and their labels.
 
-    The edges are kept by its owner, the whole that it is a part of, by default the model itself.
+    The owner is the model that keeps the edges: the ensemble that the model is a part of, or the model itself.
     """
     predictor = model.predictor_.on(HOST)
     kernel = predictor.kernel
     if not kernel.is_product or kernel.is_two_step:
-        raise ValueError(f"the kernel of edges is {kernel.words}, but a posterior is there for 'kronecker' only")
+        raise ValueError(f"the kernel of edges is {kernel.words}, but a posterior requires 'kronecker'")
     edges, source = source_of(model if owner is None else owner)
     start, end = numbers_of(kernel.start)[edges.start], numbers_of(kernel.end)[edges.end]
     weight = None if source.weight is None else np.asarray(to_host(source.weight), np.float64)
-    # Held-out edges have vertices that do not train, and edges of weight zero do not count.
+    # Held-out edges have vertices without training edges, and edges of weight zero do not count.
     kept = (start >= 0) & (end >= 0)
     kept &= True if weight is None else weight > 0
     graph = Graph(start[kept], end[kept], kernel.start.used, kernel.end.used)
@@ -193,7 +193,7 @@ def _scale(model: Fitted, trained: RidgeEdges, labels: Array) -> float:
 
 
 def on_host(model: Fitted, X: EdgesLike) -> Edges:
-    """Return edges on the host, with the columns of tables as the model has them."""
+    """Return edges on the host, with table columns in the order of the model."""
     edges: Edges = model.predictor_.aligned(as_edges(model, X, reset=False)).on(HOST)
     return edges
 
@@ -220,7 +220,7 @@ def posterior_of(model: Fitted, n_samples: int, random_state: RandomState) -> Fi
 
 
 def _seed_of(model: Fitted, random_state: RandomState) -> int:
-    """Return the seed of samples; a generator draws it once, so that all predictions have the same posterior."""
+    """Return the seed of samples; a generator draws it once, so that all predictions use the same posterior."""
     if not isinstance(random_state, np.random.RandomState):
         return int(check_random_state(0 if random_state is None else random_state).randint(2**31 - 1))
     drawn: dict[str, Any] = cached_with_fit(model, "seed", dict)
@@ -230,7 +230,7 @@ def _seed_of(model: Fitted, random_state: RandomState) -> int:
 
 
 def cached_with_fit(model: Fitted, key: str | tuple[Any, ...], make: Callable[[], Any]) -> Any:
-    """Return what is kept of a fitted model, made at its first use; a new fit has its own."""
+    """Return a value that is cached with a fit, created at its first use; a new fit starts an empty cache."""
     kept: Any = model.__dict__.get("_posterior")
     if kept is None or kept[0] is not model.predictor_:
         kept = model.__dict__["_posterior"] = (model.predictor_, {})
@@ -244,7 +244,7 @@ def with_uncertainty(
 ) -> tuple[Array, Array]:
     """Return predictions with their standard deviations, or with their covariances."""
     if return_std and return_cov:
-        raise ValueError("return_std and return_cov are both true, but one of them is returned; ask for one")
+        raise ValueError("return_std and return_cov are both true, but only one of them can be returned; set only one")
     found = posterior_of(model, n_samples, model.random_state)
     spread = found.covariance(X) if return_cov else found.std(X)
     return mean, like(spread, mean)
@@ -259,7 +259,7 @@ def grid_std(model: Fitted, mean: Array, start_features: Table, end_features: Ta
 
 
 def samples_of(model: Fitted, X: EdgesLike, mean: Array, n: int, random_state: RandomState) -> Array:
-    """Return functions drawn from the posterior: a row for each, with its values at edges."""
+    """Return the values at edges of functions drawn from the posterior, one row per function."""
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise ValueError(f"n is {n!r}, but it must be a positive integer")
     covariance = posterior_of(model, N_SAMPLES, model.random_state).covariance(X)
@@ -270,9 +270,9 @@ def samples_of(model: Fitted, X: EdgesLike, mean: Array, n: int, random_state: R
 
 
 def novelty_of(model: Fitted, X: EdgesLike, parts: bool, rows: Array | None = None) -> Any:
-    """Return the share of the prior variance that the training edges leave, or a frame of it with its parts.
+    """Return the share of the prior variance that the training edges leave unexplained, or a frame with its parts.
 
-    With ``rows``, it is that of a model with the same kernels and alphas that is trained on some of its edges.
+    With ``rows``, the model counts as trained on these edges only, with the same kernels and alphas.
     """
     import pandas as pd
 
@@ -296,7 +296,7 @@ def novelty_of(model: Fitted, X: EdgesLike, parts: bool, rows: Array | None = No
 def _degree_models(model: Fitted, rows: Array | None) -> list[tuple[float, FeaturePosterior]]:
     """Return the posteriors of the parts of a model by the degree model, and their shares.
 
-    The prior variance is that of the kernel; an intercept has none that could be explained.
+    The prior variance is the variance of the kernel, since an intercept has none.
     """
     wholes: list[Fitted] = [*model._machines] or [model]
     parts = [(weight, part) for whole in wholes for weight, part in whole._parts]
@@ -310,11 +310,11 @@ def _degree_models(model: Fitted, rows: Array | None) -> list[tuple[float, Featu
 
 
 def label_scale(model: Fitted, X: EdgesLike, rows: Array | None = None) -> Array | None:
-    """Return how large errors at edges should be, relative to each other: the standard deviation of their labels.
+    """Return the relative sizes of errors to expect at edges: the standard deviations of their labels.
 
-    It is that of ridge regression with the kernels and alphas of the model (of a mean, those of its members of largest
-    weight), by the degree model, which takes no solve; if it had been trained on some ``rows`` of its edges, by default
-    on all. None if there is no such variance: several labels or classes, other pairwise kernels, no edges kept.
+    They are computed for ridge regression with the kernels and alphas of the model (for an ensemble, its members of
+    largest weight), by the degree model and without a solve. With ``rows``, the model counts as trained on these edges
+    only. None if there is no posterior: several labels, classes, other losses or pairwise kernels, no edges kept.
     """
     try:
         if rows is not None:
@@ -328,6 +328,6 @@ def label_scale(model: Fitted, X: EdgesLike, rows: Array | None = None) -> Array
 
 
 def _positive(scale: Array) -> Array:
-    """Return sizes of errors to divide by; labels that are all alike have none, and then all are equal."""
+    """Return positive sizes of errors to divide by; all ones if all sizes are zero."""
     largest = float(scale.max(initial=0.0))
     return np.maximum(scale, 1e-9 * largest) if largest > 0 else np.ones(len(scale))

@@ -1,4 +1,4 @@
-"""Predictions without some of the training edges: by covariances if they suffice, else by a new fit."""
+"""Predictions without some of the training edges: from covariances if they suffice, else by a new fit."""
 
 from typing import Any
 
@@ -22,11 +22,11 @@ from vectrick.models.limits import checked_features
 from vectrick.training.fitted import Fitted, Machine
 from vectrick.training.update import source_of
 
-_FEW = 64  # edges without which predictions of ridge regression follow from covariances, without a new fit
+_FEW = 64  # largest number of edges that ridge regression leaves out by covariances, without a new fit
 
 
 def trained_edges(part: Machine, owner: Fitted) -> Array:
-    """Return the mask of the edges that a model was trained on: others were held out, or have no weight."""
+    """Return the mask of the training edges of a model; other edges were held out, or have zero weight."""
     edges, source = source_of(owner)
     kernel = part.predictor_.kernel
     mask: Array = (numbers_of(kernel.start)[edges.start] >= 0) & (numbers_of(kernel.end)[edges.end] >= 0)
@@ -34,22 +34,22 @@ def trained_edges(part: Machine, owner: Fitted) -> Array:
 
 
 def each_without(model: Fitted, x: Edges, frame: Frame, prediction: float) -> Array:
-    """Return the predictions for an edge without each of some training edges, for ridge regression."""
+    """Return the predictions for an edge after leaving out each of some training edges, for ridge regression."""
     check_has_variance(model)
     if len(model._parts) > 1:
         raise ValueError(
-            f"the model is a mean of {len(model._parts)} models, but influence=True is for one; "
+            f"the model is an ensemble of {len(model._parts)} models, but influence=True requires one model; "
             "model.predict_without(X, edges=...) trains all of them again"
         )
     if not model.solution_.converged:
         raise ValueError(
-            "influence is True, which is for the minimum of the risk, but the fit ended before it "
+            "influence is True, but this requires the minimum of the risk, and the fit ended before it "
             f"({model.solution_.reason}); model.predict_without(X, edges=...) trains again"
         )
     if _is_of_labels(model.predictor_.kernel):
         raise ValueError(
-            "influence is True, but a kernel is made of the labels of the training edges, so it changes without one of "
-            "them; model.predict_without(X, edges=...) trains again"
+            "influence is True, but a kernel is made from the labels of the training edges, so it changes without one "
+            "of them; model.predict_without(X, edges=...) trains again"
         )
     rows, is_trained = frame["row"].to_numpy(), trained_edges(model._parts[0][1], model)
     trained = is_trained[rows]
@@ -73,7 +73,7 @@ def _removal(model: Fitted, x: Edges, rows: Array) -> tuple[Array, Array, Array]
 
 
 def _removal_if_known(model: Fitted, x: Edges, rows: Array) -> tuple[Array, Array, Array] | None:
-    """Return what `_removal` does; None if new vertices have no kernel values with each other, or are too many."""
+    """Return the result of `_removal`; None if new vertices have no mutual kernel values, or if edges are too many."""
     try:
         return _removal(model, x, rows)
     except ValueError:
@@ -96,13 +96,13 @@ def predict_without(
         if given is not None:
             single = isinstance(given, str | int | np.integer)
             rows = getattr(model, f"{side}_table_").positions(np.array([given]) if single else given, side)
-            both = ("start", "end") if model.predictor_.kernel.symmetry else (side,)  # where edges have no direction
+            both = ("start", "end") if model.predictor_.kernel.symmetry else (side,)  # symmetric: no direction
             for own in both:
                 left_out |= np.isin(getattr(known, own), np.asarray(to_host(rows)))
     trained = trained_edges(model._parts[0][1], model)
     rows = np.flatnonzero(left_out & trained)
     if not len(rows):
-        raise ValueError("the model was not trained on any of what is to be left out")
+        raise ValueError("the model was not trained on any of the edges to leave out")
     if len(rows) == trained.sum():
         raise ValueError("all training edges are left out, but at least one must stay")
     follows = len(rows) <= _FEW and _follows(model) and not _changes_kernels(model, rows)
@@ -125,7 +125,7 @@ def _decided_again(model: Fitted, x: Edges, rest: Array) -> Array:
 
 
 def _changes_kernels(model: Fitted, rows: Array) -> bool:
-    """Whether a fit without some edges would have other kernels: a vertex is lost that a kernel depends on."""
+    """Whether a fit without some edges would have other kernels, because a kernel depends on a lost vertex."""
     edges, _ = source_of(model)
     part = model._parts[0][1]
     kernel, rest = part.predictor_.kernel, trained_edges(part, model)
@@ -142,7 +142,7 @@ def _changes_kernels(model: Fitted, rows: Array) -> bool:
 
 
 def _follows(model: Fitted) -> bool:
-    """Whether predictions without few edges follow from covariances: those of a converged ridge regression."""
+    """Whether predictions without few edges follow from covariances; this requires converged ridge regression."""
     try:
         check_has_variance(model)
     except ValueError:

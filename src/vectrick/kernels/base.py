@@ -1,4 +1,4 @@
-"""The base of vertex kernels, and their sums and products."""
+"""The base class of vertex kernels, and sums and products of kernels."""
 
 import copy
 import sys
@@ -20,13 +20,13 @@ from vectrick.backends import backend_of
 from vectrick.backends.arrays import namespace, placed, to_host, unmasked
 from vectrick.data.strings.table import as_characters
 
-_DENSE_SPEED = 200  # times as fast as the product of two sparse entries is one of a dense product
-_FEW_ROWS = 4  # that are multiplied one by one
+_DENSE_SPEED = 200  # a dense multiplication is so many times as fast as a sparse one
+_FEW_ROWS = 4  # rows that are multiplied one by one
 _DENSE_BYTES = 1 << 29  # of the dense rows
 
 
 class KernelWarning(UserWarning):
-    """A kernel is not what it should be: its matrix had to be repaired, or vertices or weights are in doubt.
+    """A kernel has a problem: its matrix had to be repaired, or vertices or weights are doubtful.
 
     Examples
     --------
@@ -44,9 +44,9 @@ class Kernel(BaseEstimator):
     """A kernel function of vertices, ``kernel(X, Y)`` for feature tables X and Y: arrays, sparse matrices or tensors.
 
     A subclass defines `_matrix` and `diagonal`. It may define `resolve` (for parameters that depend on the data) and
-    `features` (if the kernel has finitely many). Its parameters are those of ``__init__``, and a grid search reaches
-    them as ``start_kernel__gamma``. Kernels can be added and multiplied. Your own kernel works in `fit` as it is. With
-    a ``name`` and ``vt.register`` it has that name everywhere, and models that use it can be saved and loaded.
+    `features` (if the kernel has finitely many). Its parameters are the arguments of ``__init__``, and a grid search
+    sets them as ``start_kernel__gamma``. Kernels can be added and multiplied. Your own kernel works in `fit` directly.
+    After ``vt.register``, its ``name`` works everywhere, and models that use it can be saved and loaded.
 
     The cost of a subclass is that of its `_matrix`.
 
@@ -65,10 +65,10 @@ class Kernel(BaseEstimator):
 
     name = ""  # its name in ``start_kernel`` and in text, once it is registered
     aliases: tuple[str, ...] = ()
-    learned: tuple[str, ...] = ()  # parameters that a fit determines; text does not give them
+    learned: tuple[str, ...] = ()  # parameters that a fit determines; text omits them
     is_psd = True  # positive semi-definite for all data; otherwise the matrix is checked
-    reads = "numbers"  # what vertices it is for: "numbers", "text" or "any"
-    needs_labels = False  # it is made of the labels of training edges, which `with_profiles` brings
+    reads = "numbers"  # the type of its vertices: "numbers", "text" or "any"
+    needs_labels = False  # whether it uses the labels of training edges, passed by `with_profiles`
     of_vertices: tuple[str, ...] = ()  # learned parameters that are the features of the training vertices
 
     def __call__(self, X: Features, Y: Features = None) -> Array:
@@ -82,7 +82,7 @@ class Kernel(BaseEstimator):
 
     @property
     def is_matrix(self) -> bool:
-        """Whether it reads values from a given kernel matrix, itself or in one of the kernels that it is made of."""
+        """Whether it, or a kernel that it contains, reads values from a given kernel matrix."""
         return any(isinstance(part, Kernel) and part.is_matrix for part in self.get_params(deep=False).values())
 
     @abstractmethod
@@ -98,7 +98,7 @@ class Kernel(BaseEstimator):
         return self
 
     def with_parameters(self, **parameters: Any) -> Self:
-        """Return a kernel of the same class, which may be a subclass, with some other parameters."""
+        """Return a kernel of the same class, possibly a subclass, with some other parameters."""
         settled = copy.copy(self)  # a subclass may have an __init__ of its own
         for name, value in parameters.items():
             setattr(settled, name, value)
@@ -127,7 +127,7 @@ class Kernel(BaseEstimator):
 
 
 class _Computed:
-    """Kernel matrices that were computed before, by kernel and tables; as many as there is room for."""
+    """A cache of kernel matrices, by kernel and tables, of limited size."""
 
     def __init__(self) -> None:
         self._known: dict[Any, tuple[Any, Any, Array]] = {}
@@ -140,7 +140,7 @@ class _Computed:
             self._room -= 8 * values.shape[0] * values.shape[1]
             if self._room < 0:
                 return values
-            self._known[key] = X, Y, values  # with the tables, so that their ids stay theirs
+            self._known[key] = X, Y, values  # with the tables, so that their ids are not reused
         return self._known[key][2]
 
 
@@ -152,7 +152,7 @@ _computed: ContextVar[_Computed | None] = ContextVar("computed", default=None)
 def computed_once() -> Iterator[None]:
     """Compute the values of a kernel between the same two tables only once within a ``with`` block.
 
-    Several models of one ensemble share kernels, or kernels that theirs are made of. Nobody may change the values.
+    Several models of one ensemble share kernels, or components of kernels. Callers must not change the values.
     """
     token = _computed.set(_Computed())
     try:
@@ -176,13 +176,13 @@ class _Pair(Kernel):
 
     @property
     def reads(self) -> str:  # type: ignore[override]
-        """What vertices both kernels are for; "both" of them if they are for different ones, which no table has."""
+        """The type of vertices of both kernels; "both" if they differ, a type that no table has."""
         kinds = {kernel.reads for kernel in (self.first, self.second)} - {"any"}
         return "both" if len(kinds) > 1 else kinds.pop() if kinds else "any"
 
     @property
     def needs_labels(self) -> bool:  # type: ignore[override]
-        """Whether one of them is made of labels."""
+        """Whether one of the kernels uses labels."""
         return self.first.needs_labels or self.second.needs_labels
 
     def with_profiles(self, profiles: Array) -> "Kernel":
@@ -255,7 +255,7 @@ class Product(_Pair):
 
 
 def are_equal(first: Kernel, second: Kernel) -> bool:
-    """Whether two kernels are the same object, or have the same parameters, of which none is an array."""
+    """Whether two kernels are the same object, or have the same parameters and no arrays."""
     if first is second:
         return True
     if type(first) is not type(second):
@@ -275,7 +275,7 @@ def is_settled(kernel: Kernel, features: Features, used: Array) -> bool:
 
 
 def kernel_key(value: object) -> Any:
-    """Return what tells kernels apart: their kind and parameters."""
+    """Return a key that identifies a kernel: its class and parameters."""
     if not isinstance(value, Kernel):
         try:
             hash(value)
@@ -300,7 +300,7 @@ def squared_norms(X: Any) -> Array:
 
 
 def ones(X: Features) -> Array:
-    """Return a one for each row, where the rows live."""
+    """Return a one for each row, on the device of the rows."""
     xp = np if issparse(X) else namespace(X)
     return xp.ones(X.shape[0], dtype=X.dtype, device="cpu" if issparse(X) else X.device)
 
@@ -315,7 +315,7 @@ def dense_products(X: Any, Y: Any) -> Array:
 
 
 def _sparse_products(X: csr_array, Y: csr_array) -> Array:
-    """Return the inner products of sparse rows: through dense ones where their columns are few, which is faster."""
+    """Return the inner products of sparse rows; if they share few columns, use dense rows, because this is faster."""
     n_columns = X.shape[1]
     if 0 < X.shape[0] <= _FEW_ROWS:
         return np.stack([Y @ X[[row]].toarray().ravel() for row in range(X.shape[0])])
@@ -333,12 +333,12 @@ def _sparse_products(X: csr_array, Y: csr_array) -> Array:
 
 
 def unit_rows(X: Features) -> Any:
-    """Return the rows, scaled to length one; rows of zeros stay."""
+    """Return the rows, scaled to length one; rows of zeros stay zero."""
     return normalize(X) if issparse(X) else backend_of(X).unit_rows(X)
 
 
 def _variance(X: Any) -> float:
-    """Return the variance of all entries, including those that a sparse table does not store."""
+    """Return the variance of all entries, including zeros that a sparse table does not store."""
     if not issparse(X):
         return backend_of(X).variance(X)
     size, mean = int(X.shape[0] * X.shape[1]), float(X.mean())

@@ -21,7 +21,7 @@ class Function(Kernel):
            [2.]])
     """
 
-    is_psd = False  # nobody knows
+    is_psd = False  # not guaranteed
 
     def __init__(self, function: Callable[[Any, Any], Any]) -> None:
         self.function = function

@@ -5,7 +5,7 @@ from vectrick.kernels.base import Kernel, dense_products, squared_norms
 
 
 class Linear(Kernel):
-    """``k(x, y) = xᵀ y``, whose features are those of the table.
+    """``k(x, y) = xᵀ y``; its features are the columns of the table.
 
     Values between m and p vertices with r features take O(m p r).
 

@@ -12,8 +12,8 @@ from vectrick.kernels.base import Kernel, dense_products, ones
 from vectrick.kernels.tanimoto import refuse_negative
 
 _MOST_BITS = 1 << 24  # columns
-_MOST_SET = 20  # of them for each entry
-_EXACT = 1 << 24  # up to which single precision counts
+_MOST_SET = 20  # set bits for each entry
+_EXACT = 1 << 24  # single precision counts exactly up to here
 
 
 class MinMax(Kernel):
@@ -31,7 +31,7 @@ class MinMax(Kernel):
     name = "minmax"
 
     def resolve(self, X: Features, positions: Array) -> "MinMax":
-        """Return the kernel, or refuse negative features."""
+        """Return the kernel; raise on negative features."""
         refuse_negative(X, "MinMax")
         return self
 
@@ -53,9 +53,9 @@ class MinMax(Kernel):
 
 
 def _common_counts(X: csr_array, Y: csr_array) -> Array | None:
-    """Return the sums of smaller counts, as products of bits: of a count c, the first c of many bits are set.
+    """Return the sums of smaller counts, as products of bits: a count c sets the first c of many bits.
 
-    None if entries are no counts, or if they are so large that there would be too many bits.
+    None if entries are not counts, or if they are so large that there would be too many bits.
     """
     most = max(float(Z.data.max(initial=0.0)) for Z in (X, Y))
     whole = all((Z.data == np.floor(Z.data)).all() for Z in (X, Y))

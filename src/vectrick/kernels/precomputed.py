@@ -13,10 +13,10 @@ from vectrick.kernels.base import Kernel
 class Precomputed(Kernel):
     """Row i of the table holds the kernel values between vertex i and the vertices of the training table.
 
-    The table of the training edges is square, with a row and a column for each vertex, including those that no training
-    edge uses. The tables for predictions have the same columns.
+    The table of the training edges is square, with a row and a column for each vertex, including vertices without
+    training edges. The tables for predictions have the same columns.
 
-    Nothing is computed but the check of the matrix, O(m³) for its eigenvalues where it is not known to be a kernel.
+    The only computation is the check of the matrix, O(m³) for its eigenvalues.
 
     >>> import numpy as np, vectrick as vt
     >>> K = np.array([[2.0, 1.0], [1.0, 2.0]])
@@ -39,7 +39,7 @@ class Precomputed(Kernel):
 
     def _matrix(self, X: Features, Y: Features) -> Array:
         if self.used is None:
-            raise ValueError("a precomputed kernel knows its columns only after it was fitted with training vertices")
+            raise ValueError("a precomputed kernel has columns only after it was fitted with training vertices")
         return self._taken(X, self.used)
 
     def columns(self, X: Features, train: Features, which: Any) -> Array:

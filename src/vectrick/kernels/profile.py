@@ -13,21 +13,21 @@ from vectrick.kernels.base import Kernel
 from vectrick.kernels.cosine import Cosine
 from vectrick.kernels.strings.encoded import Encoded, chosen_kernel
 
-_PRIOR = 2.0  # edges without a deviation that are added to the mean of a vertex
+_PRIOR = 2.0  # edges with deviation zero that are added to the mean of a vertex
 _LARGEST = 200_000_000  # pairs of a start and an end vertex
 
 
 class Profile(Encoded):
-    """A kernel of vertices by their interaction profiles: what their training edges say of them.
+    """A kernel of vertices by their interaction profiles: the labels of their training edges.
 
-    The profile of a vertex has an entry for each vertex of the other side: the label of their edge, without the means
-    of both vertices, and zero where there is no edge. A fit makes profiles of its own training edges alone, so that in
-    a cross-validation no label of a test edge gets into them. It is for vertices that have many training edges; added
-    to a kernel of their features, it says what these leave out. With ``kernel=Gaussian()`` it is the Gaussian
-    interaction profile kernel. It takes memory for m q numbers, with m start and q end vertices. Vertices with the same
-    features, which nothing tells apart, share the mean of their profiles.
+    The profile of a vertex has an entry for each vertex of the other side: the label of their edge, minus the means of
+    both vertices, and zero if there is no edge. A fit makes profiles from its own training edges only, so that in a
+    cross-validation no label of a test edge leaks into them. The kernel is for vertices with many training edges; added
+    to a kernel of their features, it contributes information that the features lack. With ``kernel=Gaussian()`` it is
+    the Gaussian interaction profile kernel. It takes memory for m q numbers, with m start and q end vertices. Vertices
+    with the same features share the mean of their profiles.
 
-    Profiles take O(n) for n training edges, their values O(m p q) between m and p vertices, with q vertices at the
+    Profiles take O(n) for n training edges, kernel values O(m p q) between m and p vertices, with q vertices on the
     other side.
 
     Parameters
@@ -35,12 +35,12 @@ class Profile(Encoded):
     kernel : Kernel, optional
         The kernel of the profiles, by default ``Cosine()``.
     like : Kernel, optional
-        A kernel of the features, by which a new vertex gets the mean profile of the training vertices that are most
-        like it, weighted by the values of the kernel; by default the profiles of new vertices are zero.
+        A kernel of the features. A new vertex gets the mean profile of the most similar training vertices, weighted by
+        the values of this kernel; by default the profiles of new vertices are zero.
     neighbours : int
         The number of these training vertices.
     profiles, known : array, optional
-        The profiles and the features of the training vertices; they are learned.
+        The profiles and the features of the training vertices; a fit sets them.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class Profile(Encoded):
 
     @property
     def reads(self) -> str:  # type: ignore[override]
-        """What vertices it is for: those of the kernel ``like``, or any."""
+        """The type of vertices of the kernel ``like``, or any."""
         return self.like.reads if isinstance(self.like, Kernel) else "any"
 
     @property
@@ -87,13 +87,13 @@ class Profile(Encoded):
         return self.with_parameters(profiles=profiles, known=None)
 
     def resolve(self, X: Features, positions: Array) -> "Profile":
-        """Return the kernel with its training vertices, whose profiles it must have."""
+        """Return the kernel with its training vertices; it must have their profiles."""
         if self.known is not None:
             return self
         if self.profiles is None or len(self.profiles) != X.shape[0]:
             raise ValueError(
                 "a Profile kernel learns from the labels of a fit to edges in memory; it can be added to other kernels "
-                "or multiplied by them, but not stand inside vt.Standardized. A search tries profiles itself"
+                "or multiplied by them, but not stand inside vt.Standardized. AutoKron tries profiles automatically"
             )
         if isinstance(self.neighbours, bool) or not isinstance(self.neighbours, Integral) or int(self.neighbours) < 1:
             raise ValueError(f"neighbours is {self.neighbours!r}, but it must be a positive integer")
@@ -107,9 +107,9 @@ class Profile(Encoded):
         return settled
 
     def encoded(self, X: Features) -> Any:
-        """Return the profiles of vertices: their own, or those of the training vertices that are most like them."""
+        """Return the profiles of vertices: their own, or the mean of the most similar training vertices."""
         if self.known is None:
-            raise ValueError("a Profile kernel knows its profiles only after it was fitted")
+            raise ValueError("a Profile kernel has profiles only after it was fitted")
         host = to_host(X)
         place = {key: row for row, key in reversed(list(enumerate(row_keys(self.known))))}
         rows = np.array([place.get(key, -1) for key in row_keys(host)], np.int64)
@@ -145,13 +145,13 @@ def profiles_of(rows: Array, columns: Array, y: Array, shape: tuple[int, int]) -
     counts = np.bincount(keys, minlength=shape[0] * shape[1]).reshape(shape)
     sums = np.bincount(keys, y - y.mean(), minlength=shape[0] * shape[1]).reshape(shape)
     values, has = sums / np.maximum(counts, 1), counts > 0
-    for axis in (1, 0):  # a mean of few edges says little
+    for axis in (1, 0):  # a mean of few edges is unreliable
         values -= has * (values.sum(axis, keepdims=True) / (has.sum(axis, keepdims=True) + _PRIOR))
     return values
 
 
 def mean_of_copies(profiles: Array, features: Array) -> Array:
-    """Return profiles in which those of vertices with the same features are their mean."""
+    """Return profiles averaged over vertices with the same features."""
     keys = row_keys(features)
     number = {key: place for place, key in enumerate(dict.fromkeys(keys))}
     if len(number) == len(keys):

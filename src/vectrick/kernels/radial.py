@@ -1,4 +1,4 @@
-"""The Gaussian kernel of the distances that another kernel measures."""
+"""The Gaussian kernel of the distances from another kernel."""
 
 from numbers import Real
 
@@ -13,8 +13,8 @@ from vectrick.kernels.base import Kernel, ones
 class Radial(Kernel):
     """``exp(-γ d²)`` with the distances of another kernel, ``d² = k(x, x) + k(y, y) - 2 k(x, y)``.
 
-    Of the linear kernel it is the Gaussian kernel. Of a kernel that knows similarities alone, such as alignments of
-    sequences, it is what a Gaussian kernel of features would be: the larger γ, the less do distant vertices count.
+    For the linear kernel, it is the Gaussian kernel. For a kernel without features, such as alignments of sequences,
+    it corresponds to a Gaussian kernel of features: the larger γ, the less distant vertices count.
 
     The cost is that of the other kernel, and O(m p) for the distances.
 
@@ -46,12 +46,12 @@ class Radial(Kernel):
 
     @property
     def reads(self) -> str:  # type: ignore[override]
-        """What vertices the other kernel is for."""
+        """The type of vertices of the other kernel."""
         return self.kernel.reads
 
     @property
     def needs_labels(self) -> bool:  # type: ignore[override]
-        """Whether the other kernel is made of labels."""
+        """Whether the other kernel uses labels."""
         return self.kernel.needs_labels
 
     def with_profiles(self, profiles: Array) -> "Radial":

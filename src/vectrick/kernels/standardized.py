@@ -1,4 +1,4 @@
-"""A kernel of standardised features."""
+"""A kernel of standardized features."""
 
 from typing import Any
 
@@ -54,8 +54,8 @@ class Standardized(Kernel):
             raise ValueError(f"kernel is {self.kernel!r}, but it must be a kernel such as vt.Gaussian()")
         if self.kernel.is_matrix:
             raise ValueError(
-                f"kernel of Standardized is {self.kernel!r}, which reads a kernel matrix, but scaled kernel values are "
-                "no kernel; use it without Standardized, or a kernel of the rows such as vt.Gaussian()"
+                f"kernel of Standardized is {self.kernel!r} and reads a kernel matrix, but scaled kernel values are "
+                "not a kernel; use it without Standardized, or a kernel of the rows such as vt.Gaussian()"
             )
         mean, spread = _moments(to_host(X))
         settled = self.with_parameters(
@@ -67,7 +67,7 @@ class Standardized(Kernel):
 
     def _scaled(self, X: Features) -> Any:
         if self.scale is None:
-            raise ValueError("a Standardized kernel knows its scale only after it was fitted with training vertices")
+            raise ValueError("a Standardized kernel has a scale only after it was fitted with training vertices")
         if issparse(X):
             return csr_array(X @ diags_array(1.0 / self.scale))
         return (X if self.mean is None else X - like(self.mean, X)) / like(self.scale, X)
@@ -85,7 +85,7 @@ class Standardized(Kernel):
 
 
 def _given(values: ArrayLike, name: str, n_features: int) -> Array:
-    """Return the user's number for each feature, or say what is wrong."""
+    """Return the given number for each feature; raise on invalid shapes or values."""
     array = as_floats(values, f"{name} of Standardized")
     if array.shape != (n_features,) or not np.isfinite(array).all() or (name == "scale" and (array == 0).any()):
         raise ValueError(
@@ -110,5 +110,5 @@ def _moments(X: Features) -> tuple[Array | None, Array]:
 
 
 def _without_rounding(spread: Array, largest: Array) -> Array:
-    """Return the spread, but 1 where it is only rounding: a constant feature is not scaled."""
+    """Return the spread, but 1 if it is only rounding: a constant feature is not scaled."""
     return np.where(spread > 10 * np.finfo(np.float64).eps * largest, spread, 1.0)

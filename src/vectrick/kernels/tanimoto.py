@@ -8,7 +8,7 @@ from vectrick.kernels.base import Kernel, dense_products, ones, squared_norms
 class Tanimoto(Kernel):
     """``k(x, y) = xᵀ y / (xᵀ x + yᵀ y - xᵀ y)``: the share of bits that two sets have in common.
 
-    Counts may be given in place of bits, but no negative numbers. Two empty fingerprints are equal: their value is 1.
+    Counts may replace bits, but negative numbers are not allowed. Two empty fingerprints are equal: their value is 1.
 
     Values between m and p vertices with r features take O(m p r).
 
@@ -20,7 +20,7 @@ class Tanimoto(Kernel):
     name = "tanimoto"
 
     def resolve(self, X: Features, positions: Array) -> "Tanimoto":
-        """Return the kernel, or refuse negative features."""
+        """Return the kernel; raise on negative features."""
         refuse_negative(X, "Tanimoto")
         return self
 
@@ -36,7 +36,7 @@ class Tanimoto(Kernel):
 
 
 def refuse_negative(X: Features, name: str) -> None:
-    """Refuse negative features, for a kernel of this name."""
+    """Raise on negative features, with the name of the kernel."""
     smallest = X.min() if X.shape[0] and X.shape[1] else 0.0
     if smallest < 0:
         raise ValueError(f"the {name} kernel takes features that are not negative, but there is {smallest}")

@@ -1,12 +1,12 @@
-"""Kernels as text, such as ``gaussian(gamma=0.1) + constant(0.3)``: read without running anything, and written."""
+"""Kernels as text, such as ``gaussian(gamma=0.1) + constant(0.3)``: parsed without running code, and formatted."""
 
 import ast
 import inspect
 
 from vectrick.kernels.base import KERNELS, Kernel, Product, Sum
 
-_LARGEST = 1e300  # numbers in a text
-_LONGEST = 1000  # characters; also a bound on how deep it can nest
+_LARGEST = 1e300  # limit of numbers in a text
+_LONGEST = 1000  # characters; also limits the depth of nesting
 
 
 def words() -> dict[str, tuple[str, ...]]:
@@ -18,7 +18,7 @@ def words() -> dict[str, tuple[str, ...]]:
     return {
         name: tuple(parameter for parameter in inspect.signature(kind).parameters if parameter not in kind.learned)
         for name, kind in KERNELS.items()
-        if kind not in (Sum, Product)  # they have operators of their own
+        if kind not in (Sum, Product)  # they are written as operators
     }
 
 
@@ -33,12 +33,12 @@ def parse_kernel(text: str, argument: str = "kernel") -> Kernel:
             raise SyntaxError
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise ValueError(_refusal(text, argument, "it is no formula")) from None
+        raise ValueError(_refusal(text, argument, "it is not a formula")) from None
     return _kernel(tree, text, argument)
 
 
 def format_kernel(kernel: Kernel) -> str:
-    """Return a kernel as text that `parse_kernel` reads, without the parameters that a fit has learned.
+    """Return a kernel as text for `parse_kernel`, without the parameters that a fit has learned.
 
     >>> import vectrick as vt
     >>> format_kernel((vt.Gaussian(0.1) + vt.Constant(0.3)) * vt.Linear())
@@ -55,7 +55,7 @@ def format_kernel(kernel: Kernel) -> str:
         return repr(kernel)
     values = {name: getattr(kernel, name) for name in words()[kernel.name]}
     if values.get("kernel", "") is None:
-        del values["kernel"]  # the usual one of a kernel of strings
+        del values["kernel"]  # the default of string kernels
     shown = [f"{name}={_shown(value)}" for name, value in values.items()]
     if next(iter(values), "") == "kernel":
         shown[0] = _shown(values["kernel"])
@@ -74,7 +74,7 @@ def _kernel(node: ast.expr, text: str, argument: str) -> Kernel:
         return first + second if isinstance(node.op, ast.Add) else first * second
     call = node if isinstance(node, ast.Call) else ast.Call(node, [], [])
     if not isinstance(call.func, ast.Name) or call.func.id not in words():
-        raise ValueError(_refusal(text, argument, f"{ast.unparse(node)!r} is no kernel"))
+        raise ValueError(_refusal(text, argument, f"{ast.unparse(node)!r} is not a kernel"))
     kind, names = KERNELS[call.func.id], words()[call.func.id]
     if len(call.args) > len(names):
         raise ValueError(_refusal(text, argument, f"{call.func.id!r} takes {len(names)} parameters"))
@@ -93,7 +93,7 @@ def _kernel(node: ast.expr, text: str, argument: str) -> Kernel:
 
 
 def _is_kernel(node: ast.expr, parameter: str) -> bool:
-    """Whether a parameter is given as a kernel; one that is called so has to be."""
+    """Whether a parameter is given as a kernel; the parameter ``kernel`` always is."""
     word = node.func if isinstance(node, ast.Call) else node
     return parameter == "kernel" or isinstance(node, ast.BinOp) or (isinstance(word, ast.Name) and word.id in words())
 

@@ -1,4 +1,4 @@
-"""What is minimised: the losses of the paper's table, and the intercept as a property of a loss.
+"""The losses of the paper's table, and the intercept as a property of a loss.
 
 >>> import numpy as np, vectrick as vt
 >>> bool(vt.losses.Logistic(np.array([1.0])).value(np.zeros(1)) == np.log(2))
@@ -22,7 +22,7 @@ COMPILED: tuple[type[Formula], ...] = (Squared, SquaredHinge, Logistic)  # in pa
 
 
 def as_loss(value: object, of_classes: bool) -> type[Loss]:
-    """Return the class of a loss from its name or from the class itself; refuse a loss for the other kind of labels.
+    """Return the class of a loss, given its name or the class; raise an error if it is for the other kind of labels.
 
     >>> as_loss("hinge", of_classes=True)
     <class 'vectrick.losses.hinge.Hinge'>
@@ -37,7 +37,7 @@ def as_loss(value: object, of_classes: bool) -> type[Loss]:
     if kind.of_classes != of_classes:
         labels = "classes" if kind.of_classes else "real-valued labels"
         raise ValueError(
-            f"loss is {value!r}, which is for {labels}; use {'KronSVM' if kind.of_classes else 'KronRidge'}"
+            f"loss is {value!r}, but it is for {labels}; use {'KronSVM' if kind.of_classes else 'KronRidge'}"
         )
     return kind
 

@@ -11,11 +11,11 @@ from vectrick.losses.curvature import Curvature, Diagonal
 
 
 class Loss(ABC):
-    """A convex loss ``L(p)`` of the predictions for edges whose labels it holds.
+    """A convex loss ``L(p)`` of the predictions p for edges; the object holds their labels.
 
     A subclass defines `value`, `gradient` and `curvature` (zero if it is not smooth). A loss that is a sum over edges
-    is simpler to write as a `Pointwise`. An estimator with a parameter ``loss`` accepts the class, and its name once it
-    is registered (``vt.register``). Labels and predictions are NumPy or torch arrays.
+    is simpler to write as a `Pointwise`. An estimator with a parameter ``loss`` accepts the class, or its name if it is
+    registered (``vt.register``). Labels and predictions are NumPy or torch arrays.
 
     Value, gradient and curvature take O(n) for n edges.
 
@@ -34,13 +34,13 @@ class Loss(ABC):
     (1.0, array([-1.,  1.]))
     """
 
-    name = ""  # what an estimator calls it, once it is registered
+    name = ""  # its name in estimators, if it is registered
     of_classes = False  # whether its labels are -1 and +1
     is_quadratic = False  # its Hessian is the same everywhere
     is_smooth = True  # it has a gradient everywhere and a (generalized) Hessian
     is_hinge = False
-    may_be_flat = False  # the gradient and the second derivative of many edges are zero
-    takes_bounds = False  # its labels may be bounds, which it is made with
+    may_be_flat = False  # the gradient and the second derivative are zero for many edges
+    takes_bounds = False  # its labels may be bounds, given as an argument
 
     def __init__(self, y: Array, sample_weight: Array | None = None) -> None:
         self.xp = namespace(y)
@@ -53,7 +53,7 @@ class Loss(ABC):
 
     @abstractmethod
     def gradient(self, p: Array) -> Array:
-        """Return the gradient, or a subgradient where there are several."""
+        """Return the gradient, or a subgradient if the loss is not differentiable."""
 
     @abstractmethod
     def curvature(self, p: Array) -> Curvature:
@@ -71,7 +71,7 @@ LOSSES: Registry[Loss] = Registry("loss", Loss)
 class Pointwise(Loss):
     """A sum over the edges; a subclass defines `values`, `slopes` and `curvatures` of edges with predictions p.
 
-    They are called for pieces of the edges that stay in the cache, so no long array is read more than once.
+    They are called for slices of the edges that fit into the cache, so no long array is read more than once.
 
     Value, gradient and curvature take O(n) for n edges.
 
@@ -102,7 +102,7 @@ class Pointwise(Loss):
         """Return the second derivative of each edge's loss with respect to its prediction."""
 
     def part(self, piece: slice) -> Any:
-        """Return what `values`, `slopes` and `curvatures` get of some edges: their labels."""
+        """Return the labels of some edges, as the argument of `values`, `slopes` and `curvatures`."""
         return self.y[piece]
 
     def value(self, p: Array) -> float:
@@ -144,11 +144,11 @@ class Pointwise(Loss):
 
 
 class Formula(Pointwise):
-    """A sum over the edges whose terms are formulas, written once: for NumPy, torch, and compiled passes.
+    """A sum over the edges whose terms are formulas, written once for NumPy, torch and compiled passes.
 
     A subclass defines three static functions of a namespace, predictions and labels. The namespace has ``exp``,
     ``log1p``, ``abs``, ``where``, ``zeros_like`` and ``ones_like``. Compiled passes call the package's own formulas
-    with single numbers; formulas of users are called with pieces of the edges.
+    with single numbers; formulas of users are called with slices of the edges.
 
     Value, gradient and curvature take O(n) for n edges.
 

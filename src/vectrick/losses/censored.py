@@ -7,7 +7,7 @@ from vectrick.losses.base import Pointwise
 
 
 class Censored(Pointwise):
-    """``½ Σ (pᵢ - yᵢ)²``, without the edges whose label is a bound and whose prediction is beyond it.
+    """``½ Σ (pᵢ - yᵢ)²``, without edges whose prediction satisfies the bound that is their label.
 
     Value, gradient and curvature take O(n) for n edges.
 
@@ -18,7 +18,7 @@ class Censored(Pointwise):
     sample_weight : array, optional
         A weight for each edge.
     bounds : array, optional
-        1 where the label is a lower bound of the true value, -1 where it is an upper bound, 0 where it is the value.
+        1 if the label is a lower bound of the true value, -1 if it is an upper bound, 0 if it is the true value.
 
     Examples
     --------
@@ -45,16 +45,16 @@ class Censored(Pointwise):
         return 0.5 * self.slopes(p, y) ** 2
 
     def slopes(self, p: Array, y: Array) -> Array:
-        """Return the errors, zero beyond a bound."""
+        """Return the errors; zero if a bound is satisfied."""
         errors = p - (y[0] if isinstance(y, tuple) else y)
         return self.xp.where(self._counts(errors, y), errors, self.xp.zeros_like(errors))
 
     def curvatures(self, p: Array, y: Array) -> Array:
-        """Return ones, zero beyond a bound, as a mask."""
+        """Return ones, or zero if a bound is satisfied, as a mask."""
         return self._counts(p - (y[0] if isinstance(y, tuple) else y), y)
 
     def _counts(self, errors: Array, y: Array) -> Array:
-        """Return whether an edge counts: one with a bound does only on the wrong side of it."""
+        """Return a mask of the edges that count; an edge with a bound counts only if the bound is violated."""
         if not isinstance(y, tuple):  # plain labels
             result: Array = errors == errors
             return result

@@ -1,4 +1,4 @@
-"""Hessians of losses as objects that multiply vectors: diagonal, or centred within groups."""
+"""Hessians of losses as objects that multiply vectors: diagonal, or centered within groups."""
 
 from abc import ABC, abstractmethod
 
@@ -9,7 +9,7 @@ from vectrick.backends.arrays import cast, group_sums, namespace, numpy_dtype
 class Curvature(ABC):
     """A positive semi-definite matrix H over the edges.
 
-    ``active`` is a mask of edges, and H is zero outside of it; it is None if H has hardly any zeros.
+    ``active`` is a mask of edges; H is zero outside of it. It is None if H has hardly any zeros.
 
     A product takes O(n).
 
@@ -29,7 +29,7 @@ class Curvature(ABC):
 
     @abstractmethod
     def restrict(self, mask: Array) -> "Curvature":
-        """Return the submatrix of the edges in the mask, which includes all active edges."""
+        """Return the submatrix of the edges in a mask; the mask must include all active edges."""
 
     @abstractmethod
     def lowered(self) -> "Curvature":
@@ -56,16 +56,16 @@ class Diagonal(Curvature):
         return self.h * v
 
     def restrict(self, mask: Array) -> "Diagonal":
-        """Return the part of the mask."""
+        """Return the submatrix of the edges in a mask."""
         return Diagonal(self.h[mask], self.may_be_flat)
 
     def lowered(self) -> "Diagonal":
-        """Return the same matrix in float32; a mask stays one."""
+        """Return the same matrix in float32; a boolean diagonal is unchanged."""
         return Diagonal(_single(self.h), self.may_be_flat)
 
 
 class Identity(Diagonal):
-    """``H = I``; h takes the memory of one number, however many edges there are.
+    """``H = I``; h takes the memory of one number for any number of edges.
 
     A product takes O(n).
 
@@ -83,7 +83,7 @@ class Identity(Diagonal):
         return v
 
     def restrict(self, mask: Array) -> "Identity":
-        """Return the part of the mask."""
+        """Return the submatrix of the edges in a mask."""
         return Identity(self.h[mask])
 
     def lowered(self) -> "Identity":
@@ -92,10 +92,10 @@ class Identity(Diagonal):
 
 
 class Centered(Curvature):
-    """``H v = h (v - v̄)`` with the mean of v within each group, weighted by h.
+    """``H v = h (v - v̄)``, where v̄ is the mean of v within each group, weighted by h.
 
-    This is ``diag(h)`` after a constant of each group has been minimised out: the Hessian of RankRLS, and of a
-    loss with an intercept.
+    This is ``diag(h)`` after the loss has been minimized over an intercept for each group: the Hessian of RankRLS, and
+    of a loss with an intercept.
 
     A product takes O(n).
 
@@ -114,12 +114,12 @@ class Centered(Curvature):
         return result
 
     def restrict(self, mask: Array) -> "Centered":
-        """Return the part of the mask."""
+        """Return the submatrix of the edges in a mask."""
         groups = None if self.groups is None else self.groups[mask]
         return Centered(self.h[mask], groups, self.may_be_flat)
 
     def lowered(self) -> "Centered":
-        """Return the same matrix in float32; a mask stays one."""
+        """Return the same matrix in float32; a boolean h is unchanged."""
         return Centered(_single(self.h), self.groups, self.may_be_flat)
 
 
@@ -128,13 +128,13 @@ def _single(h: Array) -> Array:
 
 
 def _positive(h: Array) -> Array:
-    """Return a mask of where h is not zero; a mask is returned as it is."""
+    """Return a mask of the positive values of h; a mask is returned unchanged."""
     xp = namespace(h)
     return h if h.dtype == xp.bool else h > 0
 
 
 def group_means(v: Array, h: Array, groups: Array | None) -> Array:
-    """Return for each edge the mean of v over its group, weighted by h; one number if there is one group."""
+    """Return the mean of v over the group of each edge, weighted by h; one number if ``groups`` is None."""
     xp = namespace(v)
     if groups is None:
         total = xp.sum(h)

@@ -5,7 +5,7 @@ from vectrick.losses.base import Formula
 
 
 class Hinge(Formula):
-    """``Σ max(0, 1 - yᵢ pᵢ)`` for labels -1 and +1; it has no curvature, and needs a solver that does not use it.
+    """``Σ max(0, 1 - yᵢ pᵢ)`` for labels -1 and +1; its curvature is zero, so it needs a solver that does not use it.
 
     Value, gradient and curvature take O(n) for n edges.
 

@@ -1,20 +1,20 @@
-"""An intercept as a property of the loss: the constant that suits the predictions best is minimised out."""
+"""An intercept as a property of the loss: the loss is minimized over it for any given predictions."""
 
 from vectrick._typing import Array
 from vectrick.losses.base import Loss, Pointwise
 from vectrick.losses.curvature import Centered
 
 _MAX_STEPS = 200
-_FAR = 100.0  # how far beyond all predictions the constant can be at most: where any loss is flat or linear
+_FAR = 100.0  # margin of the bracket for the intercept; beyond it, any loss is flat or linear
 
 
 class WithIntercept(Loss):
-    """``min over b of L(p + b)``: convex and smooth like L, so every solver can fit an unpenalised intercept.
+    """``min over b of L(p + b)``: convex and smooth like L, so every solver can fit an unpenalized intercept.
 
-    Its gradient is that of L at ``p + b``, and its Hessian is ``H - h hᵀ / Σ h`` with ``H = diag(h)`` there. Finding b
-    takes a few passes over the edges.
+    Its gradient is the gradient of L at ``p + b``. Its Hessian is ``H - h hᵀ / Σ h``, where ``H = diag(h)`` is the
+    Hessian of L at ``p + b``. Computing b takes a few passes over the edges.
 
-    The intercept of given predictions takes O(n), a few times over for losses that are not quadratic.
+    The intercept of given predictions takes O(n), several times if the loss is not quadratic.
 
     >>> import numpy as np
     >>> from vectrick.losses import Squared
@@ -30,7 +30,7 @@ class WithIntercept(Loss):
         self._resolution = 2 * float(self.xp.finfo(loss.y.dtype).eps)
 
     def intercept(self, p: Array) -> float:
-        """Return the best constant b, by Newton's method inside a bracket that shrinks."""
+        """Return the optimal intercept b, by Newton's method inside a shrinking bracket."""
         xp, y = self.xp, self.y
         low = min(0.0, float(xp.min(y))) - float(xp.max(p)) - _FAR
         high = max(0.0, float(xp.max(y))) - float(xp.min(p)) + _FAR
@@ -51,14 +51,14 @@ class WithIntercept(Loss):
         return b
 
     def value(self, p: Array) -> float:
-        """Return the loss with the best constant."""
+        """Return the loss with the optimal intercept."""
         return self.loss.value(p + self.intercept(p))
 
     def gradient(self, p: Array) -> Array:
-        """Return the gradient with the best constant."""
+        """Return the gradient with the optimal intercept."""
         return self.loss.gradient(p + self.intercept(p))
 
     def curvature(self, p: Array) -> Centered:
-        """Return the Hessian with the best constant."""
+        """Return the Hessian with the optimal intercept."""
         h = self.loss.curvature(p + self.intercept(p)).h
         return Centered(h, may_be_flat=self.loss.may_be_flat)

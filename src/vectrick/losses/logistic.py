@@ -19,13 +19,13 @@ class Logistic(Formula):
 
     @staticmethod
     def value_of(xp: ArrayNamespace, p: Array, y: Array) -> Array:
-        """Return ``log(1 + exp(-y p))``, computed from the side where the exponential is small."""
+        """Return ``log(1 + exp(-y p))``, computed without large exponentials."""
         margin = y * p
         return xp.log1p(xp.exp(-xp.abs(margin))) + xp.where(margin < 0, -margin, xp.zeros_like(margin))
 
     @staticmethod
     def slope_of(xp: ArrayNamespace, p: Array, y: Array) -> Array:
-        """Return ``-y / (1 + exp(y p))``: the probability of the other class, with a sign."""
+        """Return ``-y / (1 + exp(y p))``: the probability of the other class, with the sign of -y."""
         margin = y * p
         small = xp.exp(-xp.abs(margin))
         result: Array = -y * (xp.where(margin > 0, small, xp.ones_like(small)) / (1 + small))
@@ -34,6 +34,6 @@ class Logistic(Formula):
     @staticmethod
     def curvature_of(xp: ArrayNamespace, p: Array, y: Array) -> Array:
         """Return ``exp(y p) / (1 + exp(y p))²``."""
-        small = xp.exp(-xp.abs(y * p))  # as above, so that compilers find it once
+        small = xp.exp(-xp.abs(y * p))  # the same expression as above, so that compilers evaluate it once
         result: Array = small / (1 + small) ** 2
         return result

@@ -7,11 +7,11 @@ from vectrick.losses.curvature import Centered, group_means
 
 
 class RankRLS(Loss):
-    """``1/(4c) Σᵢ Σⱼ (yᵢ - pᵢ - yⱼ + pⱼ)²`` over all pairs of edges, or over those of one group; in O(n).
+    """``1/(4c) Σᵢ Σⱼ (yᵢ - pᵢ - yⱼ + pⱼ)²`` over all pairs of edges, or over pairs within groups; in O(n).
 
-    c is the mean number of edges that an edge is compared with, itself included, so that the loss grows as other losses
-    do. With ``c hᵢ`` the size of the group of edge i it equals ``½ Σ hᵢ (eᵢ - ē)²`` for the errors ``e = p - y`` and
-    their group means. A pair of edges counts with the product of their weights.
+    c is the mean number of edges that an edge is compared with, including itself, so that the loss grows like other
+    losses. If ``c hᵢ`` is the size of the group of edge i, the loss equals ``½ Σ hᵢ (eᵢ - ē)²`` for the errors
+    ``e = p - y`` and their group means ē. A pair of edges has the product of their weights as its weight.
 
     >>> import numpy as np
     >>> RankRLS(np.array([0.0, 1.0])).value(np.array([0.0, 0.0]))  # (1 - 0)² in both orders, divided by 4 c = 8

@@ -34,7 +34,7 @@ class Squared(Formula):
         return xp.ones_like(p)
 
     def curvature(self, p: Array) -> Diagonal:
-        """Return the identity, or the weights."""
+        """Return the identity, or a diagonal matrix of the weights."""
         kind = type(self)
         is_own = kind.curvatures is Formula.curvatures and kind.curvature_of is Squared.curvature_of
         return Identity(self.y) if self.weight is None and is_own else super().curvature(p)

@@ -1,4 +1,4 @@
-"""How good predictions are: AUC for two classes, the concordance index for real-valued labels, interactions."""
+"""Scores of predictions: AUC for two classes, concordance for real-valued labels and for interactions."""
 
 from vectrick.metrics.auc import auc
 from vectrick.metrics.concordance import concordance_index

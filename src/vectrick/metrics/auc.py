@@ -7,11 +7,11 @@ from vectrick.backends.arrays import given_array, like, namespace, sorted_values
 
 
 def auc(y_true: ArrayLike, y_score: ArrayLike) -> float:
-    """Return the probability that a positive label has a larger score than another one; ties count half.
+    """Return the probability that a positive edge has a larger score than a negative one; ties count half.
 
-    Labels over zero are positive. It is scikit-learn's ``roc_auc_score`` without its checks, which for 250 000 edges
-    take longer than the predictions. It sorts tensors on their device. It is NaN if there is one class only, or if a
-    score is NaN.
+    Labels greater than zero are positive. The result equals scikit-learn's ``roc_auc_score``, whose checks take longer
+    than the predictions for 250 000 edges. Tensors are sorted on their device. The AUC is NaN if there is only one
+    class, or if a score is NaN.
 
     >>> auc([-1.0, 1.0, 1.0], [0.2, 0.1, 0.3])
     0.5
@@ -22,13 +22,13 @@ def auc(y_true: ArrayLike, y_score: ArrayLike) -> float:
     n_pairs = len(positive) * len(other)
     if n_pairs == 0 or xp.isnan(positive[-1]) or xp.isnan(other[-1]):  # NaN is sorted to the end
         return float("nan")
-    # Two sorted lists are faster than one order of all scores where one class is rare.
+    # If one class is rare, sorting the two classes separately is faster than sorting all scores.
     below = sum(int(xp.searchsorted(other, positive, side=side).sum()) for side in ("left", "right"))
     return float(0.5 * below / n_pairs)
 
 
 def aucs(y_true: ArrayLike, y_scores: Array) -> Array:
-    """Return `auc` of each row of scores, on the host; tensors are sorted all at once.
+    """Return the `auc` of each row of scores, on the host; the rows of a tensor are sorted together.
 
     >>> import numpy as np
     >>> aucs([-1.0, 1.0, 1.0], np.array([[0.2, 0.1, 0.3], [0.0, 0.1, 0.2]]))

@@ -1,7 +1,8 @@
-"""Scores from histograms, for more predictions than fit into memory, each with a bound of its error.
+"""Scores from histograms for more predictions than fit into memory, each with a bound on its error.
 
-Predictions are counted in bins, by labels or bins of labels. Two edges in different bins are in a known order; those in
-one bin count as half, and may be off by half. So the error is at most half the share of pairs that share a bin.
+Predictions are counted in bins, separately for each label or bin of labels. The order of two edges in different bins is
+certain. A pair of edges in one bin counts half, with an error of at most half. So the error of a score is at most half
+the share of pairs that lie in one bin.
 """
 
 from dataclasses import dataclass
@@ -13,11 +14,11 @@ from vectrick._typing import Array
 
 MOST_CELLS = 1 << 22  # of a histogram
 MOST_BINS = 1 << 16  # of predictions
-COARSE_LABELS, FINE_LABELS, FINE_BINS = 256, 128, 256  # where labels are values
+COARSE_LABELS, FINE_LABELS, FINE_BINS = 256, 128, 256  # if labels are values
 
 
 class BoundedScore(float):
-    """A score from a histogram; ``bound`` says how far the exact one can be from it, ``n_edges`` how many edges count.
+    """A score from a histogram; ``bound`` limits its error, and ``n_edges`` is the number of edges.
 
     >>> score = BoundedScore(0.75, 1e-5, 100)
     >>> score + 0.25, score.bound
@@ -42,9 +43,9 @@ class BoundedScore(float):
 
 @dataclass(frozen=True)
 class Bins:
-    """Where predictions and labels are cut: bins of the former, and levels of the latter.
+    """Bins of predictions, and levels of labels.
 
-    ``fine`` cuts each level again, if levels are ranges of labels and not labels themselves.
+    If levels are ranges of labels, ``fine`` divides each level further.
     """
 
     edges: Array
@@ -54,7 +55,7 @@ class Bins:
 
     @classmethod
     def of(cls, predictions: Array, labels: Array, distinct: Array | None) -> "Bins":
-        """Return bins with about equally many of all edges, from a sample of them.
+        """Return bins with about equal numbers of edges, estimated from a sample of the edges.
 
         >>> Bins.of(np.arange(100.0), np.arange(100.0) % 2, np.array([0.0, 1.0])).levels
         array([1.])
@@ -68,7 +69,7 @@ class Bins:
         return cls(_quantiles(predictions, n_bins), coarse, fine, _quantiles(predictions, FINE_BINS))
 
     def count(self, predictions: Array, labels: Array) -> tuple[Array, ...]:
-        """Return the histogram of levels and bins; with fine levels, also that of fine levels and few bins."""
+        """Return the histogram of levels and bins; with fine levels, also a histogram of fine levels and few bins."""
         coarse = _counted(self.levels, self.edges, labels, predictions)
         if self.fine is None or self.few is None:
             return (coarse,)
@@ -110,21 +111,21 @@ class Bins:
 
 
 def _quantiles(values: Array, n: int) -> Array:
-    """Return cuts between n parts of about equal size, each cut once."""
+    """Return the distinct boundaries of n parts of about equal size."""
     values = np.sort(values)
     places = np.arange(1, n) * len(values) // n
     return np.unique(values[places[places < len(values)]])
 
 
 def _counted(levels: Array, edges: Array, labels: Array, predictions: Array) -> Array:
-    """Return how many edges are at each level and in each bin."""
+    """Return the number of edges at each level and in each bin."""
     shape = len(levels) + 1, len(edges) + 1
     cells = np.searchsorted(levels, labels, side="right") * shape[1] + np.searchsorted(edges, predictions, side="right")
     return np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
 
 
 def _ordered(counts: Array) -> tuple[float, float, float]:
-    """Return pairs of different levels in the right order, those in one bin, and all of them."""
+    """Return the numbers of pairs with different levels: in the right order, in the same bin, and in total."""
     below = np.zeros(counts.shape[1])
     right = tied = comparable = 0.0
     for row in counts:

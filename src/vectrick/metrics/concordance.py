@@ -5,7 +5,7 @@ import numpy as np
 from vectrick._typing import Array, ArrayLike
 from vectrick.backends.arrays import as_floats
 
-_TINY, _SHORT = 10, 100_000  # up to the second, SciPy is used, for which nothing needs to be compiled
+_TINY, _SHORT = 10, 100_000  # up to _SHORT labels, SciPy is used, because it needs no compilation
 AVERAGES = ("pairs", "groups")
 
 
@@ -14,8 +14,8 @@ def concordance_index(
 ) -> float:
     """Return the share of pairs with different labels whose scores are in the same order; a tied score counts half.
 
-    It is 0.5 at chance and 1.0 for a perfect order; for two classes it is the AUC. It takes O(n log n) and is exact. It
-    is NaN if all labels are equal.
+    It is 0.5 for random predictions and 1.0 for a perfect order. For two classes it equals the AUC. It is exact, takes
+    O(n log n), and is NaN if all labels are equal.
 
     Parameters
     ----------
@@ -24,8 +24,8 @@ def concordance_index(
     groups : array, optional
         Count only pairs within a group, such as the edges of one start vertex.
     average : str
-        "pairs" gives every pair the same weight. "groups" gives every group the same weight: it is the mean over the
-        groups that have two different labels.
+        "pairs" gives every pair the same weight. "groups" gives every group the same weight: the result is the mean
+        over groups with at least two different labels.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def concordance_index(
         return float("nan")
     if groups is None and len(y) <= _SHORT:
         return share_in_order(np.array([_differences(y, score)]))
-    from vectrick.backends.cpu.order import order_differences  # compiled code, loaded when it is needed
+    from vectrick.backends.cpu.order import order_differences  # compiled code, loaded only if needed
 
     group = np.zeros(len(y), np.int64) if groups is None else np.unique(groups, return_inverse=True)[1].ravel()
     order = np.lexsort((y, group))
@@ -54,8 +54,8 @@ def concordance_index(
 
 
 def _differences(y: Array, score: Array) -> tuple[float, float]:
-    """Return concordant minus discordant pairs, and pairs with different y, of one list: from Kendall's tau-b."""
-    if len(y) <= _TINY:  # where SciPy has no tau
+    """Return concordant minus discordant pairs, and pairs with different y, computed from Kendall's tau-b."""
+    if len(y) <= _TINY:  # too few labels for SciPy's kendalltau
         signs = np.sign(y[:, None] - y) * np.sign(score[:, None] - score)
         return float(signs.sum() / 2), float((y[:, None] != y).sum() / 2)
     from scipy.stats import kendalltau
@@ -71,7 +71,7 @@ def _counts(values: Array) -> Array:
 
 
 def share_in_order(counts: Array) -> float:
-    """Return the mean share over rows of (concordant minus discordant pairs, comparable pairs), empty rows left out."""
+    """Return the mean share over rows of (concordant minus discordant pairs, comparable pairs), without empty rows."""
     counts = counts[counts[:, 1] > 0]
     return float((0.5 + 0.5 * counts[:, 0] / counts[:, 1]).mean()) if len(counts) else float("nan")
 

@@ -1,4 +1,4 @@
-"""The interaction concordance: whether predictions rank interactions, or only main effects of the vertices."""
+"""The interaction concordance: it shows whether predictions rank interactions, or only main effects of vertices."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from vectrick._typing import Array, ArrayLike
 from vectrick.backends.threads import count_threads, even_parts, run_tasks
 from vectrick.metrics.concordance import checked_scores, share_in_order
 
-_UNIT = 1e-10  # differences that differ by less than this share of the largest value are tied: that is rounding
+_UNIT = 1e-10  # differences closer than this share of the largest value are rounding errors, so they are ties
 
 
 def interaction_concordance(
@@ -16,12 +16,12 @@ def interaction_concordance(
 ) -> float:
     """Return the share of quadruples whose interaction is predicted with the right sign; a predicted zero counts half.
 
-    Two start vertices d, d' and two end vertices t, t' whose four edges are known have the interaction
-    ``(y(d, t) - y(d', t)) - (y(d, t') - y(d', t'))``. It is zero in a model of main effects, ``f(d) + g(t)``, however
-    well the model ranks the edges: such a model has an interaction concordance of 0.5. Interactions of two start
-    vertices are pairs of differences, so the share is a concordance index for each pair of start vertices (or of end
-    vertices, if there are fewer): O(m² q log q) for m ≤ q. It is NaN if the labels have no interaction. Labels and
-    scores of a repeated edge are averaged.
+    Two start vertices d, d' and two end vertices t, t' with all four edges have the interaction
+    ``(y(d, t) - y(d', t)) - (y(d, t') - y(d', t'))``. It is zero for a model of main effects, ``f(d) + g(t)``, even if
+    that model ranks the edges well, so its interaction concordance is 0.5. Interactions of two start vertices are pairs
+    of differences, so the share is a concordance index for each pair of start vertices (or of end vertices, if there
+    are fewer): O(m² q log q) for m ≤ q. It is NaN if the labels have no interaction. Labels and scores of a repeated
+    edge are averaged.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def interaction_concordance(
     start, end : array
         The start and the end vertex of each edge.
     n_threads : int, optional
-        By default all CPUs, or VECTRICK_NUM_THREADS.
+        The number of threads; by default VECTRICK_NUM_THREADS, or the number of CPUs.
 
     Examples
     --------
@@ -55,9 +55,9 @@ def interaction_concordance(
     fewer, more, y, score = _without_repetition(fewer, more, y, score)
     bounds = np.concatenate([[0], np.cumsum(np.bincount(fewer))])
     units = [max(float(np.abs(values).max()), 1e-300) * _UNIT for values in (y, score)]
-    from vectrick.backends.cpu.order import interaction_differences  # compiled code, loaded when it is needed
+    from vectrick.backends.cpu.order import interaction_differences  # compiled code, loaded only if needed
 
-    # Vertex d has d pairs: many small parts are even enough.
+    # Vertex d has d pairs, so many small parts balance the work.
     parts = even_parts(len(bounds) - 1, 64)
     counts = np.zeros((len(parts), 2), np.int64)
 
@@ -69,7 +69,7 @@ def interaction_concordance(
 
 
 def _without_repetition(fewer: Array, more: Array, y: Array, score: Array) -> tuple[Array, Array, Array, Array]:
-    """Return the edges in order, with the means of those that occur more than once."""
+    """Return the distinct edges in order, with mean labels and scores of repeated edges."""
     size = int(more.max()) + 1
     edges, which, times = np.unique(fewer.astype(np.int64) * size + more, return_inverse=True, return_counts=True)
     of_y, of_score = (np.bincount(which, values) / times for values in (y, score))

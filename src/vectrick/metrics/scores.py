@@ -1,4 +1,4 @@
-"""Scores of labels and predictions by name, for early stopping and model selection."""
+"""Scores by name, for early stopping and model selection."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ from vectrick.metrics.concordance import concordance_index
 
 
 def _r2(y: Array, scores: Array, groups: Array | None) -> float:
-    """Return R²; it is scikit-learn's without its checks, which take longer than the sums where many are compared."""
+    """Return R² without scikit-learn's checks, because they take longer than the sums."""
     if isinstance(y, np.ndarray) and isinstance(scores, np.ndarray) and y.ndim == 1 == scores.ndim:
         total = float(((y - y.mean()) ** 2).sum())
         if total > 0:

@@ -1,4 +1,4 @@
-"""Honest evaluation: splits by vertices, scorers, paths over alpha, nested tuning, shortcuts, comparisons."""
+"""Evaluation and tuning: splits by vertices, scorers, searches, paths over alpha, comparisons, calibration."""
 
 from vectrick.estimators import register_estimator
 from vectrick.model_selection.alpha_paths import AlphaPath, alpha_path

@@ -1,4 +1,4 @@
-"""Scores and models over a grid of alpha and over iterations, for about the price of one fit."""
+"""Scores and models over a grid of alpha and over iterations, for about the cost of one fit."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -106,8 +106,8 @@ def alpha_path(
 
     With a quadratic loss (`KronRidge`, `KronRanker`), one Krylov basis of ``max_iter`` vectors (100 if it is None)
     gives every iterate of ``solver="cg"`` or "minres" for every alpha. This costs the products of one fit, plus O(n k)
-    for each alpha. Other losses are fitted from the largest alpha to the smallest. Each fit starts where the last one
-    ended, and stops as with ``early_stopping``.
+    for each alpha. Other losses are fitted from the largest alpha to the smallest. Each fit starts from the
+    previous model, and stops as with ``early_stopping``.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def alpha_path(
         The estimator to fit; it is not changed. Its ``scoring`` defines the score.
     X, y : Edges or array, array
         The training edges and their labels; or a lake (`vt.scan_edges`) and None. A lake is read once, ``validation``
-        is another lake (as ``X.split()`` makes it), and each alpha begins where the next larger one ended.
+        is another lake (from ``X.split()``), and each fit starts from the model of the next larger alpha.
     alphas : sequence or array of float
         The grid, positive and increasing.
     validation : (X, y), optional
@@ -125,16 +125,16 @@ def alpha_path(
         "neither". Vertices are compared by their rows in a shared table, else by ids, and in plain arrays by their
         features. Separate tables without ids cannot be compared.
     iterations : sequence of int or "all", optional
-        With a quadratic loss, the iterations to score; by default nine, with growing distances. Predictions are cheap,
-        but each score takes a sort.
+        With a quadratic loss, the iterations to score; by default nine, at increasing distances. Predictions are
+        cheap, but each score takes a sort.
     warm_start : bool
         Whether other losses start from the model of the previous alpha.
     solver : str or Solver, optional
-        The solver, in place of the estimator's. "one-pass" reads the edges of a `KronRidge` once, and every alpha has a
-        closed form; see there what it leaves out.
+        The solver, instead of the estimator's. "one-pass" reads the edges of a `KronRidge` once, and every alpha has a
+        closed form; see `KronRidge` for its limits.
     **parameters
-        Other parameters of the estimator to change, such as ``spectral_filter="cut-off"``, or ``refine=3`` for so many
-        preconditioned iterations after the pass for each alpha.
+        Other parameters of the estimator to change, such as ``spectral_filter="cut-off"``, or ``refine=3`` for
+        three preconditioned iterations after the pass for each alpha.
 
     Returns
     -------
@@ -163,7 +163,7 @@ def alpha_path(
     if validation is None and new != "both":
         raise ValueError(f"new is {new!r}, but without validation both vertices are held out; give validation=(X, y)")
     if is_lake(X) and (y is not None or not (validation is None or is_lake(validation))):
-        raise ValueError("X is a lake, which has its labels with it: y must be None, and validation a lake or None")
+        raise ValueError("X is a lake and contains its labels: y must be None, and validation a lake or None")
     if validation is not None and not is_lake(X):
         if not (isinstance(validation, tuple | list) and len(validation) == 2):
             raise ValueError(f"validation is of type {type(validation).__name__}, but it must be a pair (X, y)")
@@ -174,7 +174,7 @@ def alpha_path(
 
 
 def check_alphas(alphas: ArrayLike, name: str = "alphas") -> Array:
-    """Return a grid as positive numbers in increasing order, or say what is wrong with it."""
+    """Return a grid as positive numbers in increasing order, or raise an error."""
     try:
         grid = np.asarray(alphas, np.float64)
     except (TypeError, ValueError):
@@ -203,7 +203,7 @@ def check_iterations(iterations: Any) -> None:
 
 
 def check_new_vertices(estimator: KronEstimator, train: Any, validation: Any, new: New) -> None:
-    """Refuse validation edges with a training vertex on a side that must be new.
+    """Raise an error if validation edges have a training vertex on a side that must be new.
 
     Two vertices are the same if they share a row of one table or an id; in plain arrays, if they share the features.
     """
@@ -226,7 +226,7 @@ def check_new_vertices(estimator: KronEstimator, train: Any, validation: Any, ne
             more = ", …" if len(shared) > _SHOWN else ""
             raise ValueError(
                 f"validation has {len(shared)} {side} vertices that also train: {', '.join(shown)}{more}; they must be "
-                f"new (vt.vertex_split makes such parts), unless you say new={_without(new, side)!r}"
+                f"new (use vt.vertex_split), unless new={_without(new, side)!r}"
             )
 
 

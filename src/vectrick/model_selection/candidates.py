@@ -1,4 +1,4 @@
-"""Candidates of a search: combinations of parameters, their scores on folds, and the best of them."""
+"""Candidates of a search: combinations of parameters, their scores on folds, and the choice of the best."""
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,22 +20,22 @@ from vectrick.model_selection.splitting.folds import Fold
 # A grid of parameters: lists of values by name, or one grid for each of several estimators.
 ParamGrid: TypeAlias = Mapping[str, Sequence[Any] | Array] | Sequence[Mapping[str, Sequence[Any] | Array]]
 
-_NEVER = 10**9  # iterations without a better score: all of them are compared
+_NEVER = 10**9  # iterations without a better score before a stop, so that all are compared
 
 
 @dataclass(frozen=True)
 class GridPoint:
-    """An estimator with every parameter set but alpha, on edges that share its kernels."""
+    """An estimator with all parameters set except alpha, and edges whose tables hold its kernels."""
 
     estimator: KronEstimator
     shown: dict[str, Any]
     X: Edges
     alphas: Array
-    plain: KronEstimator  # the same with the kernels as they were given
+    plain: KronEstimator  # the same with the original kernels
 
 
 def as_lists(estimator: KronEstimator | Sequence[KronEstimator], param_grid: ParamGrid) -> tuple[list[Any], list[Any]]:
-    """Return the estimators, checked, and a grid for each."""
+    """Check the estimators; return them and a grid for each."""
     estimators = list(estimator) if isinstance(estimator, list | tuple) else [estimator]
     for each in estimators:
         if not isinstance(each, KronEstimator):
@@ -62,9 +62,9 @@ def settle_scoring(scoring: str, estimators: list[Any], labels: Array, n_best: i
     if scoring in OF_CLASSES and n_values != 2:
         raise ValueError(f"scoring is {scoring!r}, which needs two classes, but y has {n_values} values")
     if n_best > 1 and scoring == "r2":
-        raise ValueError(f"n_best is {n_best} and scoring is 'r2', but a mean of standardised predictions has no scale")
+        raise ValueError(f"n_best is {n_best} and scoring is 'r2', but a mean of standardized predictions has no scale")
     if scoring == "concordance" and len({getattr(estimator, "groups", None) for estimator in estimators}) > 1:
-        raise ValueError("estimator has several with other groups, but their concordances cannot be compared")
+        raise ValueError("estimators have different groups, so their concordances cannot be compared")
     return scoring
 
 
@@ -82,7 +82,7 @@ def compare_candidate(
 
 
 def make_candidates(estimators: list[Any], grids: list[Any], edges: Edges, scoring: str) -> list[GridPoint]:
-    """Return an estimator for every combination of parameters but alpha, with kernels that the folds share."""
+    """Return a grid point for every combination of parameters except alpha, with kernels that the folds share."""
     candidates = []
     sharing: dict[float, Sharing] = {}
     for estimator, grid in zip(estimators, grids, strict=True):
@@ -91,7 +91,7 @@ def make_candidates(estimators: list[Any], grids: list[Any], edges: Edges, scori
         alphas = check_alphas(grid.get("alpha", [estimator.alpha]), "param_grid['alpha']")
         others = {name: _values(name, values) for name, values in grid.items() if name != "alpha"}
         for values in itertools.product(*others.values()):
-            # Copies, since "start_kernel__gamma" would change the kernel that other candidates have as well.
+            # Copies, since "start_kernel__gamma" would also change the kernel of other candidates.
             parameters = {name: clone(value, safe=False) for name, value in zip(others, values, strict=True)}
             plain = clone(estimator).set_params(**parameters)
             shared = clone(plain)
@@ -100,7 +100,7 @@ def make_candidates(estimators: list[Any], grids: list[Any], edges: Edges, scori
             if shared.pairwise == "kronecker" and not any(isinstance(kernel, list | tuple) for kernel in (start, end)):
                 X, start, end = share.of(start, end)
             shown = {"estimator": type(estimator).__name__, **parameters} if len(estimators) > 1 else parameters
-            dtype = shared._compute_dtype(edges).name  # that of the features, in whose place there are kernel values
+            dtype = shared._compute_dtype(edges).name  # the dtype of the features, not of kernel values
             shared.set_params(start_kernel=start, end_kernel=end, scoring=scoring, dtype=dtype, n_threads=1)
             shared.set_params(n_iter_no_change=_NEVER, n_start_features=None, verbose=0)
             candidates.append(GridPoint(shared, shown, X, alphas, plain))
@@ -108,7 +108,7 @@ def make_candidates(estimators: list[Any], grids: list[Any], edges: Edges, scori
 
 
 def _values(name: str, values: Any) -> list[Any]:
-    """Return the values of a parameter as a list, which must not be empty."""
+    """Return the values of a parameter as a list; raise an error if it is empty."""
     if isinstance(values, str) or not isinstance(values, Iterable) or not len(choices := list(values)):
         raise ValueError(f"param_grid[{name!r}] is {values!r}, but it must be a list of at least one value")
     return choices
@@ -133,7 +133,7 @@ def _pad(rows: Iterable[Array]) -> Array:
 
 
 def _mean(tables: list[Array]) -> Array:
-    """Return the mean over inner folds; a score that is not known in all of them is NaN."""
+    """Return the mean over inner folds; a score that is missing in any fold is NaN."""
     width = max(table.shape[1] for table in tables)
     wide = [np.pad(table, ((0, 0), (0, width - table.shape[1])), mode="edge") for table in tables]
     return np.asarray(np.mean(wide, axis=0))
@@ -150,7 +150,7 @@ class Selected:
 
     @property
     def shown(self) -> dict[str, Any]:
-        """What was chosen, for people."""
+        """The chosen parameters and their score, for display."""
         best = {"alpha": self.alpha, "iteration": self.iteration, "inner_score": self.inner_score}
         return {**self.candidate.shown, **best}
 

@@ -143,25 +143,25 @@ def compare_kernels(
         Edges and labels.
     estimator : estimator, optional
         The estimator, with its loss and vertex kernels; by default `KronRidge` with Gaussian kernels. For one vertex
-        set, the start kernel replaces an end kernel that was left at "linear".
+        set, the start kernel replaces an end kernel of "linear", the default.
     kernels : list or dict, optional
-        Pairwise kernels as ``pairwise`` takes them; a dict gives them names. By default all that suit the data: kernels
-        for one vertex set if X has one, antisymmetric ones (without intercept) if no labels contradict them, "two_step"
-        if the graph is complete and the loss is that of ridge regression.
+        Pairwise kernels, as for ``pairwise``; a dict gives them names. By default, all kernels that suit the data:
+        kernels for one vertex set if X has one, antisymmetric kernels (without intercept) if no labels contradict them,
+        and "two_step" if the graph is complete and the estimator is a `KronRidge`.
     settings : sequence of str
-        What is new in the test edges: "both", "start", "end", "neither".
+        Which vertices of the test edges are new: "both", "start", "end", "neither".
     alphas : sequence of float
         The weights of the regularizer to choose from, in increasing order.
     n_folds : int
         The number of parts of the vertices of each side; with "neither", of the edges.
     n_repeats : int
-        How many times to divide the vertices, each time anew.
+        The number of repeats, each with a new division of the vertices.
     scoring : str
         As for `nested_score`: "auc", "average_precision", "concordance", "r2", or "auto".
     random_state : int
         The seed of the divisions.
     n_jobs : int, optional
-        How many processes fit at once.
+        The number of processes that fit in parallel.
     verbose : int
         1 reports progress.
     checkpoint : path, optional
@@ -191,13 +191,13 @@ def compare_kernels(
     scoring = settle_scoring(scoring, [model], labels, 1)
     seed = random_state if isinstance(random_state, Integral) else check_random_state(random_state).randint(2**31 - 1)
     divisions = {new: _division(new, n_folds, n_repeats, labels, int(seed)) for new in settings}
-    for outer, _ in divisions.values():  # what cannot be divided is refused before anything is fitted
+    for outer, _ in divisions.values():  # raises errors before anything is fitted
         outer.folds(X, labels)
     tasks = [
         (new, name)
         for new in settings
         for name in models
-        if not (kernels is None and name == "two_step" and new == "neither")  # where no part of the graph is complete
+        if not (kernels is None and name == "two_step" and new == "neither")  # a part of the edges is no complete graph
     ]
     progress, rows, finished = Progress("compare_kernels", len(tasks), verbose), [], Finished.of(checkpoint)
     for new, name in tasks:
@@ -205,7 +205,7 @@ def compare_kernels(
         limits: dict[str, Any] = {"outer": outer, "inner": inner, "scoring": scoring, "n_jobs": n_jobs}
         limits["checkpoint"] = finished
         try:
-            with told_to(lambda *_: None):  # the kernels are counted here
+            with told_to(lambda *_: None):  # progress counts the kernels instead
                 scores = nested_score(models[name], X, labels, {"alpha": list(alphas)}, **limits).chosen
         except (ValueError, MemoryError) as error:
             warn(f"{name} failed with {new} new: {error}", UserWarning)
@@ -220,14 +220,14 @@ def compare_kernels(
 def _checked(
     estimator: KronEstimator | None, X: EdgesLike, y: ArrayLike, settings: Sequence[New]
 ) -> tuple[KronEstimator, Array]:
-    """Return the estimator and the labels, or say what is wrong with an argument."""
+    """Check the arguments; return the estimator and the labels."""
     if not isinstance(X, Edges):
         raise TypeError(f"X is of type {type(X).__name__}, but it must be Edges")
     model = KronRidge(Gaussian(), Gaussian()) if estimator is None else estimator
     if not isinstance(model, KronEstimator):
         raise TypeError(f"estimator is of type {type(model).__name__}, but it must be one of vectrick's")
     if X.is_one_set and isinstance(model.end_kernel, str) and model.end_kernel == "linear":
-        model = clone(model).set_params(end_kernel=clone(model.start_kernel, safe=False))  # all kernels have the same
+        model = clone(model).set_params(end_kernel=clone(model.start_kernel, safe=False))  # for all pairwise kernels
     check_parameters(clone(model).set_params(pairwise="kronecker"), None)
     refuse_bounds(y, "compare_kernels")
     labels = np.asarray(unmasked(y, "y"))
@@ -276,7 +276,7 @@ def _named(kernels: Any) -> dict[str, Any]:
 
 
 def _fitting(model: KronEstimator, X: Edges, y: Array) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the names of all pairwise kernels that fit the data and the estimator, and why others do not."""
+    """Return the names of all pairwise kernels that suit the data and the estimator, and why others do not."""
     fitting: dict[str, Any] = {}
     left_out: dict[str, str] = {}
     vertex_kernels = [as_kernel(kernel, "start_kernel") for kernel in (model.start_kernel, model.end_kernel)
@@ -304,11 +304,11 @@ _MARKERS = "osD^vPX*<>"
 
 
 def plot_kernels(frame: Frame, scoring: str, path: Path | str | None = None) -> Any:
-    """Return a figure with the scores of each kernel in each setting, side by side with their spread."""
+    """Return a figure with the scores and spreads of the kernels, side by side in each setting."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise ImportError("a plot needs matplotlib; pip install 'vectrick[plot]' brings it") from None
+        raise ImportError("a plot needs matplotlib; install it with pip install 'vectrick[plot]'") from None
     settings, known = list(dict.fromkeys(frame["setting"])), list(PAIRWISE)
     names = sorted(set(frame["kernel"]), key=lambda name: (known.index(name) if name in known else len(known), name))
     kernels = {name: known.index(name) if name in known else len(known) + i for i, name in enumerate(names)}

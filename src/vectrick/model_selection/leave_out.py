@@ -15,19 +15,19 @@ from vectrick.training.prepare import prepare
 def leave_out_predictions(estimator: KronRidge, X: EdgesLike, y: ArrayLike, leave: str = "both") -> Array:
     """Return, for every edge of a complete graph, the prediction of a model that was trained without it.
 
-    The closed form takes one eigendecomposition of each kernel (for "both", of the kernel of the smaller side without
-    each of its vertices). Training again would take a model for every edge or vertex.
+    The closed form takes one eigendecomposition of each kernel. For "both", it takes an eigendecomposition for each
+    vertex of the smaller side. Training again would take a model for every edge or vertex.
 
     Parameters
     ----------
     estimator : KronRidge
-        The model, without intercept (``fit_intercept="auto"`` means none here). Its kernels and its alpha are used; it
-        is not changed. A kernel whose parameters depend on the vertices (``gamma="scale"``) gets them once, from all
+        The estimator, without intercept (``fit_intercept="auto"`` means none here). Its kernels and its alpha are used;
+        it is not changed. Kernel parameters that depend on the vertices (``gamma="scale"``) are computed once, from all
         vertices.
     X, y : Edges or array, array
         A complete graph, with every pair of a start and an end vertex once, and its labels.
     leave : str
-        What the model for an edge has not seen: "edge" means the edge itself, "start" all edges of its start vertex,
+        The edges left out to predict an edge: "edge" means the edge itself, "start" all edges of its start vertex,
         "end" all edges of its end vertex, "both" all edges of either vertex (the zero-shot setting).
 
     Returns
@@ -54,11 +54,11 @@ def leave_out_predictions(estimator: KronRidge, X: EdgesLike, y: ArrayLike, leav
         raise ValueError(f"leave is {leave!r}, but it must be one of {', '.join(map(repr, LEAVE))}")
     kernels = [as_kernel(getattr(estimator, f"{side}_kernel"), f"{side}_kernel") for side in ("start", "end")]
     if any(kernel.needs_labels for kernel in kernels):
-        raise ValueError("a Profile kernel is made of labels, also of those to leave out; use cross_val_predict")
+        raise ValueError("a Profile kernel is made of labels, including the labels to leave out; use cross_val_predict")
     if estimator.fit_intercept is True:
         raise ValueError("fit_intercept is True, but the closed form is for models without intercept")
     ridge = KronRidge(**estimator.get_params(deep=False))
-    ridge.set_params(early_stopping=False, backend="cpu", device=None, precision="full")  # eigenvectors, on the host
+    ridge.set_params(early_stopping=False, backend="cpu", device=None, precision="full")  # decompositions on the host
     on_host = X.on(None) if isinstance(X, Edges) else to_host(X)
     training = prepare(ridge, on_host, to_host(y), None, None)
     if not training.kernel.is_product or training.given.spec.two_step is not None:

@@ -1,4 +1,4 @@
-"""Nested cross-validation: what a model is worth when its parameters are tuned inside the training folds only."""
+"""Nested cross-validation: the score of a model whose parameters are tuned inside the training folds only."""
 
 import warnings
 from collections.abc import Sequence
@@ -60,12 +60,12 @@ class NestedScore:
 
     @property
     def spread(self) -> float:
-        """The standard deviation between repeats of their mean scores; with one repeat, that between folds."""
+        """The standard deviation of the mean scores of the repeats; with one repeat, of the scores of the folds."""
         values = self.scores.mean(axis=1) if len(self.scores) > 1 else self.scores[0]
         return float(values.std(ddof=1)) if len(values) > 1 else float("nan")
 
     def frame(self) -> Any:
-        """Return a pandas frame with a row for each outer fold: what was chosen, and the scores."""
+        """Return a pandas frame with a row for each outer fold: the chosen parameters and the scores."""
         import pandas as pd
 
         return pd.DataFrame(self.chosen)
@@ -102,7 +102,7 @@ def nested_score(
     In each outer fold, the training edges are split again by their vertices. Every combination of the grid is fitted
     for all its alphas (`alpha_path`, without warm starts) and scored at its iterations. The combination, alpha and
     iteration with the best mean score over the inner folds are then used to fit all training edges of the outer fold.
-    This model is scored on the test edges of the outer fold, which no earlier step has seen.
+    This model is scored on the test edges of the outer fold; no earlier step uses them.
 
     Parameters
     ----------
@@ -119,17 +119,17 @@ def nested_score(
         The outer and the inner folds, by default ``VertexKFold(3, 3, random_state=0)``. The default inner folds have
         the setting of the outer folds, and are stratified if there are two classes.
     scoring : str
-        "auc", "average_precision", "concordance", "r2", or "auto", which the first estimator interprets.
+        "auc", "average_precision", "concordance", "r2", or "auto", the default of the first estimator.
     iterations : sequence of int, optional
         With a quadratic loss, the iterations to choose from; by default nine up to ``max_iter``. A single one, large
         enough to converge, leaves the regularization to alpha alone. Otherwise the best iteration for the fewer edges
         of the inner folds may be too early for the outer folds.
     n_best : int
-        The number of combinations to train in each outer fold: those with the best inner scores, each at its best alpha
-        and iteration. Their predictions are standardised to zero mean and unit variance, and the mean of these is
-        scored. If positive edges are few, the best of many combinations is partly luck, and a mean of several is safer.
+        The number of combinations to train in each outer fold: the best by inner score, each at its best alpha and
+        iteration. Their predictions are standardized to zero mean and unit variance, and their mean is scored. If
+        positive edges are few, the best of many combinations is partly luck, and the mean of several is safer.
     n_jobs : int, optional
-        The number of processes that fit at once, with one thread each; by default (or -1) the number of CPUs. The
+        The number of processes that fit in parallel, with one thread each; by default (or -1) the number of CPUs. The
         scores do not depend on it.
     verbose : int
         1 reports progress about twice a second, 2 after each fit.

@@ -1,4 +1,4 @@
-"""Work on several processes at once, each with its share of the threads, so that no CPU has more than one to run."""
+"""Run tasks in several processes, each with its share of the threads, so that no CPU runs more than one."""
 
 import os
 import threading
@@ -17,7 +17,7 @@ from vectrick.backends.threads import count_threads, thread_share
 from vectrick.extensions import register, registered
 from vectrick.persistence.checkpoints import Work
 
-_guard: threading.Thread | None = None  # of a process that works for another
+_guard: threading.Thread | None = None  # in a worker, the thread that watches the parent process
 
 
 def count_jobs(n_jobs: object) -> int:
@@ -37,13 +37,13 @@ def in_parallel(
     finished: Work,
     kind: type,
 ) -> list[Any]:
-    """Return ``work(*task)`` for every task by its name, in order; ``told`` is called with each result as it comes.
+    """Return ``work(*task)`` for every named task, in order; call ``told`` with each result as it arrives.
 
-    Tasks in ``finished`` are not done again, and new results are kept there; ``kind`` is the type of the results.
+    Tasks in ``finished`` are not run again, and new results are stored there; ``kind`` is the type of the results.
 
     It uses processes, since threads would wait for each other's Python code: with two threads, folds of 2 000 to 40 000
     edges took 1.1 to 1.7 times as long as one after the other. Large arrays are shared through memory maps. Warnings
-    come back with the results, once for each kind, except those of solvers that were stopped on purpose.
+    are passed on once for each kind, except warnings of solvers that were stopped on purpose.
     """
     results = {name: finished.get(name, kind) for name in tasks}
     missing = [name for name, result in results.items() if result is None]
@@ -60,7 +60,7 @@ def in_parallel(
         results[name] = result
         finished.put(name, result)
         for category, text in caught:
-            words = category, text.partition(":")[0]  # after it come the numbers of one fold
+            words = category, text.partition(":")[0]  # the rest has the numbers of one fold
             if words not in warned:
                 warned.add(words)
                 warn(text, category)
@@ -84,7 +84,7 @@ def _with_warnings(
 
 
 def _end_with(parent: int) -> None:
-    """Let this process end soon after the one that it works for, which may be killed without a word."""
+    """Make this process end soon after its parent process, even if the parent is killed."""
     global _guard
     if _guard is not None or os.getppid() != parent:
         return

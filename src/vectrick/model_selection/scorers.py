@@ -26,7 +26,7 @@ def _within(side: str) -> Score:
     return lambda y, score, pairs: concordance_index(y, score, getattr(pairs, side), average="groups")
 
 
-# Labels (positive and negative numbers where there are two classes), predictions, and the vertices of the edges.
+# Arguments: labels (positive and negative numbers for two classes), predictions, and the vertices of the edges.
 _SCORES: dict[str, Score] = {
     **{name: _over_all(name) for name in SCORES},
     "concordance_per_start": _within("start"),
@@ -51,7 +51,7 @@ class EdgeScorer:
         """Return the score of predictions; it is NaN if it is not defined, for example with only one class.
 
         Predictions with a column for each of several ``classes`` get the mean score of the classes, each against the
-        rest. A class that is absent from y, or the only one in y, does not count.
+        rest. A class that is absent from y, or the only class in y, is ignored.
         """
         if np.ndim(score) == 2 and classes is not None:
             values, table = np.asarray(unmasked(y, "y")), np.asarray(score)
@@ -82,7 +82,7 @@ class EdgeScorer:
 
 
 def get_scorer(name: str) -> EdgeScorer:
-    """Return a score by its name, for the argument ``scoring`` of scikit-learn's functions and of `compare`.
+    """Return a scorer by its name, for the argument ``scoring`` of scikit-learn's functions and of `compare`.
 
     Parameters
     ----------
@@ -91,8 +91,8 @@ def get_scorer(name: str) -> EdgeScorer:
         - "r2": for real-valued labels;
         - "concordance": the share of pairs of edges in the right order (`concordance_index`); the AUC for two classes;
         - "concordance_per_start", "concordance_per_end": the mean of the concordance within each start or end vertex;
-          it tells whether the model ranks the targets of a drug, not only the drugs;
-        - "interaction_concordance": tells whether the model ranks interactions, or only main effects.
+          it measures whether the model ranks the targets of a drug, not only the drugs;
+        - "interaction_concordance": measures whether the model ranks interactions, not only main effects.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The search for kernels, loss, alpha and iteration on vertex-disjoint folds, and the model that it ends with."""
+"""Search for the best kernels, loss, alpha and iteration on vertex-disjoint folds."""
 
 import warnings
 from collections.abc import Sequence
@@ -53,7 +53,7 @@ class VertexSearch:
     def score(self) -> float:
         """The mean score of the best combination over the folds.
 
-        It is too good, since it was used for the choice; see `nested_score`.
+        This score was used for model selection, so it is optimistic; see `nested_score`.
         """
         return float(self.choices[0]["inner_score"])
 
@@ -82,14 +82,14 @@ def vertex_search(
 ) -> VertexSearch:
     """Choose kernels, loss, alpha and iteration by vertex-disjoint folds, and fit the best to all edges.
 
-    This is one outer fold of `nested_score`, on all edges. `nested_score` tells how good a model chosen in this way is.
+    This is one outer fold of `nested_score`, on all edges. Use `nested_score` to estimate the quality of the result.
 
     Parameters
     ----------
     estimator, X, y, param_grid, scoring, iterations, n_jobs, verbose, checkpoint
         As for `nested_score`.
     cv : VertexKFold, optional
-        The folds; by default ``VertexKFold(3, 3, random_state=0)``, stratified where there are two classes.
+        The folds; by default ``VertexKFold(3, 3, random_state=0)``, stratified if there are two classes.
 
     Returns
     -------

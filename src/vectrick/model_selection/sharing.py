@@ -1,4 +1,4 @@
-"""Kernels computed once for all vertices and shared by all folds, which take rows and columns of them."""
+"""Kernel matrices computed once for all vertices; all folds take rows and columns of them."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from vectrick.kernels.base import is_settled, kernel_key
 from vectrick.models.forms import WORTH_FACTORING, WORTH_RANK
 from vectrick.models.limits import checked_features
 
-_SHARE_OF_MEMORY = 4  # a matrix larger than a fourth of the free memory is left to the folds
+_SHARE_OF_MEMORY = 4  # the folds compute matrices larger than a fourth of the free memory
 
 
 class SharedMatrix(Precomputed):
@@ -24,7 +24,7 @@ class SharedMatrix(Precomputed):
 
 
 class Sharing:
-    """Edges whose vertex tables hold a kernel's matrix or thin factor in place of features, one for each kernel.
+    """Edges whose vertex tables hold a kernel's matrix or low-rank factor instead of features, one for each kernel.
 
     Parameters
     ----------
@@ -39,14 +39,14 @@ class Sharing:
         self._made: dict[Any, tuple[VertexTable, Kernel]] = {}
 
     def of(self, start_kernel: Any, end_kernel: Any) -> tuple[Edges, Kernel, Kernel]:
-        """Return the edges and the kernels to use in place of the given ones, which give the same kernel values."""
+        """Return edges and kernels that replace the given kernels and have the same kernel values."""
         start_table, start = self._side("start", start_kernel)
         end_table, end = self._side("end", end_kernel)
         return Edges._of(self.edges.start, self.edges.end, start_table, end_table), start, end
 
     def _side(self, side: str, given: object) -> tuple[VertexTable, Kernel]:
         kernel = as_kernel(given, f"{side}_kernel")
-        if kernel.needs_labels:  # of the training edges, which differ between folds
+        if kernel.needs_labels:  # the labels of the training edges differ between folds
             return getattr(self.edges, f"{side}_table"), kernel
         key = side, kernel_key(kernel)
         if key not in self._made:

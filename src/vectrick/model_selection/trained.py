@@ -1,4 +1,4 @@
-"""Training with a hold-out: a fit that can be watched, resumed and interrupted, and is judged on held-out edges."""
+"""Training with a hold-out: a fit that can be monitored, resumed and interrupted, and its scores on held-out edges."""
 
 import time
 import warnings
@@ -21,7 +21,7 @@ from vectrick.persistence.fit_checkpoint import FitCheckpoint
 
 
 class HeldFold(NamedTuple):
-    """Edges that a fit held out: what is new about them, the training and the test edges, and the predictions."""
+    """A fold of held-out edges: its setting, the training and the test edges, and the predictions."""
 
     new: str
     train: Array
@@ -31,7 +31,7 @@ class HeldFold(NamedTuple):
 
 @dataclass
 class Trained:
-    """A fitted model beside the data, the held-out edges, their predictions, and how long it took."""
+    """A fitted model with its data, the held-out edges, their predictions, and the times."""
 
     model: Any
     data: Dataset
@@ -43,9 +43,9 @@ class Trained:
     history: dict[str, list[Any]] = field(default_factory=dict)
     folds: list[HeldFold] = field(default_factory=list)  # of a search
     is_refitted: bool = False  # on all edges, after the scores
-    is_divided: bool = True  # the held-out edges were, by their vertices; otherwise somebody gave them
-    _scales: tuple[Any, dict[Any, Any]] | None = None  # of the folds, by the model
-    is_interrupted: bool = False  # so that something is missing
+    is_divided: bool = True  # edges were held out by their vertices; otherwise the user chose them
+    _scales: tuple[Any, dict[Any, Any]] | None = None  # of the folds, for this model
+    is_interrupted: bool = False  # so some results are missing
 
     @property
     def y(self) -> Array:
@@ -59,13 +59,13 @@ class Trained:
 
     @property
     def held_out_vertices(self) -> dict[str, list[Any]]:
-        """The ids, or the rows, of the vertices of each side that no edge trained with before validation."""
+        """The ids, or the rows, of the vertices of each side that had no training edge before validation."""
         if not self.holdout.tests or len(self.holdout.train) == len(self.data.X):
             return {}
         return vertices_only_in(self.data.X, self.data.X[self.holdout.train])
 
     def _keep_held_out(self) -> None:
-        """Tell the model which vertices were held out."""
+        """Store the held-out vertices in the model."""
         if self.held_out_vertices:
             self.model.validation_vertices_ = self.held_out_vertices
 
@@ -83,7 +83,7 @@ class Trained:
 
     @property
     def held_folds(self) -> list[HeldFold]:
-        """What was held out: the folds of a search, or the edges of each setting."""
+        """The held-out edges: the folds of a search, or a fold for each setting."""
         if self.folds:
             return self.folds
         tests = self.holdout.tests.items()
@@ -94,7 +94,7 @@ class Trained:
         ]
 
     def held_scale(self, fold: HeldFold) -> Array | None:
-        """Return how large the errors at the edges of a fold should be, by its training edges; see `label_scale`."""
+        """Return the expected errors at the test edges of a fold, given its training edges; see `label_scale`."""
         if hasattr(self.model, "classes_"):
             return None
         if self._scales is None or self._scales[0] is not self.model:
@@ -107,7 +107,7 @@ class Trained:
         return scale
 
     def calibration(self) -> dict[str, Any] | None:
-        """Return the errors on held-out edges as a file keeps them; None if there are none."""
+        """Return the errors on held-out edges as JSON for a file; None if there are none."""
         classes = getattr(self.model, "classes_", None)
         parts: dict[str, list[Any]] = {}
         for fold in self.held_folds:
@@ -122,14 +122,14 @@ class Trained:
         return Calibration(errors, scaled).header() if errors else None
 
     def refit(self) -> None:
-        """Replace the model by one that is trained on all edges, for as many iterations."""
+        """Replace the model by a model trained on all edges, with the same number of iterations."""
         model, begin = self.model, time.perf_counter()
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)  # the number of iterations was chosen
                 self.model = with_iterations(model, model.alpha, model.n_iter_).fit(self.data.X, self.data.target)
             self._keep_held_out()
-        except KeyboardInterrupt:  # the model that was validated is still there
+        except KeyboardInterrupt:  # the validated model is kept
             self.is_interrupted = True
             return
         self.is_refitted = True
@@ -137,7 +137,7 @@ class Trained:
 
 
 def scoring_of(estimator: KronEstimator, y: Array) -> str:
-    """Return the score that an estimator is judged by."""
+    """Return the name of the score of an estimator."""
     return estimator._auto_scoring(y) if estimator.scoring == "auto" else estimator.scoring
 
 
@@ -150,7 +150,7 @@ def train(
     checkpoint: FitCheckpoint | None = None,
     keep_interrupted: bool = False,
 ) -> Trained:
-    """Fit to the edges that are not held out, and score those that are.
+    """Fit an estimator to the training edges, and score it on the held-out edges.
 
     Parameters
     ----------
@@ -163,9 +163,9 @@ def train(
     callback : callable, optional
         Called with a `FitStep` after each iteration.
     checkpoint : FitCheckpoint, optional
-        A file that keeps the state of the fit, to continue from.
+        A file that stores the state of the fit, so that it can continue.
     keep_interrupted : bool
-        Whether Ctrl-C ends training with the best model so far.
+        Whether Ctrl-C ends training and returns the best model so far.
     """
     X, y, validation = data.X, data.y, None
     holdout = Holdout(np.arange(len(X)), {}) if holdout is None else holdout
@@ -183,7 +183,7 @@ def train(
 
     watch: dict[str, Any] = {"callback": told, "keep_interrupted": keep_interrupted, "resume": resume}
     model = estimator.fit(X[rows], data.target[rows], validation=validation, **watch)
-    model._known_edges = X.start, X.end  # also those that were held out
+    model._known_edges = X.start, X.end  # also the held-out edges
     trained = Trained(model, data, holdout, scoring_of(estimator, y), history=model.history_)
     trained._keep_held_out()
     trained.is_interrupted = str(model.solution_.reason).startswith("interrupted")

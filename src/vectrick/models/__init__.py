@@ -1,1 +1,1 @@
-"""Trained functions: their kernel of edges, their form, their predictions, and their files."""
+"""Trained functions: their kernel of edges, their form, and their predictions."""

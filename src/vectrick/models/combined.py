@@ -1,4 +1,4 @@
-"""A weighted sum of predictors of the same vertices, such as the mean of several models."""
+"""A weighted sum of predictors of the same vertices, for example an ensemble."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -19,7 +19,7 @@ class CombinedPredictor(Predictor):
     def __init__(self, parts: Sequence[Predictor], weights: Sequence[float]) -> None:
         super().__init__(parts[0].kernel, parts[0].n_threads)
         self.parts, self.weights = tuple(parts), tuple(float(weight) for weight in weights)
-        for part in parts[1:]:  # so that values of a kernel that several of them have are computed once
+        for part in parts[1:]:  # so that kernel values that several predictors need are computed once
             part.start.share_vertices(parts[0].start)
             part.end.share_vertices(parts[0].end)
 
@@ -30,14 +30,14 @@ class CombinedPredictor(Predictor):
 
     @property
     def width(self) -> int:
-        """The largest number of functions of a vertex that a predictor has."""
+        """The largest width of the predictors."""
         return max(part.width for part in self.parts)
 
     def _moved(self, backend: Backend) -> "CombinedPredictor":
         return CombinedPredictor([part.on(backend) for part in self.parts], self.weights)
 
     def operator(self, edges: Edges) -> Any:
-        """Refuse: the predictors have coefficients of their own."""
+        """Raise an error: each predictor has its own coefficients."""
         raise NotImplementedError("a weighted sum of predictors has no single operator")
 
     def predict(self, edges: Edges) -> Array:
@@ -55,16 +55,16 @@ class CombinedPredictor(Predictor):
 
     @property
     def _products(self) -> list[ProductPredictor] | None:
-        """The predictors, if all of them are on one Kronecker product."""
+        """The predictors if each of them has one Kronecker product as its kernel, else None."""
         products = [part for part in self.parts if isinstance(part, ProductPredictor)]
         return products if len(products) == len(self.parts) else None
 
     def predict_all(self, edges: Edges, coefficients: Array) -> Array:
-        """Refuse, as `operator` does."""
+        """Raise an error, like `operator`."""
         raise NotImplementedError("a weighted sum of predictors has no single vector of coefficients")
 
     def grid(self, start: VertexTable, end: VertexTable) -> Array:
-        """Return the predictions for all pairs, one predictor after the other: each may have a symmetry."""
+        """Return the predictions for all pairs, one predictor after the other, since each may have a symmetry."""
         out = self.weights[0] * self.parts[0].grid(start, end)
         for part, weight in zip(self.parts[1:], self.weights[1:], strict=True):
             out += weight * part.grid(start, end)

@@ -1,4 +1,4 @@
-"""The kernel of edges of a model: weighted pairwise kernels of vertex kernels, settled on the training vertices."""
+"""The kernel of edges of a model: weighted pairwise kernels of vertex kernels, resolved for the training vertices."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ from vectrick.operators import Term
 class EdgeKernel:
     """``Σ weight · pairwise(k, g)`` of vertex kernels k of the start and g of the end vertices.
 
-    ``starts`` and ``ends`` are one object if both ends come from one vertex set and all kernels are of that set.
+    ``starts`` and ``ends`` are one object if both ends come from one vertex set and all kernels are for one set.
     """
 
     components: tuple[Component, ...]
@@ -37,9 +37,9 @@ class EdgeKernel:
     def settled(
         cls, spec: KernelSpec, edges: Edges, graph: Graph, backend: Backend, labels: Array | None = None
     ) -> "EdgeKernel":
-        """Return the kernel of a spec, settled on the training vertices; weights to be learned are left at one.
+        """Return the kernel of a spec, resolved for the training vertices; weights to be learned are left at one.
 
-        ``labels`` are those of the training edges, which some kernels are made of.
+        ``labels`` are the labels of the training edges; some kernels are computed from them.
         """
         start_kernels, end_kernels = _with_profiles(spec, graph, labels)
         start, end = (edges.start_table, graph.used_start, backend), (edges.end_table, graph.used_end, backend)
@@ -50,7 +50,7 @@ class EdgeKernel:
 
     @classmethod
     def product(cls, start: VertexKernel, end: VertexKernel, pairwise: PairwiseKernel | None = None) -> "EdgeKernel":
-        """Return the Kronecker product of two vertex kernels, which may go by the name of another pairwise kernel."""
+        """Return the Kronecker product of two vertex kernels, optionally named as another pairwise kernel."""
         return cls((Component(pairwise or Kronecker(), 0, 0),), (start,), (end,), np.ones(1), True)
 
     @property
@@ -65,7 +65,7 @@ class EdgeKernel:
 
     @property
     def is_two_step(self) -> bool:
-        """Whether the coefficients are those of two-step ridge regression: then ridge regression has another kernel."""
+        """Whether the coefficients are from two-step ridge regression: it is ridge regression with another kernel."""
         return isinstance(self.components[0].pairwise, TwoStep)
 
     @property
@@ -75,12 +75,12 @@ class EdgeKernel:
 
     @property
     def one_set(self) -> bool:
-        """Whether both ends have one numbering of vertices, and the same kernels."""
+        """Whether both ends share one numbering of vertices and the same kernels."""
         return self.starts is self.ends
 
     @property
     def labels(self) -> list[str]:
-        """The components in words."""
+        """Descriptions of the components."""
         labels = []
         for component in self.components:
             both = self.starts[component.start], self.ends[component.end]
@@ -137,7 +137,7 @@ class EdgeKernel:
 
 
 def _with_profiles(spec: KernelSpec, graph: Graph, labels: Array | None) -> tuple[Sequence[Kernel], Sequence[Kernel]]:
-    """Return the kernels of both sides, those that need them with the profiles of the training vertices."""
+    """Return the kernels of both sides, with the profiles of the training vertices for kernels that need them."""
     kernels = spec.start_kernels, spec.end_kernels
     if labels is None or not any(kernel.needs_labels for side in kernels for kernel in side):
         return kernels

@@ -1,4 +1,4 @@
-"""Dual or primal: the space to train in, and the way from its coefficients to a predictor."""
+"""Dual and primal form: the space to train in, and the predictor with its coefficients."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -23,13 +23,13 @@ from vectrick.solvers import Dual, Primal
 
 Maps = tuple[FeatureMap | None, FeatureMap | None]
 
-_NO_TIME, _FAR_FEWER = 1e-3, 10  # seconds of a step, and times fewer coefficients
+_NO_TIME, _FAR_FEWER = 1e-3, 10  # primal form is chosen for shorter steps with this many times fewer coefficients
 FORMS = get_args(FormName)
 
-# Pivoted Cholesky is tried if a side has at least this many vertices; its factor pays below this share of them.
+# Pivoted Cholesky is tried if a side has at least this many vertices; it pays for a rank below this share of them.
 WORTH_FACTORING = 800
 WORTH_RANK = 0.4
-WORTH_EDGES = 16  # per vertex, from which it is tried for a sum of pairwise kernels
+WORTH_EDGES = 16  # per vertex, at least, to try it for a sum of pairwise kernels
 
 
 @dataclass(frozen=True)
@@ -37,13 +37,13 @@ class Form:
     """The chosen form: its space, why it was chosen, and how predictions are made from its coefficients."""
 
     name: str
-    space: Any  # a Space; None after a fit by passes, which needs none
+    space: Any  # a Space; None after a fit by passes
     plan: Plan
     reason: str
     graph: Graph
     kernel: EdgeKernel
     maps: tuple[FeatureMap, FeatureMap] | None = None  # of the start and the end, in primal form
-    thin: Maps = (None, None)  # thin factors of both sides, where they are used
+    thin: Maps = (None, None)  # low-rank factors of both sides, if they are used
 
     def predictor(self, coefficients: Array, n_threads: int | None) -> Predictor:
         """Return the predictor with these coefficients."""
@@ -65,13 +65,13 @@ def choose_form(
     maps: Maps | None = None,
     is_primal: bool = False,
 ) -> Form:
-    """Return the form that was asked for, or the cheaper one; a sum of pairwise kernels has the dual form only.
+    """Return the requested form, or the cheaper one; a sum of pairwise kernels has the dual form only.
 
-    Thin factors of both sides make the primal form possible: exact factors for linear kernels, and factors by pivoted
-    Cholesky to ``tolerance`` for smooth kernels. "auto" chooses the primal form if a product with the features and one
-    with their transpose take no longer than one with the kernel matrix, and if there are no more coefficients than
-    edges. ``maps`` are these factors, if they are known already. ``is_primal`` says that they are thin enough for the
-    primal form without a comparison.
+    Low-rank factors of both sides make the primal form possible: exact factors for linear kernels, and factors by
+    pivoted Cholesky to ``tolerance`` for smooth kernels. "auto" chooses the primal form if a product with the features
+    and one with their transpose take no longer than one with the kernel matrix, and if there are no more coefficients
+    than edges. ``maps`` are these factors, if they exist already. ``is_primal`` means that they are thin enough for
+    the primal form without a comparison.
     """
     if not kernel.is_product:
         return _form_of_sum(kernel, graph, dtype, tolerance, n_threads)
@@ -144,16 +144,16 @@ def _form_of_sum(
 
 
 def _worth_factoring(side: VertexKernel, tolerance: float, n_edges: int) -> FeatureMap | None:
-    """Return the thin factor of a side of a sum of pairwise kernels, or None if it is not worth having.
+    """Return the low-rank factor of a side of a sum of pairwise kernels, or None if it does not pay.
 
-    If a vertex has few edges, finding a thin factor takes longer than all the products that it would serve.
+    If vertices have few edges, computing a low-rank factor takes longer than all products that would use it.
     """
     worth = n_edges >= WORTH_EDGES * side.vertices.shape[0]
     return find_factor(side, "dual", tolerance if worth else 0.0)
 
 
 def _training_factors(features: FeatureMap | None, side: VertexKernel, dtype: np.dtype[Any]) -> VertexFactors:
-    """Return the matrices of the training vertices of a side, as thin factors if possible."""
+    """Return the matrices of the training vertices of a side, as low-rank factors if possible."""
     return VertexFactors(_thin_factor(features, side, dtype), partial(identity, side.vertices.shape[0], dtype))
 
 
@@ -166,7 +166,7 @@ def dual_form(kernel: EdgeKernel, graph: Graph, dtype: np.dtype[Any], n_threads:
 
 
 def find_factor(side: VertexKernel, form: str, tolerance: float) -> FeatureMap | None:
-    """Return the thin factor of a side, or None if it has none that is worth having."""
+    """Return the low-rank factor of a side, or None if there is none that pays."""
     m = side.vertices.shape[0]
     if form == "primal":
         return side.factor(tolerance)
@@ -178,7 +178,7 @@ def find_factor(side: VertexKernel, form: str, tolerance: float) -> FeatureMap |
 
 
 def _dual_factors(maps: Maps, start: VertexKernel, end: VertexKernel, dtype: np.dtype[Any]) -> tuple[Any, Any]:
-    """Return G and K, as thin factors if possible."""
+    """Return G and K, as low-rank factors if possible."""
     check_matrices(side for features, side in zip(maps, (start, end), strict=True) if not _is_thin(features, side))
     return _thin_factor(maps[1], end, dtype), _thin_factor(maps[0], start, dtype)
 
@@ -195,7 +195,7 @@ def _thin_factor(features: FeatureMap | None, side: VertexKernel, dtype: np.dtyp
 
 
 def _cast(values: Any, dtype: np.dtype[Any], side: VertexKernel) -> Any:
-    """Return kernel values or features on the backend and in the dtype of the computation; they must fit there."""
+    """Return kernel values or features on the backend and in the dtype of the computation; raise if they do not fit."""
     backend = side.backend
     if issparse(values) and not backend.holds(values):
         check_memory(f"the table of {side.name} features", values.shape[0], values.shape[1], backend)

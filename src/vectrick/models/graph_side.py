@@ -17,7 +17,7 @@ from vectrick.models.vertex_kernel import VertexKernel
 from vectrick.objectives.degree_model import NoDegreeModelError
 from vectrick.objectives.degrees import Basis
 
-_SAMPLE = 160  # vertices of a side whose kernel values stand for those of all
+_SAMPLE = 160  # vertices of a side whose kernel values represent all vertices
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class GraphSide:
 
     @property
     def rank(self) -> int:
-        """The number of features that its basis has at most, and the size of the eigendecomposition."""
+        """The maximum number of features of its basis, and the size of the eigendecomposition."""
         return self.n_vertices if self.map is None else min(self.map.rank, self.n_vertices)
 
     @cached_property
@@ -57,7 +57,7 @@ class GraphSide:
         return Basis.of_matrix(self.scale * self.kernel.matrix, degrees, centred)
 
     def sampled_spectrum(self, degrees: NDArray[Any]) -> CountedEigenvalues:
-        """Return about the eigenvalues of ``Φᵀ D Φ``, from vertices that are taken in proportion to degrees."""
+        """Estimate the eigenvalues of ``Φᵀ D Φ`` from vertices that are sampled in proportion to their degrees."""
         total = degrees.sum()
         points = (np.arange(_SAMPLE) + 0.5) / _SAMPLE * total
         some = np.unique(np.searchsorted(np.cumsum(degrees), points))
@@ -80,7 +80,7 @@ class GraphSide:
         return CountedEigenvalues.of_sample(values, self.rank)
 
     def check_memory(self, rank: int | None) -> None:
-        """Refuse a basis that does not fit into memory."""
+        """Reject a basis that does not fit into memory."""
         backend, m, rank = self.kernel.backend, self.n_vertices, self.rank if rank is None else rank
         if self.map is None and not self.kernel.fits:
             raise NoDegreeModelError(f"the {self.name} kernel matrix does not fit on {backend}")

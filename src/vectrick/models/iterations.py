@@ -1,4 +1,4 @@
-"""How many iterations conjugate gradients takes, from a spectrum that is known in part: simulated, not computed."""
+"""The number of iterations of conjugate gradients, simulated from an estimated spectrum."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ from vectrick.objectives.degrees import Preconditioner
 from vectrick.objectives.space import Element
 from vectrick.solvers.linear.cg import ImageSystem, conjugate_gradients
 
-MOST = 1000  # iterations, after which most solvers give up
-_RANDOM = 160  # coefficients of the random pattern that stands for the graph
+MOST = 1000  # iterations after which most solvers stop
+_RANDOM = 160  # coefficients of the random pattern that represents the graph
 _BINS = 200  # in each decade of the spectrum
-_BLOCKS, _POWERS = 40, np.geomspace(0.02, 20.0, 200)  # of the values that a sample does not have
-_MATTERS = 0.1  # the size over alpha from which a direction counts
+_BLOCKS, _POWERS = 40, np.geomspace(0.02, 20.0, 200)  # of the values that are missing in a sample
+_MATTERS = 0.1  # directions count if their size relative to alpha is above this
 
 
 Times: TypeAlias = Callable[[NDArray[Any]], NDArray[Any]]  # a product with a matrix
@@ -23,16 +23,16 @@ Times: TypeAlias = Callable[[NDArray[Any]], NDArray[Any]]  # a product with a ma
 
 @dataclass(frozen=True)
 class CountedEigenvalues:
-    """Eigenvalues in descending order, and how often there is one like each."""
+    """Eigenvalues in descending order, and the number of similar eigenvalues that each represents."""
 
     values: NDArray[Any]
     counts: NDArray[Any]
 
     @classmethod
     def of_sample(cls, sampled: NDArray[Any], size: int) -> "CountedEigenvalues":
-        """Return a spectrum of some size from that of a sample, which has the same sum, but too few small values.
+        """Return a spectrum of ``size`` values from a sample that has the same sum, but too few small values.
 
-        A third of the sample is taken as it is. Further values fall by the power of their number that keeps the sum.
+        The largest third of the sample is kept. Further values fall by a power of their number that keeps the sum.
 
         >>> import numpy as np
         >>> spectrum = CountedEigenvalues.of_sample(1.0 / np.arange(1, 101.0), 1000)
@@ -51,17 +51,17 @@ class CountedEigenvalues:
         return cls(values, np.concatenate([np.ones(known), counts]))
 
     def n_larger(self, threshold: float) -> int:
-        """Return how many eigenvalues are larger than a threshold."""
+        """Return the number of eigenvalues above a threshold."""
         return round(float(self.counts[self.values > threshold].sum()))
 
     def beyond(self, number: int) -> float:
-        """Return the sum of all eigenvalues after the largest ones."""
+        """Return the sum of all eigenvalues except the ``number`` largest ones."""
         before = np.cumsum(self.counts) - self.counts
         left = np.clip(before + self.counts - number, 0.0, self.counts)
         return float(left @ self.values)
 
     def times(self, other: "CountedEigenvalues", scale: float) -> "CountedEigenvalues":
-        """Return the products of all eigenvalues with all others."""
+        """Return the products of all eigenvalues of both spectra, times ``scale``."""
         values = scale * (self.values[:, None] * other.values).reshape(-1)
         counts = (self.counts[:, None] * other.counts).reshape(-1)
         order = np.argsort(-values, kind="stable")
@@ -69,7 +69,7 @@ class CountedEigenvalues:
 
 
 def plain_iterations(spectrum: CountedEigenvalues, alpha: float, tol: float, max_iter: int) -> int:
-    """Return how many iterations conjugate gradients takes on a spectrum, with a right-hand side like random labels.
+    """Return the iterations of conjugate gradients on a spectrum, with a right-hand side like random labels.
 
     >>> import numpy as np
     >>> plain_iterations(CountedEigenvalues(np.ones(1), np.ones(1)), 1.0, 1e-6, 100)
@@ -88,7 +88,7 @@ def plain_iterations(spectrum: CountedEigenvalues, alpha: float, tol: float, max
 
 
 def pattern_iterations(spectrum: CountedEigenvalues, n_edges: int, alpha: float, tol: float) -> int:
-    """Return how many preconditioned iterations a random pattern takes that is like the graph, only smaller.
+    """Return the preconditioned iterations for a random pattern that is like the graph, but smaller.
 
     Directions that are much smaller than alpha do not count.
     """
@@ -115,5 +115,5 @@ def _iterations(times: Times, b: NDArray[Any], inverse: NDArray[Any], tol: float
 
 
 def more_iterations(left_out: float, tol: float) -> float:
-    """Return how many more iterations it takes if directions of this size over alpha are left out."""
+    """Return the number of additional iterations if directions of this size relative to alpha are left out."""
     return float(0.5 * ((1 + left_out) ** 0.5 - 1) * np.log(2 / tol))

@@ -1,4 +1,4 @@
-"""The kernel of edges that the user asked for: pairwise kernels, vertex kernels and weights, read once."""
+"""The kernel of edges that the user requested: pairwise kernels, vertex kernels and weights, parsed once."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from vectrick.data import Edges
 from vectrick.kernels import Kernel, as_kernel
 from vectrick.kernels.pairwise import PairwiseKernel, TwoStep, as_pairwise
 
-# What the parameters take: a name, an object, a function of two feature tables, or a list of these (with weights).
+# The types of the parameters: a name, an object, a function of two feature tables, or a list of these (with weights).
 VertexKernels: TypeAlias = "str | Kernel | Callable[[Any, Any], Any] | Sequence[Any]"
 PairwiseKernels: TypeAlias = "str | PairwiseKernel | Sequence[Any]"
 
@@ -27,14 +27,14 @@ class HasKernels(Protocol):
     kernel_weights: KernelWeights
 
 
-_LARGEST = 1e100  # sum of weights; products with larger ones leave the range of numbers
+_LARGEST = 1e100  # sum of weights; products with larger sums would overflow
 _MOST = 10_000  # kernels of edges that are added up
 LEARNED = ("alignment", "validation")  # values of ``kernel_weights`` that learn the weights
 
 
 @dataclass(frozen=True)
 class Component:
-    """One of the kernels of edges that are added up: a pairwise kernel, and the places of its two vertex kernels."""
+    """One kernel of edges in a sum: a pairwise kernel, and the positions of its two vertex kernels."""
 
     pairwise: PairwiseKernel
     start: int
@@ -53,7 +53,7 @@ class KernelSpec:
 
     @classmethod
     def of(cls, estimator: HasKernels) -> "KernelSpec":
-        """Return the kernel that the parameters of an estimator describe; refuse invalid ones.
+        """Return the kernel that the parameters of an estimator describe; raise if they are invalid.
 
         The parameters are ``start_kernel``, ``end_kernel``, ``pairwise`` and ``kernel_weights``.
         """
@@ -77,7 +77,7 @@ class KernelSpec:
         return symmetry_of(self.components)
 
     def check(self, edges: Edges, *, form: str = "auto", fit_intercept: bool = False) -> None:
-        """Refuse a kernel that does not fit the edges or other parameters."""
+        """Reject a kernel that does not fit the edges or other parameters."""
         names = [component.pairwise.name for component in self.components]
         if self.one_set and not edges.is_one_set:
             name = next(component.pairwise.name for component in self.components if component.pairwise.one_set)
@@ -165,7 +165,7 @@ def _read_kernels(value: object, argument: str) -> list[Kernel]:
 
 
 def _end_of_one_set(start: list[Kernel], end: list[Kernel], given: object, kind: PairwiseKernel) -> list[Kernel]:
-    """Return the kernels of the end vertices, which must be those of the start vertices."""
+    """Return the kernels of the end vertices; they must equal the kernels of the start vertices."""
     same = len(start) == len(end) and all(repr(a) == repr(b) for a, b in zip(start, end, strict=True))
     if not same and given != "linear":
         raise ValueError(
@@ -186,8 +186,8 @@ def _components(
     n_components = sum(len(start) * (1 if kind.one_set else len(end)) for kind in kinds)
     if n_components > _MOST:
         raise ValueError(
-            f"there are {len(start)} start and {len(end)} end kernels, which make {n_components} kernels of edges, but "
-            f"there can be {_MOST} at most"
+            f"{len(start)} start and {len(end)} end kernels make {n_components} kernels of edges, but there can be at "
+            f"most {_MOST}"
         )
     starts: list[Kernel] = []
     ends = starts if one_set else []
@@ -217,7 +217,7 @@ def _places(kind: PairwiseKernel, given: list[Kernel], known: list[Kernel], argu
 
 
 def _given_weights(given: ArrayLike, n_wanted: int, shape: tuple[int, int] | None) -> Array:
-    """Return a weight for each component, which may be given as a matrix of this shape."""
+    """Return a weight for each component; ``given`` may be a matrix of this shape."""
     try:
         array = np.asarray(unmasked(given, "kernel_weights"), np.float64)
     except (TypeError, ValueError, OverflowError) as error:
@@ -229,7 +229,7 @@ def _given_weights(given: ArrayLike, n_wanted: int, shape: tuple[int, int] | Non
 
 
 def check_weights(given: ArrayLike, n_wanted: int, name: str) -> Array:
-    """Return weights as an array; refuse a wrong number of weights, negative weights, or only zeros."""
+    """Return weights as an array; reject a wrong number of weights, negative weights, or only zeros."""
     values: list[Any] = list(given) if np.ndim(given) == 1 else []  # type: ignore[arg-type]
     if np.ndim(given) != 1 or len(values) != n_wanted:
         raise ValueError(

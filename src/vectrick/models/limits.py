@@ -12,18 +12,18 @@ from vectrick.backends.memory import format_bytes
 from vectrick.data import VertexTable
 from vectrick.operators.factors import is_finite
 
-SMALL_BYTES = 1 << 22  # for which nobody asks whether they fit: that takes longer than to make them
+SMALL_BYTES = 1 << 22  # arrays up to this size are not checked: a check takes longer than making them
 _SHOWN = 5  # vertices named in an error
 
 
 def check_finite(K: Array, name: str) -> None:
-    """Refuse kernel values or features of a kernel that are NaN or too large for their type."""
+    """Reject kernel values or features of a kernel that are NaN or too large for their type."""
     if not is_finite(K):
         raise ValueError(f"{name} has values that are NaN or too large for {K.dtype}; scale the features")
 
 
 def check_memory(what: str, n_rows: int, n_cols: int, backend: Backend = HOST) -> None:
-    """Refuse a matrix of doubles that does not fit into the memory of a backend, before it is made."""
+    """Reject a matrix of doubles that does not fit into the memory of a backend, before it is computed."""
     n_bytes = 8 * n_rows * n_cols
     if n_bytes <= SMALL_BYTES:
         return
@@ -36,7 +36,7 @@ def check_memory(what: str, n_rows: int, n_cols: int, backend: Backend = HOST) -
 
 
 def checked_features(table: VertexTable, used: Array) -> Any:
-    """Return the features of some vertices in float64, or say which of them are not finite."""
+    """Return the features of some vertices in float64; raise if any of them are not finite."""
     rows_of = to_host(used) if issparse(table.features) else used
     taken: Any = cast(table.features[rows_of], np.float64)
     if not is_finite(taken):

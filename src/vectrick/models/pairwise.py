@@ -51,9 +51,9 @@ class PairwisePredictor(Predictor):
         return self._operator_of(edges, once=False, sorted_ends=False)[0]
 
     def _operator_of(self, edges: Edges, once: bool, sorted_ends: bool = True) -> tuple[Any, Array | None]:
-        """Return the operator, and for a kernel with a symmetry the mask of the edges that it sees reversed.
+        """Return the operator, and for a kernel with a symmetry the mask of the edges that it takes reversed.
 
-        Only one direction of an edge is then ever computed, so the other is the same to the last bit.
+        Only one direction of each edge is then computed, so both directions agree to the last bit.
         """
         self.check(edges.start_table, edges.end_table)
         rows = _Vertices.of(edges, self.kernel.one_set)
@@ -90,7 +90,7 @@ class PairwisePredictor(Predictor):
         return predictions
 
     def predict_all(self, edges: Edges, coefficients: Array) -> Array:
-        """Return the predictions for edges, one row for each of many rows of coefficients."""
+        """Return the predictions for edges, one row for each row of coefficients."""
         operator, turned = self._operator_of(edges, once=False)
         predictions = (operator @ coefficients.T).T
         if turned is not None and self.kernel.symmetry < 0:
@@ -118,7 +118,7 @@ class PairwisePredictor(Predictor):
         self.check(start, end)
         start, end = start.on(self.backend), end.on(self.backend)
         cores = self._cores
-        kept: dict[int, _Values] = {}  # the matrices of the end vertices, where all of them fit
+        kept: dict[int, _Values] = {}  # the matrices of the end vertices, if all of them fit
         keep = self.fits_beside(self.width * max(1, len(self.kernel.ends)), len(end))
         for rows, all_cols in block_slices(len(start), len(end), width or self.width, self.backend):
             at_start = _Values(self, start, rows)
@@ -162,7 +162,7 @@ class _Vertices:
 
 
 class _Names(VertexFactors):
-    """A placeholder for the matrices of a side, in terms whose rows are not known yet."""
+    """Placeholders for the matrices of a side, in terms that have no rows yet."""
 
     def __init__(self, side: VertexKernel) -> None:
         super().__init__(("kernel", side), lambda: ("same", side))

@@ -1,10 +1,9 @@
 """The preconditioner of a fit: whether the degree model pays, and the degree model of a form.
 
-In primal form it pays wherever its two eigendecompositions are cheap. In dual form they are as large as the kernels,
-so "auto" compares predicted times. The spectrum of the degree model, from some of the vertices, says how many
-iterations conjugate gradients takes without it, which is simulated on a diagonal matrix. With it, the number depends
-on how much the pattern of edges differs from its degrees; a random pattern stands for it. The planner knows what
-products cost.
+In primal form it pays if its two eigendecompositions are cheap. In dual form they are as large as the kernels, so
+"auto" compares predicted times. The iterations without it are simulated on a diagonal matrix with the spectrum of the
+degree model, estimated from some of the vertices. The iterations with it depend on how much the pattern of edges
+differs from its degrees; they are simulated with a random pattern. The planner estimates the time of products.
 """
 
 from dataclasses import dataclass
@@ -32,23 +31,23 @@ from vectrick.solvers.linear.preconditioned import Patience
 
 PRECONDITIONERS = get_args(PreconditionerName)
 
-_FAR = 4.0  # times as long without it, after which the exact number does not matter
+_FAR = 4.0  # if a fit takes this many times as long without it, the exact number does not matter
 _EIGEN = 12.0  # flops of an eigendecomposition over n³, at the speed of a matrix product
-_LARGE = 600  # vertices of a side whose kernel has no thin factor, from which its largest directions may do
-_LEFT_OUT = (8.0, 4.0, 2.0, 1.0, 0.5)  # the size over alpha up to which directions are then left out
-_MORE_THAN = 32  # directions at least
-_FOR_EDGES = 0.1  # the share of a product's time that does not depend on how many directions there are
-_SAVED = 20  # iterations that it saves at least, where a fit runs to convergence
-_PASSES = 10.0  # flops to find directions, over m² rank and over m rank²
-_TURNS = 20  # iterations for which turning coefficients must take less time than sorting the edges again
+_LARGE = 600  # vertices from which the largest directions may suffice for a side without a low-rank factor
+_LEFT_OUT = (8.0, 4.0, 2.0, 1.0, 0.5)  # sizes relative to alpha up to which directions may be left out
+_MORE_THAN = 32  # the minimum number of directions
+_FOR_EDGES = 0.1  # the share of a product's time that does not depend on the number of directions
+_SAVED = 20  # iterations that it saves at least if a fit runs to convergence
+_PASSES = 10.0  # flops to find directions, relative to m² rank and to m rank²
+_TURNS = 20  # transforming coefficients for this many iterations must be faster than sorting the edges again
 _AHEAD = 0.85  # the predicted time must be below this share of the time without,
-_FAR_AHEAD = 0.35  # or this one by Newton's method in dual form, which often takes more and cannot give up
-_WORTH = 0.03  # seconds to be saved at least
-_SHORT = 0.1  # seconds that a fit takes at most without it, for which a forecast does not pay
-# Graphs have structure: more iterations than a random pattern takes, by a factor and by a power, which is larger for
-# Newton's method, since nobody notices there that it takes more.
+_FAR_AHEAD = 0.35  # or this share for Newton's method in dual form: it often takes longer and cannot give up
+_WORTH = 0.03  # the minimum number of seconds to save
+_SHORT = 0.1  # a forecast does not pay if a fit without it takes at most this many seconds
+# Graphs have structure, so they take more iterations than a random pattern, by a factor and by a power. The power is
+# larger for Newton's method, since it does not notice that it takes more.
 _UNSEEN, _POWERS = 1.5, (1.1, 1.2)
-# Iterations of all systems of Newton's method over those of its first, without and with the preconditioner.
+# Iterations of all systems of Newton's method relative to its first system, without and with the preconditioner.
 _STEPS = (1.2, 2.5)
 
 
@@ -56,7 +55,7 @@ Ranks = tuple[int | None, int | None]  # of the start and the end; None for the 
 
 
 def words_of(ranks: Ranks) -> str:
-    """Say how many directions there are, if not all."""
+    """Return the number of directions as text, empty if all are used."""
     sides = zip(("start", "end"), ranks, strict=True)
     told = [f"{rank} {side} directions" for side, rank in sides if rank is not None]
     return f"; it has the largest {' and '.join(told)}" if told else ""
@@ -64,7 +63,7 @@ def words_of(ranks: Ranks) -> str:
 
 @dataclass(frozen=True)
 class Prediction:
-    """One way to precondition: which directions have a basis, and what is predicted for it."""
+    """One candidate for preconditioning: the ranks of its bases, with predicted iterations and times."""
 
     iterations: float
     step: float  # seconds of an iteration
@@ -79,18 +78,18 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a fit is predicted to take, with and without the preconditioner."""
+    """The predicted iterations and time of a fit, with and without the preconditioner."""
 
     iterations: tuple[int, int]  # without, with
     seconds: tuple[float, float]
     patience: Patience
     way: Prediction
-    is_far: bool = False  # whether it takes more without it than is said here
+    is_far: bool = False  # whether a fit without it takes more than the numbers here
     ahead: float = _AHEAD
 
     @property
     def pays(self) -> bool:
-        """Whether the preconditioner saves time; without it, iterations may be more than were counted."""
+        """Whether the preconditioner saves time; with ``is_far``, the time without it is only a lower bound."""
         return self.is_far or self.seconds[1] <= min(self.ahead * self.seconds[0], self.seconds[0] - _WORTH)
 
     def __str__(self) -> str:
@@ -101,7 +100,7 @@ class Forecast:
 
 
 class Preconditioning:
-    """The degree model that a form would have: its sides, its forecast, and itself."""
+    """The degree model of a form before it is computed: its sides, its forecast, and the model on request."""
 
     def __init__(
         self,
@@ -120,7 +119,7 @@ class Preconditioning:
         curvature: Curvature = loss.curvature(zeros(len(graph.start), loss.y))
         self.centred = centred_side(curvature, self.edges)
         h = curvature_of(curvature)
-        # Where the curvature changes on the way, a basis for the plain degrees serves all of it.
+        # If the curvature changes during the fit, one basis for the plain degrees is used throughout.
         self.h = h if loss.is_quadratic else h * 0 + 1
         self.curvature = float(h.sum()) / float(self.h.sum())  # on average
         self.total = float(self.h.sum())
@@ -134,7 +133,7 @@ class Preconditioning:
     def model(self, form: Form | None = None, ranks: Ranks = (None, None)) -> DegreeModel:
         """Return the degree model: two eigendecompositions, and the edges sorted for products with its features.
 
-        The space of a primal form serves too, if sorting the edges takes longer than turning coefficients in each step.
+        The space of a primal form is used if sorting the edges takes longer than transforming coefficients each step.
         """
         for side, rank in zip(self.sides, ranks, strict=True):
             side.check_memory(rank)
@@ -150,7 +149,7 @@ class Preconditioning:
         return DegreeModel(start, end, self.edges, **more, **where)
 
     def is_short(self, form: Form, alpha: float, tol: float) -> bool:
-        """Whether a fit takes so little time without it that a forecast does not pay."""
+        """Return whether a fit without it takes so little time that a forecast does not pay."""
         largest = [float(side.scale * side.kernel.kernel.diagonal(side.kernel.vertices).max()) for side in self.sides]
         bound = self.total * self.curvature * largest[0] * largest[1]  # no eigenvalue is larger
         iterations = min(MOST, 0.5 * (1 + bound / alpha) ** 0.5 * float(np.log(2 / max(tol, 1e-15))))
@@ -161,13 +160,13 @@ class Preconditioning:
         return self._plain_iterations(alpha, tol, few) < few
 
     def forecast(self, form: Form, alpha: float, tol: float) -> Forecast:
-        """Return what a fit in dual form is predicted to take."""
+        """Return the predicted iterations and time of a fit in dual form."""
         plain, reached = _plain_seconds(form.space), self._reached(form, alpha, tol)
         way = self._best(form, alpha, reached)
         many = _FAR * (self._steps[1] * way.iterations * way.step + way.setup) / (self._steps[0] * plain)
         most = min(MOST, max(1, round(many)))  # iterations with which the choice is clear
         without = self._plain_iterations(alpha, tol, most)
-        with_it = min(way.iterations, without)  # it is never worse than a wrong guess
+        with_it = min(way.iterations, without)  # it does not take more than without
         iterations = round(self._steps[0] * without), round(self._steps[1] * with_it)
         seconds = iterations[0] * plain, iterations[1] * way.step + way.setup
         patience = Patience(seconds[0] / way.step, reached)
@@ -175,7 +174,7 @@ class Preconditioning:
         return Forecast(iterations, seconds, patience, way, without == most, ahead)
 
     def best_ranks(self, form: Form, alpha: float, tol: float) -> Ranks:
-        """Return the ranks of the bases that are predicted to take the least time; whole ones of small sides."""
+        """Return the ranks of the bases with the least predicted time; small sides have whole bases."""
         if not isinstance(form.space, Dual) or not any(self._may_shorten(side) for side in self.sides):
             return None, None
         return self._best(form, alpha, self._reached(form, alpha, tol)).ranks
@@ -193,16 +192,16 @@ class Preconditioning:
         return start.times(end, max(self.curvature, 1e-3) / self.total)
 
     def _plain_iterations(self, alpha: float, tol: float, most: int) -> int:
-        """Return the iterations without the preconditioner; directions beyond the number of edges act as alpha."""
+        """Return the iterations without the preconditioner; directions beyond the number of edges act like alpha."""
         n_edges = len(self.loss.y)
         return plain_iterations(self._spectrum, alpha + self._spectrum.beyond(n_edges) / n_edges, tol, most)
 
     def _reached(self, form: Form, alpha: float, tol: float) -> float:
-        """Return the residual of the features to be reached, for that of dual coefficients to be small enough."""
+        """Return the residual of the features for which the residual of the dual coefficients is small enough."""
         return max(1e-12, tol * min(1.0, 5 * alpha / max(float(self._spectrum.values[0]), 1e-300)))
 
     def _best(self, form: Form, alpha: float, reached: float) -> Prediction:
-        """Return the way that is predicted to take the least time."""
+        """Return the candidate with the least predicted time."""
         plain, spectra = _plain_seconds(form.space), self._spectra
         random = pattern_iterations(self._spectrum, len(self.loss.y), alpha, reached)
         iterations = round((_UNSEEN * random) ** _POWERS[0 if self.loss.is_quadratic else 1])
@@ -210,7 +209,7 @@ class Preconditioning:
         looks = 4 * plain
         ways = [Prediction(iterations, self._preconditioned_seconds, setup + self._sorting + looks)]
         for left_out in _LEFT_OUT if any(self._may_shorten(side) for side in self.sides) else ():
-            # A direction has the size of its eigenvalue times the largest of the other side.
+            # The size of a direction is its eigenvalue times the largest eigenvalue of the other side.
             unit = alpha * self.total / max(self.curvature, 1e-3)
             ranks, setup, kept = [], self._sorting + looks, 1.0
             for side, own, other in zip(self.sides, spectra, spectra[::-1], strict=True):
@@ -229,7 +228,7 @@ class Preconditioning:
         return min(ways, key=lambda way: way.seconds)
 
     def _may_shorten(self, side: GraphSide) -> bool:
-        """Whether a side has so many directions that its largest ones may do."""
+        """Return whether a side has so many directions that the largest ones may suffice."""
         return side.map is None and side.n_vertices >= _LARGE and self.symmetry == 0 and self.centred != side.name
 
     @property
@@ -249,7 +248,7 @@ class Preconditioning:
 
     @property
     def _turning(self) -> float:
-        """The time to turn coefficients and turn them back, by one thread."""
+        """The time to transform coefficients and to transform them back, by one thread."""
         r, s = self.start.rank, self.end.rank
         return 4 * r * s * (r + s) / self._gemm * 2
 
@@ -278,7 +277,7 @@ def _plain_seconds(space: Any) -> float:
 
 
 def has_cheap_degrees(ranks: tuple[int, int], seconds: float, backend: Backend, n_threads: int | None) -> bool:
-    """Whether the degree model of a primal form takes less time than the iterations that it saves, given that of one.
+    """Return whether a degree model in primal form takes less time than the iterations it saves, ``seconds`` each.
 
     >>> from vectrick.backends import HOST
     >>> has_cheap_degrees((100, 100), 0.01, HOST, 2), has_cheap_degrees((5000, 100), 0.01, HOST, 2)
@@ -289,13 +288,13 @@ def has_cheap_degrees(ranks: tuple[int, int], seconds: float, backend: Backend, 
 
 
 def thin_maps(kernel: EdgeKernel, tolerance: float) -> Maps:
-    """Return the thin factors of both sides of a Kronecker product, None where there are none."""
+    """Return the low-rank factors of both sides of a Kronecker product, each None if there is none."""
     maps = [find_factor(side, "auto", tolerance) for side in (kernel.start, kernel.end)]
     return maps[0], maps[1]
 
 
 def primal_form(kernel: EdgeKernel, graph: Graph, thin: Maps, model: DegreeModel) -> Form:
-    """Return the primal form with thin factors, and with the features of a degree model where there are none."""
+    """Return the primal form with low-rank factors, or features of a degree model for sides without one."""
     maps = []
     for side, features, basis in zip((kernel.start, kernel.end), thin, (model.start, model.end), strict=True):
         maps.append(SpectralMap(side, basis.features, basis.inverse) if features is None else features)
@@ -305,7 +304,7 @@ def primal_form(kernel: EdgeKernel, graph: Graph, thin: Maps, model: DegreeModel
 
 
 def _symmetry(kernel: EdgeKernel) -> tuple[int, float]:
-    """Return the symmetry of the functions, and the scale of a vertex kernel; refuse kernels that are other sums."""
+    """Return the symmetry of the functions, and the scale of a vertex kernel; raise for other sums of kernels."""
     if kernel.is_product:
         return 0, 1.0
     pairwise, weight = kernel.components[0].pairwise, float(kernel.weights[0])
@@ -318,14 +317,14 @@ def _symmetry(kernel: EdgeKernel) -> tuple[int, float]:
 
 @dataclass(frozen=True)
 class ChosenPreconditioner:
-    """The preconditioner of a fit, or None, why, and when to give it up."""
+    """The preconditioner of a fit or None, the reason, and when to give it up."""
 
     model: DegreeModel | None
     reason: str
     patience: Patience | None = None
 
     def why(self, used: str) -> str:
-        """Return why a fit used what it used in the end."""
+        """Return the reason for the preconditioner that a fit used in the end."""
         given_up = self.model is not None and used == "none"
         return (
             f"given up, since it gained less than predicted, or too few digits: {self.reason}"
@@ -337,7 +336,7 @@ class ChosenPreconditioner:
 def choose_preconditioner(
     asked: str, form: Form, loss: Loss, alpha: float, tol: float, dtype: np.dtype[Any], n_threads: int | None
 ) -> ChosenPreconditioner:
-    """Return the degree model of a fit, or None, and why; an error if one was asked for and there is none."""
+    """Return the degree model of a fit or None, and the reason; raise if it was requested but is impossible."""
     if asked == "none":
         return ChosenPreconditioner(None, "asked for")
     try:

@@ -15,10 +15,10 @@ from vectrick.models.edge_kernel import EdgeKernel
 from vectrick.models.limits import SMALL_BYTES
 from vectrick.models.vertex_kernel import VertexKernel, aligned_edges
 
-_LONG_ROW = 1 << 15  # pairs of one start vertex that are predicted at once
+_LONG_ROW = 1 << 15  # pairs of one start vertex that are predicted together
 
 
-KEPT = "_kept_functions"  # the attribute with functions of vertices that are kept between calls
+KEPT = "_kept_functions"  # the attribute that keeps features or kernel values of vertices between calls
 
 
 class Predictor(ABC):
@@ -42,7 +42,7 @@ class Predictor(ABC):
 
     @property
     def backend(self) -> Backend:
-        """Where predictions are made."""
+        """The backend of the predictions."""
         return self.kernel.start.backend
 
     def on(self, backend: Backend) -> "Predictor":
@@ -68,34 +68,34 @@ class Predictor(ABC):
 
     @abstractmethod
     def predict_all(self, edges: Edges, coefficients: Array) -> Array:
-        """Return the predictions for edges, one row for each of many rows of coefficients."""
+        """Return the predictions for edges, one row for each row of coefficients."""
 
     @property
     @abstractmethod
     def width(self) -> int:
-        """The number of functions of a vertex, which decides how large a block of a grid may be."""
+        """The number of features or kernel values of a vertex; it limits the size of blocks of a grid."""
 
     @abstractmethod
     def blocks(
         self, start: VertexTable, end: VertexTable, width: int | None = None
     ) -> Iterator[tuple[slice, slice, Array]]:
-        """Yield the grid of predictions in blocks that are as large as ``width`` allows, by default its own."""
+        """Yield the grid of predictions in blocks that are as large as ``width`` allows, by default the predictor's."""
 
     def has_functions_of(self, other: "Predictor") -> bool:
-        """Whether coefficients of both can be predicted with together."""
+        """Return whether both have the same features or kernel values, so that they can predict together."""
         return False
 
     def with_functions_of(self, other: "Predictor") -> "Predictor":
-        """Return the same with the functions of another predictor, which must be equal to its own."""
+        """Return the same with the features or kernel values of another predictor; they must be equal."""
         return self
 
     def fits_beside(self, n_rows: int, n_cols: int) -> bool:
-        """Whether a matrix of doubles takes no more than a fourth of the memory that is free."""
+        """Return whether a matrix of doubles takes at most a fourth of the free memory."""
         n_bytes = 8 * n_rows * n_cols
         return n_bytes <= SMALL_BYTES or n_bytes <= self.backend.free_memory() // 4
 
     def check(self, start: VertexTable, end: VertexTable) -> None:
-        """Refuse tables with another number of columns than in training."""
+        """Reject tables whose number of columns differs from training."""
         self.start.check(start)
         self.end.check(end)
 
@@ -130,7 +130,7 @@ class Predictor(ABC):
 
 
 def block_slices(n_rows: int, n_cols: int, width: int, backend: Backend) -> Iterator[tuple[slice, list[slice]]]:
-    """Yield the row slice of each row of blocks, with the column slices; a vertex has ``width`` functions."""
+    """Yield the row slice of each row of blocks, with the column slices; a vertex has ``width`` values."""
     size = backend.grid_bytes
     # A block has whole rows of the grid if that leaves enough rows for a fast product.
     height = max(1, size // (8 * max(width, min(n_cols, _LONG_ROW))))

@@ -22,8 +22,8 @@ from vectrick.models.predictor import KEPT, Predictor, block_slices
 from vectrick.models.vertex_kernel import MatrixMap, SpectralMap, VertexKernel
 from vectrick.operators import kron
 
-_KEPT_BYTES = 1 << 27  # of functions of the training table's end vertices, which the next grid needs again
-_SMALL_GRID, _FILLED = 1 << 20, 8  # pairs, and pairs for each edge, up to which the whole grid is predicted for edges
+_KEPT_BYTES = 1 << 27  # of values of the training table's end vertices that are kept for the next grid
+_SMALL_GRID, _FILLED = 1 << 20, 8  # pairs, and pairs per edge, up to which the whole grid is predicted for edges
 
 
 class ProductPredictor(Predictor):
@@ -47,7 +47,7 @@ class ProductPredictor(Predictor):
         return kron(second, first, n_threads=self.n_threads, once=once, backend=self.backend)
 
     def _are_here(self, *values: Array) -> bool:
-        """Whether values are dense and on the backend of the predictions."""
+        """Return whether values are dense and on the backend of the predictions."""
         return all(self.backend.owns(value) for value in values)
 
     @abstractmethod
@@ -82,7 +82,7 @@ class ProductPredictor(Predictor):
         return result
 
     def predict_all(self, edges: Edges, coefficients: Array) -> Array:
-        """Return the predictions for edges, one row for each of many rows of coefficients."""
+        """Return the predictions for edges, one row for each row of coefficients."""
         graph, first, second = self._functions(edges)
         n_pairs, size = first.shape[0] * second.shape[0], first.shape[1] * second.shape[1]
         filled = max(n_pairs, size) <= min(_SMALL_GRID, _FILLED * max(len(edges), coefficients.shape[1]))
@@ -115,7 +115,7 @@ class ProductPredictor(Predictor):
 
     @property
     def width(self) -> int:
-        """The number of functions of a vertex."""
+        """The number of features or kernel values of a vertex."""
         return int(max(self.core.shape))
 
     def blocks(
@@ -157,8 +157,8 @@ def product_blocks(
 ) -> Iterator[tuple[slice, slice, Array]]:
     """Yield the grid of predictions of a weighted sum of predictors block by block.
 
-    The functions of end vertices are kept for all rows of blocks if they fit, and by ``owner`` for further calls if
-    they are few and the end vertices are those of the training table.
+    The features or kernel values of end vertices are kept for all rows of blocks if they fit. The ``owner`` keeps them
+    for further calls if they are few and the end vertices are the training table.
     """
     owner.check(start, end)
     wide = sum(part.core.shape[1] for part in parts)
@@ -222,7 +222,7 @@ class DualPredictor(ProductPredictor):
         return self.a
 
     def has_functions_of(self, other: Predictor) -> bool:
-        """Whether both have the same training edges and kernels."""
+        """Return whether both have the same training edges and kernels."""
         return isinstance(other, DualPredictor) and other.kernel is self.kernel and other.graph is self.graph
 
     def with_functions_of(self, other: Predictor) -> "DualPredictor":
@@ -264,7 +264,7 @@ class PrimalPredictor(ProductPredictor):
         return cast(values, numpy_dtype(self.w))
 
     def has_functions_of(self, other: Predictor) -> bool:
-        """Whether both have the same feature maps."""
+        """Return whether both have the same feature maps."""
         if not isinstance(other, PrimalPredictor):
             return False
         return other.start_map is self.start_map and other.end_map is self.end_map
@@ -289,7 +289,7 @@ class PrimalPredictor(ProductPredictor):
 
     @property
     def coefficients(self) -> Array:
-        """The primal coefficients, those of the first end feature first."""
+        """The primal coefficients, ordered by end feature, then by start feature."""
         return self.w
 
     def _operator(self, graph: Graph, first: Array, second: Array, once: bool) -> Any:

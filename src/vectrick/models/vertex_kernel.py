@@ -1,4 +1,4 @@
-"""One vertex kernel of a model: the kernel of the start or the end, settled on its training vertices."""
+"""One vertex kernel of a model: the kernel of the start or the end, resolved for its training vertices."""
 
 import copy
 from collections import Counter
@@ -32,20 +32,20 @@ _SHOWN = 5  # vertices named in an error
 
 
 class VertexKernel:
-    """The kernel of the start or the end vertices, settled on the training vertices.
+    """The kernel of the start or the end vertices, resolved for the training vertices.
 
     Parameters
     ----------
     kernel : Kernel
-        The kernel function, as it was asked for.
+        The kernel function, as the user gave it.
     name : str
         "start" or "end".
     table : VertexTable
-        The table that the vertices are from.
+        The table of the vertices.
     used : array
         The rows of the table that are training vertices.
     backend : Backend, optional
-        Where to compute; by default where ``used`` is.
+        The backend of the computation; by default the backend of ``used``.
     """
 
     def __init__(
@@ -86,12 +86,12 @@ class VertexKernel:
         return restored
 
     def _describe(self, table: VertexTable, used: Array) -> None:
-        self.known, self.used = table, used  # the table, with vertices that do not train
+        self.known, self.used = table, used  # the table may have vertices without training edges
         self.n_columns, self.columns, self.id_column = table.n_features, table.columns, table.id_column
         self.text = table.text
 
     def share_vertices(self, other: "VertexKernel") -> None:
-        """Take the tables of all and of the training vertices from another kernel, if they are the same."""
+        """Share the table and the training vertices of another kernel, if they are the same."""
         same = np.array_equal(to_host(other.used), to_host(self.used)) and self.known.is_same(other.known)
         if same and backend_of(self.vertices) == backend_of(other.vertices):
             self.known, self.vertices = other.known, other.vertices
@@ -112,7 +112,7 @@ class VertexKernel:
 
     @cached_property
     def fits(self) -> bool:
-        """Whether the backend has room for the kernel matrix of the training vertices beside other arrays."""
+        """Whether the backend has room for the kernel matrix of the training vertices and other arrays."""
         return self.backend.has_room(8 * self.vertices.shape[0] ** 2, 3)
 
     def _repaired_if(self, K: Array) -> Array:
@@ -134,7 +134,7 @@ class VertexKernel:
         if self.kernel.is_psd:
             found = feature_map(self.kernel, self.vertices, tolerance, max_rank, lambda: self.matrix)
             if found is not None:
-                self.__dict__.pop("matrix", None)  # it is large, and the features stand for it
+                self.__dict__.pop("matrix", None)  # it is large, and the features replace it
             return found
         K = self.matrix  # repaired, and needed anyway
         max_rank = len(K) if max_rank is None else max_rank
@@ -165,7 +165,7 @@ class VertexKernel:
         return there
 
     def check(self, table: VertexTable) -> None:
-        """Refuse a table with another number of columns than in training, or numbers in place of strings."""
+        """Reject a table whose number of columns, or type (strings or numbers), differs from training."""
         if (table.text is None) != (self.text is None):
             given, known = ("strings", "numbers") if self.text is None else ("numbers", "strings")
             raise ValueError(f"{self.name}_features has {given}, but the model was trained with {known}")
@@ -205,12 +205,12 @@ class VertexKernel:
         return self.aligned(VertexTable(features, f"{self.name}_features", id_column=id_column))
 
     def places(self, table: VertexTable, vertices: Array) -> Array:
-        """Return which training vertex each of the vertices is, or -1 for new vertices.
+        """Return the position of each vertex among the training vertices, or -1 for new vertices.
 
-        In the training table itself (or a table taken from it), the position decides. In another table, a vertex is the
-        training vertex with the same features, and with the same id if both tables have ids that are more than
-        positions. Without such ids, the second vertex with some features in one table is the second vertex with these
-        features in the other. So the answer depends on the tables only, never on which vertices are asked for.
+        Vertices of the training table itself (or of a table taken from it) are matched by position. Vertices of another
+        table are matched by features, and also by ids if both tables have ids that are more than positions. Without
+        these ids, the second vertex with some features in one table is the second vertex with these features in the
+        other. The result depends only on the tables, never on the selection of vertices.
         """
         vertices, used = np.asarray(to_host(vertices)), np.asarray(to_host(self.used))
         number = np.full(len(self.known) + 1, -1)  # the last one is for new vertices
@@ -227,13 +227,13 @@ class VertexKernel:
         return number[np.array([row_of.get(others[row], -1) for row in vertices.tolist()], np.int64)]
 
     def _warn_of_copies(self, known: list[Any], asked: list[Any]) -> None:
-        """Warn that vertices could be any of several training vertices, which only ids could tell apart."""
+        """Warn of vertices that match several training vertices and that only ids could identify."""
         n_known = Counter(features for features, _ in known)
         unclear = {features for features, _ in asked if n_known[features] > 1}
         if unclear:
             warn(
                 f"{len(unclear)} of the {self.name} vertices have the features of several training vertices, and no "
-                "ids that tell which of them they are; their order in the table decides. Give both tables ids",
+                "ids to identify them; their order in the table decides. Give both tables ids",
                 KernelWarning,
             )
 
@@ -254,7 +254,7 @@ class VertexKernel:
         return K if _is_definite(K, _ROUNDING * size) else self._clipped(K)
 
     def _clipped(self, K: Array) -> Array:
-        """Return the nearest positive semi-definite matrix, and remember how to do the same to other vertices."""
+        """Return the nearest positive semi-definite matrix, and keep the projection for other vertices."""
         values, vectors = namespace(K).linalg.eigh(K)
         kept = values > _ROUNDING * values[-1]
         if not kept.any():
@@ -282,9 +282,9 @@ def aligned_edges(edges: Edges, start: VertexKernel, end: VertexKernel) -> Edges
 
 
 def check_matrices(vertex_kernels: Iterable[VertexKernel]) -> None:
-    """Refuse kernel matrices that do not fit into memory together, before the first of them is made."""
+    """Reject kernel matrices that do not fit into memory together, before the first of them is computed."""
     missing = {id(k): k for k in vertex_kernels if not k.backend.divides_rows and "matrix" not in k.__dict__}.values()
-    if len(missing) < 2:  # one alone is checked when it is made
+    if len(missing) < 2:  # a single matrix is checked when it is computed
         return
     sizes = [vertex_kernel.vertices.shape[0] for vertex_kernel in missing]
     n_bytes, free = sum(8 * m * m for m in sizes), HOST.free_memory()
@@ -297,7 +297,7 @@ def check_matrices(vertex_kernels: Iterable[VertexKernel]) -> None:
 
 
 class MatrixMap(CholeskyMap):
-    """Features from kernel values with the pivots, for a kernel that is known by its matrix."""
+    """Features from kernel values with the pivots, for a kernel that is given by its matrix."""
 
     def __init__(
         self, vertex_kernel: VertexKernel, train: Array, pivots: Array, tolerance: float, corner: Array | None = None
@@ -311,7 +311,7 @@ class MatrixMap(CholeskyMap):
 
 
 class SpectralMap(FeatureMap):
-    """Features from the eigenvectors of a kernel matrix that had to be repaired."""
+    """Features from the eigenvectors of a repaired kernel matrix, or from the basis of a degree model."""
 
     def __init__(self, vertex_kernel: VertexKernel, train: Array, inverse: Array | None) -> None:
         super().__init__(train)
@@ -324,7 +324,7 @@ class SpectralMap(FeatureMap):
 
 
 def _identities(table: VertexTable, with_ids: bool) -> list[tuple[Any, Any]]:
-    """Return keys that tell the vertices of a table apart: features, with ids or else the number of the copy."""
+    """Return a unique key for each vertex of a table: features, with ids or else the number of the copy."""
     rows = row_keys(table.features)
     if with_ids and table.ids is not None:
         return list(zip(rows, table.ids.tolist(), strict=True))
@@ -337,13 +337,13 @@ def _identities(table: VertexTable, with_ids: bool) -> list[tuple[Any, Any]]:
 
 
 def _is_definite(K: Array, shift: float) -> bool:
-    """Whether a matrix is positive definite once a number is added to its diagonal."""
+    """Return whether a matrix is positive definite after ``shift`` is added to its diagonal."""
     shifted = K + shift * namespace(K).eye(len(K), dtype=K.dtype, device=K.device)
     return backend_of(K).is_definite(shifted)
 
 
 def _check_kind(kernel: Kernel, name: str, table: VertexTable) -> None:
-    """Refuse a kernel of numbers for vertices that are strings, and the other way round."""
+    """Reject a kernel of numbers for vertices that are strings, and vice versa."""
     kind = "numbers" if table.text is None else "text"
     if kernel.reads in ("any", kind):
         return
@@ -360,13 +360,13 @@ def _check_kind(kernel: Kernel, name: str, table: VertexTable) -> None:
 
 
 def _check_order(table: VertexTable) -> None:
-    """Refuse a kernel matrix whose columns carry the ids of its rows in another order."""
+    """Reject a kernel matrix whose columns have the ids of its rows in another order."""
     if table.columns is None or table.ids is None:
         return
     rows, columns = [str(vertex) for vertex in table.ids.tolist()], [str(column) for column in table.columns]
     if rows != columns and sorted(rows) == sorted(columns):
         at = next(i for i, (row, column) in enumerate(zip(rows, columns, strict=True)) if row != column)
         raise ValueError(
-            f"{table.name} is a kernel matrix whose columns are not in the order of its rows: at {at} there is the row "
-            f"{rows[at]!r}, but the column {columns[at]!r}"
+            f"{table.name} is a kernel matrix whose columns are not in the order of its rows: position {at} has the "
+            f"row {rows[at]!r}, but the column {columns[at]!r}"
         )

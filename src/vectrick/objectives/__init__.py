@@ -1,1 +1,1 @@
-"""What solvers see: spaces of functions, risks by passes, and the degree model."""
+"""Objectives for solvers: spaces of functions, risks by passes, and the degree model."""

@@ -1,4 +1,4 @@
-"""Degrees of a graph in place of its edges: features in which they are diagonal, and the inverse for any alpha.
+"""Bases that make the degree model of a graph diagonal, and its inverse for any alpha.
 
 `vectrick.objectives.degree_model` explains the model.
 """
@@ -13,12 +13,12 @@ from vectrick.backends.arrays import cast, contiguous, like, namespace, numpy_dt
 from vectrick.objectives.risks import Sides
 
 FILTERS = get_args(SpectralFilter)
-_MORE, _ROUNDS = 20, 2  # directions and products beyond what is kept, when the largest are found
+_MORE, _ROUNDS = 20, 2  # additional directions, and rounds of products, that find the largest directions
 
 
 @dataclass(frozen=True)
 class Basis:
-    """Features of the vertices of a side in which its part of the degree model is diagonal.
+    """Features of the vertices of one side that make its part of the degree model diagonal.
 
     Attributes
     ----------
@@ -27,11 +27,11 @@ class Basis:
     spectrum : array
         The diagonal of ``Φᵀ D Φ``.
     turn : array, optional
-        The columns of U if the features are ``Φ U`` for given features Φ; None if they were made from a kernel matrix.
+        The matrix U if the features are ``Φ U`` for given features Φ; None if they come from a kernel matrix.
     inverse : array, optional
-        If they were made from a kernel matrix K, the C for which they are ``K C``.
+        The matrix C if the features are ``K C`` for a kernel matrix K.
     is_part : bool
-        Whether these are the largest directions only.
+        Whether the basis contains only the largest directions.
     """
 
     features: Array
@@ -63,11 +63,11 @@ class Basis:
 
     @classmethod
     def largest(cls, K: Array, degrees: Array, rank: int) -> "Basis":
-        """Return about the largest directions of the basis of a kernel matrix; O(m² rank).
+        """Return approximately the largest directions of the basis of a kernel matrix; O(m² rank).
 
-        They are found from random ones in a few products with the matrix (Halko, Martinsson and Tropp 2011), and are
-        orthonormal functions of the kernel, however near they are to eigenvectors. SciPy's ``eigsh`` and scikit-learn's
-        randomized methods do the same on the CPU only.
+        A few products of the matrix with random directions find them (Halko, Martinsson and Tropp 2011). They are
+        orthonormal functions of the kernel even if they are not exact eigenvectors. SciPy's ``eigsh`` and
+        scikit-learn's randomized methods do the same only on the CPU.
 
         >>> import numpy as np
         >>> Basis.largest(np.diag([1.0, 2.0, 9.0]), np.ones(3), 1).spectrum.round(6)
@@ -89,10 +89,10 @@ class Basis:
 
     @classmethod
     def of_features(cls, features: Array, degrees: Array, centred: bool = False) -> "Basis":
-        """Return the basis of given features, turned; ``centred`` takes their mean at the degrees from them first."""
+        """Return the transformed basis of given features; ``centred`` takes moments about their weighted mean."""
         xp = namespace(features)
         m, rank = features.shape
-        if rank > m and not centred:  # directions that no vertex has need no coefficient
+        if rank > m and not centred:  # directions outside the span of the rows need no coefficient
             weighted = degrees[:, None] ** 0.5 * features
             values, vectors = xp.linalg.eigh(weighted @ weighted.T)
             kept = values > 4 * float(np.finfo(np.float64).eps) * _largest(values)
@@ -125,7 +125,7 @@ def _largest(values: Array) -> float:
 class Preconditioner:
     """The inverse of a degree model for one alpha, ``(M - s m mᵀ)⁻¹``; m is the mean feature if there is an intercept.
 
-    ``inverse`` is diagonal after ``turns`` of the end and the start features, if there are any.
+    ``inverse`` is diagonal after the optional transformations ``turns`` of the end and the start features.
     """
 
     inverse: Array  # a row for each end feature, a column for each start feature
@@ -155,13 +155,13 @@ class Preconditioner:
         return result
 
     def without_constant(self, mean: Array, total: float) -> "Preconditioner":
-        """Return the inverse after a constant was minimised out of edges with a mean feature and a sum of weights."""
+        """Return the inverse after an intercept was minimized out, given the mean feature and the sum of weights."""
         moved = self.times(mean)
         rest = 1.0 - total * float(mean @ moved)
         return self if not rest > 0 else replace(self, mean=moved, scale=total / rest)
 
     def lowered(self) -> "Preconditioner":
-        """Return the same in float32."""
+        """Return the same preconditioner in float32."""
         end, start = (None if turn is None else cast(turn, np.float32) for turn in self.turns)
         mean = None if self.mean is None else cast(self.mean, np.float32)
         return Preconditioner(cast(self.inverse, np.float32), (end, start), mean, self.scale, self.outside)
@@ -169,7 +169,7 @@ class Preconditioner:
 
 @dataclass(frozen=True)
 class DegreeSpectrum:
-    """The degree model of both sides: bases in which it is diagonal, and the mean feature of an edge in it.
+    """The degree model of both sides: bases that make it diagonal, and the mean feature of an edge.
 
     >>> features = np.array([[1.0, 0.0], [1.0, 2.0]])
     >>> model = DegreeSpectrum.of(Sides(features, features), (np.ones(2), np.ones(2)))
@@ -181,24 +181,24 @@ class DegreeSpectrum:
     end: Basis
     total: float  # the sum of the weights
     mean: Array
-    kappa: float  # by which the product of two degrees is the expected weight of the edges between them
+    kappa: float  # the expected weight of the edges between two vertices, over the product of degrees
 
     @classmethod
     def of(cls, sides: Sides, degrees: tuple[Array, Array], centred: str | None = None) -> "DegreeSpectrum":
-        """Return the model of degrees; the features of the side opposite to groups are centred."""
+        """Return the model of degrees; features of the side opposite to the side ``centred`` are centered."""
         bases = []
         for features, degree, centre in zip((sides.start, sides.end), degrees, ("end", "start"), strict=True):
             used = degree > 0
             own = features if bool(used.all()) else features[used]
             basis = Basis.of_features(cast(own, np.float64), degree[used], centred == centre)
-            bases.append(replace(basis, features=basis.features[:0]))  # which is as large as the table
+            bases.append(replace(basis, features=basis.features[:0]))  # the features are as large as the table
         return cls.in_bases(bases[0], bases[1], sides, degrees, 1.0 / float(degrees[0].sum()))
 
     @classmethod
     def in_bases(
         cls, start: Basis, end: Basis, sides: Sides, degrees: tuple[Array, Array], kappa: float
     ) -> "DegreeSpectrum":
-        """Return the model of degrees in bases that are there already."""
+        """Return the model of degrees in existing bases."""
         pairs = zip((sides.start, sides.end), degrees, strict=True)
         sums = [degree @ cast(features, np.float64) for features, degree in pairs]
         mean = (sums[1][:, None] * sums[0]).reshape(-1) / float(degrees[0].sum() * degrees[1].sum())
@@ -206,17 +206,17 @@ class DegreeSpectrum:
 
     @property
     def spectrum(self) -> Array:
-        """The sizes of the model, a row for each end direction and a column for each start direction."""
+        """The eigenvalues of the model, a row for each end direction and a column for each start direction."""
         return self.kappa * self.end.spectrum[:, None] * self.start.spectrum
 
     def inverse(self, alpha: float, scale: float = 1.0, centred: bool = False) -> Preconditioner:
-        """Return the inverse of ``scale`` times the model plus alpha, perhaps with a constant minimised out."""
+        """Return the inverse of ``scale`` times the model plus alpha, optionally with an intercept minimized out."""
         turns = self.end.turn, self.start.turn
         plain = Preconditioner(1.0 / (scale * self.spectrum + alpha), turns)
         return plain.without_constant(self.mean, scale * self.total) if centred else plain
 
     def turned(self, sides: Sides) -> Sides:
-        """Return features in which the model is diagonal."""
+        """Return transformed features that make the model diagonal."""
         start, end = (
             values if basis.turn is None else contiguous(values @ cast(basis.turn, numpy_dtype(values)))
             for values, basis in ((sides.start, self.start), (sides.end, self.end))
@@ -224,22 +224,22 @@ class DegreeSpectrum:
         return Sides(start, end)
 
     def of_turned(self, turned: Sides, degrees: tuple[Array, Array]) -> "DegreeSpectrum":
-        """Return the model of features that were turned."""
+        """Return the model of transformed features."""
         start, end = (replace(basis, turn=None) for basis in (self.start, self.end))
         return DegreeSpectrum.in_bases(start, end, turned, degrees, self.kappa)
 
     def to_features(self, w: Array) -> Array:
-        """Return the coefficients of features from those of the turned ones."""
+        """Return coefficients of the original features from coefficients of the transformed features."""
         return turned_back(w, self.end, self.start)
 
     def filtered(self, alpha: float, spectral_filter: str, filter_iter: int) -> Preconditioner:
-        """Return what a filter makes of the inverse."""
+        """Return the inverse after a spectral filter."""
         inverse = filtered(self.spectrum, alpha, spectral_filter, filter_iter)
         return Preconditioner(inverse, (self.end.turn, self.start.turn))
 
 
 def turned_back(w: Array, end: Basis, start: Basis) -> Array:
-    """Return the coefficients of the features that bases were turned from."""
+    """Return coefficients of the original features from coefficients of the bases."""
     z = w.reshape(len(end.spectrum), len(start.spectrum))
     for basis in (end, start):
         z = z if basis.turn is None else cast(basis.turn, numpy_dtype(w)) @ z
@@ -248,10 +248,10 @@ def turned_back(w: Array, end: Basis, start: Basis) -> Array:
 
 
 def filtered(s: Array, alpha: float | Array, spectral_filter: str, filter_iter: int) -> Any:
-    """Return what a filter makes of the inverse of a spectrum s.
+    """Return the inverse of a spectrum s after a spectral filter.
 
-    "ridge" is ``1 / (s + α)``, "iterated" ``(1 - (α / (s + α))ᵏ) / s``, ridge regression k times, each time for what is
-    left, and "cut-off" ``1 / s`` for s above α and else zero.
+    "ridge" is ``1 / (s + α)``. "iterated" is ``(1 - (α / (s + α))ᵏ) / s``: ridge regression k times, each time for the
+    remaining residuals. "cut-off" is ``1 / s`` for s above α, else zero.
 
     >>> import numpy as np
     >>> s = np.array([3.0, 1.0])
@@ -265,6 +265,6 @@ def filtered(s: Array, alpha: float | Array, spectral_filter: str, filter_iter: 
     if spectral_filter == "cut-off":
         return xp.where(s > alpha, 1.0 / safe, xp.zeros_like(s))
     left = (alpha / (s + alpha)) ** filter_iter
-    # Where s is much smaller than alpha, 1 - left has no digits; its series begins with k s / alpha.
+    # If s is much smaller than alpha, 1 - left has no correct digits; its series begins with k s / alpha.
     small = s < 1e-8 * alpha
     return xp.where(small, xp.zeros_like(s) + filter_iter / alpha, (1.0 - left) / safe)

@@ -1,9 +1,9 @@
-"""Functions of a kernel beside some orthonormal functions of its space, for a preconditioner that knows only these.
+"""Functions of a kernel and some orthonormal functions of its space, for a preconditioner that uses only the latter.
 
-The eigenvectors of a large kernel matrix take longer than a fit. The largest of them are found fast, and are all that a
-preconditioner needs: what is orthogonal to them has the size of alpha or less. The others still count in the solution,
-so that functions are ``Σ aₑ k(e, ·) + Σ wᵢ φᵢ`` with both kinds of coefficients, whose inner products are those of the
-matrix ``[[A, Z], [Zᵀ, I]]`` with the values Z of the orthonormal functions at the edges.
+Computing all eigenvectors of a large kernel matrix takes longer than a fit. The largest ones are found fast, and a
+preconditioner needs only these: eigenvalues of orthogonal directions are at most about alpha. The solution still
+contains the other directions. So functions are ``Σ aₑ k(e, ·) + Σ wᵢ φᵢ`` with both kinds of coefficients. The matrix
+of their inner products is ``[[A, Z], [Zᵀ, I]]`` with the values Z of the orthonormal functions at the edges.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ from vectrick.operators import Operator
 
 
 class Extended(Space):
-    """Coefficients of the edges and, behind them, of the orthonormal functions."""
+    """Coefficients of the edges, followed by coefficients of the orthonormal functions."""
 
     def __init__(self, A: Operator, features: Operator, transposed: Operator) -> None:
         super().__init__(A.shape[0], A.shape[0] + features.shape[1])
@@ -36,13 +36,13 @@ class Extended(Space):
         return namespace(g).concatenate([g, zeros(self.size - self.n_edges, g)])
 
     def element(self, c: Array) -> Element:
-        """Return the function of coefficients; three products."""
+        """Return the function with given coefficients; three products."""
         a, w = self._parts(c)
         self.n_products += 1
         return Element(c, self.predict(c), self.transposed @ a + w)
 
     def zero(self, like: Array) -> Element:
-        """Return the function zero."""
+        """Return the zero function."""
         element = super().zero(like)
         element.u = zeros(self.size - self.n_edges, like)
         return element
@@ -53,7 +53,7 @@ class Extended(Space):
         return float(a @ v.f) + float(w @ v.u)
 
     def measured(self, r: Array, inverse: Inverse | None = None) -> Measured:
-        """Return a residual with its predictions, perhaps preconditioned; three products."""
+        """Return a residual with its predictions, optionally preconditioned; three products."""
         a, w = self._parts(r)
         self.n_products += 3
         f, t = self.A @ a, self.transposed @ a

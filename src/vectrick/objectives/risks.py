@@ -1,7 +1,8 @@
-"""The risk of a function as passes over the edges: its value and derivatives, as vectors of the primal coefficients.
+"""The risk of a function by passes over the edges: its value, and its derivatives by the primal coefficients.
 
-A vector of coefficients has those of the first end feature first, as ``vec`` has them; blocks know cores, with a row
-for each feature of their rows. Features are float64 or float32, sums over blocks are float64.
+A vector of coefficients starts with the coefficients of the first end feature, in the order of ``vec``. Blocks use a
+matrix of coefficients, a core, with a row for each feature of their rows. Features are float64 or float32, sums over
+blocks are float64.
 """
 
 import copy
@@ -39,7 +40,7 @@ class Sides:
         return int(self.start.shape[1] * self.end.shape[1])
 
     def core(self, w: Array, rows_are_start: bool) -> Array:
-        """Return a copy of coefficients as a core of blocks; solvers change theirs in place."""
+        """Return a copy of coefficients as a core of blocks, because solvers change coefficients in place."""
         W = cast(w.reshape(self.end.shape[1], self.start.shape[1]), numpy_dtype(self.start))
         return contiguous(copy_of(W.T if rows_are_start else W))
 
@@ -49,7 +50,7 @@ class Sides:
 
 
 class _Risk:
-    """A risk whose products may be made by an engine of low precision."""
+    """A risk with products in full or in low precision."""
 
     engine: Engine
     is_low = False
@@ -61,28 +62,28 @@ class _Risk:
         return low
 
     def _scale(self, w: Array) -> float:
-        """Return a number to divide a direction by, whose length float32 may not be able to hold."""
+        """Return a divisor for a direction whose norm float32 may not represent."""
         return (float(w @ w) ** 0.5 or 1.0) if self.is_low else 1.0
 
 
 class QuadraticRisk(_Risk):
-    """``½ Σ h (p - y)²`` after a constant of all edges, or of the edges of each vertex, was minimised out, or none.
+    """``½ Σ h (p - y)²``, optionally with an intercept of all edges, or of each vertex, minimized out.
 
     Its Hessian is ``B = Φᵀ H Φ - Σ_g H_g (φ_g ⊗ μ_g) (φ_g ⊗ μ_g)ᵀ`` with the mean features μ_g of the edges of a
-    vertex g: only H takes a pass, and edges can be in any order.
+    vertex g. Only ``Φᵀ H Φ`` takes a pass, and edges can be in any order.
 
     Parameters
     ----------
     engine : Engine
-        Over edges that were read.
+        An engine over edges that were read.
     sides : Sides
         The features.
     degrees : (array, array)
         The sums of the weights at start and end vertices.
     centred : None, "all", "start" or "end"
-        Which edges share a constant.
+        Which edges share an intercept.
     coding : Coding
-        Of the labels.
+        The coding of the labels.
     """
 
     def __init__(
@@ -91,7 +92,7 @@ class QuadraticRisk(_Risk):
         self.engine, self.sides, self.centred = engine, sides, centred
         self.rows_are_start = engine.rows_are_start
         self.total = float(degrees[0].sum())
-        self.mean: Array | None = None  # of the features, over all edges
+        self.mean: Array | None = None  # the mean features of all edges
         self._groups: _Groups | None = None
         if centred in ("start", "end"):
             self._groups = _Groups(self, centred)
@@ -119,16 +120,16 @@ class QuadraticRisk(_Risk):
         return product if self._groups is None else product - self._groups.correction(w)
 
     def intercept(self, w: Array) -> float:
-        """Return the constant that suits coefficients best; zero if there is none."""
+        """Return the best intercept for coefficients; zero without an intercept."""
         return self.constant - (0.0 if self.mean is None else float(self.mean @ w))
 
     def value(self, w: Array, rest: Array, alpha: float) -> float:
-        """Return the regularized risk of coefficients, given the rest ``b - (B + α) w`` of the equations."""
+        """Return the regularized risk of coefficients, given the residual ``b - (B + α) w`` of the equations."""
         return 0.5 * (self.square - float(w @ (self.rhs + rest)))
 
 
 class _Groups:
-    """A constant for each vertex of one side: mean labels and mean features of its edges."""
+    """An intercept for each vertex of one side: mean labels and mean features of its edges."""
 
     def __init__(self, risk: QuadraticRisk, side: str) -> None:
         engine, sides = risk.engine, risk.sides
@@ -139,14 +140,15 @@ class _Groups:
         is_rows = self.of_start == risk.rows_are_start
         W, Wy, Wyy = sums[0::2] if is_rows else sums[1::2]
         safe = np.where(W > 0, W, 1.0)
-        scale = float(W.sum() / (W**2).sum())  # so that the loss grows as other losses do
+        scale = float(W.sum() / (W**2).sum())  # keeps the total weight: Σ H = Σ W
         self.own, self.H = own.astype(np.float64), scale * W**2
         self.M = np.zeros((len(own), other.shape[1]))
         for first, part in engine.answers(RowSums() if is_rows else ColumnSums()):
             self.M[first : first + len(part)] += part
         self.M /= safe[:, None]
         engine.n_passes += 1
-        # An edge of group g weighs ``scale W_g``: first in the sum with the labels, then half of it on either side.
+        # An edge of group g has the weight ``scale W_g``. The sum with the labels takes it as a factor of the features.
+        # Products take its square root, because they use the features twice.
         weights = scale * W
         scaled = (own * weights[:, None]).astype(own.dtype)
         engine.set_features(*((scaled, sides.end) if self.of_start else (sides.start, scaled)))
@@ -172,7 +174,7 @@ class _Groups:
 
 @dataclass(frozen=True)
 class Point:
-    """A function and the derivatives of the loss there: of the coefficients, and of the intercept."""
+    """A function, and the derivatives of the loss by its coefficients and by its intercept."""
 
     w: Array
     b: float
@@ -184,7 +186,7 @@ class Point:
 
 
 class PointwiseRisk(_Risk):
-    """A loss that is a sum over edges, with an intercept or without."""
+    """A loss that is a sum over edges, with or without an intercept."""
 
     def __init__(self, engine: Engine, sides: Sides, kind: type[Pointwise], coding: Coding, constant: bool) -> None:
         self.engine, self.sides, self.kind, self.coding, self.with_constant = engine, sides, kind, coding, constant
@@ -200,7 +202,7 @@ class PointwiseRisk(_Risk):
         return Point(w, b, value, vectors[0], slope, vectors[1], curvature)
 
     def times(self, point: Point, d: Array) -> Array:
-        """Return the Hessian at a point times coefficients, after the intercept was minimised out; one pass."""
+        """Return the Hessian at a point times coefficients, after the intercept was minimized out; one pass."""
         rows_are_start = self.engine.rows_are_start
         scale = self._scale(d)
         cores = self.sides.core(point.w, rows_are_start), self.sides.core(d / scale, rows_are_start)

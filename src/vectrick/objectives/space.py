@@ -1,10 +1,9 @@
-"""Functions as solvers see them: coefficients beside predictions, in the inner product of the kernel.
+"""Functions for solvers: coefficients and predictions, with the inner product of the kernel.
 
-A function is known by its coefficients c and its predictions f for the training edges. In dual form ``c = a`` and
+A function is given by its coefficients c and its predictions f for the training edges. In dual form ``c = a`` and
 ``f = A a`` with the edge kernel matrix A; in primal form ``c = w`` and ``f = Φ w`` with the edge features Φ. The inner
-product is the one that the regularizer ``‖f‖²`` belongs to, ``aᵀ A a'`` or ``wᵀ w'``. Written this way, a method does
-the same in both forms: it makes the same functions, one after the other. Several functions can be predicted and lifted
-at once, as the columns of a matrix.
+product ``aᵀ A a'`` or ``wᵀ w'`` belongs to the regularizer ``‖f‖²``. So a method makes the same sequence of functions
+in both forms. Several functions can be predicted and lifted together, as the columns of a matrix.
 """
 
 from abc import ABC, abstractmethod
@@ -19,9 +18,9 @@ from vectrick.operators import Operator
 
 @dataclass
 class Element:
-    """A function: coefficients c, and predictions f for the training edges, or None once they are used up.
+    """A function: coefficients c, and predictions f for the training edges (None if no longer needed).
 
-    ``u`` holds its inner products with further functions, in a space that has some.
+    ``u`` holds its inner products with further functions, in spaces that have these.
     """
 
     c: Array
@@ -45,11 +44,11 @@ class Element:
         return Element(t * self.c, t * self.f, None if self.u is None else t * self.u)
 
     def only(self, columns: Array) -> "Element":
-        """Return some of several functions."""
+        """Return the functions of some columns."""
         return Element(self.c[:, columns], self.f[:, columns])
 
     def negate(self) -> None:
-        """Turn the function around in place."""
+        """Negate the function in place."""
         self.c *= -1
         self.f *= -1
         if self.u is not None:
@@ -57,17 +56,17 @@ class Element:
 
 
 def _add(x: Array, t: float, y: Array) -> None:
-    """Add t y to x, piece by piece, so that no long temporary array is made."""
+    """Add t y to x in pieces, so that no long temporary array is needed."""
     for piece in pieces(x):
         x[piece] += t * y[piece]
 
 
 class Inverse(Protocol):
-    """A preconditioner: an inverse for some functions, and a number for all that are orthogonal to them."""
+    """A preconditioner: an inverse for some functions, and a number for all functions orthogonal to them."""
 
     @property
     def outside(self) -> float:
-        """The number."""
+        """The inverse for orthogonal functions."""
 
     def times(self, c: Array) -> Array:
         """Return the inverse times the inner products with these functions."""
@@ -75,10 +74,10 @@ class Inverse(Protocol):
 
 @dataclass
 class Measured:
-    """A residual r and what a preconditioner makes of it: coefficients, their product with r, and the norm of r.
+    """A preconditioned residual r: coefficients c, their inner product with r, and the squared norm of r.
 
-    Without a preconditioner they are r itself. Their predictions, and inner products with further functions, are there
-    if they come with it. For several columns, ``along`` and ``square`` have a number for each.
+    Without a preconditioner, c is r. The predictions f, and inner products u with further functions, are given if the
+    space computes them anyway. For several columns, ``along`` and ``square`` have a number for each column.
     """
 
     c: Array
@@ -93,7 +92,7 @@ class Measured:
         return float(self.square**0.5) if not self.square <= 0 else 0.0
 
     def only(self, columns: Array) -> "Measured":
-        """Return some of several residuals."""
+        """Return the residuals of some columns."""
         f = None if self.f is None else self.f[:, columns]
         return Measured(self.c[:, columns], self.along[columns], self.square[columns], f)
 
@@ -101,7 +100,7 @@ class Measured:
 class Space(ABC):
     """The space of functions that a solver works in.
 
-    What a step costs is told by its subclasses: one product, or two, and O(n).
+    The cost of a step depends on the subclass: one or two products, and O(n).
 
     Examples
     --------
@@ -128,11 +127,11 @@ class Space(ABC):
 
     @abstractmethod
     def measured(self, r: Array, inverse: Inverse | None = None) -> Measured:
-        """Return a residual with its norm, perhaps preconditioned, and with predictions if they come with it."""
+        """Return a residual with its norm, optionally preconditioned; with predictions if computed anyway."""
 
     @abstractmethod
     def next_direction(self, z: Measured, beta: float = 0.0, p: Element | None = None) -> Element:
-        """Return ``z + β p`` with its predictions, and use up p; one product if z has none."""
+        """Return ``z + β p`` with its predictions; one product if z has none. p must not be used afterwards."""
 
     @abstractmethod
     def lowered(self) -> "Space":
@@ -140,19 +139,19 @@ class Space(ABC):
 
     @abstractmethod
     def subspace(self, active: Array | None, coefficients: Array | None = None) -> "Subspace":
-        """Return the space of a Newton system with curvature at active edges only, and the given coefficients in it."""
+        """Return the space of a Newton system with curvature only at active edges; it contains the coefficients."""
 
     def element(self, c: Array) -> Element:
-        """Return the function of coefficients; one product."""
+        """Return the function with given coefficients; one product."""
         return Element(c, self.predict(c))
 
     def zero(self, like: Array) -> Element:
-        """Return the function zero; ``like`` is an array of the kind and dtype to use."""
+        """Return the zero function; ``like`` is an array with the backend and dtype to use."""
         return Element(zeros(self.size, like), zeros(self.n_edges, like))
 
 
 class Dual(Space):
-    """Coefficients a, predictions ``A a`` with a symmetric operator A; a prediction takes one product.
+    """Functions with coefficients a and predictions ``A a``, for a symmetric operator A.
 
     A step takes one product with A, and O(n).
 
@@ -182,14 +181,14 @@ class Dual(Space):
         return float(u.c @ v.f)
 
     def measured(self, r: Array, inverse: Inverse | None = None) -> Measured:
-        """Return ``rᵀ A r``, and ``A r``; preconditioners know other functions."""
+        """Return ``rᵀ A r`` and ``A r``; preconditioners are not supported."""
         assert inverse is None
         f = self.predict(r)
         square = float(r @ f)
         return Measured(r, square, square, f)
 
     def next_direction(self, z: Measured, beta: float = 0.0, p: Element | None = None) -> Element:
-        """Return ``z + β p``; its predictions follow from those of both."""
+        """Return ``z + β p``; its predictions follow from the predictions of both."""
         assert z.f is not None
         if p is None:
             return Element(z.c + 0.0, z.f + 0.0)
@@ -200,7 +199,7 @@ class Dual(Space):
         return Dual(self.A.lowered())
 
     def subspace(self, active: Array | None, coefficients: Array | None = None) -> "Subspace":
-        """Return the space of the active edges and of those with a coefficient."""
+        """Return the space of the edges that are active or have a coefficient."""
         if active is None:
             return Subspace(self, self)
         keep = active if coefficients is None else active | (coefficients != 0)
@@ -210,9 +209,9 @@ class Dual(Space):
 
 
 class Primal(Space):
-    """Coefficients w, predictions ``Φ w``; a step takes a product with Φ and one with its transpose.
+    """Functions with coefficients w and predictions ``Φ w``.
 
-    A step takes two products, and O(n + size).
+    A step takes two products, one with Φ and one with its transpose, and O(n + size).
 
     Examples
     --------
@@ -246,7 +245,7 @@ class Primal(Space):
         return float(u.c @ v.c)
 
     def measured(self, r: Array, inverse: Inverse | None = None) -> Measured:
-        """Return ``rᵀ r``, perhaps preconditioned; its predictions are not known yet."""
+        """Return ``rᵀ r``, optionally preconditioned, without predictions."""
         square = float(r @ r)
         if inverse is None:
             return Measured(r, square, square)
@@ -257,7 +256,7 @@ class Primal(Space):
         """Return ``z + β p``, and predict it."""
         if p is None:
             return self.element(z.c + 0.0)
-        p.f = None  # as long as the edges, and not needed any more
+        p.f = None  # as long as the edges, and no longer needed
         return self.element(z.c + beta * p.c)
 
     def lowered(self) -> "Primal":
@@ -265,11 +264,11 @@ class Primal(Space):
         return self._of(self.features.lowered(), self.transposed.lowered())
 
     def _of(self, features: Operator, transposed: Operator) -> "Primal":
-        """Return the space of other edges, or of another precision."""
+        """Return a space of the same kind with other operators."""
         return Primal(features, transposed)
 
     def subspace(self, active: Array | None, coefficients: Array | None = None) -> "Subspace":
-        """Return the space with the predictions of the active edges only."""
+        """Return the space with predictions only of the active edges."""
         if active is None or float(active.sum()) > self.features.worth_restricting * self.n_edges:
             return Subspace(self, self)
         active_only = self._of(self.features.restrict(rows=active), self.transposed.restrict(cols=active))
@@ -277,9 +276,9 @@ class Primal(Space):
 
 
 class Mirrored(Primal):
-    """Functions of pairs of one vertex set with ``f(d, t) = ± f(t, d)``: coefficients are a symmetric matrix, or skew.
+    """Functions of pairs of one vertex set with ``f(d, t) = ± f(t, d)`` and symmetric or skew coefficients.
 
-    The sign is that of ``symmetry``. Coefficients that are not of this kind count with their part that is.
+    The sign is ``symmetry``. Of other coefficients, only the symmetric or skew part counts.
     """
 
     def __init__(self, features: Operator, symmetry: int, transposed: Operator | None = None) -> None:
@@ -310,22 +309,22 @@ class Mirrored(Primal):
 
 @dataclass
 class Subspace:
-    """A space over some of the edges, and the way back to all of them."""
+    """A space over some of the edges, and the conversion of its functions to all edges."""
 
     whole: Space
     space: Space
     keep: Array | None = None  # a mask of edges; None for all
 
     def take(self, c: Array) -> Array:
-        """Return the coefficients that live in the part."""
+        """Return the coefficients of the subspace."""
         return c[self.keep] if self.keep is not None and isinstance(self.whole, Dual) else c
 
     def curvature(self, curvature: Curvature) -> Curvature:
-        """Return the curvature of the part."""
+        """Return the curvature of the subspace."""
         return curvature if self.keep is None else curvature.restrict(self.keep)
 
     def expand(self, x: Element) -> Element:
-        """Return a function of the part with its predictions for all edges; one small product."""
+        """Return a function of the subspace with its predictions for all edges; one small product."""
         if self.keep is None:
             return x
         f = zeros(self.whole.n_edges, x.f)

@@ -15,7 +15,7 @@ from vectrick.operators.factors import as_array
 
 
 class Operator(LinearOperator):
-    """A real matrix that is known by its products.
+    """A real matrix that is defined by its products with vectors.
 
     A subclass defines two methods, `_multiply` and `_transposed`, and may define `restrict`. Everything that SciPy does
     with a ``LinearOperator`` works. A product runs in the operator's dtype, float32 or float64, and returns that dtype.
@@ -36,11 +36,11 @@ class Operator(LinearOperator):
 
     dtype: np.dtype[Any]
     shape: tuple[int, int]
-    backend: Backend = HOST  # where products are made
+    backend: Backend = HOST  # computes the products
 
     @property
     def device(self) -> Any:
-        """The torch device that makes the products; None for the host."""
+        """The torch device that computes the products; None for the host."""
         return self.backend.device
 
     @property
@@ -100,14 +100,14 @@ class Operator(LinearOperator):
         return placed(out, backend_of(x))
 
     def _check_memory(self, n_vectors: int) -> None:
-        """Raise MemoryError if the result and work space of a block would not fit."""
+        """Raise MemoryError if the result and the workspace of a block would not fit."""
 
     def _as_dtype(self, dtype: np.dtype[Any]) -> "Operator":
         """Return the same operator computing in another dtype."""
         raise NotImplementedError(f"{type(self).__name__} of {self.dtype} cannot be computed in {dtype}")
 
     def lowered(self) -> "Operator":
-        """Return the same operator computing in float32, by TF32 on a GPU that has it: for directions only."""
+        """Return the same operator in float32 (TF32 on a GPU that supports it), for search directions only."""
         return self._as_dtype(np.dtype(np.float32))
 
     def _matvec(self, x: Array) -> Array:
@@ -128,7 +128,7 @@ class Operator(LinearOperator):
         return super().__add__(other)
 
     def __radd__(self, other: object) -> Any:
-        return self if np.isscalar(other) and other == 0 else NotImplemented  # as sum() begins
+        return self if np.isscalar(other) and other == 0 else NotImplemented  # sum() starts with 0
 
     def __sub__(self, other: LinearOperator) -> Any:
         return self + (-other)
@@ -206,16 +206,16 @@ class ScaledOperator(Operator):
 
 
 def real_number(x: Array) -> float:
-    """Return a number to scale an operator with, or say what it is instead."""
+    """Return the number as a float; raise TypeError if it is not real."""
     if not isinstance(x, Real):
         raise TypeError(f"the operator was scaled by {x!r}, but it takes a real number")
     return float(x)
 
 
 def as_block(x: ArrayLike, length: int, dtype: np.dtype[Any], backend: Backend = HOST) -> Any:
-    """Return a vector or block as a C-contiguous (length, k) array of a backend, or say what is wrong with it.
+    """Return a vector or block as a C-contiguous (length, k) array of a backend, or raise an error.
 
-    It is moved there, but not from another device, since that would be a surprise.
+    Arrays move between the host and a device automatically. An array on another device raises an error.
     """
     if issparse(x):
         raise TypeError("v is a sparse matrix, but a product takes a dense vector or block; convert it with toarray()")

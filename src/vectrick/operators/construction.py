@@ -1,4 +1,4 @@
-"""`vectrick.kron`: check factors and options, and plan or make the operator."""
+"""`vectrick.kron`: check factors and options, and plan or create the operator."""
 
 from typing import Any
 
@@ -48,25 +48,25 @@ def kron(
         The factors: float32 or float64 in any order; integers become float64, and the wider type is used. They are not
         copied unless the chosen path needs them in another order or type, so do not change them afterwards.
     path : str
-        "auto", or a way to compute: "sparse" (Algorithm 1 of the paper), "dense" (scatter, two BLAS products,
+        "auto", or one of "sparse" (Algorithm 1 of the paper), "dense" (scatter, two BLAS products,
         gather), "sparse-dense", "dense-sparse", "vec" (nothing sampled), "thin" (for LowRank and sparse factors);
         a suffix ":M" or ":N" names the factor that comes first.
     n_threads : int, optional
-        Default: the environment variable VECTRICK_NUM_THREADS, then the CPUs that this process may use. A path gives
-        the same result to the last bit for any number; "auto" may take another path for another number.
+        Default: the environment variable VECTRICK_NUM_THREADS, then the CPUs that this process may use. A path
+        returns bit-identical results for any number, but "auto" may choose another path for another number.
     max_memory : int or str, optional
-        Bytes, or text such as "2GB", that the operator may take; its transpose may take as much again. Default: what
-        the machine has free.
+        Memory limit of the operator in bytes, or text such as "2GB"; its transpose may use the same amount again.
+        Default: the free memory of the machine.
     once : bool
-        Whether the operator serves one product only: then the time to sort the edges counts when "auto" chooses.
+        Whether the operator is used for one product only. If so, "auto" includes the time to sort the edges.
     backend : str, optional
-        "cpu", "torch", or "auto" for torch where there is a GPU. Default: torch for factors that are tensors. Vectors
-        may be arrays or tensors in any case, and the product is of the same kind.
+        "cpu", "torch", or "auto" for torch if a GPU is available. Default: torch if the factors are tensors. Vectors
+        may be arrays or tensors with every backend, and the product has the same type.
     device : str, optional
-        With torch: "cuda", "cuda:1", "cpu", or "auto". Default: that of the factors. A sparse factor is dense there.
+        With torch: "cuda", "cuda:1", "cpu", or "auto". Default: the device of the factors. Sparse factors become dense.
     fast : bool
-        Whether products of float32 matrices may be made in TF32, with 11 bits, on a GPU that has it. Otherwise they
-        have 24 bits, whatever the process has set.
+        Whether products of float32 matrices may use TF32 (11 bits) on a GPU that supports it. Otherwise they use
+        24 bits, regardless of the settings of the process.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def kron(
 
 
 def _backend(factors: tuple[Factor, Factor], backend: str | Backend | None, device: str | None) -> Backend:
-    """Return the backend that was asked for, or that the factors belong to."""
+    """Return the requested backend, or the backend of the factors."""
     arrays = {
         name: factor.A if isinstance(factor, LowRank) else factor for name, factor in zip("MN", factors, strict=True)
     }
@@ -101,14 +101,14 @@ def _backend(factors: tuple[Factor, Factor], backend: str | Backend | None, devi
 
 
 def _placed(factors: tuple[Factor, Factor], options: KronOptions) -> tuple[Any, Any]:
-    """Return the factors where the product is made, in its dtype; one that is too large for it stays on the host."""
+    """Return the factors on the backend, in the dtype of the product; factors that do not fit stay on the host."""
     backend = options.backend
     if not backend.divides_rows:
         return moved(factors[0], backend), moved(factors[1], backend)
     dtype = np.result_type(*(dtype_of(factor) for factor in factors))
     sizes = [0 if is_held(factor, backend) else n_bytes(factor, dtype) for factor in factors]
     room = memory_limit(options.max_memory, backend) - sum(sizes)
-    # If the factors leave no room for anything else, they stay on the host until the edges are known.
+    # If the factors do not fit into memory, they stay on the host until the edges are given.
     stay = [sizes[i] > 0 and room < 0 for i in range(2)]
     return tuple(  # type: ignore[return-value]
         factor if wait else moved(factor, backend, dtype) for factor, wait in zip(factors, stay, strict=True)
@@ -124,7 +124,7 @@ def plan_kron(
     n_threads: int | None = None,
     backend: Backend | None = None,
 ) -> Plan:
-    """Return the plan of ``kron(M, N)[rows, cols]`` without preparing it; if rows is cols, it is one graph."""
+    """Return the plan of ``kron(M, N)[rows, cols]`` without preparing it; ``rows is cols`` means one graph."""
     factors = as_factor(M, "M"), as_factor(N, "N")
     backend = _backend(factors, backend, None)
     (a, b), (c, d) = (factor.shape for factor in factors)

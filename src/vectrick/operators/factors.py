@@ -1,4 +1,4 @@
-"""Factors of a Kronecker product: dense, SciPy sparse, or of low rank; checked once, copied only where needed."""
+"""Factors of a Kronecker product: dense, SciPy sparse, or of low rank; checked once, copied only if needed."""
 
 from collections.abc import Sequence
 from typing import Any, TypeAlias
@@ -17,7 +17,7 @@ FactorLike: TypeAlias = "ArrayLike | sparray | LowRank"
 
 
 class LowRank:
-    """The matrix ``A Bᵀ``, kept as its two thin factors; ``LowRank(A)`` is ``A Aᵀ``.
+    """The matrix ``A Bᵀ``, stored as its two low-rank factors; ``LowRank(A)`` is ``A Aᵀ``.
 
     A product with it costs O(r) instead of O(n) for each edge, where r is the number of columns of ``A`` and ``B``.
 
@@ -73,7 +73,7 @@ Factor: TypeAlias = Array | csr_array | LowRank
 
 
 def as_array(value: Any, name: str) -> Array:
-    """Return a user's value as an array of the backend that it belongs to, or say which argument is not an array."""
+    """Return a user's value as an array of its backend; raise an error with the name if it is not an array."""
     try:
         array = given_array(value, name)
     except ValueError as error:
@@ -86,7 +86,7 @@ def as_array(value: Any, name: str) -> Array:
 
 
 def as_real_matrix(value: Any, name: str) -> Any:
-    """Return a dense matrix of float32 or float64, without a copy where it is one already; a tensor stays one."""
+    """Return a dense matrix of float32 or float64, without a copy if it is one already; a tensor stays a tensor."""
     if issparse(value):
         raise TypeError(f"{name} is a sparse matrix, but it must be dense; convert it with toarray()")
     array = as_array(value, name)
@@ -115,18 +115,18 @@ def _real(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
 
 
 def is_held(factor: Factor, backend: Backend) -> bool:
-    """Whether a backend can multiply with a factor as it is."""
+    """Whether a backend can multiply with a factor without converting it."""
     sides = [factor.A, factor.B] if isinstance(factor, LowRank) else [factor]
     return all(backend.holds(side) for side in sides)
 
 
 def dtype_of(factor: Factor) -> np.dtype[Any]:
-    """Return the dtype of a factor as NumPy has it."""
+    """Return the NumPy dtype of a factor."""
     return factor.dtype if isinstance(factor, LowRank) else numpy_dtype(factor)
 
 
 def n_bytes(factor: Factor, dtype: DTypeLike) -> int:
-    """Return the bytes of a factor on a torch device, where a sparse factor is dense."""
+    """Return the bytes of a factor on a torch device; a sparse factor counts as dense."""
     sides = [factor.A, factor.B] if isinstance(factor, LowRank) else [factor]
     return int(sum(int(side.shape[0]) * int(side.shape[1]) for side in sides) * np.dtype(dtype).itemsize)
 
@@ -137,7 +137,7 @@ def in_dtype(factor: Factor, dtype: DTypeLike) -> Any:
 
 
 def moved(factor: Any, backend: Backend, dtype: DTypeLike | None = None) -> Any:
-    """Return a factor where a backend can multiply with it; a sparse one becomes dense if the backend needs that."""
+    """Return a factor on a backend; a sparse factor becomes dense if the backend requires that."""
     if isinstance(factor, LowRank):
         A = placed(factor.A, backend, dtype)
         return LowRank(A, A if factor.B is factor.A else placed(factor.B, backend, dtype))
@@ -156,7 +156,7 @@ def transpose(factor: Factor) -> Factor:
 
 
 def take(factor: Factor, rows: Array | None, cols: Array | None) -> Factor:
-    """Return the rows and columns of a factor that are named; None for all."""
+    """Return the given rows and columns of a factor; None for all."""
     if isinstance(factor, LowRank):
         A = factor.A if rows is None else factor.A[rows]
         return LowRank(A, factor.B if cols is None else factor.B[cols])
@@ -164,7 +164,7 @@ def take(factor: Factor, rows: Array | None, cols: Array | None) -> Factor:
 
 
 def add_factors(weighted: Sequence[tuple[float, Factor]]) -> Factor:
-    """Return the weighted sum of factors of one shape; it has low rank if all of them do and the sum is still thin."""
+    """Return the weighted sum of factors of one shape: `LowRank` if all of them are and their total rank is small."""
     factors = [factor for _, factor in weighted]
     thin = [factor for factor in factors if isinstance(factor, LowRank)]
     if len(thin) == len(factors) and sum(factor.rank for factor in thin) < min(thin[0].shape):
@@ -186,7 +186,7 @@ def is_finite(factor: Factor) -> bool:
 
 
 def describe(factor: Factor) -> str:
-    """Return a factor in a few words, for the plan."""
+    """Return a short description of a factor for the plan."""
     n_rows, n_cols = factor.shape
     if isinstance(factor, LowRank):
         return f"{n_rows} × {n_cols} of rank {factor.rank}"

@@ -1,4 +1,4 @@
-"""Edge lists as indices of the two factors: checked, and cut down to the vertices that occur."""
+"""Edge lists as indices of the two factors: checks, masks, and renumbering to the vertices that occur."""
 
 from typing import Any
 
@@ -31,8 +31,8 @@ def as_pair(pair: object, sizes: tuple[int, int], names: tuple[str, str], what: 
         )
     for part, size, name, factor in zip((first, second), sizes, names, "MN", strict=True):
         _check_range(part, size, name, f"{factor} has {size} {what}")
-    # Our own copy: the operator is built from it now, and its transpose and restrictions later. A read-only array need
-    # not be copied.
+    # Copy the indices, because the transpose and restrictions are built from them later. Read-only arrays need no
+    # copy.
     return _own(first), _own(second)
 
 
@@ -41,7 +41,7 @@ def _own(indices: Array) -> Array:
 
 
 def pair_on(pair: Pair | None, backend: Backend) -> Pair | None:
-    """Return a pair where products are made; None for all."""
+    """Return a pair on a backend; None for all."""
     return None if pair is None else (placed(pair[0], backend), placed(pair[1], backend))
 
 
@@ -74,12 +74,12 @@ def _extremes(indices: Array) -> list[tuple[int, int]]:
 
 
 def is_same(pair: Pair | None, other: Pair | None) -> bool:
-    """Whether two pairs are the same two arrays, not only equal ones."""
+    """Whether two pairs consist of the same two array objects, not only of equal arrays."""
     return pair is not None and other is not None and pair[0] is other[0] and pair[1] is other[1]
 
 
 def cut(pair: Pair | None, mask: Array | None) -> Pair | None:
-    """Return the edges where a mask is true; None for all of them."""
+    """Return the edges that a mask selects; None for all."""
     return pair if pair is None or mask is None else (pair[0][mask], pair[1][mask])
 
 
@@ -88,7 +88,7 @@ def used_vertices(indices: Array, size: int, share: float) -> Array | None:
 
     def find() -> Array:
         seen = zeros(size, indices, bool)
-        for piece in pieces(indices):  # some devices index with longer integers
+        for piece in pieces(indices):  # some devices need longer integers as indices
             seen[indices[piece]] = True
         return true_places(seen)
 

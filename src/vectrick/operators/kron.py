@@ -32,17 +32,17 @@ from vectrick.operators.problem import Problem
 from vectrick.operators.row_blocks import RowBlocks, divide, rows_of
 from vectrick.operators.streaming import smaller_moved, stream
 
-_VECTORS_AT_ONCE = 8  # of a block; as many doubles as a cache line holds
-_MUCH_FASTER = 1.5  # times, from which rows are divided for a path that does not fit at once
+_VECTORS_AT_ONCE = 8  # columns of a block that are multiplied together: the doubles in a cache line
+_MUCH_FASTER = 1.5  # speedup from which rows are divided for a path that does not fit as a whole
 
 
 class KronOperator(Operator):
-    """``R (M ⊗ N) Cᵀ``, made by `kron` and indexing.
+    """The operator ``R (M ⊗ N) Cᵀ``, created by `kron` and indexing.
 
     It is a `scipy.sparse.linalg.LinearOperator`: ``op @ v`` for vectors and blocks, ``op.T``, ``op + op``,
     ``2.0 * op``, and all of SciPy's iterative solvers. Several Python threads may use one operator at the same time.
 
-    A product takes O((m + q) n) or O(m q (m + q)), or less with thin factors; the plan says how it is computed.
+    A product takes O((m + q) n) or O(m q (m + q)), or less with low-rank or sparse factors; the plan shows the path.
 
     Examples
     --------
@@ -62,16 +62,16 @@ class KronOperator(Operator):
         self._problem: Problem | None = None
         self._path: ProductPath | None = None
         self._plan: Plan | None = None
-        self._blocks: RowBlocks | None = None  # where the whole does not fit at once
-        self._streamed: Any = None  # where a factor stays on the host
+        self._blocks: RowBlocks | None = None  # if the whole product does not fit
+        self._streamed: Any = None  # if a factor stays on the host
         self._spaces: deque[Any] = deque()
         self._transpose_made: KronOperator | None = None
-        self._origin: weakref.ref[KronOperator] | None = None  # the operator that this one is the transpose of
-        self._shares: dict[Any, Any] | None = None  # what stages of the transpose, or in float64, made of the edges
+        self._origin: weakref.ref[KronOperator] | None = None  # this operator is its transpose
+        self._shares: dict[Any, Any] | None = None  # edge data shared with the transpose and with other dtypes
         self._lock = threading.Lock()
 
     def __getitem__(self, key: object) -> "KronOperator":
-        """Return the operator of the named rows and columns, ready for products."""
+        """Return the operator of the given rows and columns, prepared for products."""
         if not isinstance(key, tuple) or len(key) != 2:
             raise TypeError("index an operator with rows and columns, as in kron(M, N)[(p, q), (r, t)] or [(p, q), :]")
         (a, b), (c, d) = self.M.shape, self.N.shape
@@ -100,10 +100,10 @@ class KronOperator(Operator):
         return self._plan
 
     def restrict(self, rows: Array | None = None, cols: Array | None = None) -> "KronOperator":
-        """Return the operator of the rows and columns where boolean masks are true; None keeps all.
+        """Return the operator of the rows and columns that boolean masks select; None keeps all.
 
-        It takes O(e + f) and does not sort again, so a solver can afford it in every iteration. (On a torch device,
-        edges that are not in order are sorted again, which takes little time there.)
+        It takes O(e + f) and does not sort again, so a solver can use it in every iteration. (On a torch device,
+        unsorted edges are sorted again, at little cost.)
 
         >>> import numpy as np, vectrick as vt
         >>> op = vt.kron(np.eye(2), np.ones((2, 2)))[([0, 1], [0, 1]), ([0, 1], [0, 1])]
@@ -115,15 +115,15 @@ class KronOperator(Operator):
         if (row_mask is not None and self.rows is None) or (col_mask is not None and self.cols is None):
             raise TypeError("only rows and columns that are edges can be restricted; index the operator first")
         self._prepare()
-        if self._problem is None:  # made of blocks, or of nothing
+        if self._problem is None:  # empty, streamed, or divided into row blocks
             restricted = KronOperator(self.M, self.N, cut(self.rows, row_mask), cut(self.cols, col_mask), self._options)
             restricted._prepare()
             return restricted
-        if self._problem.not_finite:  # what keeps NaN and infinity away depends on the vertices that occur
+        if self._problem.not_finite:  # the handling of NaN and infinity depends on the vertices that occur
             whole = KronOperator(self.M, self.N, None, None, self._options)
             return whole[_index(cut(self.rows, row_mask)), _index(cut(self.cols, col_mask))]
         problem = self._problem.restrict(row_mask, col_mask)
-        # Where no vertex was left out, the problem numbers the edges as the caller does: no need to cut them twice.
+        # If no vertex was left out, the problem has the caller's numbering, so the edges need not be cut twice.
         row_edges = problem.rows if is_same(self._problem.rows, self.rows) else cut(self.rows, row_mask)
         col_edges = problem.cols if is_same(self._problem.cols, self.cols) else cut(self.cols, col_mask)
         part = KronOperator(self.M, self.N, row_edges, col_edges, self._options)
@@ -138,14 +138,14 @@ class KronOperator(Operator):
         if self._transpose_made is None:
             options = self._options.transposed
             self._transpose_made = KronOperator(transpose(self.M), transpose(self.N), self.cols, self.rows, options)
-            self._transpose_made._origin = weakref.ref(self)  # or each would keep the other and its work space alive
+            self._transpose_made._origin = weakref.ref(self)  # a strong reference would keep both alive
             self._transpose_made._shares = None if self._problem is None else self._problem.sharing
         return self._transpose_made
 
     def _prepare(
         self, parent: "KronOperator | None" = None, rows: Array | None = None, cols: Array | None = None
     ) -> None:
-        """Plan, then sort, group and copy what the chosen path needs; once."""
+        """Plan once, then sort, group and copy the data that the chosen path needs."""
         with self._lock:
             if self._plan is None:
                 self._build(parent, rows, cols)
@@ -201,7 +201,7 @@ class KronOperator(Operator):
         self._path, self._plan = chosen, plan
 
     def _divide(self, limit: int, error: MemoryError | None) -> None:
-        """Divide the rows into blocks that fit, each to be built when its turn comes."""
+        """Divide the rows into blocks that fit; each block is built when it is multiplied."""
 
         def plan_of(M: Factor, N: Factor, rows: Pair | None) -> Plan:
             copied = sum(n_bytes(factor, self.dtype) for factor in (M, N) if not is_held(factor, self.backend))
@@ -219,7 +219,7 @@ class KronOperator(Operator):
         self._plan = self._blocks.plan
 
     def _divide_if_faster(self, limit: int, whole: Plan) -> bool:
-        """Divide the rows where a faster path fits only block by block; return whether that was done."""
+        """Divide the rows if a faster path fits only block by block; return whether they were divided."""
         if whole.seconds <= _MUCH_FASTER * whole.estimates[0].seconds:
             return False
         problem = self._problem
@@ -258,12 +258,12 @@ class KronOperator(Operator):
         return KronOperator(in_dtype(self.M, dtype), in_dtype(self.N, dtype), self.rows, self.cols, self._options)
 
     def lowered(self) -> "KronOperator":
-        """Return the same operator computing in float32, by TF32 on a GPU that has it."""
+        """Return the same operator in float32 (TF32 on a GPU that supports it)."""
         dtype = np.dtype(np.float32)
         return self.with_factors(in_dtype(self.M, dtype), in_dtype(self.N, dtype), replace(self._options, fast=True))
 
     def with_factors(self, M: Factor, N: Factor, options: KronOptions | None = None) -> "KronOperator":
-        """Return the operator of the same rows and columns with other factors; what was made of the edges is shared."""
+        """Return the operator of the same rows and columns with other factors; the prepared edge data is shared."""
         operator = KronOperator(M, N, self.rows, self.cols, options or self._options)
         operator._shares = None if self._problem is None else self._problem.sharing
         operator._prepare()
@@ -296,7 +296,7 @@ class KronOperator(Operator):
         self._spaces.append(space)
 
     def _run_together(self, block: Array, out: Array, space: Any) -> int:
-        """Take vectors through the block stage of the path; return how many, zero if that does not pay or fit."""
+        """Apply the block stage of the path; return the number of processed columns, zero if it does not pay or fit."""
         assert self._path is not None
         assert self._plan is not None
         together, done = self._path.block, 0
@@ -309,7 +309,7 @@ class KronOperator(Operator):
         return done
 
     def _run(self, x: Array, target: Array, space: Any) -> None:
-        """Take one contiguous vector through the stages."""
+        """Apply the stages to one contiguous vector."""
         assert self._path is not None
         for stage in self._path.stages:
             x = stage.run(x, space, target)
@@ -322,7 +322,7 @@ class KronOperator(Operator):
         return f"{where}M ⊗ N, M {M}, N {N}, {self.dtype}, {place}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A copy in another process plans and sorts for itself.
+        # A copy in another process is planned and sorted again.
         return KronOperator, (self.M, self.N, self.rows, self.cols, self._options)
 
     def __repr__(self) -> str:
@@ -330,7 +330,7 @@ class KronOperator(Operator):
 
 
 def _masks_on(backend: Backend, rows: Array | None, cols: Array | None) -> tuple[Any, Any]:
-    """Return masks where the operator is; one object for both stays one."""
+    """Return the masks on the backend; one mask for both stays one object."""
     there = [None if mask is None else placed(mask, backend) for mask in (rows, cols)]
     return there[0], there[0] if cols is rows else there[1]
 

@@ -33,7 +33,7 @@ def kron_sum(
 
     The entry for the row ``(r₀, r₁)`` and the column ``(c₀, c₁)`` is the sum over the terms of
     ``weight · first[rᵢ, cₖ] · second[rⱼ, cₗ]``, where ``rows = (i, j)`` and ``cols = (k, l)`` are their orders. Terms
-    with the same factors share one product. A term with ``ONES`` as a factor takes a sum over a vertex in O(n + m) and
+    with the same factors share one product. A term with ``ONES`` as a factor takes a sum by vertex in O(n + m) and
     one product with a matrix.
 
     Parameters
@@ -71,7 +71,7 @@ def kron_sum(
 
 
 def _checked(terms: Sequence[Term], backend: Backend) -> list[Term]:
-    """Return the terms with factors of one dtype where products are made."""
+    """Return the terms with factors of one dtype on the backend."""
     if not terms:
         raise ValueError("terms is empty, but there must be at least one")
     for number, term in enumerate(terms):
@@ -95,7 +95,7 @@ def _dtype(terms: Sequence[Term]) -> np.dtype[Any]:
 
 
 def _sizes(terms: Sequence[Term], axis: int) -> tuple[int, int]:
-    """Return how many vertices each of the two indices of rows (axis 0) or columns (axis 1) counts."""
+    """Return the number of vertices for each of the two indices of rows (axis 0) or columns (axis 1)."""
     sizes = [2**31 - 1, 2**31 - 1]
     for number, term in enumerate(terms):
         for factor, index in zip(term.factors, term.cols if axis else term.rows, strict=True):
@@ -111,7 +111,7 @@ def _sizes(terms: Sequence[Term], axis: int) -> tuple[int, int]:
 
 
 class KronSum(Operator):
-    """A sum of Kronecker terms, made by `kron_sum`.
+    """A sum of Kronecker terms, created by `kron_sum`.
 
     Terms that share factors share sorting and products: at most one product, O((m + q) n), for each pair of factors.
 
@@ -183,13 +183,13 @@ class KronSum(Operator):
         )
 
     def lowered(self) -> "KronSum":
-        """Return the same operator computing in float32, by TF32 on a GPU that has it."""
+        """Return the same operator in float32 (TF32 on a GPU that supports it)."""
         options = replace(self._options, fast=True)
         terms = with_factors(self.terms, lambda factor: in_dtype(factor, np.float32))
         return KronSum(terms, self.rows, self.cols, options)
 
     def restrict(self, rows: Array | None = None, cols: Array | None = None) -> "KronSum":
-        """Return the operator of the rows and columns where boolean masks are true; None keeps all."""
+        """Return the operator of the rows and columns that boolean masks select; None keeps all."""
         masks = [
             None if mask is None else like(as_mask(mask, size, name), pair[0])
             for mask, size, name, pair in (

@@ -1,4 +1,4 @@
-"""Sums of Kronecker terms over the same edges: what the terms are, and what they share.
+"""Terms of a sum of Kronecker products over the same edges, and the products that they share.
 
 A row has two indices ``r = (r₀, r₁)`` and a column two indices ``c = (c₀, c₁)``. Each of the two factors of a term
 takes one index of the row and one of the column: the entry is ``weight · first[r[i], c[k]] · second[r[j], c[l]]`` for
@@ -17,7 +17,7 @@ Weights = tuple[tuple[Any, float], ...]  # of orders, or of indices
 
 
 class _Ones:
-    """A factor of any shape whose entries are all one; it is never formed, and a product takes O(n) with it.
+    """A factor of any shape with all entries one; it is never formed, and a product with it takes O(n).
 
     Examples
     --------
@@ -63,7 +63,7 @@ class Term:
 
     @property
     def has_ones(self) -> bool:
-        """Whether it comes down to sums over a vertex."""
+        """Whether it reduces to sums by vertex."""
         return self.first is ONES or self.second is ONES
 
     @property
@@ -83,7 +83,7 @@ def with_factors(terms: Sequence[Term], change: Callable[[Factor], Factor]) -> l
 
 @dataclass(frozen=True)
 class SharedProduct:
-    """One product with ``first ⊗ second``: columns enter in some orders, rows leave in some, each with a weight."""
+    """One product with ``first ⊗ second``, with the weighted index orders of its rows and columns."""
 
     first: Factor
     second: Factor
@@ -101,11 +101,12 @@ class SharedSums:
 
 
 def share(terms: Sequence[Term]) -> tuple[list[SharedProduct], list[SharedSums]]:
-    """Return the products and group sums that the terms come down to, each to be computed once.
+    """Return the products and group sums that the terms reduce to; each is computed once.
 
-    Terms that differ in one factor only become one term with the sum of these factors. Terms with the same two factors
+    Terms that differ in only one factor become one term with the sum of these factors. Terms with the same two factors
     share one product if the orders of their indices allow it: the ten terms of the metric learning kernel are one
-    product, since ``k(d, d')² - 2 k(d, d') k(d, t') + k(d, t')²`` is ``-1/2`` times what it has for other rows.
+    product, because the columns ``k(d, d')² - 2 k(d, d') k(d, t') + k(d, t')²`` of one row order are ``-1/2`` times
+    the columns of the others.
     """
     products: dict[tuple[int, int], tuple[Term, dict[Order, dict[Order, float]]]] = {}
     for found_term in _merged([term for term in terms if not term.has_ones]):
@@ -160,7 +161,7 @@ def _symmetrised(term: Term) -> list[Term]:
 
 
 def _distinct(entries: dict[Any, dict[Any, float]]) -> Iterable[tuple[Weights, Weights]]:
-    """Yield rows and columns of each distinct product: rows whose columns are a multiple of each other's share one."""
+    """Yield the rows and columns of each distinct product; rows with proportional columns share one product."""
     alike: dict[Weights, list[tuple[Any, float]]] = {}
     for row, columns in entries.items():
         kept = sorted((col, weight) for col, weight in columns.items() if weight != 0)
@@ -173,13 +174,13 @@ def _distinct(entries: dict[Any, dict[Any, float]]) -> Iterable[tuple[Weights, W
 
 
 def _merged(terms: Sequence[Term]) -> list[Term]:
-    """Return the terms after merging those with a common factor: the first or the second, whichever leaves fewer."""
+    """Return the terms after merging terms with a common first or second factor, whichever leaves fewer terms."""
     by_first = _groups(terms, 0)
     by_second = _groups(terms, 1)
     which, groups = (1, by_first) if len(by_first) <= len(by_second) else (0, by_second)
     merged = []
     for group in groups:
-        if len({id(term.factors[which]) for term in group}) == 1:  # one factor with all of the weight
+        if len({id(term.factors[which]) for term in group}) == 1:  # the other factor is equal too, so weights add up
             merged.append(replace(group[0], weight=sum(term.weight for term in group)))
             continue
         total = add_factors([(term.weight, term.factors[which]) for term in group])
@@ -189,7 +190,7 @@ def _merged(terms: Sequence[Term]) -> list[Term]:
 
 
 def _groups(terms: Sequence[Term], kept: int) -> list[list[Term]]:
-    """Return lists of terms that may become one: those of the same orders with the same kept factor."""
+    """Return lists of terms that can be merged: the same orders and the same kept factor."""
     groups: dict[Any, list[Term]] = {}
     for term in terms:
         groups.setdefault((id(term.factors[kept]), term.rows, term.cols), []).append(term)

@@ -1,4 +1,4 @@
-"""The planner of passes: ``Φᵀ H Φ w`` in one reading of sorted tiles of edges, or by two products."""
+"""The planner of passes: compute ``Φᵀ H Φ w`` in one pass over sorted tiles of edges, or by two products."""
 
 from typing import Any
 
@@ -11,23 +11,23 @@ from vectrick.operators.factors import as_factor
 from vectrick.operators.plan import Estimate, Plan, choose, memory_limit
 from vectrick.operators.problem import Problem
 
-Sizes = tuple[int, int]  # of the start and of the end
+Sizes = tuple[int, int]  # of the start and the end side
 
-_PASSES = 10  # of a fit, which share the sorting of the edges
+_PASSES = 10  # passes of a fit; the edges are sorted once
 _SORTING = 1.5e-8  # seconds to sort an edge into tiles
-_MANY = 1 << 22  # edges whose vectors lie beyond all caches: sorting them for products takes three times as long,
-_FAR = 4.0  # and taking their values one by one, this many times
-_VECTORS = 6  # passes over vectors as long as the edges between two products
-_OF_SPARSE = 0.42  # the rate of a pass over that of a sparse product in the cache: it reads features, then adds to sums
-_OF_MOVING = 2.5  # the rate of reading features beyond the second cache over that of plain passes over memory
-_CACHE = 1 << 20  # bytes of features of a tile that stay near a core
-_ROWS = 3  # rows that a run of edges reads or writes: its coefficients, its sums
-_CLEAR = 2.0  # times as long, from which typical rates suffice
+_MANY = 1 << 22  # edges from which vectors exceed all caches: sorting for products takes three times as long,
+_FAR = 4.0  # and gathering values takes this many times as long
+_VECTORS = 6  # times that vectors of the length of the edges are read or written between two products
+_OF_SPARSE = 0.42  # rate relative to a sparse product in the cache: a pass reads features, then adds to sums
+_OF_MOVING = 2.5  # rate of reading features beyond the second-level cache relative to a plain pass over memory
+_CACHE = 1 << 20  # bytes of features of a tile that stay in the cache of a core
+_ROWS = 3  # rows that a run of edges reads or writes: coefficients and sums
+_CLEAR = 2.0  # ratio of times from which typical rates suffice
 TILE = 1 << 13  # columns of a tile, at least
 
 
 def plan_pass(n_edges: int, sizes: Sizes, ranks: Sizes, dtype: np.dtype[Any], n_threads: int) -> Plan:
-    """Return the plan of the passes of a fit to a graph on the CPU, from the numbers of vertices and features.
+    """Return the plan of the passes of a fit to a graph on the CPU, computed from the numbers of vertices and features.
 
     >>> import numpy as np
     >>> plan_pass(10**7, (30_000, 30_000), (64, 64), np.dtype(np.float64), 2).path
@@ -55,7 +55,7 @@ def plan_pass(n_edges: int, sizes: Sizes, ranks: Sizes, dtype: np.dtype[Any], n_
 
 
 def _tiles(n_edges: int, sizes: Sizes, ranks: Sizes, dtype: np.dtype[Any], rates: Rates) -> Estimate:
-    """Return the estimate of a pass over sorted tiles: arithmetic in the cache, or reading the features."""
+    """Return the estimate of a pass over sorted tiles: the slower of arithmetic and memory traffic."""
     (m, r), (q, s) = sorted(zip(sizes, ranks, strict=True))  # rows, columns
     size, n_tiles = dtype.itemsize, -(-q // TILE)
     runs = min(n_edges, m * n_tiles)
@@ -77,7 +77,7 @@ def _products(
     """Return the estimate of a product with the features of the edges and one with their transpose."""
     one = np.ones((), dtype)
     S, E = (np.broadcast_to(one, shape) for shape in zip(sizes, ranks, strict=True))
-    pair = np.broadcast_to(np.int32(0), n_edges), np.broadcast_to(np.int32(0), n_edges)  # only their number counts
+    pair = np.broadcast_to(np.int32(0), n_edges), np.broadcast_to(np.int32(0), n_edges)  # only their number matters
     plans = []
     for factors, rows, cols in (((E, S), pair, None), ((E.T, S.T), None, pair)):
         first, second = (as_factor(factor, name) for factor, name in zip(factors, "MN", strict=True))

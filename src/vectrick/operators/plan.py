@@ -1,4 +1,4 @@
-"""The planner: the time and memory of every path, the cheapest that fits, and a table that says why."""
+"""The planner: estimate time and memory of every path, and choose the fastest path that fits."""
 
 import math
 from collections.abc import Sequence
@@ -14,8 +14,8 @@ from vectrick.backends.product_path import PATHS, Allocation, ProductPath, is_pa
 from vectrick.backends.rates import Rates
 from vectrick.operators.problem import Problem
 
-# If a product takes less than this, or the best path beats all others by this factor at typical rates, measuring the
-# machine does not pay.
+# If a product takes less than this, or if the best path is faster than all others by this factor at typical rates,
+# measuring the machine does not pay.
 _SHORT = 2e-3
 _CLEAR = 3.0
 _COLUMNS = ["", "path", "time", "memory", "steps"]
@@ -23,7 +23,7 @@ _COLUMNS = ["", "path", "time", "memory", "steps"]
 
 @dataclass(frozen=True)
 class Estimate:
-    """What one path would take for one vector."""
+    """The estimated time and memory of one path for one vector."""
 
     path: str
     steps: str
@@ -37,9 +37,9 @@ class Plan:
     """The comparison of all paths and the choice; ``print`` shows it as a table.
 
     ``path`` is the name of the chosen path, ``seconds`` and ``memory`` (bytes, with the result for one vector) are its
-    estimate, ``reason`` says why it was taken, and ``estimates`` holds the estimates of all paths, the cheapest first.
+    estimate, ``reason`` explains the choice, and ``estimates`` holds the estimates of all paths, the cheapest first.
 
-    Making it takes O(paths), some microseconds, once the edges are counted.
+    Planning takes O(paths), a few microseconds, after the edges are counted.
 
     Examples
     --------
@@ -69,7 +69,7 @@ class Plan:
 
     @property
     def memory(self) -> int:
-        """The estimated bytes of result, work space, index arrays and copies of factors."""
+        """The estimated bytes of result, workspace, index arrays and copies of factors."""
         return self.chosen.memory
 
     @property
@@ -96,7 +96,7 @@ class Plan:
 
 
 def format_seconds(seconds: float) -> str:
-    """Return a time for people to read.
+    """Return a time as readable text.
 
     >>> format_seconds(0.0213), format_seconds(3e-6)
     ('21.3 ms', '3 µs')
@@ -115,7 +115,7 @@ def format_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def check_path(path: str) -> str:
-    """Return a value of ``path=``, or say what it may be."""
+    """Return a value of ``path=``; raise ValueError if it is not the name of a path."""
     if path == "auto" or (isinstance(path, str) and is_path_name(path)):
         return path
     names = ", ".join(repr(name) for name in ("auto", *PATHS))
@@ -125,26 +125,26 @@ def check_path(path: str) -> str:
 
 
 def memory_limit(max_memory: int | float | str | None, backend: Backend = HOST) -> int:
-    """Return the limit in bytes; by default what is free where the product is made."""
+    """Return the limit in bytes; by default the free memory of the backend."""
     return backend.free_memory() if max_memory is None else parse_bytes(max_memory)
 
 
 def zero_plan(n_rows: int, dtype: np.dtype[Any], limit: int, title: str) -> Plan:
-    """Return the plan of a product that is zero or empty whatever the vector."""
+    """Return the plan of a product that is zero or empty for every vector."""
     result = Allocation("result", n_rows * dtype.itemsize)
     nothing = Estimate("zero", "nothing", 0.0, result.n_bytes, (result,))
     return Plan("zero", "the product is zero or empty", (nothing,), limit, title, "no rates needed")
 
 
 def can_take(problem: Problem, wanted: str) -> bool:
-    """Whether some path of the problem answers to the name."""
+    """Whether a path of the problem matches the name."""
     return any(path.answers_to(wanted) for path in problem.backend.product_paths(problem))
 
 
 def choose(problem: Problem, wanted: str, limit: int, title: str, keep: str | None = None) -> tuple[ProductPath, Plan]:
-    """Return the path to take and the comparison behind it, or raise before anything large is allocated.
+    """Return the chosen path and the plan; raise an error before anything large is allocated.
 
-    ``keep`` names a path that is already prepared; it is taken unless another one is much cheaper.
+    ``keep`` names a path that is already prepared; it is kept unless another path is much faster.
     """
     paths = list(problem.backend.product_paths(problem))
     allowed = [path for path in paths if path.answers_to(wanted)] if wanted != "auto" else _exact(problem, paths)
@@ -169,8 +169,8 @@ def choose(problem: Problem, wanted: str, limit: int, title: str, keep: str | No
 def _exact(problem: Problem, paths: list[ProductPath]) -> list[ProductPath]:
     """Return the paths that may be chosen.
 
-    If a dense factor has NaN or infinity, it must come first, and no zero may stand for an edge that is not there. Then
-    the terms are those that NumPy adds up.
+    If a dense factor has NaN or infinity, it must come first, and missing edges must not be filled with zeros. The path
+    then adds up the same terms as NumPy.
     """
     bad = [part.name for part in (problem.M, problem.N) if part.thin is None and part.name in problem.not_finite]
     sampled = problem.cols is not None
@@ -179,7 +179,7 @@ def _exact(problem: Problem, paths: list[ProductPath]) -> list[ProductPath]:
 
 
 def _rates(problem: Problem, paths: list[ProductPath]) -> Rates:
-    """Return rates to compare paths by: typical ones where the choice is clear, else those of this machine."""
+    """Return the rates for comparing paths: typical rates if the choice is clear, else measured rates."""
     key = (problem.dtype, problem.n_threads, problem.fast)
     typical = problem.backend.rates(*key, measured=False)
     best = min(paths, key=lambda path: path.seconds(typical))
@@ -221,7 +221,7 @@ def _reason(
         return f"{' and '.join(problem.not_finite)} with NaN or infinity: this path passes them on as NumPy would"
     if len(fitting) < len(allowed):
         return f"the fastest of the {len(fitting)} paths that fit into {room}"
-    return f"the fastest of {len(paths)}, all of which fit into {room}"
+    return f"the fastest of {len(paths)} paths; all fit into {room}"
 
 
 def _too_large(least: ProductPath, problem: Problem, limit: int, wanted: str) -> str:

@@ -1,4 +1,4 @@
-"""One product as the paths see it: edges, and factors cut to the vertices that occur; copies are made late and once."""
+"""The input of all paths: edges, and factors cut to the vertices that occur; copies are made once, when needed."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -21,12 +21,12 @@ _WORTH_CUTTING = 0.8
 
 @dataclass(frozen=True)
 class FactorForms:
-    """A factor as the paths use it: always a dense matrix (made when needed), and its thin form if it has one."""
+    """The forms of a factor: a dense matrix (made when needed), and its low-rank or sparse form if it has one."""
 
     name: Name
     dense: Matrix
     thin: tuple[Matrix, Matrix] | csr_array | None  # A and B of A Bᵀ, or a sparse matrix
-    size: tuple[int, int]  # of the factor, without the zeros that a backend may put around it
+    size: tuple[int, int]  # of the factor, without the zeros that a backend may pad it with
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -46,7 +46,7 @@ class FactorForms:
     def of(
         cls, name: Name, factor: Factor, dtype: np.dtype[Any], rows: Array | None, cols: Array | None, backend: Backend
     ) -> "FactorForms":
-        """Cut a factor to the named rows and columns and give it the dtype of the product."""
+        """Cut a factor to the given rows and columns, and convert it to the dtype of the product."""
         size = (factor.shape[0] if rows is None else len(rows), factor.shape[1] if cols is None else len(cols))
         if isinstance(factor, LowRank):
             A = backend.matrix(f"{name}.A", factor.A, dtype, rows)
@@ -70,11 +70,11 @@ class Problem:
     dtype: np.dtype[Any]
     n_threads: int
     backend: Backend = HOST
-    fast: bool = False  # whether matrix products in float32 may be made in TF32
+    fast: bool = False  # whether matrix products in float32 may use TF32
     not_finite: tuple[Name, ...] = ()  # factors with NaN or infinity
-    renumbered: int = 0  # bytes of the edges that were numbered anew
-    once: bool = False  # whether it serves one product only
-    sharing: dict[Any, Any] = field(default_factory=dict)  # what stages share, also those of the transpose
+    renumbered: int = 0  # bytes of the renumbered edges
+    once: bool = False  # whether it is used for one product only
+    sharing: dict[Any, Any] = field(default_factory=dict)  # data shared by stages, also with the transpose
 
     @classmethod
     def of(
@@ -91,7 +91,7 @@ class Problem:
     ) -> "Problem":
         """Cut the factors to the vertices that occur and number the edges accordingly.
 
-        If edges are ``numbered``, all vertices are known to occur.
+        If edges are ``numbered``, all vertices occur and the numbers stay.
         """
         factors: tuple[tuple[Name, Factor], ...] = (("M", M), ("N", N))
         bad = tuple(name for name, factor in factors if not is_finite(factor))
@@ -135,7 +135,7 @@ class Problem:
         )
 
     def led_by(self, first: Name) -> tuple[FactorForms, FactorForms, Pair | None, Pair | None]:
-        """Return the factor that columns meet first and the other, and the rows and columns as pairs in that order."""
+        """Return the factor that is applied first, the other one, and the rows and columns as pairs in that order."""
         if first == "M":
             return self.M, self.N, self.rows, self.cols
         rows, cols = (None if pair is None else (pair[1], pair[0]) for pair in (self.rows, self.cols))
@@ -153,13 +153,13 @@ class Problem:
 
     @property
     def edge_bytes(self) -> int:
-        """Bytes of the operator's own copy of the edges, and of what was numbered anew; one graph counts once."""
+        """Bytes of the operator's own copy of the edges, and of renumbered edges; one graph counts once."""
         pairs = [self.rows] if is_same(self.rows, self.cols) else [self.rows, self.cols]
         return self.renumbered + sum(8 * len(pair[0]) for pair in pairs if pair is not None)
 
     @property
     def is_zero(self) -> bool:
-        """Whether the product is zero, or empty, whatever the vector."""
+        """Whether the product is zero or empty for every vector."""
         sizes = [self.n_row_edges, self.n_col_edges, *self.M.shape, *self.N.shape]
         for part in (self.M, self.N):
             if isinstance(part.thin, tuple):
@@ -169,19 +169,19 @@ class Problem:
         return min(sizes) == 0
 
     def shared(self, key: object, make: Callable[[], Any]) -> Any:
-        """Return something that stages of different paths share; it is made on the first call."""
+        """Return data that stages of different paths share; it is made on the first call."""
         if key not in self.sharing:
             self.sharing[key] = make()
         return self.sharing[key]
 
     def share(self, sharing: dict[Any, Any] | None) -> None:
-        """Share with another problem of the same edges; these are kept, since they are known by their numbers."""
+        """Share data with another problem of the same edges; keep the edges, since keys contain their ids."""
         if sharing is not None:
             self.sharing = sharing
         self.sharing.setdefault("edges", []).append((self.rows, self.cols))
 
     def restrict(self, rows: Array | None, cols: Array | None) -> "Problem":
-        """Return the problem of the edges where the masks are true; the factors and their copies are shared."""
+        """Return the problem of the edges that the masks select; the factors and their copies are shared."""
         row_edges = cut(self.rows, rows)
         col_edges = row_edges if rows is cols and is_same(self.rows, self.cols) else cut(self.cols, cols)
         shape = (

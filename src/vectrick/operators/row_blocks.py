@@ -1,8 +1,8 @@
-"""A product that does not fit where it is made, row block by row block.
+"""Products that do not fit into memory, computed one block of rows at a time.
 
-A row of ``R (M ⊗ N) Cᵀ`` has an index of M and an index of N. The rows with the first in one range and the second in
-another need only these rows of the factors. The factors may therefore stay on the host, and only a part of the matrix
-between the two products is made at a time.
+A row of ``R (M ⊗ N) Cᵀ`` has an index of M and an index of N. The rows with the first index in one range and the
+second in another need only these rows of the factors. The factors may therefore stay on the host, and only a part of
+the matrix between the two products is made at a time.
 """
 
 import itertools
@@ -15,32 +15,32 @@ from vectrick.backends.product_path import Pair
 from vectrick.operators.factors import Factor, LowRank
 from vectrick.operators.plan import Plan
 
-_MOST = 1 << 12  # blocks to try
+_MOST = 1 << 12  # largest number of blocks
 
-# Makes the plan of a product with some rows of the factors, or raises MemoryError.
+# Returns the plan of a product with some rows of the factors, or raises MemoryError.
 Planner = Callable[[Factor, Factor, Pair | None], Plan]
 
 
 @dataclass(frozen=True)
 class RowBlock:
-    """The rows of one range of M and one of N."""
+    """The rows of one range of M and one range of N."""
 
     of_m: slice
     of_n: slice
-    places: Any  # of its rows among those of the operator; a slice where all rows are taken
+    places: Any  # positions of its rows in the operator; a slice if all rows are taken
     rows: Pair | None
 
 
 @dataclass(frozen=True)
 class RowBlocks:
-    """How the rows are divided, and the plan of the first block."""
+    """The blocks of rows, and the plan of the largest block."""
 
     parts: tuple[RowBlock, ...]
     plan: Plan
 
 
 def rows_of(factor: Factor, part: slice) -> Factor:
-    """Return some rows of a factor; a view where it can be."""
+    """Return some rows of a factor, as a view if possible."""
     if isinstance(factor, LowRank):
         return LowRank(factor.A[part], factor.B)
     return factor[part]
@@ -49,7 +49,7 @@ def rows_of(factor: Factor, part: slice) -> Factor:
 def divide(M: Factor, N: Factor, rows: Pair | None, plan_of: Planner, why: MemoryError | None) -> RowBlocks:
     """Return the fewest blocks that fit; the ranges are halved until they do.
 
-    If every row is taken, only M is divided, so the rows of a block are neighbours.
+    If every row is taken, only M is divided, so the rows of a block are contiguous.
     """
     error = why
     fewest = 0 if why is None else 1  # factors on the host may fit in one block
@@ -64,11 +64,11 @@ def divide(M: Factor, N: Factor, rows: Pair | None, plan_of: Planner, why: Memor
         number = "one block" if len(parts) == 1 else f"{len(parts)} blocks"
         reason = f"{number} of rows one after the other, since the whole does not fit; {plan.reason}"
         return RowBlocks(parts, replace(plan, reason=reason))
-    raise error or MemoryError("there is no division of the rows that fits")
+    raise error or MemoryError("no division of the rows fits into memory")
 
 
 def _divisions(fewest: int, a: int, c: int) -> Iterator[tuple[int, int]]:
-    """Yield numbers of ranges of both factors, few first; M is divided more, since its result is kept longest."""
+    """Yield numbers of ranges of both factors, fewest first; M is divided more, since its result is kept longest."""
     for power in range(fewest, 24):
         for of_n in range(power // 2 + 1):
             n_m, n_n = 1 << (power - of_n), 1 << of_n

@@ -1,4 +1,4 @@
-"""A product whose larger factor stays on the host and crosses to the backend in panels, once in each product."""
+"""Products whose larger factor stays on the host and is copied to the backend in panels, once for each product."""
 
 from typing import Any
 
@@ -15,9 +15,9 @@ from vectrick.operators.plan import Estimate, Plan
 def stream(
     M: Factor, N: Factor, rows: Pair | None, cols: Pair | None, dtype: np.dtype[Any], backend: Backend, limit: int
 ) -> tuple[Any, Plan] | None:
-    """Return the streamed product and its plan, or None if there is none: it is for dense factors and edges only.
+    """Return the streamed product and its plan, or None; only dense factors and edges can be streamed.
 
-    NaN and infinity in a column without edges would reach the result, so factors that have them are not streamed.
+    NaN and infinity in a column without edges would reach the result, so factors with such entries are not streamed.
     """
     if rows is None or cols is None or any(isinstance(factor, LowRank) or issparse(factor) for factor in (M, N)):
         return None
@@ -35,14 +35,14 @@ def stream(
     if streamed is None:
         return None
     arrays = (Allocation("result", len(rows[0]) * dtype.itemsize), *streamed.arrays)
-    seconds = streamed.seconds(backend.rates(dtype, 1, False, measured=False))  # measuring would pass the limit
+    seconds = streamed.seconds(backend.rates(dtype, 1, False, measured=False))  # measuring would exceed the limit
     estimate = Estimate("streamed", streamed.label, seconds, sum(array.n_bytes for array in arrays), arrays)
     reason = f"{'MN'[of_s]} stays on the host, since both factors do not fit into {format_bytes(limit)}"
     return streamed, Plan("streamed", reason, (estimate,), limit, "", "the rate of copies was measured")
 
 
 def smaller_moved(M: FactorLike, N: FactorLike, dtype: np.dtype[Any], backend: Backend, limit: int) -> tuple[Any, Any]:
-    """Return the factors after the smaller one was moved to the backend, if it leaves room for the rest."""
+    """Move the smaller factor to the backend if it leaves room for the rest; return both factors."""
     sizes = [n_bytes(factor, dtype) for factor in (M, N)]
     if min(sizes) > limit // 2:
         return M, N

@@ -1,4 +1,4 @@
-"""The summands that a sum of Kronecker terms comes down to: products that several terms share, and group sums."""
+"""The summands of a sum of Kronecker terms: products that several terms share, and group sums."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ from vectrick.operators.plan import Estimate
 
 @dataclass(frozen=True)
 class SumOptions:
-    """What the caller asked for."""
+    """The options that the caller of ``kron_sum`` gave."""
 
     n_threads: int | None = None
     max_memory: int | float | str | None = None
@@ -32,11 +32,11 @@ class SumOptions:
 
 @dataclass(frozen=True)
 class _Slot:
-    """Where the values of one order of indices lie among those of a product: one for each edge, or for each vertex."""
+    """The place of the values of one index order in the vector of a product: one per edge or per vertex."""
 
     weight: float
     place: slice
-    vertices: Any = None  # of each edge, if both indices are the same: then there is a value for each vertex
+    vertices: Any = None  # of each edge, if both indices are the same: then each vertex has one value
 
     @property
     def size(self) -> int:
@@ -53,7 +53,7 @@ class _Slots:
 
     @classmethod
     def of(cls, pair: Pair, orders: Weights, n_vertices: int) -> "_Slots":
-        """Put edges into the orders; if both indices are the same, a value for each vertex is enough."""
+        """Return the edges in the given orders; if both indices are the same, one value per vertex is enough."""
         vertices = arange(n_vertices, pair[0])
         lists = [(vertices, vertices) if i == j else (pair[i], pair[j]) for (i, j), _ in orders]
         begin, slots = 0, []
@@ -66,7 +66,7 @@ class _Slots:
         return cls((concatenate([first for first, _ in lists]), concatenate([second for _, second in lists])), slots)
 
     def cut(self, mask: Array | None) -> "tuple[_Slots, Array | None]":
-        """Return the slots of the edges in a mask, and the mask of these in the list."""
+        """Return the slots of the edges that a mask selects, and the mask of the list of edges."""
         if mask is None:
             return self, None
         begin, slots, kept = 0, [], []
@@ -82,7 +82,7 @@ class _Slots:
 
 @dataclass(frozen=True)
 class KronSummand:
-    """One Kronecker product that columns enter and rows leave in several orders."""
+    """One Kronecker product whose rows and columns are used in several orders of indices."""
 
     op: KronOperator
     rows: _Slots
@@ -91,7 +91,7 @@ class KronSummand:
 
     @classmethod
     def of(cls, product: SharedProduct, rows: Pair, cols: Pair, options: SumOptions) -> "KronSummand":
-        """Make the product."""
+        """Create the summand of a shared product."""
         row_slots = _Slots.of(rows, product.rows, product.first.shape[0])
         col_slots = _Slots.of(cols, product.cols, product.first.shape[1])
         limits: dict[str, Any] = {"n_threads": options.n_threads, "max_memory": options.max_memory}
@@ -128,7 +128,7 @@ class KronSummand:
         return replace(self, op=self.op.restrict(row_mask, col_mask), rows=row_slots, cols=col_slots)
 
     def estimate(self, dtype: np.dtype[Any]) -> Estimate:
-        """Return what it takes."""
+        """Return the estimated time and memory."""
         plan = self.op.plan
         orders = f"columns in {len(self.cols.slots)} and rows in {len(self.rows.slots)} orders"
         title = f"({describe(self.op.M)}) ⊗ ({describe(self.op.N)})"
@@ -146,12 +146,12 @@ class GroupSums:
 
     @classmethod
     def of(cls, sums: list[SharedSums], pairs: tuple[Pair, Pair], options: SumOptions) -> "GroupSums":
-        """Make the sums; a single factor is read whole, since two threads read it as fast as one reads half of it."""
+        """Create the sums; a single factor is read fully, since two threads read it as fast as one reads half of it."""
         factors = [each.factor for each in sums if each.factor is not ONES]
         return cls(tuple(sums), pairs, options, len(factors) > 1 and all(map(options.backend.is_symmetric, factors)))
 
     def add(self, v: Array, total: Array) -> None:
-        """Add the product with a vector: the edges are passed over once to add them up, and once to spread the sums."""
+        """Add the product with a vector: one pass over the edges adds them up, and one pass spreads the sums."""
         (rows, cols), backend = self.pairs, self.options.backend
         n_threads = count_threads(self.options.n_threads)
         matrices = [each for each in self.sums if each.factor is not ONES]
@@ -187,7 +187,7 @@ class GroupSums:
         return replace(self, pairs=pairs)
 
     def estimate(self, dtype: np.dtype[Any]) -> Estimate:
-        """Return what it takes."""
+        """Return the estimated time and memory."""
         n_threads = count_threads(self.options.n_threads)
         rates = self.options.backend.rates(dtype, n_threads, self.options.fast, measured=False)
         factors = [each.factor for each in self.sums if each.factor is not ONES]

@@ -1,1 +1,1 @@
-"""Passes over edges in blocks: what is made of each block, and the engines that run over all of them."""
+"""Passes over edges in blocks: the tasks for each block, and the engines that run them on all blocks."""

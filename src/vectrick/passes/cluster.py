@@ -1,9 +1,8 @@
-"""Passes on a Dask cluster: workers read their partitions, keep them, and answer with small arrays.
+"""Passes on a Dask cluster: workers read their partitions, keep them, and return small arrays.
 
-A partition and a question determine the answer to the bit, and answers are added in the order of the partitions. So
-the result does not depend on how many workers there are, nor on which of them are lost: Dask reads the partitions of a
-lost worker again elsewhere. What it cannot know how to make again (features and questions, which came from here) is
-sent again.
+A partition and a task determine a result to the bit, and results are added in the order of the partitions. So the sum
+does not depend on the number of workers, nor on lost workers: Dask reads the partitions of a lost worker again
+elsewhere. Dask cannot recreate features and tasks, because the client made them. So the client sends them again.
 """
 
 import contextlib
@@ -32,19 +31,19 @@ if TYPE_CHECKING:
     from distributed import Client
 
 
-TIMEOUT = "vectrick.worker-timeout"  # of Dask's configuration
+TIMEOUT = "vectrick.worker-timeout"  # the key in Dask's configuration
 _USUAL_TIMEOUT = "10 minutes"
-_SENDING, _SLOW = 10.0, 20e6  # seconds that sending something may take, and bytes in a second more
+_SENDING, _SLOW = 10.0, 20e6  # limit of sending in seconds, and bytes that add a second
 _READING = "count-edges"  # the task that waits for partitions to be read
-_RESCUES = 5  # times that lost data are sent again before the cluster is given up
+_RESCUES = 5  # attempts of a pass before the cluster is given up
 
 
 class ClusterError(ValueError):
-    """The cluster cannot be used, or did not survive; the message says why."""
+    """Raised if the cluster cannot be used or has failed; the message contains the reason."""
 
 
 class _TaskError(Exception):
-    """An error that a task raised, as opposed to one of the cluster."""
+    """An error raised by a task, not by the cluster."""
 
     def __init__(self, error: BaseException) -> None:
         super().__init__(str(error))
@@ -53,7 +52,7 @@ class _TaskError(Exception):
 
 @dataclass(frozen=True)
 class ReadPartition:
-    """A partition on a worker: its block, and what reading it found."""
+    """A partition on a worker: its block and its counts."""
 
     block: EdgeBlock
     counts: Counts
@@ -64,7 +63,7 @@ def active_client() -> Any:
     try:
         import distributed
     except ImportError as error:
-        raise ImportError("backend is 'dask', which needs Dask: pip install 'vectrick[dask]'") from error
+        raise ImportError("backend is 'dask', but Dask is not installed: pip install 'vectrick[dask]'") from error
     try:
         return distributed.get_client()
     except ValueError:
@@ -77,9 +76,9 @@ def active_client() -> Any:
 class DaskEngine(LakeEngine):
     """Passes on the workers of a Dask cluster.
 
-    A worker reads a partition once and keeps it; a pass is a task for each thread that has partitions, so a round trip
-    takes tens of milliseconds. ``vectrick.worker-timeout`` in Dask's configuration says after how long without any
-    answer workers that are still busy are given up.
+    A worker reads a partition once and keeps it. A pass has a task for each thread that has partitions, so a round trip
+    takes tens of milliseconds. If no task ends within ``vectrick.worker-timeout`` (a key in Dask's configuration),
+    workers that are still busy are given up.
     """
 
     def __init__(self, edges: ScannedEdges, progress: PassProgress | None = None, client: "Client" = None) -> None:
@@ -90,16 +89,16 @@ class DaskEngine(LakeEngine):
         self.client = active_client() if client is None else client
         self.timeout = parse_timedelta(dask.config.get(TIMEOUT, _USUAL_TIMEOUT))
         self.token = uuid.uuid4().hex[:8]
-        self._mark: Any = None  # of the features
-        self._features: dict[Any, Any] = {}  # futures of the features, as they were sent (None) and for each worker
-        self._reader: Any = None  # the future of what it takes to read a partition
+        self._mark: Any = None  # identifies the features
+        self._features: dict[Any, Any] = {}  # futures of the features, as sent (None) and for each worker
+        self._reader: Any = None  # the future of the reader of partitions
         self._n_tasks = 0
-        self._threads: dict[str, int] = {}  # of each worker
-        self._placed: Any = None  # where partitions are, while neither they nor the workers change
+        self._threads: dict[str, int] = {}  # the number for each worker
+        self._placed: Any = None  # the places of partitions, until partitions or workers change
 
     @property
     def _blocks(self) -> list[Any]:
-        """The futures of the partitions, which the edges keep for the next fit; made where there are none."""
+        """The futures of the partitions, created if missing; the edges keep them for the next fit."""
         kept = self.edges.on_cluster
         if kept is None or kept[0] is not self.client:
             kept = self.edges.on_cluster = (self.client, [None] * self.edges.n_partitions)
@@ -108,7 +107,7 @@ class DaskEngine(LakeEngine):
         if missing:
             if self._reader is None:
                 self._reader = self._scattered(self.edges.reader)
-            # In turn: Dask itself would now and then give one worker twice as many as another.
+            # In turn, because Dask would sometimes give one worker twice as many as another.
             turns = itertools.cycle(worker for worker, n in sorted(self._threads.items()) for _ in range(n))
             for number, worker in zip(missing, turns, strict=False):
                 key = f"read-edges-{self.token}-{number}"
@@ -117,7 +116,7 @@ class DaskEngine(LakeEngine):
         return blocks
 
     def _scattered(self, thing: object) -> Any:
-        """Send something to a worker, from which others fetch it; it may die meanwhile, so this ends after a while."""
+        """Send an object to a worker, for others to fetch; with a time limit, because the worker may die."""
         from dask.sizeof import sizeof
 
         def scatter() -> Any:
@@ -126,7 +125,7 @@ class DaskEngine(LakeEngine):
         return self.client.sync(scatter, callback_timeout=_SENDING + sizeof(thing) / _SLOW)
 
     def read(self, room: int) -> Counts:
-        """Let the workers read the lake."""
+        """Read the lake on the workers."""
         self.edges.reader.source.check()
         total = Counts.nothing(len(self.edges.start_table), len(self.edges.end_table))
         for counts in self._gathered(_READING, lambda blocks: [(_counts_of, (block,), None) for block in blocks]):
@@ -135,7 +134,7 @@ class DaskEngine(LakeEngine):
         return total
 
     def set_features(self, start: Array, end: Array) -> None:
-        """Take the features; they are sent with the next question, unless the workers have them from an earlier fit."""
+        """Set the features; the next task sends them, unless the workers have them from an earlier fit."""
         self._passes = HostPasses(*((start, end) if self.rows_are_start else (end, start)))
         self._features = {}
         with ThreadPoolExecutor(2) as pool:
@@ -166,8 +165,8 @@ class DaskEngine(LakeEngine):
     def _features_on(self, worker: Any) -> Any:
         """Return the future of the features on a worker.
 
-        Each worker makes a result of its own of them: of the copies of one result, Dask removes all but one every few
-        seconds, and the next pass would wait until they were sent again.
+        Each worker has its own result with the features. Of the copies of one result, Dask removes all but one every
+        few seconds, so the next pass would wait until they were sent again.
         """
         if None not in self._features:
             self._features[None] = self._scattered(self._passes)
@@ -178,7 +177,7 @@ class DaskEngine(LakeEngine):
         return self._features[worker]
 
     def _places(self, blocks: Sequence[Any]) -> list[tuple[Any, list[int]]]:
-        """Return which partitions each thread of each worker has; None is the worker of those that nobody has yet."""
+        """Return the partitions of each thread of each worker; partitions that no worker has are listed under None."""
         keys = tuple(sorted(self._threads)), tuple(block.key for block in blocks)
         if self._placed is not None and self._placed[0] == keys:
             result: list[tuple[Any, list[int]]] = self._placed[1]
@@ -193,12 +192,12 @@ class DaskEngine(LakeEngine):
             for worker, own in numbers.items()
             for low, high in even_parts(len(own), len(own) if worker is None else self._threads[worker])
         ]
-        # While some are read, places change.
+        # Places change while partitions are being read.
         self._placed = None if None in numbers else (keys, places)
         return places
 
     def _gathered(self, name: str, calls_of: Callable[[Sequence[Any]], list[Any]]) -> list[Any]:
-        """Return the answers of all partitions in their order, whatever happens to workers meanwhile."""
+        """Return the results of all partitions in their order, even if workers are lost meanwhile."""
         import distributed
 
         for _ in range(_RESCUES):
@@ -213,7 +212,7 @@ class DaskEngine(LakeEngine):
                 return _in_order(self._fetched(futures))
             except _TaskError as raised:
                 self._cancel(futures)
-                self._forget()  # a partition that could not be read may be there the next time
+                self._forget()  # a partition that could not be read may be readable next time
                 raise raised.error from None
             except distributed.CancelledError:
                 self._forget()
@@ -233,7 +232,7 @@ class DaskEngine(LakeEngine):
         raise ClusterError(f"the cluster lost the data of a pass {_RESCUES} times, so it was given up")
 
     def _fetched(self, futures: Sequence[Any]) -> Sequence[Any]:
-        """Return the results of futures that are finished, straight from the workers."""
+        """Return the results of finished futures, directly from the workers."""
 
         def gather() -> Any:
             return self.client.gather(list(futures), direct=True, asynchronous=True)
@@ -259,7 +258,7 @@ class DaskEngine(LakeEngine):
         return bool(self.client.status == "running")
 
     def _wait(self, name: str, futures: Sequence[Any]) -> None:
-        """Wait for all futures, or for an error; workers that are busy for too long while nothing ends are given up."""
+        """Wait for all futures, or for an error; give up busy workers if no task ends within the time limit."""
         import distributed
 
         left, n_done = list(futures), 0
@@ -276,19 +275,19 @@ class DaskEngine(LakeEngine):
                 self.told("reading", n_done, len(futures))
 
     def _give_up_busy(self, name: str, futures: Sequence[Any]) -> None:
-        """Remove workers that still have tasks of a pass; others do the work again."""
+        """Remove workers that still have tasks of a pass, so that others repeat the work."""
         wanted = {future.key for future in futures} | {block.key for block in self._blocks}
         busy = [worker for worker, keys in self.client.processing().items() if wanted & set(keys)]
         others = set(self.client.nthreads()) - set(busy)
         if not busy or not others:
             raise ClusterError(
-                f"no task of {name!r} ended for {self.timeout:.0f} s, and no other workers are there; set "
-                f"{TIMEOUT} in Dask's configuration if that is not too long"
+                f"no task of {name!r} ended for {self.timeout:.0f} s, and there are no other workers; raise "
+                f"{TIMEOUT} in Dask's configuration if tasks may take longer"
             )
         self.client.run_on_scheduler(_remove_workers, addresses=busy)
 
     def _forget(self) -> None:
-        """Forget what was sent, and partitions that are not there, since some of it is lost; both are made again."""
+        """Forget sent data and missing partitions, because some data were lost; both are created again."""
         self._features, self._reader = {}, None
         self._placed = self.edges.features_on_cluster = None
         self.token = uuid.uuid4().hex[:8]
@@ -303,17 +302,17 @@ class DaskEngine(LakeEngine):
 
 
 def _on(worker: object) -> dict[str, Any]:
-    """Return where to run a task: on a worker while it is there; anywhere if that is None."""
+    """Return options that run a task on a worker if it is available, or on any worker if it is None."""
     return {} if worker is None else {"workers": [worker], "allow_other_workers": True}
 
 
 def _digest(features: Array) -> bytes:
-    # Most processors have instructions for it: twice as fast as BLAKE2, and it lets another thread run.
+    # Most processors have instructions for SHA-256: it is twice as fast as BLAKE2, and other threads can run.
     return hashlib.sha256(features.data).digest()
 
 
 def _raise_errors(futures: Iterable[Any]) -> None:
-    """Raise the error of a task that failed by itself."""
+    """Raise the error of a failed task, unless the cluster caused it."""
     import distributed
 
     for future in futures:
@@ -323,7 +322,7 @@ def _raise_errors(futures: Iterable[Any]) -> None:
 
 
 def _in_order(answers: Sequence[Any]) -> list[Any]:
-    """Return the answers of partitions in their order, without those of empty ones."""
+    """Return the results of partitions in their order, without empty partitions."""
     if answers and isinstance(answers[0], Counts):
         return list(answers)
     by_number = sorted((pair for group in answers for pair in group), key=lambda pair: pair[0])
@@ -335,7 +334,7 @@ async def _remove_workers(addresses: Sequence[str], dask_scheduler: Any = None) 
         await dask_scheduler.remove_worker(address, stimulus_id=f"vectrick-hanging-{address}", close=True)
 
 
-# What workers run.
+# Functions that workers run.
 
 
 def _read_edges(reader: EdgeReader, number: int, version: str) -> ReadPartition:
@@ -355,7 +354,7 @@ def _counts_of(partition: ReadPartition) -> Counts:
 def _answers_of(
     numbers: Sequence[int], partitions: Sequence[ReadPartition], passes: HostPasses | None, task: Task
 ) -> list[Any]:
-    """Return the answer of each partition; a thread of a worker is one thread, so the bits are the same anywhere."""
+    """Return the result of each partition, computed in one thread, so the bits are the same on any worker."""
     best: Any = None if passes is None else best_passes(passes)  # sums at vertices need no features
     return [
         (number, task.run(best, partition.block, 1) if len(partition.block) else None)
@@ -364,7 +363,7 @@ def _answers_of(
 
 
 def _register_sizes() -> None:
-    """Tell Dask how large partitions and features are, so that tasks go to them and not they to tasks."""
+    """Register the sizes of partitions and features, so that Dask moves tasks and not data."""
     from dask.sizeof import sizeof
 
     register: Any = sizeof.register
@@ -378,5 +377,5 @@ def _register_sizes() -> None:
         return int(passes.R.nbytes + passes.C.nbytes)
 
 
-with contextlib.suppress(ImportError):  # there may be no Dask here
+with contextlib.suppress(ImportError):  # Dask is optional
     _register_sizes()

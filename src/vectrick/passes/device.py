@@ -1,4 +1,4 @@
-"""What is made of a block of edges on a device of torch: products with its features, whose sorted edges stay there."""
+"""Passes over blocks of edges on a torch device, as products with features; sorted edges stay on the device."""
 
 import weakref
 from typing import Any
@@ -13,22 +13,22 @@ from vectrick.operators import kron
 from vectrick.passes.host import HostPasses
 from vectrick.passes.products import EdgeProducts, ProductPasses
 
-_SHARE = 4  # of the memory that is free beside it, that a block may take to stay there: sorting another one takes more
-_BYTES = 72  # of an edge in a product, its transpose and its vectors
+_SHARE = 4  # a block stays if it takes at most 1 / _SHARE of the free memory: sorting another one takes more
+_BYTES = 72  # for each edge, in a product, its transpose and its vectors
 
 
 class DevicePasses(ProductPasses):
     """The passes of `HostPasses` on a device.
 
-    Blocks stay there while they fit; others come in each pass. Cores are NumPy arrays. All bits are the same in every
-    run on such a device, but not those of the CPU.
+    Blocks stay there while they fit; others are sent in each pass. Cores are NumPy arrays. Results have the same bits
+    in every run on the same kind of device, but differ from results of the CPU.
     """
 
     def __init__(self, host: HostPasses, backend: Backend) -> None:
         self.host, self.backend = host, backend
         self.R, self.C = (placed(features, backend) for features in (host.R, host.C))
         self._blocks: weakref.WeakKeyDictionary[EdgeBlock, EdgeProducts] = weakref.WeakKeyDictionary()
-        self._full: DevicePasses | None = None  # whose sorted edges these passes of lower precision share
+        self._full: DevicePasses | None = None  # passes of full precision that share their sorted edges
 
     def lowered(self) -> "DevicePasses":
         """Return the same passes with products in float32, by TF32 on a GPU that has it."""
@@ -38,7 +38,7 @@ class DevicePasses(ProductPasses):
 
     @property
     def dtype(self) -> Any:
-        """That of the features."""
+        """The dtype of the features."""
         return self.host.dtype
 
     def edges_of(self, block: EdgeBlock) -> EdgeProducts:
@@ -77,9 +77,9 @@ class DevicePasses(ProductPasses):
         return self.predictions(block, W)[places].astype(np.float64)
 
     def row_sums(self, block: EdgeBlock, n_threads: int = 1) -> Array:
-        """Return for each row with edges the weighted sum of the features of its columns."""
+        """Return the weighted sum of the features of its columns for each row in ``block.rows``."""
         return self.host.row_sums(block, n_threads)
 
     def column_sums(self, block: EdgeBlock) -> Array:
-        """Return for each column the weighted sum of the features of its rows."""
+        """Return the weighted sum of the features of its rows for each column."""
         return self.host.column_sums(block)

@@ -1,4 +1,4 @@
-"""What an engine is: it keeps edges, of a lake or of arrays in memory, and runs tasks over all of them in order."""
+"""The base class of engines: they keep edges, of a lake or in memory, and run tasks on all blocks in order."""
 
 import copy
 from abc import ABC, abstractmethod
@@ -11,7 +11,7 @@ from vectrick.data.lake.counts import Counts
 from vectrick.data.lake.scan import ScannedEdges
 from vectrick.passes.tasks import Partial, Task, add_up
 
-PassProgress = Callable[[str, int, int], None]  # what is done, how many partitions of it, of how many
+PassProgress = Callable[[str, int, int], None]  # the work, the partitions done, and their total number
 
 
 class Engine(ABC):
@@ -24,7 +24,7 @@ class Engine(ABC):
     shape : (int, int)
         The numbers of vertices of rows and columns.
     backend : Backend
-        Where features, cores and sums are; the edges may be elsewhere.
+        The backend of features, cores and sums; the edges may be elsewhere.
     """
 
     def __init__(self, rows_are_start: bool, shape: tuple[int, int], backend: Backend = HOST) -> None:
@@ -49,11 +49,11 @@ class Engine(ABC):
 
     @abstractmethod
     def set_features(self, start: Array, end: Array) -> None:
-        """Give both sides their features, a row for each vertex of the table."""
+        """Set the features of both sides, a row for each vertex of the table."""
 
     @abstractmethod
     def answers(self, task: Task) -> Iterator[Any]:
-        """Yield what the blocks answer, in their order; this is a pass."""
+        """Yield the results of the blocks, in their order; this is a pass."""
 
     def total(self, task: Task) -> Partial:
         """Return the sums over all blocks."""
@@ -70,7 +70,7 @@ class LakeEngine(Engine):
 
     @abstractmethod
     def read(self, room: int) -> Counts:
-        """Read the lake, unless that was done, and return what was found; ``room`` bytes of edges stay in memory."""
+        """Read the lake if necessary, and return its counts; ``room`` bytes of edges stay in memory."""
 
     def told(self, what: str, done: int, total: int) -> None:
         """Report progress."""

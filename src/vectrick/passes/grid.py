@@ -1,4 +1,4 @@
-"""Passes over all pairs of some vertices, as products of dense matrices: fast if a good part of them has edges."""
+"""Passes over all pairs of some vertices, as products of dense matrices: fast if many of the pairs have edges."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ from vectrick.passes.vectors import VectorPasses, total_of
 
 @dataclass
 class Grid:
-    """Edges as matrices of their pairs of vertices; a pair may have several.
+    """Edges as matrices over pairs of vertices; a pair may have several edges.
 
-    Rows are end vertices, so that cores are coefficients as they are.
+    Rows are end vertices, so cores need no transposition.
 
     Attributes
     ----------
@@ -34,12 +34,12 @@ class Grid:
     curvatures: tuple[Array, float, Array] | None = None
 
     def label_sums(self, positive: float | None) -> tuple[Array, float]:
-        """Return the sums of the labels of each pair; that of their squares no solver needs."""
+        """Return the sums of the labels of each pair, and NaN because no solver needs the sum of squares."""
         return self.labels, float("nan")
 
     def derivatives(self, p: Array, loss: type[Pointwise], positive: float | None) -> tuple[float, Array, Array]:
         """Return the loss of predictions, and its first and second derivatives, summed for each pair."""
-        of = loss(p[:1, 0])  # which only says where arrays are
+        of = loss(p[:1, 0])  # only the backend of the array matters
         value, slopes, curvatures = 0.0, p * 0, p * 0
         for label, h in self.of_class:
             y: Any = label
@@ -73,7 +73,7 @@ class GridEngine(Engine):
         self.grid = grid
 
     def set_features(self, start: Array, end: Array) -> None:
-        """Keep the features."""
+        """Set the features."""
         self._passes = GridPasses(end, start)
 
     def answers(self, task: Task) -> Iterator[Any]:

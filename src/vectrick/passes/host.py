@@ -1,4 +1,4 @@
-"""What is made of a block of edges on the CPU: sums of features over its edges, in one reading of them."""
+"""Passes over a block of edges on the CPU: sums of features over its edges, in one reading of them."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -15,11 +15,11 @@ from vectrick.backends.threads import even_parts, run_tasks
 from vectrick.data.lake.blocks import EdgeBlock
 from vectrick.losses import COMPILED, Loss
 
-_CHUNK = 1 << 13  # edges whose predictions are made, used and forgotten at a time: no temporary array asks for pages
+_CHUNK = 1 << 13  # edges whose predictions exist at the same time, so that temporary arrays need no new memory pages
 _NONE = np.empty(0, np.float32)
 
-# What to make of predictions (one array for each core), labels and weights of some edges: values to sum features with,
-# and numbers to add up.
+# Takes the predictions (one array for each core), labels and weights of some edges; returns values to sum features
+# with, and numbers to add up.
 Use = Callable[[list[Array], Any, Any], tuple[list[Array], Array]]
 
 
@@ -29,20 +29,20 @@ class HostPasses:
     An edge between row i and column j has the features ``R[i] ⊗ C[j]``; a *core* W has a coefficient for each pair of
     features, and predicts ``R[i] · W C[j]``. Results have the same bits for any number of threads.
 
-    If they keep curvatures, `loss_sums` also writes the second derivative of each edge to a vector. A Newton system
-    that follows then takes as long as one of a quadratic loss, 0.6 of the time with derivatives that are made again.
+    With ``keeps``, `loss_sums` also writes the second derivative of each edge to a vector. The next Newton system then
+    takes as long as a system of a quadratic loss, 0.6 of the time with recomputed derivatives.
     """
 
     def __init__(self, R: Array, C: Array, *, keeps: bool = False) -> None:
         self.R, self.C, self.keeps = np.ascontiguousarray(R), np.ascontiguousarray(C), keeps
-        self._curves: tuple[EdgeBlock, Array, float, Array] | None = None  # of a block, a core and a constant
+        self._curves: tuple[EdgeBlock, Array, float, Array] | None = None  # of a block at a core and an intercept
         self._lock = threading.Lock()
         self._space = Workspace()
-        self._lefts: list[tuple[Array, Array]] = []  # cores, and what they make of the rows
+        self._lefts: list[tuple[Array, Array]] = []  # cores W, and their products ``R W``
 
     @property
     def dtype(self) -> Any:
-        """That of the features."""
+        """The dtype of the features."""
         return self.R.dtype
 
     def lowered(self) -> "HostPasses":
@@ -53,11 +53,11 @@ class HostPasses:
         return self.R, self.C
 
     def __setstate__(self, state: tuple[Array, Array]) -> None:
-        # What came through a socket may begin anywhere in memory, which compiled loops are slow with.
+        # Data from a socket may begin at any memory address, but compiled loops are slow on unaligned arrays.
         self.__init__(*(np.array(features) for features in state))  # type: ignore[misc]
 
     def left(self, W: Array, n_threads: int, most: int = 1) -> Array:
-        """Return ``R W``, which all blocks of a pass share; the last ones, ``most`` of them, are kept."""
+        """Return ``R W``, shared by all blocks of a pass; the last ``most`` products are kept."""
         with self._lock:
             kept = self._kept(W)
             if kept is not None:
@@ -69,10 +69,10 @@ class HostPasses:
             return out
 
     def _kept(self, W: Array) -> Array | None:
-        """Return what was made of a core, if it is kept."""
+        """Return the product of a core if it is kept, else None."""
         for place, (core, left) in enumerate(self._lefts):
             if core is W or np.array_equal(core, W):
-                self._lefts.append(self._lefts.pop(place))  # the first one is the one that was used least lately
+                self._lefts.append(self._lefts.pop(place))  # the first one is the least recently used
                 return left
         return None
 
@@ -98,7 +98,7 @@ class HostPasses:
     def pointwise(
         self, block: EdgeBlock, cores: Sequence[Array], use: Use, n_sums: int, n_threads: int = 1
     ) -> tuple[list[Array], Array]:
-        """Return one or two cores ``Σ v φ ⊗ ψ`` of values that ``use`` makes of predictions, and its numbers, added."""
+        """Return one or two cores ``Σ v φ ⊗ ψ`` of values that ``use`` computes, and the sum of its numbers."""
         from vectrick.backends.cpu.compiled.pass_kernels import row_sums, two_row_sums
 
         low = block.rows[0]
@@ -121,7 +121,7 @@ class HostPasses:
 
     @staticmethod
     def has_sums(loss: type[Loss]) -> bool:
-        """Whether there are compiled loops for a loss: `label_sums`, `loss_sums` and `curvature_sums`."""
+        """Return whether a loss has compiled loops: `label_sums`, `loss_sums` and `curvature_sums`."""
         return loss in COMPILED
 
     def label_sums(
@@ -185,7 +185,7 @@ class HostPasses:
             return self._core(block, S, n_threads)
 
     def _has_curves(self, block: EdgeBlock, W: Array, constant: float) -> bool:
-        """Whether the second derivatives at a function are kept."""
+        """Return whether the second derivatives at a function are kept."""
         kept = self._curves
         return kept is not None and kept[0] is block and kept[2] == constant and np.array_equal(kept[1], W)
 
@@ -209,10 +209,7 @@ class HostPasses:
         return result
 
     def row_sums(self, block: EdgeBlock, n_threads: int = 1) -> Array:
-        """Return for each row with edges, from the first to the last, the weighted sum of the features of its columns.
-
-        The rows are those of ``block.rows``.
-        """
+        """Return the weighted sum of the features of its columns for each row in ``block.rows``."""
         from vectrick.backends.cpu.compiled.pass_kernels import row_sums
 
         low, high = block.rows
@@ -226,7 +223,7 @@ class HostPasses:
         return S
 
     def column_sums(self, block: EdgeBlock) -> Array:
-        """Return for each column the weighted sum of the features of its rows."""
+        """Return the weighted sum of the features of its rows for each column."""
         rows, cols = block.positions()
         n = len(self.C)
         weight = np.ones(len(block), self.dtype) if block.weight is None else block.weight.astype(self.dtype)
@@ -235,7 +232,7 @@ class HostPasses:
 
     @contextmanager
     def _sums(self, block: EdgeBlock, n: int) -> Iterator[list[Array]]:
-        """Lend n matrices of zeros, a row for each row of a block; memory that was used before needs no new pages."""
+        """Lend n matrices of zeros with a row for each row of a block; reused memory needs no new pages."""
         shape = (block.rows[1] - block.rows[0], self.C.shape[1])
         with ExitStack() as lent:
             buffers = [lent.enter_context(self._space.borrow(shape[0] * shape[1], self.dtype)) for _ in range(n)]
@@ -259,12 +256,12 @@ class HostPasses:
 
 
 def _number(loss: type[Loss]) -> int:
-    """Return the place of a loss among those that are compiled."""
+    """Return the index of a loss in `COMPILED`."""
     return [kind is loss for kind in COMPILED].index(True)
 
 
 def _labels(block: EdgeBlock, positive: float | None) -> tuple[Any, ...]:
-    """Return labels, weights and the positive class of a block as compiled loops take them."""
+    """Return labels, weights and the positive class of a block as arguments of compiled loops."""
     weight = _NONE if block.weight is None else block.weight
     return block.label, weight, block.weight is not None, float(positive or 0.0), positive is not None
 
@@ -274,7 +271,7 @@ def _part(array: Array | None, first: int, stop: int) -> Array | None:
 
 
 def _each_piece(block: EdgeBlock, use: Callable[[int, int, int, int, int], None], n_threads: int) -> None:
-    """Call ``use(piece, row0, col0, first, stop)`` for each piece; a thread has some segments, tile after tile."""
+    """Call ``use(piece, row0, col0, first, stop)`` for each piece; a thread takes some segments, by tiles."""
     pieces = block.pieces.tolist()
     shares = even_parts(block.n_segments, n_threads)
 

@@ -29,7 +29,7 @@ class ArrayEngine(Engine):
         self._block, self._places = EdgeBlock.placed(rows, cols, label, weight, self.shape)
 
     def set_features(self, start: Array, end: Array) -> None:
-        """Keep the features."""
+        """Set the features."""
         self._passes = HostPasses(*((start, end) if self.rows_are_start else (end, start)), keeps=True)
 
     def answers(self, task: Task) -> Iterator[Any]:
@@ -37,7 +37,7 @@ class ArrayEngine(Engine):
         yield task.run(self._passes, self._block, self.n_threads)
 
     def predictions(self, core: Array) -> Array:
-        """Return the predictions of a core for all edges, in their own order."""
+        """Return the predictions of a core for all edges, in their original order."""
         self.n_passes += 1
         result: Array = self._passes.predictions(self._block, core, self.n_threads)[self._places]
         return result
@@ -59,7 +59,7 @@ class LocalEngine(LakeEngine):
         return self.edges.counts
 
     def set_features(self, start: Array, end: Array) -> None:
-        """Keep the features."""
+        """Set the features."""
         host = HostPasses(*((start, end) if self.rows_are_start else (end, start)))
         self._passes = passes_on(host, self._maker)
 

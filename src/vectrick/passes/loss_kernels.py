@@ -1,6 +1,6 @@
-"""Passes over sorted edges with the losses that the package has, as Numba kernels for one thread.
+"""Passes over sorted edges with the losses of the package, as Numba kernels for one thread.
 
-Losses of users are Python code, which threads cannot run at the same time; the formulas of the package are compiled.
+Losses of users are Python code, so threads cannot run them in parallel; the formulas of the package are compiled.
 `vectrick.backends.cpu.compiled.pass_kernels` explains the arguments.
 """
 
@@ -31,7 +31,7 @@ _first, _second, _third = map(_compiled, COMPILED)
 
 @njit(nogil=True, cache=True)
 def _parts(kind, p, y):  # type: ignore[no-untyped-def]
-    """Return the loss of a prediction, and its derivatives; ``kind`` is the place of the loss in `COMPILED`."""
+    """Return the loss of a prediction, and its derivatives; ``kind`` is the index of the loss in `COMPILED`."""
     if kind == 0:
         return _first(p, y)
     if kind == 1:
@@ -46,7 +46,7 @@ def loss_sums(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """Add ``L' ψ`` and ``L'' ψ`` to two sums of the row of each edge; add value, slope and curvature to numbers.
 
-    If it ``keeps`` curvatures, it writes those of all edges to ``curves``.
+    If ``keeps`` is true, write the curvatures of all edges to ``curves``.
     """
     rank = C.shape[1]
     here, sums, more = np.empty(rank, C.dtype), np.empty(rank, C.dtype), np.empty(rank, C.dtype)

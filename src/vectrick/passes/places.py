@@ -1,4 +1,4 @@
-"""Where the passes of a process are made: on the CPU, on a backend that was asked for, or on the GPU of a worker."""
+"""The device for the passes of a process: the CPU, a requested backend, or the GPU of a worker."""
 
 import sys
 import threading
@@ -23,7 +23,7 @@ def passes_on(host: HostPasses, backend: Backend) -> Passes:
 
 
 def best_passes(host: HostPasses) -> Any:
-    """Return passes on the GPU of this machine, if there is one that torch can use, else on the CPU; made once."""
+    """Return passes on a GPU of this machine that torch can use, else on the CPU; the result is cached."""
     with _lock:
         if host not in _best:
             _best[host] = passes_on(host, settle_backend("auto" if _may_have_gpu() else "cpu", None))
@@ -31,7 +31,7 @@ def best_passes(host: HostPasses) -> Any:
 
 
 def _may_have_gpu() -> bool:
-    """Whether to look for a GPU: loading torch takes seconds, and on Linux the files of drivers tell at once."""
+    """Return whether to look for a GPU: loading torch takes seconds, but driver files on Linux are quick to check."""
     if find_spec("torch") is None:
         return False
     return sys.platform != "linux" or any(Path(driver).exists() for driver in ("/dev/nvidiactl", "/dev/kfd"))

@@ -1,4 +1,4 @@
-"""Passes as two products, wherever arrays live: with the features of the edges, and with their transpose."""
+"""Passes by two products, on any backend: with the features of the edges, and with their transpose."""
 
 import copy
 from collections.abc import Iterator
@@ -17,12 +17,12 @@ from vectrick.passes.vectors import VectorPasses, total_of
 
 @dataclass(eq=False)
 class EdgeProducts:
-    """Edges as the operators that their features are, with labels and weights.
+    """Edges as operators of their features, with labels and weights.
 
     Attributes
     ----------
     features, transposed : Operator
-        The features of the edges, those of the rows first, and their transpose.
+        The features of the edges (the features of rows first), and their transpose.
     shape : (int, int)
         The numbers of features of rows and columns.
     """
@@ -65,14 +65,14 @@ class ProductPasses(VectorPasses):
 
 
 class ProductEngine(Engine):
-    """Passes over edges in memory, with operators that are there already."""
+    """Passes over edges in memory, with existing operators."""
 
     def __init__(self, edges: EdgeProducts, sizes: tuple[int, int], backend: Backend) -> None:
         super().__init__(False, sizes[::-1], backend)
         self.edges = edges
 
     def set_features(self, start: Array, end: Array) -> None:
-        """Keep none: the operators have them."""
+        """Do nothing: the operators contain the features."""
 
     def lowered(self) -> Self:
         """Return an engine over the same edges with products in float32, by TF32 on a GPU that has it."""

@@ -1,4 +1,4 @@
-"""Questions about the predictions of a function: a sample of them, histograms, and sums of errors."""
+"""Tasks that evaluate the predictions of a function: a sample of them, histograms, and sums of errors."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from vectrick.passes.tasks import Coding, Passes
 
 @dataclass(frozen=True)
 class Sample:
-    """Predictions and labels of about ``size`` edges of each block, evenly from all of its pieces."""
+    """Predictions and labels of about ``size`` edges of each block, evenly spaced in the block."""
 
     core: Array
     intercept: float
@@ -30,7 +30,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Counted:
-    """Histograms of predictions by label, and the sums of 1, y, y², (p - y)² and of edges on the right side of zero."""
+    """Histograms of predictions by label, the sums of 1, y, y² and (p - y)², and the number of correct signs."""
 
     core: Array
     intercept: float

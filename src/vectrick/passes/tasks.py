@@ -1,4 +1,4 @@
-"""What is asked of every block in a pass: small, picklable, and answered by a few small arrays."""
+"""Tasks that a pass runs on every block: small and picklable, with a few small arrays as result."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -74,19 +74,19 @@ class Passes(Protocol):
 
 
 class Task(Protocol):
-    """A question to a block."""
+    """A task for a block."""
 
     @property
     def name(self) -> str:
-        """Its name, as people read it on a dashboard."""
+        """The name that Dask's dashboard shows."""
 
     def run(self, passes: Passes, block: EdgeBlock, n_threads: int) -> Any:
-        """Return the answer, with the features that ``passes`` have."""
+        """Return the result, computed with the features of ``passes``."""
 
 
 @dataclass(frozen=True)
 class Coding:
-    """How labels become those of the loss: as they are, or -1 and +1 for one class against the others."""
+    """The coding of labels for the loss: unchanged, or -1 and +1 for one class against the others."""
 
     positive: float | None = None
 
@@ -135,7 +135,7 @@ class NormalProduct:
 
 @dataclass(frozen=True)
 class LossGradient:
-    """The loss at a function, its gradient ``Φᵀ L'``, and ``Φᵀ h`` with the curvatures h; with their sums."""
+    """The loss at a function, its gradient ``Φᵀ L'``, and ``Φᵀ h`` with the curvatures h; with the sums of L' and h."""
 
     core: Array
     intercept: float
@@ -153,7 +153,7 @@ class LossGradient:
 
         def use(predicted: list[Array], label: Array, weight: Array | None) -> tuple[list[Array], Array]:
             p, y = cast(predicted[0], np.float64) + self.intercept, self.coding(label)
-            loss = self.loss(y[:1])  # which only says where arrays are
+            loss = self.loss(y[:1])  # only the backend of the array matters
             parts = [cast(part(p, y), np.float64) for part in (loss.values, loss.slopes, loss.curvatures)]
             if weight is not None:
                 parts = [part * weight for part in parts]
@@ -191,14 +191,14 @@ class CurvatureProduct:
 
 @dataclass(frozen=True)
 class VertexSums:
-    """At each vertex of both sides the sums of the weights h, and if there are labels of h y and h y²."""
+    """The sums of the weights h at each vertex of both sides, and with labels the sums of h y and h y²."""
 
     shape: tuple[int, int]
     with_labels: bool = False
     name: str = "sum-vertices"
 
     def run(self, passes: Passes, block: EdgeBlock, n_threads: int) -> Partial:
-        """Return the sums of a block, each of its rows and of its columns."""
+        """Return the sums of a block, each for its rows and for its columns."""
         rows, cols = block.positions()
         h = np.ones(len(block)) if block.weight is None else block.weight.astype(np.float64)
         values = [h]
@@ -214,7 +214,7 @@ class VertexSums:
 
 @dataclass(frozen=True)
 class RowSums:
-    """For each row the weighted sum of the features of its columns."""
+    """The weighted sum of the features of its columns, for each row."""
 
     name: str = "sum-features"
 
@@ -225,7 +225,7 @@ class RowSums:
 
 @dataclass(frozen=True)
 class ColumnSums:
-    """For each column the weighted sum of the features of its rows."""
+    """The weighted sum of the features of its rows, for each column."""
 
     name: str = "sum-features"
 
@@ -235,7 +235,7 @@ class ColumnSums:
 
 
 def add_up(partials: Iterable[Partial]) -> Partial:
-    """Return the sums of what blocks answered, in their order."""
+    """Return the sums of the results of blocks, added in their order."""
     total: list[Array] | None = None
     for partial in partials:
         arrays = [cast(array, np.float64) for array in partial]

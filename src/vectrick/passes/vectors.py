@@ -1,4 +1,4 @@
-"""Passes that make vectors as long as the edges, wherever arrays live: two products answer every question."""
+"""Passes with vectors as long as the edges, on any backend: every task consists of two kinds of products."""
 
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Protocol
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class VectorEdges(Protocol):
-    """Edges, or pairs of vertices, that predictions are made for as a vector or as a matrix."""
+    """Edges with a vector of predictions, or pairs of vertices with a matrix of predictions."""
 
     weight: Array | None  # None if all are one
-    curvatures: tuple[Array, float, Array] | None  # a core, a constant, and the second derivatives there
+    curvatures: tuple[Array, float, Array] | None  # a core, an intercept, and the second derivatives there
 
     def label_sums(self, positive: float | None) -> tuple[Array, float]:
         """Return h y for each edge, and the sum of h y²."""
@@ -27,13 +27,13 @@ class VectorEdges(Protocol):
 
 
 class VectorPasses(ABC):
-    """The passes of `HostPasses` from predictions for all edges, and from sums of features with values of all edges.
+    """The passes of `HostPasses`, from predictions for all edges, and sums of features with values of all edges.
 
-    The second derivatives at the last function are kept: a Newton system asks for them in each of its iterations.
+    The second derivatives at the last function are kept, because a Newton system needs them in each iteration.
     """
 
     def edges_of(self, block: "EdgeBlock") -> Any:
-        """Return the edges of a block where they are computed."""
+        """Return the edges of a block on the device that computes."""
         return block
 
     @abstractmethod
@@ -45,7 +45,7 @@ class VectorPasses(ABC):
         """Return the core ``Σ v φ ⊗ ψ``."""
 
     def has_sums(self, loss: type[Loss]) -> bool:
-        """Return True: every loss is computed for all edges at once."""
+        """Return True: every loss is computed for all edges together."""
         return True
 
     def quadratic(self, block: "EdgeBlock", W: Array, n_threads: int = 1) -> Array:

@@ -1,4 +1,4 @@
-"""Finished results of long work, kept in a file, so that interrupted work continues where it ended."""
+"""Checkpoint files with finished results of long work, so that interrupted work continues where it stopped."""
 
 import functools
 import hashlib
@@ -23,13 +23,13 @@ _LARGEST = 1 << 30  # bytes of a file
 
 
 class Finished:
-    """Results by the name of the work, in a file.
+    """Finished results in a file, by the fingerprint of the work.
 
     Parameters
     ----------
     path : path, optional
-        The file; None keeps nothing. A file that exists is read; results of other work are refused when the first piece
-        of work is named.
+        The file; None stores nothing. An existing file is read. If it has results of other work, the first call of
+        `work` raises an error.
     resume : bool
         Whether to read an existing file; otherwise it is replaced.
     """
@@ -39,42 +39,42 @@ class Finished:
         self.results: dict[str, dict[str, Any]] = {}
         if self.path is not None and resume and self.path.exists():
             self.results = _read(self.path)
-        self._is_unknown = bool(self.results)  # whether nothing in the file has been recognised yet
+        self._is_unknown = bool(self.results)  # whether no result in the file has matched yet
         self._written = time.perf_counter()
 
     @classmethod
     def of(cls, checkpoint: "Finished | Path | str | None") -> "Finished":
-        """Return what a parameter ``checkpoint`` stands for."""
+        """Return the value of a parameter ``checkpoint`` as an object of this class."""
         return checkpoint if isinstance(checkpoint, Finished) else cls(checkpoint)
 
     def work(self, *what: object) -> "Work":
-        """Return the finished part of some work; ``what`` is everything that its results depend on."""
+        """Return the finished results of some work; ``what`` is everything that the results depend on."""
         if self.path is None:
             return Work(self, {})
         key = fingerprint(*what)
         if self._is_unknown and key not in self.results:
             raise ValueError(
-                f"{self.path} is the checkpoint of a run with other data or options: start anew without it, or choose "
-                "another name"
+                f"{self.path} is the checkpoint of a run with other data or options: remove it to start again, or "
+                "choose another name"
             )
         self._is_unknown = False
         return Work(self, self.results.setdefault(key, {}))
 
     def write(self, now: bool = False) -> None:
-        """Write the file, unless that was done a moment ago."""
+        """Write the file, unless it was written a moment ago."""
         if self.path is None or not (now or time.perf_counter() >= self._written + _PAUSE):
             return
         write_text(self.path, json.dumps({"kind": _KIND, "format": _FORMAT, "results": self.results}))
         self._written = time.perf_counter()
 
     def remove(self) -> None:
-        """Remove the file, once everything is done."""
+        """Remove the file when all work is finished."""
         if self.path is not None:
             self.path.unlink(missing_ok=True)
 
 
 class Work:
-    """The finished results of one call, each by a name within it; used as a context, it is written at the end."""
+    """The finished results of one call, by name; as a context manager, it writes the file at the end."""
 
     def __init__(self, finished: Finished, results: dict[str, Any]) -> None:
         self.finished, self.results = finished, results
@@ -86,7 +86,7 @@ class Work:
         self.finished.write(now=True)
 
     def get(self, name: str, kind: type) -> Any:
-        """Return a result, a number, a dict or a table of numbers, or None if it is not there yet."""
+        """Return a result (a number, a dict or a table of numbers), or None if it is not finished yet."""
         value = self.results.get(name)
         if value is None:
             return None
@@ -97,13 +97,13 @@ class Work:
         return value
 
     def put(self, name: str, value: object) -> None:
-        """Take in a result."""
+        """Store a result."""
         self.results[name] = value.tolist() if isinstance(value, np.ndarray) else value
         self.finished.write()
 
 
 def fingerprint(*what: object) -> str:
-    """Return a digest of estimators, edges, arrays and plain values, which identifies a piece of work.
+    """Return a digest of estimators, edges, arrays and plain values to identify a piece of work.
 
     >>> import numpy as np
     >>> fingerprint(np.arange(3), "auc") == fingerprint(np.arange(3), "auc") != fingerprint(np.arange(4), "auc")
@@ -122,8 +122,8 @@ def _take_in(digest: Any, value: Any) -> None:
             _take_in(digest, [table.features, table.ids])
         _take_in(digest, value.start)
         _take_in(digest, value.end)
-    elif hasattr(value, "get_params"):  # first of all, since an estimator has a dtype as well
-        # Neither threads nor words about progress change a result.
+    elif hasattr(value, "get_params"):  # before arrays, since an estimator has a dtype as well
+        # Neither threads nor progress messages change a result.
         parameters = value.get_params(deep=False)
         silent = {"n_threads", "verbose"}
         silent |= {name for name, value in DEFAULTS_OF_OLDER_FILES.items() if parameters.get(name) == value}
@@ -155,9 +155,9 @@ def _take_in(digest: Any, value: Any) -> None:
         _take_in(digest, [value.__defaults__, value.__kwdefaults__])
         _take_in(digest, [cell.cell_contents for cell in value.__closure__ or ()])
     elif callable(value) and hasattr(value, "__name__") and getattr(value, "__self__", None) is None:
-        digest.update(f"{getattr(value, '__module__', '')}.{value.__name__}".encode())  # of a library, or a class
+        digest.update(f"{getattr(value, '__module__', '')}.{value.__name__}".encode())  # a library function, or a class
     else:
-        raise TypeError(f"{value!r} cannot be told from others, so that no checkpoint can be kept of it")
+        raise TypeError(f"{value!r} cannot be identified, so no checkpoint can be stored for it")
 
 
 def _take_in_code(digest: Any, code: types.CodeType) -> None:
@@ -171,19 +171,19 @@ def _take_in_code(digest: Any, code: types.CodeType) -> None:
 
 
 def _read(path: Path) -> dict[str, dict[str, Any]]:
-    """Return the results in a file, each of them checked to be plain numbers and words."""
+    """Return the results in a file, after checking that they are plain numbers and text."""
     try:
         if not path.is_file() or path.stat().st_size > _LARGEST:
-            raise ValueError("it is no plain file, or too large")
+            raise ValueError("it is not a regular file, or it is too large")
         content = json.loads(path.read_text(encoding="utf-8"))
         if content["kind"] != _KIND or content["format"] != _FORMAT:
             raise ValueError("it is a file of another kind")
         results = content["results"]
         if not all(_is_result(value) for work in results.values() for value in work.values()):
-            raise ValueError("its results are not plain numbers and words")
+            raise ValueError("its results are not plain numbers and text")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         why = str(error).partition("\n")[0][:100]
-        raise ValueError(f"{path} is no checkpoint of finished folds, or damaged: {why}") from None
+        raise ValueError(f"{path} is not a checkpoint of finished folds, or it is damaged: {why}") from None
     checked: dict[str, dict[str, Any]] = results
     return checked
 

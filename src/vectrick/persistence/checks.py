@@ -1,4 +1,4 @@
-"""Checks of values from a file before they are used: kinds, shapes, ranges. Anybody may have written the file."""
+"""Checks of values from untrusted files before they are used: kinds, shapes, ranges."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +14,7 @@ LOADING_ERRORS = (ValueError, KeyError, TypeError, AttributeError, IndexError, O
 
 
 def tensor_of(tensors: Tensors, name: str, kinds: str, shape: tuple[int | None, ...]) -> Array:
-    """Return a tensor of the kind of numbers and the shape that it must have."""
+    """Return a tensor after checking its kind of numbers and its shape."""
     tensor = tensors[name]
     if tensor.dtype.kind not in kinds or len(tensor.shape) != len(shape):
         raise ValueError(f"the tensor {name!r} is of the wrong kind")
@@ -24,14 +24,14 @@ def tensor_of(tensors: Tensors, name: str, kinds: str, shape: tuple[int | None, 
 
 
 def finite(values: Array) -> Array:
-    """Return coefficients, which must be finite."""
+    """Return coefficients after checking that they are finite."""
     if not np.isfinite(values).all():
-        raise ValueError("some coefficients are no finite numbers")
+        raise ValueError("some coefficients are not finite")
     return values
 
 
 def check_range(values: Array, size: int, name: str) -> None:
-    """Refuse positions that are out of range."""
+    """Raise an error if positions are out of range."""
     if values.dtype.kind != "i" or (values.size and (values.min() < 0 or values.max() >= size)):
         raise ValueError(f"{name} has positions that are not in 0 to {size - 1}")
 
@@ -53,7 +53,7 @@ def numbers(values: object) -> list[Any]:
 
 
 def plain(value: object) -> Any:
-    """Return a value without structure: a number, a word, true, false or nothing."""
+    """Return a plain value after checking it: a number, text, True, False or None."""
     if type(value) not in _PLAIN:
         raise TypeError(f"{value!r} is not a plain value")
     return value

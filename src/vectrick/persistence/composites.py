@@ -1,4 +1,4 @@
-"""Files of models that are made of other models: each part as it would be in a file of its own, shared arrays once."""
+"""Files of composite models: each part is stored as in a file of its own, and shared arrays are stored once."""
 
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -10,25 +10,25 @@ from vectrick.persistence.checks import Tensors, of_kind, plain
 from vectrick.persistence.container import ModelFileError
 from vectrick.training.fitted import KeepsEdges
 
-_DEEPEST = 3  # parts of parts
+_DEEPEST = 3  # levels of nested parts
 
 
 class Composite(KeepsEdges, Protocol):
-    """A fitted model that is made of others, as its file has it."""
+    """A fitted model that consists of other models, as its file stores it."""
 
     @property
     def _file_parts(self) -> list[Any]:
-        """The models that the file holds."""
+        """The models in the file."""
 
     def _file_state(self) -> dict[str, Any]:
-        """Return the attributes that do not follow from these models."""
+        """Return the attributes that cannot be derived from these models."""
 
 
 def put_parts(parts: list[tuple[dict[str, Any], Tensors]], tensors: Tensors) -> list[dict[str, Any]]:
-    """Add the arrays of parts to those of the whole, and return the headers of the parts.
+    """Add the arrays of parts to the arrays of the whole, and return the headers of the parts.
 
-    Each header says under which name its arrays are; arrays that the first part has as well, above all the tables, are
-    there once.
+    Each header has the names of its arrays. Arrays that the first part has as well, above all the tables, are stored
+    once.
     """
     headers = []
     for number, (header, own) in enumerate(parts):
@@ -47,7 +47,7 @@ def read_parts(
 ) -> list[Any]:
     """Return the parts that headers and arrays describe."""
     if depth >= _DEEPEST:
-        raise ModelFileError("a model of models of models of models is not one that vectrick writes")
+        raise ModelFileError("the models are nested more deeply than vectrick writes them")
     parts = []
     for header in of_kind(list, headers):
         own = {of_kind(str, name): tensors[place] for name, place in of_kind(dict, header["tensors"]).items()}
@@ -58,7 +58,7 @@ def read_parts(
 
 
 def frame_header(frame: Frame) -> dict[str, list[Any]]:
-    """Return a pandas frame of numbers, words and truth values as JSON."""
+    """Return a pandas frame of numbers, text and booleans as JSON."""
     columns: dict[str, list[Any]] = {str(name): frame[name].tolist() for name in frame.columns}
     return columns
 

@@ -1,7 +1,7 @@
 """The container of model files and checkpoints: safetensors, a JSON header, a checksum of everything.
 
-A file is eight bytes with the length of the header, the header as JSON (which holds, as text under ``__metadata__``,
-what vectrick says about the tensors), and the tensors. The checksum covers every byte but its own 64 digits; it finds
+A file is eight bytes with the length of the header, the header as JSON (with vectrick's description of the tensors
+as text under ``__metadata__``), and the tensors. The checksum covers every byte except its own 64 digits. It detects
 damage, but it is not a signature.
 """
 
@@ -18,7 +18,7 @@ from vectrick._typing import Array
 from vectrick._version import __version__
 from vectrick.backends.memory import available_memory, format_bytes
 
-FORMAT = 4  # raised when files hold more than older versions know; files of all earlier formats can be read
+FORMAT = 4  # increased when files contain more than older versions can read; all earlier formats are readable
 
 _PREFIX = b'{"__metadata__":{"vectrick":"{\\"sha256\\": \\"'
 _NO_DIGEST = b"0" * 64
@@ -44,7 +44,7 @@ class ModelFileError(ValueError):
 
 
 def write_container(path: Path | str, kind: str, header: dict[str, Any], tensors: dict[str, Array]) -> None:
-    """Write a header and tensors to a file, whole or not at all."""
+    """Write a header and tensors to a file, completely or not at all."""
     from safetensors import SafetensorError
     from safetensors.numpy import save_file
 
@@ -65,16 +65,16 @@ def write_container(path: Path | str, kind: str, header: dict[str, Any], tensors
 
 
 def read_container(path: Path | str, kind: str) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Return the header and the tensors of a file, or raise `ModelFileError`; nothing in it is ever run.
+    """Return the header and the tensors of a file, or raise `ModelFileError`; no code from it is run.
 
-    The tensors are views of one buffer. (safetensors' own reader would copy each, after another pass for the checksum:
-    115 instead of 75 ms for 100 MB.)
+    The tensors are views of one buffer. (The reader of safetensors would copy each tensor, after another pass for the
+    checksum: 115 instead of 75 ms for 100 MB.)
     """
     content = _read(Path(path))
     start = 8 + len(_PREFIX)
     length = int.from_bytes(content[:8].tobytes(), "little")
     if content[8:start].tobytes() != _PREFIX:
-        raise ModelFileError(f"{path} is no file of vectrick")
+        raise ModelFileError(f"{path} is not a vectrick file")
     if length > min(_LONGEST_HEADER, len(content) - 8):
         raise ModelFileError(f"{path} is truncated: its header of {length} bytes is incomplete")
     try:
@@ -103,18 +103,18 @@ def _read(path: Path) -> Array:
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}")
     if not path.is_file():
-        raise ModelFileError(f"{path} is no plain file, so it is not a model of vectrick")
+        raise ModelFileError(f"{path} is not a regular file, so it is not a vectrick model")
     size, free = path.stat().st_size, available_memory()
     if size > free:
         raise MemoryError(f"{path} has {format_bytes(size)}, but there are only {format_bytes(free)} of memory")
     content = np.fromfile(path, np.uint8)
     if len(content) < 8 + len(_PREFIX) + 64:
-        raise ModelFileError(f"{path} is no file of vectrick: it has {len(content)} bytes only")
+        raise ModelFileError(f"{path} is not a vectrick file: it has {len(content)} bytes only")
     return content
 
 
 def _digest(content: Array) -> bytes:
-    """Return the checksum of a whole file, in which its own digits count as zeros."""
+    """Return the checksum of a whole file, with its own digits counted as zeros."""
     start = 8 + len(_PREFIX)
     digest = hashlib.sha256(content[:start].data)
     digest.update(_NO_DIGEST)
@@ -123,13 +123,13 @@ def _digest(content: Array) -> bytes:
 
 
 def _tensors(table: dict[str, Any], data: Array) -> dict[str, Array]:
-    """Return the tensors, which fill the data one after the other."""
+    """Return the tensors, stored in the data one after the other."""
     tensors, ends = {}, {0}
     for name, entry in table.items():
         dtype, shape = np.dtype(_DTYPES[entry["dtype"]]), entry["shape"]
         begin, end = entry["data_offsets"]
         if not all(type(n) is int and n >= 0 for n in (begin, end, *shape)):
-            raise ValueError(f"the tensor {name!r} has no proper shape")
+            raise ValueError(f"the tensor {name!r} has an invalid shape")
         if end - begin != dtype.itemsize * math.prod(shape) or end > len(data):
             raise ValueError(f"the size of the tensor {name!r} does not match its shape")
         values = data[begin:end].view(dtype)

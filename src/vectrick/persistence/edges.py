@@ -1,4 +1,4 @@
-"""The edges that a model was trained on, in its file: positions in the tables, labels and weights."""
+"""The training edges in a model file: positions in the tables, labels and weights."""
 
 import numpy as np
 
@@ -9,11 +9,11 @@ from vectrick.persistence.read import read_known_edges
 from vectrick.training.fitted import KeepsEdges
 from vectrick.training.problem import SourceEdges
 
-_KEPT_EDGES = 1_000_000  # training edges that go to the file, for recommendations to leave out
+_KEPT_EDGES = 1_000_000  # training edges that a file stores at most, so that recommendations can leave them out
 
 
 def write_known(model: KeepsEdges, tensors: Tensors) -> None:
-    """Add the edges that a model was trained on, where it keeps them."""
+    """Add the training edges of a model, if it keeps them."""
     known = model._known_edges
     if known is not None and len(known[0]) <= _KEPT_EDGES:
         tensors["known"] = np.stack([np.asarray(to_host(vertices), np.int32) for vertices in known])
@@ -22,7 +22,7 @@ def write_known(model: KeepsEdges, tensors: Tensors) -> None:
 
 
 def _write_source(model: KeepsEdges, source: SourceEdges, tensors: Tensors) -> None:
-    """Add the edges, labels and weights that a model was trained on; classes are written as their numbers."""
+    """Add the training edges, labels and weights of a model; classes are written as their numbers."""
     tensors["source.edges"] = np.stack([source.start, source.end]).astype(np.int32)
     if hasattr(model, "classes_"):
         tensors["source.labels"] = np.searchsorted(np.asarray(model.classes_), source.labels).astype(np.int32)
@@ -36,7 +36,7 @@ def _write_source(model: KeepsEdges, source: SourceEdges, tensors: Tensors) -> N
 
 
 def read_source(model: KeepsEdges, tensors: Tensors) -> SourceEdges | None:
-    """Return the edges, labels and weights of a model, None if its file does not have them."""
+    """Return the edges, labels and weights of a model, or None if its file does not have them."""
     if "source.edges" not in tensors:
         return None
     edges = read_known_edges(tensors, model.predictor_, "source.edges")

@@ -1,4 +1,4 @@
-"""The state of a long fit as a file, for the same fit to go on from."""
+"""Checkpoint files: the state of a long fit, so that the same fit can continue."""
 
 import os
 import time
@@ -17,11 +17,11 @@ from vectrick.persistence.container import ModelFileError, read_container, write
 from vectrick.training.fitted import Trainable
 from vectrick.training.monitor import FitStep
 
-_PAUSE = "60"  # seconds between checkpoints, unless VECTRICK_CHECKPOINT_SECONDS says otherwise
+_PAUSE = "60"  # seconds between checkpoints, unless VECTRICK_CHECKPOINT_SECONDS is set
 
 
 class FitCheckpoint:
-    """A file with the state of a long fit, from which the same fit can continue.
+    """A file with the state of a long fit, so that the same fit can continue.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class FitCheckpoint:
     resume : bool
         Whether to continue from the file, if it exists.
     force : bool
-        Whether to replace an existing file otherwise.
+        Whether to replace an existing file if ``resume`` is false.
     resumed : callable
         Called with the iteration after which the fit continues.
     """
@@ -42,13 +42,13 @@ class FitCheckpoint:
         self.path, self.resume = path, resume and path.exists()
         check_output(path, force or resume)
         self._key, self._written = "", time.perf_counter()
-        self._last: FitStep | None = None  # what is not written yet
+        self._last: FitStep | None = None  # the last step, if it is not written yet
         self._pause = float(os.environ.get("VECTRICK_CHECKPOINT_SECONDS", _PAUSE))
 
     def read(
         self, estimator: Trainable, X: EdgesLike, y: Array, validation: tuple[EdgesLike, ArrayLike] | None
     ) -> FitStep | None:
-        """Return the step to continue from, if there is one; refuse a file of other data or options."""
+        """Return the step to continue from, or None; raise an error for a file of other data or options."""
 
         self._key = fingerprint("fit", type(estimator).__name__, estimator, X, y, list(validation or ()))
         if not self.resume:
@@ -56,8 +56,8 @@ class FitCheckpoint:
         header, tensors = read_container(self.path, "checkpoint")
         if header.get("key") != self._key:
             raise ValueError(
-                f"{self.path} is the checkpoint of a run with other data or options; remove it, or replace it, to "
-                "start anew"
+                f"{self.path} is the checkpoint of a run with other data or options; remove or replace it to "
+                "start again"
             )
         try:
             step = _checked_step(header["step"], tensors)
@@ -92,7 +92,7 @@ class FitCheckpoint:
 
 
 def _checked_step(state: dict[str, Any], tensors: dict[str, Array]) -> FitStep:
-    """Return the state in a checkpoint, or raise an error if it is not valid: anybody may have written the file."""
+    """Return the state in a checkpoint, or raise an error if it is not valid: the file is not trusted."""
     step = FitStep(**state, x=tensors["x"], best=tensors.get("best"))
     for name in ("iteration", "max_iter", "best_iteration"):
         if type(getattr(step, name)) is not int or not 0 <= getattr(step, name) < 2**53:
@@ -103,13 +103,13 @@ def _checked_step(state: dict[str, Any], tensors: dict[str, Array]) -> FitStep:
     lengths = set()
     for name, values in step.history.items():
         if not isinstance(values, list) or any(type(value) not in (int, float) for value in values):
-            raise ValueError(f"its history has {name!r}, which is not a list of numbers")
+            raise ValueError(f"{name!r} in its history is not a list of numbers")
         lengths.add(len(values))
     if lengths != {step.iteration} or not {"iteration", "risk", "seconds"} <= set(step.history):
-        raise ValueError(f"its history is not that of {step.iteration} iterations")
+        raise ValueError(f"its history does not have {step.iteration} iterations")
     for name, array in (("x", step.x), ("best", step.best)):
         if array is not None and (array.ndim != 1 or array.dtype.kind != "f" or not np.isfinite(array).all()):
             raise ValueError(f"{name} is not a vector of finite numbers")
     if step.best is not None and step.best.shape != step.x.shape:
-        raise ValueError("best has another length than x")
+        raise ValueError("best and x have different lengths")
     return step

@@ -1,4 +1,4 @@
-"""Model files: a fitted estimator with its parameters, how it was trained, and its fitted function."""
+"""Write model files: a fitted estimator with its parameters, its training history, and its fitted function."""
 
 import json
 from dataclasses import asdict
@@ -36,7 +36,7 @@ def save_model(model: Fitted, path: Path | str, about: dict[str, Any] | None = N
 
 
 def _whole(model: Any) -> tuple[dict[str, Any], Tensors]:
-    """Return a model with everything that it is made of as a header and tensors."""
+    """Return a model and all its parts as a header and tensors."""
     if hasattr(model, "_file_parts"):
         return _composite(model)
     header, tensors = _described(model)
@@ -46,14 +46,14 @@ def _whole(model: Any) -> tuple[dict[str, Any], Tensors]:
         for number, machine in enumerate(machines):
             described, own = _described(machine)
             header["machines"].append({**described, "about": {}})
-            # Tensors that all machines share, above all the tables, are stored once.
+            # Tensors that all one-vs-rest models share, above all the tables, are stored once.
             tensors |= {f"machine.{number}.{name}": tensor for name, tensor in own.items()
                         if not is_same(tensor, tensors.get(name))}  # fmt: skip
     return header, tensors
 
 
 def _composite(model: Composite) -> tuple[dict[str, Any], Tensors]:
-    """Return a model that is made of others as a header and tensors."""
+    """Return a composite model as a header and tensors."""
     tensors: Tensors = {}
     parts = [_whole(part) for part in model._file_parts]
     header: dict[str, Any] = {
@@ -70,7 +70,7 @@ def _composite(model: Composite) -> tuple[dict[str, Any], Tensors]:
 
 
 def _described(model: Fitted) -> tuple[dict[str, Any], Tensors]:
-    """Return a fitted model as a header and tensors; with several classes, those of the first machine."""
+    """Return a fitted model as a header and tensors; with several classes, of the first one-vs-rest model."""
     fitted = model if not hasattr(model, "machines_") else model.machines_[0]
     predictor: Predictor = fitted.predictor_.on(HOST)
     tensors: Tensors = {}
@@ -113,7 +113,7 @@ def _readable(header: dict[str, Any], tensors: Tensors) -> dict[str, Any]:
 
 
 def _plain(value: object) -> Any:
-    """Return a NumPy number as JSON has it."""
+    """Return a NumPy number as a JSON number."""
     if isinstance(value, np.floating):
         return float(value)
     if isinstance(value, np.generic) and not isinstance(plain := value.item(), np.generic):
@@ -147,7 +147,7 @@ def _parameters(model: KeepsEdges, tensors: Tensors) -> dict[str, Any]:
         elif name == "kernel_weights" and value is not None and not isinstance(value, str):
             parameters[name] = np.asarray(value, np.float64).tolist()
         elif name == "random_state" and not isinstance(value, int | np.integer | None):
-            parameters[name] = None  # a generator has moved on
+            parameters[name] = None  # the state of a generator has changed since
         elif name == "dtype" and value is not None:
             parameters[name] = np.dtype(value).name
         elif name == "device" and value is not None:
@@ -166,10 +166,10 @@ def _parameters(model: KeepsEdges, tensors: Tensors) -> dict[str, Any]:
 
 
 def _registered(kind: type, registry: Any, family: str) -> str:
-    """Return the name of a class that a file may name."""
+    """Return the registered name of a class."""
     if not registry.knows(kind):
         raise ValueError(
-            f"{family} is {kind.__name__}, which a model file cannot name because it is not registered; use vt.register"
+            f"{family} is {kind.__name__}, but a model file cannot name it until you register it with vt.register"
         )
     return str(kind.name)  # type: ignore[attr-defined]
 

@@ -1,7 +1,7 @@
-"""Fitted functions from files: predictors made again from a JSON header and tensors, all of it checked.
+"""Read fitted functions from files: predictors from a JSON header and tensors, with all values checked.
 
-Nothing from a file is ever run. Anybody can write a correct checksum, so kinds, shapes, ranges and sizes are
-checked before they are used.
+No code from a file is run. Anybody can write a correct checksum, so kinds, shapes, ranges and sizes are checked before
+values are used.
 """
 
 import itertools
@@ -33,9 +33,9 @@ from vectrick.persistence.registry import kernel_called, pairwise_called
 def read_function(
     header: dict[str, Any], tensors: Tensors, form: str, spec: KernelSpec, n_threads: int | None
 ) -> Predictor:
-    """Return the fitted function that a header and tensors describe; its kernel must be that of the parameters."""
+    """Return the fitted function that a header and tensors describe; its kernel must match the parameters."""
     if spec.is_product == ("edge_kernel" in header):
-        raise ValueError("the kernel of edges is not the one that the parameters describe")
+        raise ValueError("the kernel of edges does not match the parameters")
     tables = {"start": _table(header["start"], "start", tensors)}
     tables["end"] = tables["start"] if header["one_set"] is True else _table(header["end"], "end", tensors)
     start, end = (_vertex_kernel(header[name], name, tables[name], tensors) for name in ("start", "end"))
@@ -55,7 +55,7 @@ def read_function(
 
 
 def read_known_edges(tensors: Tensors, predictor: Predictor, name: str = "known") -> tuple[Array, Array] | None:
-    """Return the edges that a model was trained on, as positions in its tables, where the file has them."""
+    """Return the training edges of a model as positions in its tables, or None if the file has none."""
     if name not in tensors:
         return None
     known = tensor_of(tensors, name, "i", (2, None))
@@ -65,7 +65,7 @@ def read_known_edges(tensors: Tensors, predictor: Predictor, name: str = "known"
 
 
 def read_coefficients(header: dict[str, Any], tensors: Tensors) -> tuple[Array, Array]:
-    """Return the dual coefficients of all edges, and the places of those that are not zero."""
+    """Return the dual coefficients of all edges, and the positions of nonzero coefficients."""
     support, n_edges = tensor_of(tensors, "support", "i", (None,)), of_kind(int, header["n_edges"])
     check_range(support, n_edges, "support")
     if 8 * n_edges > HOST.free_memory():
@@ -81,7 +81,7 @@ def read_pairwise(header: dict[str, Any]) -> PairwiseKernel:
 
 
 def _edge_kernel(header: dict[str, Any], tensors: Tensors, start: VertexKernel, end: VertexKernel) -> EdgeKernel:
-    """Return the kernel of edges, with the first side of either end."""
+    """Return the kernel of edges; ``start`` and ``end`` are the first kernel of each side."""
     all_kernels: dict[str, tuple[VertexKernel, ...]] = {}
     for name, first in (("starts", start), ("ends", end)):
         kernels = [first]
@@ -104,7 +104,7 @@ def _edge_kernel(header: dict[str, Any], tensors: Tensors, start: VertexKernel, 
         if isinstance(pairwise, TwoStep) or (pairwise.one_set and not one_set):
             raise ValueError(f"{pairwise.name!r} cannot be a part of this kernel of edges")
         if not (0 <= i < len(starts) and 0 <= j < len(ends)):
-            raise ValueError(f"a component has the kernels {i} and {j}, which do not exist")
+            raise ValueError(f"a component has the kernels {i} and {j}, but these do not exist")
     weights = check_weights(numbers(header["weights"]), len(components), "the weights")
     return EdgeKernel(tuple(components), starts, ends, weights)
 
@@ -122,17 +122,17 @@ def _table(header: dict[str, Any], name: str, tensors: Tensors) -> VertexTable:
     if table.columns is not None and len(table.columns) != table.n_features:
         raise ValueError(f"the {name} table has {table.n_features} columns, but {len(table.columns)} names")
     table.ids = _ids(header["ids"], name, len(table), tensors)
-    # Files of earlier versions do not say whether somebody gave the ids.
+    # Files of earlier versions do not record whether the user gave the ids.
     counted = table.ids is not None and np.array_equal(table.ids, np.arange(len(table)))
     table.is_named = of_kind(bool, header.get("named", table.ids is not None and not counted))
     if "text" in header:
         table.text = of_kind(str, header["text"])
-        strings_of(table.features)  # which refuses what is no text
+        strings_of(table.features)  # raises an error for invalid text
     return table
 
 
 def _sparse(shape: Any, name: str, tensors: Tensors) -> csr_array:
-    """Return a sparse table; SciPy's own check lets differences of row ends overflow."""
+    """Return a sparse table; in SciPy's own check, differences of row ends may overflow."""
     m, n = (of_kind(int, size) for size in shape)
     data = tensor_of(tensors, f"{name}.features.data", "f", (None,))
     columns = tensor_of(tensors, f"{name}.features.indices", "i", (len(data),))
@@ -142,7 +142,7 @@ def _sparse(shape: Any, name: str, tensors: Tensors) -> csr_array:
         raise ValueError(f"the {name} table has damaged rows")
     table = csr_array((data, columns, ends), (m, n))
     if not table.has_canonical_format:
-        raise ValueError(f"the {name} table has columns twice or out of order")
+        raise ValueError(f"the {name} table has duplicate or unsorted columns")
     return table
 
 
@@ -158,7 +158,7 @@ def _ids(kind: Any, name: str, length: int, tensors: Tensors) -> Array | None:
 
 
 def _words(name: str, length: int | None, tensors: Tensors) -> list[str]:
-    """Return words from bytes and where each ends."""
+    """Return words from their bytes and the positions of their ends."""
     ends, content = tensor_of(tensors, f"{name}.ends", "i", (length,)), tensor_of(tensors, name, "u", (None,))
     bounds = [0, *ends.tolist()]
     if bounds[-1] != len(content) or (np.diff(bounds) < 0).any():
@@ -182,7 +182,7 @@ def _vertex_kernel(header: dict[str, Any], name: str, table: VertexTable, tensor
 
 
 def _check_kernel(kernel: Kernel, name: str, table: VertexTable, used: Array) -> None:
-    """Refuse a kernel whose learned parameters do not fit the table, or whose values are not finite."""
+    """Raise an error if the learned parameters of a kernel do not fit the table, or if its values are not finite."""
     for part in _ingredients(kernel):
         if isinstance(part, Precomputed):
             columns = part.used
@@ -194,16 +194,16 @@ def _check_kernel(kernel: Kernel, name: str, table: VertexTable, used: Array) ->
         if isinstance(part, Standardized):
             learned = [value for value in (part.mean, part.scale) if value is not None]
             if part.scale is None or any(np.shape(value) != (table.n_features,) for value in learned):
-                raise ValueError(f"the length of the scale of the {name} features is not their number")
+                raise ValueError(f"the scale of the {name} features has the wrong length")
     if kernel.reads not in ("any", "numbers" if table.text is None else "text"):
-        raise ValueError(f"the {name} kernel is not for such vertices")
+        raise ValueError(f"the {name} kernel does not apply to these vertices")
     first = table.features[used[:1]].astype(np.float64)
     if not np.isfinite(kernel(first, first)).all():
         raise ValueError(f"the {name} kernel has values that are not finite")
 
 
 def _know(kernel: Kernel, vertices: object) -> None:
-    """Give a kernel the training vertices, if it keeps them."""
+    """Set the training vertices of a kernel, if it keeps them."""
     for part in _ingredients(kernel):
         if part.of_vertices and getattr(part, "kernel", None) is not None:
             for name in part.of_vertices:
@@ -211,7 +211,7 @@ def _know(kernel: Kernel, vertices: object) -> None:
 
 
 def _ingredients(kernel: Kernel) -> list[Kernel]:
-    """Return a kernel and those that it is made of."""
+    """Return a kernel and the kernels that it is made of."""
     inner = [value for value in kernel.get_params(deep=False).values() if isinstance(value, Kernel)]
     return [kernel, *(part for part_kernel in inner for part in _ingredients(part_kernel))]
 
@@ -236,7 +236,7 @@ def _map(header: dict[str, Any], side: VertexKernel, tensors: Tensors) -> Featur
     rank, tolerance, m = of_kind(int, header["rank"]), of_kind(float, header["tolerance"]), side.vertices.shape[0]
     if rank < 0:
         raise ValueError(f"the rank of the {side.name} kernel is {rank}")
-    nothing, name = np.broadcast_to(0.0, (0, rank)), f"{side.name}.map"  # the training vertices' own are not needed
+    nothing, name = np.broadcast_to(0.0, (0, rank)), f"{side.name}.map"  # features of training vertices are not needed
     if header["kind"] == "ExactMap":
         features = side.kernel.features(side.vertices[:1])
         if features is None or features.shape[1] != rank:
@@ -255,7 +255,7 @@ def _map(header: dict[str, Any], side: VertexKernel, tensors: Tensors) -> Featur
 
 
 def read_plan(header: dict[str, Any]) -> Plan:
-    """Return how products were computed."""
+    """Return the plan of the products."""
     estimates = tuple(
         Estimate(**{**estimate, "arrays": tuple(Allocation(**array) for array in estimate["arrays"])})
         for estimate in header["estimates"]

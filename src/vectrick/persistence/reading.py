@@ -1,4 +1,4 @@
-"""Read models from files; nothing in a file is run."""
+"""Read models from files; no code from a file is run."""
 
 import re
 from pathlib import Path
@@ -44,22 +44,22 @@ _LONGEST_CLASSES = 1 << 24  # characters
 PRECONDITIONED = ("preconditioner", "preconditioner_reason")
 FITTED = {"intercept_": float, "n_iter_": int, "form_": str, "form_reason_": str}
 
-ESTIMATORS: dict[str, type[Any]] = {}  # that files may name
+ESTIMATORS: dict[str, type[Any]] = {}  # classes that files may name
 
 
 def register_estimator(kind: type[Any]) -> None:
-    """Let files hold models of a class."""
+    """Allow files to contain models of a class."""
     ESTIMATORS[kind.__name__] = kind
 
 
 def array_names(model: KeepsEdges) -> dict[str, Any]:
-    """Return what a model knows of the columns of a plain array."""
+    """Return the attributes of a model that describe the columns of a plain array."""
     known = {name: getattr(model, name) for name in ("n_features_in_", "feature_names_in_") if hasattr(model, name)}
     return {name: value.tolist() if isinstance(value, np.ndarray) else int(value) for name, value in known.items()}
 
 
 def set_array_names(model: KeepsEdges, fitted: dict[str, Any]) -> None:
-    """Set what a model knows of the columns of a plain array."""
+    """Set the attributes of a model that describe the columns of a plain array."""
     if "n_features_in_" in fitted:
         model.__dict__["n_features_in_"] = of_kind(int, fitted["n_features_in_"])
     if "feature_names_in_" in fitted:
@@ -68,11 +68,11 @@ def set_array_names(model: KeepsEdges, fitted: dict[str, Any]) -> None:
 
 
 def _read_composite(header: dict[str, Any], tensors: Tensors, depth: int) -> Any:
-    """Return a model that is made of others."""
+    """Return a composite model."""
     kind = ESTIMATORS[header["estimator"]]
     parts = read_parts(header["parts"], tensors, made_again, depth)
     parameters = {name: _parameter(name, value, tensors) for name, value in header["parameters"].items()}
-    if hasattr(kind, "_file_parameters"):  # those that are models
+    if hasattr(kind, "_file_parameters"):  # parameters that are models
         parameters |= kind._file_parameters(parts)
     model = kind(**parameters)
     if "classes" in header:
@@ -90,7 +90,7 @@ def load(path: Path | str) -> Any:
     """Return the model from a file that ``save`` or ``vectrick fit`` wrote.
 
     Loading runs no code from the file. A file that is truncated, damaged, foreign or too new raises `ModelFileError`.
-    A checksum covers the whole file; it is no protection against somebody who writes their own model file.
+    A checksum covers the whole file; it does not protect against deliberately crafted files.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def made_again(header: dict[str, Any], tensors: Tensors, depth: int = 0) -> Any:
 
 
 def _check_names(parameters: dict[str, Any]) -> None:
-    """Refuse a file that names something that is not registered here."""
+    """Raise an error if a file contains a name that is not registered."""
     known: dict[str, tuple[str, Any]] = {
         "start_kernel": ("kernel", KERNELS),
         "end_kernel": ("kernel", KERNELS),
@@ -184,20 +184,20 @@ def _check_names(parameters: dict[str, Any]) -> None:
 
 
 def _several(header: dict[str, Any], tensors: Tensors) -> Any:
-    """Return a model of several classes or labels, whose machines share the tensors that they do not have."""
+    """Return a model of several classes or labels, whose parts share the tensors that are stored once."""
     shared = {name: tensor for name, tensor in tensors.items() if not name.startswith("machine.")}
     whole = {name: tensor for name, tensor in shared.items() if name.startswith("source.")}
     told, classes = of_kind(list, header["machines"]), None
     if "classes" in header:
         classes = _classes(header["classes"], None)
         if len(told) != len(classes) or len(classes) < 3:
-            raise ValueError(f"there are {len(told)} machines for {len(classes)} classes")
+            raise ValueError(f"there are {len(told)} one-vs-rest models for {len(classes)} classes")
     machines: list[Any] = []
     for number, described in enumerate(told):
         prefix = f"machine.{number}."
         own = {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
         if described["estimator"] != header["estimator"] or "machines" in described:
-            raise ValueError(f"machine {number} is of another kind than the model")
+            raise ValueError(f"part {number} is of another kind than the model")
         part = {name: tensor for name, tensor in shared.items() if name not in whole}
         machine = made_again(described, {**part, **own})
         if machines and own.keys() <= {"a", "w"} and _same_functions(described, told[0]):
@@ -205,7 +205,7 @@ def _several(header: dict[str, Any], tensors: Tensors) -> Any:
         machines.append(machine)
     model = ESTIMATORS[header["estimator"]](**machines[0].get_params(deep=False))
     if not machines or (classes is None) == is_classifier(model):
-        raise ValueError(f"there are {len(machines)} machines, and classes are {classes}")
+        raise ValueError(f"there are {len(machines)} parts, and classes are {classes}")
     set_machines(model, machines)
     if classes is not None:
         model.classes_ = classes
@@ -215,7 +215,7 @@ def _several(header: dict[str, Any], tensors: Tensors) -> Any:
 
 
 def _same_functions(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Whether two machines whose tensors are the same but for the coefficients have the same form and kernels."""
+    """Whether two parts whose tensors differ only in the coefficients have the same form and kernels."""
     names = ("start", "end", "one_set", "edge_kernel")
     same = all(one.get(name) == other.get(name) for name in names)
     return same and one["fitted"]["form_"] == other["fitted"]["form_"]
@@ -239,7 +239,7 @@ def _parameter(name: str, value: object, tensors: Tensors) -> Any:
 
 
 def _set_fitted(model: Fitted, header: dict[str, Any]) -> None:
-    """Set the fitted attributes that are numbers and words."""
+    """Set the fitted attributes that are numbers and text."""
     for name, kind in FITTED.items():
         setattr(model, name, of_kind(kind, header["fitted"][name]))
     finite(np.asarray(model.intercept_))
@@ -251,13 +251,13 @@ def _set_fitted(model: Fitted, header: dict[str, Any]) -> None:
 
 def _classes(header: dict[str, Any], n_classes: int | None = 2) -> Array:
     kind, values = of_kind(str, header["dtype"]), header["values"]
-    plain = re.fullmatch(r"[<>|=]?[biufUO]\d{0,5}", kind)  # NumPy would read much more than that
+    plain = re.fullmatch(r"[<>|=]?[biufUO]\d{0,5}", kind)  # NumPy accepts many more strings
     if plain is None or {type(value) for value in values} - {bool, int, float, str}:
-        raise ValueError("the classes are no labels")
+        raise ValueError("the classes are not labels")
     if n_classes is not None and len(values) != n_classes:
-        raise ValueError(f"there are {len(values)} classes in place of {n_classes}")
+        raise ValueError(f"there are {len(values)} classes instead of {n_classes}")
     if "U" in kind:
-        longest = max(map(len, values), default=0)  # a dtype may ask for much more
+        longest = max(map(len, values), default=0)  # a dtype may request much more
         if len(values) * longest > _LONGEST_CLASSES:
             raise ValueError(f"there are {len(values)} classes, of up to {longest} characters")
         return np.array(values, np.str_)

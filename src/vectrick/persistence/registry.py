@@ -1,4 +1,4 @@
-"""The names that a file may use: kernels and pairwise kernels registered in this process, and nothing else."""
+"""The names that a file may use: kernels and pairwise kernels that are registered in this process."""
 
 from typing import Any
 
@@ -7,11 +7,11 @@ from vectrick.kernels.pairwise import PAIRWISE, PairwiseKernel
 
 
 class UnknownNameError(ValueError):
-    """A file names something that is not registered here."""
+    """A file contains a name that is not registered."""
 
     def __init__(self, family: str, name: Any) -> None:
         super().__init__(
-            f"it names the {family} {name!r}, which is not known here; if it is your own, register its class with "
+            f"it names the {family} {name!r}, but this is not registered; if it is your own, register its class with "
             "vt.register before you load the model"
         )
 

@@ -1,4 +1,4 @@
-"""Fitted functions as files: a predictor as a JSON header and tensors."""
+"""Write fitted functions to files: a predictor as a JSON header and tensors."""
 
 from typing import Any
 
@@ -38,14 +38,13 @@ def pairwise_header(kernel: PairwiseKernel) -> dict[str, Any]:
     """Return a pairwise kernel as JSON."""
     if not PAIRWISE.knows(type(kernel)):
         raise ValueError(
-            f"pairwise is {kernel!r}, which a model file cannot hold: it holds vectrick's own kernels, and yours after "
-            "vt.register"
+            f"pairwise is {kernel!r}, but a model file holds only vectrick's own kernels, and yours after vt.register"
         )
     return {"name": kernel.name, **kernel.get_params()}
 
 
 def _edge_kernel_header(kernel: EdgeKernel, tensors: Tensors) -> dict[str, Any]:
-    """Return a kernel of edges as JSON; after the first side of each end, only the kernels of sides are stored."""
+    """Return a kernel of edges as JSON; after the first kernel of a side, only kernels and projections are stored."""
     header: dict[str, Any] = {
         "components": [[pairwise_header(each.pairwise), each.start, each.end] for each in kernel.components],
         "weights": kernel.weights.tolist(),
@@ -61,33 +60,33 @@ def _edge_kernel_header(kernel: EdgeKernel, tensors: Tensors) -> dict[str, Any]:
 
 
 def kernel_header(kernel: Kernel, name: str, tensors: Tensors) -> dict[str, Any]:
-    """Return a kernel as JSON; what it has learned goes to the tensors."""
+    """Return a kernel as JSON; its learned parameters go to the tensors."""
     if not KERNELS.knows(type(kernel)):
         raise ValueError(
-            f"{name} is {kernel!r}, which a model file cannot hold: it holds vectrick's own kernels, and yours after "
-            "vt.register, but no functions. Compute the kernel and use 'precomputed'"
+            f"{name} is {kernel!r}, but a model file holds only vectrick's own kernels, yours after "
+            "vt.register, and no functions. Compute the kernel and use 'precomputed'"
         )
     header: dict[str, Any] = {"type": type(kernel).__name__}
     for parameter, value in kernel.get_params(deep=False).items():
-        if parameter in kernel.of_vertices:  # which the file has already
+        if parameter in kernel.of_vertices:  # already in the file
             continue
         if isinstance(value, Kernel):
             header[parameter] = kernel_header(value, f"{name}.{parameter}", tensors)
         elif isinstance(value, np.ndarray | list | tuple):
             array = np.asarray(value)
             if array.dtype.kind not in "biuf":
-                raise ValueError(f"{name}.{parameter} is {value!r}, but a model file holds numbers, words and arrays")
+                raise ValueError(f"{name}.{parameter} is {value!r}, but a model file holds numbers, text and arrays")
             tensors[f"{name}.{parameter}"] = array.astype(np.int64 if array.dtype.kind in "iu" else np.float64)
             header[parameter] = {"tensor": f"{name}.{parameter}"}
         elif isinstance(value, dict):
-            raise ValueError(f"{name}.{parameter} is {value!r}, but a model file holds numbers, words and arrays")
+            raise ValueError(f"{name}.{parameter} is {value!r}, but a model file holds numbers, text and arrays")
         else:
             header[parameter] = value
     return header
 
 
 def _vertex_kernel_header(side: VertexKernel, name: str, tensors: Tensors, with_table: bool) -> dict[str, Any]:
-    """Return the header of a side; its table, its training vertices and what it learned go to the tensors."""
+    """Return the header of a side; its table, training vertices and learned parameters go to the tensors."""
     table = side.known
     tensors[f"{name}.used"] = np.asarray(side.used, np.int64)
     if side.projection is not None:
@@ -127,7 +126,7 @@ def _vertex_kernel_header(side: VertexKernel, name: str, tensors: Tensors, with_
 def _put_ids(ids: Array, name: str, tensors: Tensors) -> str:
     """Put ids into the tensors; return their kind."""
     if ids.dtype.kind == "u" and len(ids) and ids.max() >= 2**63:
-        tensors[f"{name}.ids"] = ids.astype(np.uint64).view(np.int64)  # the container has no unsigned ones
+        tensors[f"{name}.ids"] = ids.astype(np.uint64).view(np.int64)  # the container has no unsigned integers
         return "uint"
     if ids.dtype.kind in "iu":
         tensors[f"{name}.ids"] = ids.astype(np.int64)
@@ -141,7 +140,7 @@ def _put_ids(ids: Array, name: str, tensors: Tensors) -> str:
 
 
 def _put_words(words: list[str], name: str, tensors: Tensors) -> None:
-    """Put words into the tensors, as bytes and where each ends."""
+    """Put words into the tensors, as bytes and the positions of their ends."""
     coded = [word.encode() for word in words]
     tensors[name] = np.frombuffer(b"".join(coded), np.uint8)
     tensors[f"{name}.ends"] = np.cumsum([len(word) for word in coded], dtype=np.int64)

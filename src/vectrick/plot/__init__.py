@@ -1,4 +1,4 @@
-"""Figures of models, paths and splits, by matplotlib (extra ``vectrick[plot]``).
+"""Figures of models, paths and splits, with matplotlib (extra ``vectrick[plot]``).
 
 Each function draws into ``ax``, or into a new figure of matplotlib's pyplot, and returns the axes.
 

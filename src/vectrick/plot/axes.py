@@ -1,4 +1,4 @@
-"""Axes to draw into, their names and legends."""
+"""Axes for figures, with their labels and legends."""
 
 from typing import Any
 
@@ -9,11 +9,11 @@ COLOURS = (BLUE, ORANGE, GREEN, PURPLE)
 
 
 def axes_of(ax: "Axes | None", width: float = 6.0, height: float = 4.0) -> Any:
-    """Return the given axes, or those of a new figure; say what to install if matplotlib is missing."""
+    """Return the given axes, or the axes of a new figure; raise an error if matplotlib is missing."""
     try:
         from matplotlib import pyplot
     except ImportError:
-        raise ImportError("a plot needs matplotlib; pip install 'vectrick[plot]' brings it") from None
+        raise ImportError("a plot needs matplotlib; install it with pip install 'vectrick[plot]'") from None
     if ax is None:
         return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
     if not hasattr(ax, "plot"):
@@ -22,7 +22,7 @@ def axes_of(ax: "Axes | None", width: float = 6.0, height: float = 4.0) -> Any:
 
 
 def clean(ax: Axes, x: str, y: str) -> Any:
-    """Name both axes, take away what nobody reads, and return the axes."""
+    """Label both axes, remove unnecessary lines, and return the axes."""
     ax.set_xlabel(x)
     ax.set_ylabel(y)
     ax.spines[["top", "right"]].set_visible(False)
@@ -32,10 +32,10 @@ def clean(ax: Axes, x: str, y: str) -> Any:
 
 
 def below(ax: Axes) -> None:
-    """Put the legend below the axes, where it hides nothing."""
+    """Put the legend below the axes, so that it hides nothing."""
     ax.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3)
 
 
 def plain(name: object) -> str:
-    """Return text that matplotlib does not take for a formula."""
+    """Return text that matplotlib does not parse as a formula."""
     return str(name).replace("$", r"\$")

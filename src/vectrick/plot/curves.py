@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 def history(model: "FittedModel", *, ax: "Axes | None" = None) -> Any:
-    """Draw what happened during a fit: the risk after each iteration, and the score on held-out edges.
+    """Draw the history of a fit: the risk after each iteration, and the score on held-out edges.
 
-    A dotted line marks the iteration that was kept. Of several classes there is a line for each. Of an `AutoKron`, the
-    figure shows every candidate of the search with its score and the standard deviation between folds, the best first;
-    the members of the model stand out.
+    A dotted line marks the iteration that was kept. With several classes, there is a line for each. For an `AutoKron`,
+    the figure shows every candidate of the search with its score and the standard deviation between folds, the best
+    first. The members of the ensemble are highlighted.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def history(model: "FittedModel", *, ax: "Axes | None" = None) -> Any:
 
 
 def _machines(model: "FittedModel", machines: Any, ax: "Axes | None") -> Any:
-    """Draw the risk of each machine: one for each class against the rest, or for each label of an edge."""
+    """Draw the risk of each one-vs-rest model, or of the model for each column of labels."""
     ax = clean(axes_of(ax), "iteration", "risk")
     names = getattr(model, "classes_", range(len(machines)))
     for number, (name, machine) in enumerate(zip(names, machines, strict=True)):
@@ -95,12 +95,12 @@ def _search(model: AutoKron, ax: "Axes | None") -> Any:
 
 
 def roc(models: Any, X: EdgesLike, y: ArrayLike, *, ax: "Axes | None" = None) -> Any:
-    """Draw ROC curves for edges with two labels: the share of positive edges found against that of false alarms.
+    """Draw ROC curves for edges with two labels: the true positive rate against the false positive rate.
 
     Parameters
     ----------
     models : estimator or dict
-        A fitted estimator, or several by name. In place of an estimator there may be an array of scores.
+        A fitted estimator, or several by name. An array of scores may replace an estimator.
     X, y : Edges, array
         Edges that the models were not trained on, and their labels; the larger of the two labels is the positive one.
     ax : matplotlib axes, optional
@@ -127,7 +127,7 @@ def roc(models: Any, X: EdgesLike, y: ArrayLike, *, ax: "Axes | None" = None) ->
         if np.shape(scores) != labels.shape:
             raise ValueError(f"{name} has scores of shape {np.shape(scores)}, but y has {labels.shape}")
         if not np.isfinite(np.asarray(scores, np.float64)).all():
-            raise ValueError(f"{name} has scores that are NaN or infinite, which have no place in an order")
+            raise ValueError(f"{name} has scores that are NaN or infinite, so edges cannot be ordered")
         all_scores[name] = scores
     ax = clean(
         axes_of(ax, 5.0, 4.6),

@@ -1,4 +1,4 @@
-"""Pictures of the matrix of start and end vertices: predictions, and what a split does with the edges."""
+"""Pictures of the matrix of start and end vertices: predictions, and the uses of edges in a split."""
 
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from vectrick.estimators import FittedModel
 
 
-_DOTS = 20_000  # edges that a picture of a split shows
-_TICKS = 30  # vertices up to which all have their names
+_DOTS = 20_000  # most edges in a picture of a split
+_TICKS = 30  # most vertices of an axis that shows their names
 
 
 def matrix(model: "FittedModel", X: Edges, *, known: bool = False, ax: "Axes | None" = None) -> Any:
     """Draw the predictions for all pairs of vertices, with similar vertices side by side.
 
-    Of large tables, it shows the vertices with the most edges (up to 250 000 pairs).
+    For large tables, it shows the vertices with the most edges (up to 250 000 pairs).
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def matrix(model: "FittedModel", X: Edges, *, known: bool = False, ax: "Axes | N
     X : Edges
         The tables of vertices. The edges decide which vertices are shown if there are too many.
     known : bool
-        Whether to mark the edges of X by dots.
+        Whether to mark the edges of X with dots.
     ax : matplotlib axes, optional
         Where to draw.
 
@@ -48,14 +48,14 @@ def matrix(model: "FittedModel", X: Edges, *, known: bool = False, ax: "Axes | N
     """
     check_is_fitted(model)
     if not isinstance(X, Edges):
-        raise TypeError(f"X is of type {type(X).__name__}, but it must be Edges, which have the tables of vertices")
+        raise TypeError(f"X is of type {type(X).__name__}, but it must be Edges with vertex tables")
     if not hasattr(model, "predict_grid"):
         raise TypeError(
-            f"model is of type {type(model).__name__}, which predicts no grids; give the model inside of it"
+            f"model is of type {type(model).__name__}, but it must have predict_grid; give the model inside it"
         )
     if getattr(model, "machines_", None):
         one = "model.machine(label)" if hasattr(model, "classes_") else "model.machines_[0]"
-        raise ValueError(f"the model has several machines, but a picture shows one; give {one}")
+        raise ValueError(f"the model has several models inside, but a picture shows one; give {one}")
     edges = X.on(None)
     if not (len(edges.start_table) and len(edges.end_table)):
         raise ValueError("X has an empty table of vertices, so there is nothing to show")
@@ -101,18 +101,18 @@ def split(
     fold: int = 0,
     ax: "Axes | None" = None,
 ) -> Any:
-    """Draw what a split does with the edges: a dot for each, coloured by its use, held-out vertices on top and left.
+    """Draw the edges of a split: a dot for each, colored by its use, with held-out vertices at the top and left.
 
     Parameters
     ----------
     split : VertexSplit or VertexKFold
         The result of `vt.vertex_split`, or folds.
     X : Edges or array
-        The edges that were, or will be, split.
+        The edges of the split.
     y : array, optional
-        Their labels, which stratified folds need.
+        Their labels, for stratified folds.
     fold : int
-        Of folds, which one to draw.
+        The number of the fold to draw.
     ax : matplotlib axes, optional
         Where to draw.
 
@@ -136,13 +136,13 @@ def split(
             f"split is of type {type(split).__name__}, but it must be a result of vt.vertex_split or a vt.VertexKFold"
         )
     if split.n_edges != len(pairs):
-        raise ValueError(f"split is of {split.n_edges} edges, but X has {len(pairs)}")
+        raise ValueError(f"split has {split.n_edges} edges, but X has {len(pairs)}")
     uses = dict(zip(("training", "validation", "test"), split, strict=True))
     use = np.full(len(pairs), 3)
     for number, rows in enumerate(uses.values()):
         use[rows] = number
     ax = axes_of(ax, 5.0, 5.0)
-    if pairs.one_set:  # a vertex has one place on both axes
+    if pairs.one_set:  # a vertex has the same place on both axes
         start, end = np.split(_ordered(np.concatenate([pairs.start, pairs.end]), np.tile(use, 2)), 2)
     else:
         start, end = (_ordered(vertices, use) for vertices in (pairs.start, pairs.end))
@@ -163,7 +163,7 @@ def split(
 
 
 def _ordered(vertices: Array, use: Array) -> Array:
-    """Return the place of the vertex of each edge: those that test first, then validate, do neither, and train."""
+    """Return the place of each edge's vertex: test vertices first, then validation, unused and training vertices."""
     _, where = np.unique(vertices, return_inverse=True)
     trains, validates, tests = (np.bincount(where, use == number) > 0 for number in range(3))
     rank = np.select([trains, tests, validates], [3, 0, 1], 2)

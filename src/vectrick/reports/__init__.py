@@ -1,4 +1,4 @@
-"""The report: one self-contained page about a model, for a browser without network."""
+"""Reports: self-contained HTML pages about models."""
 
 from vectrick.reports.build import fit_report
 from vectrick.reports.fitted import report

@@ -1,4 +1,4 @@
-"""The report of a model: from what was trained to the sections of a page."""
+"""The report of a trained model: the sections of its page."""
 
 import platform
 from html import escape
@@ -40,16 +40,16 @@ def fit_report(
     tuning: Tuning | None = None,
     name: str | None = None,
 ) -> Report:
-    """Return the report of a trained model, with a cross-validation and a search beside it where there are some.
+    """Return the report of a trained model, with its cross-validation and its grid search if they are given.
 
-    A page has one score under one name: where there is a cross-validation, that is its score, and the score of a single
-    split is called that.
+    A page has one score under each name: if there is a cross-validation, the plain name stands for its score, and the
+    score of a single split is called "on one split".
     """
     name, folded = name_of(trained.data) if name is None else name, is_folded(evaluation)
     searched = isinstance(trained.model, AutoKron)
     report = Report(f"{name}: {type(trained.model).__name__}", lead_of(trained, evaluation, tuning))
     scoring = score_name(trained.scoring) + (" on one split" if not searched and (folded or tuning) else "")
-    if searched and is_outer(evaluation):  # which judges the search itself
+    if searched and is_outer(evaluation):  # it tests the search itself
         scoring += " on inner folds"
     _tiles(report, trained, scoring, evaluation)
     _data_section(report, trained, warnings)
@@ -87,7 +87,7 @@ def _tiles(report: Report, trained: Trained, scoring: str, evaluation: "pandas.D
         share = float((trained.y == trained.y.max()).mean())
         report.tiles.append(("positive edges", f"{100 * share:.3g} %"))
     scores, name = trained.scores, scoring
-    if evaluation is not None and is_outer(evaluation):  # which counts for more
+    if evaluation is not None and is_outer(evaluation):  # more reliable than one split
         own = evaluation[evaluation["method"] == evaluation["method"].iloc[0]]
         scores = own.groupby("setting", sort=False)["score"].mean().to_dict()
         name = score_name(evaluation["scoring"].iloc[0])
@@ -95,10 +95,10 @@ def _tiles(report: Report, trained: Trained, scoring: str, evaluation: "pandas.D
     searched = isinstance(trained.model, AutoKron)
     if searched:
         tried = f"{int(trained.model.search_['member'].sum())} of {len(trained.model.search_)}"
-        report.tiles.append(("models of those tried", tried))
+        report.tiles.append(("candidates in the ensemble", tried))
     else:
         report.tiles.append(("iterations", str(trained.model.n_iter_)))
-    if "training" in trained.seconds:  # which models from files do not know
+    if "training" in trained.seconds:  # models from files have no training time
         report.tiles.append(("search and " * searched + "training", str(Seconds(trained.seconds["training"]))))
 
 
@@ -111,7 +111,7 @@ def _data_section(report: Report, trained: Trained, warnings: list[str]) -> None
     section = report.section("The data")
     facts = {
         "files": ", ".join(path.name for path in trained.data.files.values())
-        or ("built in" if trained.is_divided else "none, they were given in Python"),
+        or ("built in" if trained.is_divided else "none; the data were given in Python"),
         "edges": f"{len(X)}, {100 * n_pairs / max(1, pairs):.3g} % of the pairs of vertices that have edges",
     }
     for (side, table, _), n_used in zip(sides, used, strict=True):
@@ -139,12 +139,12 @@ def _data_section(report: Report, trained: Trained, warnings: list[str]) -> None
 
 
 def _split_section(report: Report, trained: Trained) -> None:
-    section, holdout, X = report.section("How it was split"), trained.holdout, trained.data.X
+    section, holdout, X = report.section("How the data were split"), trained.holdout, trained.data.X
     section.text(
         f"The vertices {'' if X.is_one_set else 'of each side '}were divided, not the edges: a held-out vertex has no "
         "training edge at all. The model trains on edges between training vertices. Edges between held-out vertices "
-        f"{'chose the iteration and ' * bool(trained.model.early_stopping or trained.is_refitted)}are scored as “both "
-        "new”. Edges that join a held-out to a training vertex did neither, and are scored as "
+        f"{'determined the iteration, and ' * bool(trained.model.early_stopping or trained.is_refitted)}are scored "
+        "as “both new”. Edges between a held-out and a training vertex were not used for training, and are scored as "
         f"{'“one new”' if X.is_one_set else '“start new” and “end new”'}."
     )
     used = [len(np.unique(vertices)) for _, _, vertices in sides_of(X[holdout.train])]
@@ -158,9 +158,9 @@ def _split_section(report: Report, trained: Trained) -> None:
 
 
 def _given_section(report: Report, trained: Trained) -> None:
-    section, tests = report.section("What it is judged on"), trained.holdout.tests
+    section, tests = report.section("Training and test edges"), trained.holdout.tests
     section.text(
-        f"The model was trained on {trained.n_trained} edges. The others were given to judge it: a vertex is new if no "
+        f"The model was trained on {trained.n_trained} edges. It is tested on the others. A vertex is new if no "
         "training edge has it."
     )
     words = words_of(trained)
@@ -177,18 +177,20 @@ def _training_section(report: Report, trained: Trained, scoring: str) -> None:
     section.text(f"{ended}: {solution.reason}. {_kept(trained)}")
     if trained.is_refitted:
         section.text(
-            "The model was then trained again on all edges, for as many iterations. The scores and curves of this "
-            "page are those of the model before that, which had not seen the held-out edges. The matrix and the new "
-            "edges are those of the final model."
+            "The model was then trained again on all edges, for the same number of iterations. The scores and curves "
+            "on this page are from the first model, before it was trained on the held-out edges. The matrix and the "
+            "new edges are from the final model."
         )
     if len(trained.history.get("iteration", [])) > 1:
         report.figures["history"] = figures.history(trained.history, scoring, model.n_iter_)
         scored = (
             "; the score on held-out vertices is best at the dotted line, and that model was kept. "
-            "If the score falls after it, more training would only fit the training edges."
+            "If the score falls after it, further training would overfit the training edges."
         )
         chosen = (
-            ". The number of iterations was chosen before, with the kernels and alpha." if trained.is_divided else "."
+            ". The number of iterations was chosen in advance, with the kernels and alpha."
+            if trained.is_divided
+            else "."
         )
         section.figure(
             "history", "The risk falls in every iteration" + (scored if "score" in trained.history else chosen)
@@ -202,13 +204,13 @@ def _training_section(report: Report, trained: Trained, scoring: str) -> None:
         "pairwise": model.predictor_.kernel.words,
         "alpha": f"{model.alpha:g}",
         "form": f"{model.form_}: {model.form_reason_}",
-        "coefficients": f"{np.count_nonzero(to_host(model.predictor_.coefficients))} that are not zero",
+        "coefficients": f"{np.count_nonzero(to_host(model.predictor_.coefficients))} nonzero",
     })  # fmt: skip
 
 
 def _kept(trained: Trained) -> str:
     n_made, kept = len(trained.history.get("iteration", [])), trained.model.n_iter_
-    return f"{n_made} iterations were made, and number {kept} was kept." if n_made > 1 else "It took one step."
+    return f"The solver made {n_made} iterations, and iteration {kept} was kept." if n_made > 1 else "It took one step."
 
 
 def _parts(trained: Trained) -> dict[str, Any]:
@@ -222,9 +224,9 @@ def _parts(trained: Trained) -> dict[str, Any]:
 def _quality_section(report: Report, trained: Trained, scoring: str) -> None:
     section, parts = report.section("Quality on held-out edges"), _parts(trained)
     if trained.data.is_binary:
-        if trained.folds and trained.scoring == "auc":  # that of all folds together is another
+        if trained.folds and trained.scoring == "auc":  # the score of all folds together differs
             scores = {words_of(trained)[new]: score for new, score in trained.scores.items()}
-            section.text("The predictions of all inner folds together, each for edges that its fold held out.")
+            section.text("The curves combine the predictions of all inner folds, each for its held-out edges.")
         else:
             scores = {name: auc(np.where(y == np.unique(y)[1], 1.0, -1.0), score) for name, (y, score) in parts.items()}
         coded = {name: (np.where(y == np.unique(y)[1], 1, 0), score) for name, (y, score) in parts.items()}
@@ -254,8 +256,8 @@ def _quality_section(report: Report, trained: Trained, scoring: str) -> None:
         )
         section.figure(
             "calibration",
-            "Reliability of probabilities: if a line is on the dotted one, three in ten of the edges with probability "
-            "0.3 are positive. Larger dots stand for more edges.",
+            "Reliability of probabilities: if a line is on the dotted line, three in ten of the edges with probability "
+            "0.3 are positive. Larger dots represent more edges.",
         )
 
 
@@ -264,12 +266,12 @@ def _settings_section(report: Report, trained: Trained, scoring: str) -> None:
     scores = {words_of(trained)[new]: score for new, score in trained.scores.items()}
     report.figures["settings"] = figures.settings(scores, scoring)
     chose = (
-        " Those with both vertices new chose the iteration, so their score is a little too good. The test edges of "
-        "vectrick evaluate and tune chose nothing."
+        " Edges with both vertices new were used to choose the iteration, so their score is slightly optimistic. The "
+        "test edges of vectrick evaluate and tune are not used for any choice."
     )
     section.figure(
         "settings",
-        "The hardest test is the one with both vertices new. The model was not trained on these edges."
+        "Edges with both vertices new are the hardest test. The model was not trained on the edges of this figure."
         + chose * (trained.is_divided and bool(trained.model.early_stopping or trained.is_refitted)),
         size="low",
     )
@@ -286,8 +288,8 @@ def _comparison_section(report: Report, rows: "pandas.DataFrame", trained: Train
     report.figures["comparison"] = figures.comparison(rows, words, axis)
     if folded and not is_outer(rows):
         section.text(
-            "These are the inner folds of the search, on which its models were chosen, so that its own scores are a "
-            "little optimistic; vectrick evaluate makes the whole search inside of each fold."
+            "These are the inner folds of the search. Its models were chosen on them, so its own scores are slightly "
+            "optimistic; vectrick evaluate makes the whole search inside each fold."
         )
     how = (
         "Cross-validation: a dot is a fold, the line in a box is the median. The methods of a setting are compared on "
@@ -298,8 +300,8 @@ def _comparison_section(report: Report, rows: "pandas.DataFrame", trained: Train
     )
     section.figure(
         "comparison",
-        how + "“vertex mean” knows only which vertices have many positive edges. A method that is not better has "
-        "learned no interaction. With both vertices new, “vertex mean” is at chance.",
+        how + "“vertex mean” uses only the mean labels of vertices. A method that is not better has learned no "
+        "interaction. With both vertices new, “vertex mean” is at chance.",
     )
     for verdict in verdicts(rows) if folded else []:
         section.text(f"{words[verdict.setting].capitalize()}: {verdict.words(rows['method'].iloc[0])}.")
@@ -317,12 +319,12 @@ def _tuning_section(report: Report, search: VertexSearch, score: NestedScore | N
     if score is not None:
         section.text(
             f"Nested cross-validation: {scoring} {score.mean:.3f} ± {score.spread:.3f} over folds, from "
-            f"{score.scores.min():.3f} to {score.scores.max():.3f}. In each fold everything was chosen inside the "
+            f"{score.scores.min():.3f} to {score.scores.max():.3f}. In each fold, all choices were made inside the "
             "training edges."
         )
     columns = [name for name in search.choices[0] if name != "inner_score"]
     rows = [[_shown(choice[name]) for name in columns] + [float(choice["inner_score"])] for choice in search.choices]
-    section.text("The combinations at their best alpha and iteration, chosen on all edges; the first one is the model.")
+    section.text("The combinations at their best alpha and iteration, chosen on all edges. The first one is the model.")
     section.table([name.replace("_", " ") for name in columns] + [f"{scoring} over folds"], rows)
 
 
@@ -345,7 +347,7 @@ def _cost_section(report: Report, trained: Trained) -> None:
 
 
 def _again_section(report: Report, trained: Trained, command: str) -> None:
-    section: Section = report.section("To reproduce it")
+    section: Section = report.section("How to reproduce it")
     section.code(command)
     versions = {name: metadata.version(name) for name in _PACKAGES}
     section.facts({

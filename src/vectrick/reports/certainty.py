@@ -1,4 +1,4 @@
-"""The section of the report about how far to trust predictions, and the columns and explanations of new edges."""
+"""The report's section on the reliability of predictions, and the columns and explanations of new edges."""
 
 from contextlib import suppress
 from typing import Any
@@ -18,11 +18,11 @@ from vectrick.reports.page import Report, Section
 COVERAGE = 0.9
 _NOMINAL = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 _TENTHS = 10
-_EXPLAINED, _CONTRIBUTIONS = 50, 6  # best new edges, and what is told of each
+_EXPLAINED, _CONTRIBUTIONS = 50, 6  # explained new edges, and contributions to each
 
 
 def trust_section(report: Report, trained: Trained, words: dict[str, str]) -> None:
-    """Show how errors grow with novelty, and whether intervals hold what they promise."""
+    """Show how errors grow with novelty, and the coverage of intervals or sets of classes."""
     if not trained.held_folds:
         return
     section, classes = report.section("How far to trust it"), getattr(trained.model, "classes_", None)
@@ -45,7 +45,7 @@ def _novelty_part(report: Report, section: Section, trained: Trained, words: dic
                 novelty_of(trained.model, trained.data.X[fold.test], False, fold.train if trained.is_refitted else None)
                 for fold in folds
             ])  # fmt: skip
-        except ValueError:  # another pairwise kernel, whose novelty is not known
+        except ValueError:  # another pairwise kernel, without a novelty
             return
         y = trained.y[np.concatenate([fold.test for fold in folds])]
         decisions = np.concatenate([fold.decisions for fold in folds])
@@ -57,8 +57,8 @@ def _novelty_part(report: Report, section: Section, trained: Trained, words: dic
     section.figure(
         "novelty",
         "Novelty is the share of the prior variance of an edge that the training edges leave: 1 for vertices unlike "
-        f"all others. A dot is a tenth of the held-out edges: {score} against their novelty, to those that "
-        "their fold trained on.",
+        f"all others. Each dot is a tenth of the held-out edges: {score} against their mean novelty, with respect to "
+        "the training edges of their fold.",
     )
 
 
@@ -82,9 +82,9 @@ def _interval_part(report: Report, section: Section, trained: Trained, words: di
     report.figures["coverage"] = figures.coverage(list(_NOMINAL), lines)
     section.figure(
         "coverage",
-        "Reliability of intervals: the share of held-out labels within intervals that should contain so many. Each "
-        "part of the edges is tested with intervals from the errors of the others; on the dotted line they hold what "
-        "they promise. vectrick predict --interval uses all of them.",
+        "Reliability of intervals: the measured share of held-out labels within intervals, against the nominal share. "
+        "Each part of the edges is tested with intervals from the errors of the other parts. On the dotted line, both "
+        "shares are equal. vectrick predict --interval uses the errors of all parts.",
     )
     section.table(["held-out edges", "edges", "in intervals of 90 %", "mean width"], rows)
 
@@ -106,17 +106,17 @@ def _set_part(section: Section, trained: Trained, words: dict[str, str]) -> None
         shares = [float(inside[y == label, column].mean()) for column, label in enumerate(classes)]
         rows.append([words[new], len(y), *shares, float((inside.sum(axis=1) == 1).mean())])
     section.text(
-        "Sets of classes that should contain the true one for 90 % of the edges of each class, tested on edges that "
-        "they were not calibrated on. The more sets have one class only, the more the model knows."
+        "Sets of classes that should contain the true class for 90 % of the edges of each class, tested on edges that "
+        "were not used to calibrate them. The more sets have one class only, the more informative they are."
     )
     section.table(["held-out edges", "edges", *(f"{name} in its set" for name in names), "sets of one class"], rows)
 
 
-Calibrated = tuple[Array, Array, Array]  # labels, predictions, and how large errors should be
+Calibrated = tuple[Array, Array, Array]  # labels, predictions, and the expected scale of errors
 
 
 def _parts(trained: Trained, folds: list[HeldFold]) -> list[Calibrated]:
-    """Return the parts of which each is tested with the errors of the others: folds, or halves of a single one."""
+    """Return parts, each to be tested with the errors of the others: folds, or the halves of a single fold."""
     found = []
     for fold in folds:
         X, scale = trained.data.X[fold.test], trained.held_scale(fold)
@@ -127,7 +127,7 @@ def _parts(trained: Trained, folds: list[HeldFold]) -> list[Calibrated]:
 
 
 def _covered(parts: list[Calibrated], coverage: float) -> tuple[float, float]:
-    """Return the share of labels within intervals by the errors of the other parts, and their mean width."""
+    """Return the share of labels within intervals from the errors of the other parts, and their mean width."""
     inside, widths = [], []
     for number, (y, decisions, scale) in enumerate(parts):
         others = [part for other, part in enumerate(parts) if other != number] or parts
@@ -143,11 +143,11 @@ def _by_setting(folds: list[HeldFold]) -> dict[str, list[HeldFold]]:
     return {new: [fold for fold in folds if fold.new == new] for new in settings}
 
 
-# Of the best new edges
+# The best new edges
 
 
 def certainty_columns(trained: Trained, X: Edges, scores: Array) -> dict[str, Array]:
-    """Return the columns of a table of edges that say how sure their scores are, as far as that is known."""
+    """Return the columns of a table of edges that show how certain their scores are, if they are available."""
     columns: dict[str, Array] = {}
     told = trained.calibration()
     if told is not None and not hasattr(trained.model, "classes_"):
@@ -160,7 +160,7 @@ def certainty_columns(trained: Trained, X: Edges, scores: Array) -> dict[str, Ar
 
 
 def explanations(trained: Trained, X: Edges) -> list[list[list[Any]]]:
-    """Return what the predictions of the first edges are sums of, as rows of text and numbers."""
+    """Return the terms that add up to the predictions of the first edges, as rows of text and numbers."""
     found: list[list[list[Any]]] = []
     names: dict[Any, str] = {}
     if trained.data.is_binary and hasattr(trained.model, "classes_"):
@@ -175,12 +175,12 @@ def explanations(trained: Trained, X: Edges) -> list[list[list[Any]]]:
 
 
 def _told(row: Any, names: dict[Any, str]) -> str:
-    """Return what a contribution comes from, in words."""
+    """Return a text for the source of a contribution."""
     if row.what != "edge":
         return str(row.what)
     return f"{row.start} – {row.end}, label {names.get(row.label) or format(row.label, 'g')}"
 
 
 def click_hint(explained: int) -> str:
-    """Return what a click on a row does."""
-    return f" Click on one of the {explained} edges with the largest scores to see why." if explained else ""
+    """Return the hint that a click on a row explains its score."""
+    return f" Click on one of the {explained} edges with the largest scores to see an explanation." if explained else ""

@@ -1,4 +1,4 @@
-"""The part of the report about how far test vertices are from training vertices, and what that costs."""
+"""The report's figures on the similarity of test vertices to training vertices, and its effect on scores."""
 
 from typing import Any
 
@@ -14,12 +14,12 @@ from vectrick.reports.page import Report, Section
 
 _FIFTHS = 5
 _BINS = 20
-_FEW = 20  # edges, of which a score says something
-_LARGEST = 20_000  # vertices of a side
+_FEW = 20  # edges that are enough for a score
+_LARGEST = 20_000  # maximum number of vertices of a side
 
 
 def distance_part(report: Report, section: Section, trained: Trained) -> None:
-    """Show how similar new test vertices are to the most similar training vertex, and the score by that."""
+    """Show the similarity of new test vertices to the most similar training vertex, and scores by similarity."""
     X, y = trained.data.X, trained.y
     if hasattr(trained.model, "classes_") and len(trained.model.classes_) > 2:
         return
@@ -31,7 +31,7 @@ def distance_part(report: Report, section: Section, trained: Trained) -> None:
             continue
         try:
             nearest = [largest_similarity(X, fold.train, fold.test, side) for fold in folds]
-        except (ValueError, ImportError, MemoryError):  # a table that has no similarities
+        except (ValueError, ImportError, MemoryError):  # a table without similarities
             continue
         vertices = [getattr(X, side)[fold.test] for fold in folds]
         each = [values[np.unique(own, return_index=True)[1]] for values, own in zip(nearest, vertices, strict=True)]
@@ -44,13 +44,13 @@ def distance_part(report: Report, section: Section, trained: Trained) -> None:
     report.figures["nearest"] = figures.nearest(counts, _BINS)
     section.figure(
         "nearest",
-        "How new the new vertices were: the similarity of each held-out vertex to the most similar one that its fold "
-        "trained on. At 1 there is a copy. vectrick evaluate --clusters 0.6 holds out similar vertices together.",
+        "How similar new vertices were: the similarity of each held-out vertex to the most similar training vertex of "
+        "its fold. 1 means a copy. vectrick evaluate --clusters 0.6 holds out similar vertices together.",
     )
     report.figures["by_nearest"] = figures.by_similarity(lines, score)
     section.figure(
         "by_nearest",
-        f"What distance costs: {score} of fifths of the held-out edges, against the mean similarity of their vertex to "
+        f"Score by similarity: {score} of fifths of the held-out edges, against the mean similarity of their vertex to "
         "the nearest training vertex.",
     )
 

@@ -1,4 +1,4 @@
-"""Figures as Plotly takes them: plain data, with colours by the names that the page gives them."""
+"""Figures as plain data for Plotly, with the names that the page gives to colors."""
 
 from html import escape
 from typing import Any
@@ -8,31 +8,31 @@ import numpy as np
 from vectrick._typing import Array, Frame
 
 COLOURS = ("--one", "--two", "--three", "--four", "--grey")
-_POINTS = 400  # of a curve
-_DOTS = 4000  # of a scatter plot
-_FEW = 10  # edges, of which a share says something
+_POINTS = 400  # points of a curve
+_DOTS = 4000  # points of a scatter plot
+_FEW = 10  # edges that are enough for a share
 _DIVERGING = ((0.0, "#2166ac"), (0.25, "#92c5de"), (0.5, "#f7f7f7"), (0.75, "#f4a582"), (1.0, "#b2182b"))
 
 _SEQUENTIAL = ((0.0, "#440154"), (0.25, "#3b528b"), (0.5, "#21918c"), (0.75, "#5ec962"), (1.0, "#fde725"))
-_STRETCH = 0.5  # power by which distances from the middle are stretched: few cells are far away, and all have a colour
+_STRETCH = 0.5  # power that stretches distances from the middle, because few cells are far from it
 
 Figure = dict[str, Any]
 
 
 def numbers(values: Any, digits: int = 5) -> list[Any]:
-    """Return numbers with the digits that a figure can show; None if they are not finite."""
+    """Return numbers rounded to the digits that a figure can show, None for numbers that are not finite."""
     return [
         float(f"{value:.{digits}g}") if np.isfinite(value) else None for value in np.asarray(values, float).tolist()
     ]
 
 
 def titled(name: str, **more: Any) -> dict[str, Any]:
-    """Return an axis with its name."""
+    """Return an axis with a title."""
     return {"title": {"text": name}, **more}
 
 
 def history(values: dict[str, list[Any]], scoring: str, best: int) -> Figure:
-    """Return the risk, and below it the score, per iteration."""
+    """Return the risk in each iteration and, below it, the score."""
     x = values["iteration"]
     data: list[Any] = [
         {"x": x, "y": numbers(values["risk"]), "name": "risk", "mode": "lines+markers", "line": {"color": "--one"}}
@@ -56,7 +56,7 @@ def history(values: dict[str, list[Any]], scoring: str, best: int) -> Figure:
 def curves(
     parts: dict[str, tuple[Array, Array]], scores: dict[str, float], called: str = "AUC"
 ) -> tuple[Figure, Figure]:
-    """Return the ROC and the precision-recall curves by setting, of labels and predictions, with scores of a name."""
+    """Return the ROC and the precision-recall curves by setting; ``called`` names the scores in the legend."""
     from sklearn.metrics import average_precision_score, precision_recall_curve, roc_curve
 
     roc: list[Any] = [
@@ -84,7 +84,7 @@ def curves(
 
 
 def _line(x: Array, y: Array, name: str, colour: str) -> dict[str, Any]:
-    length = np.append(0.0, np.cumsum(np.abs(np.diff(x)) + np.abs(np.diff(y))))  # points evenly along the curve
+    length = np.append(0.0, np.cumsum(np.abs(np.diff(x)) + np.abs(np.diff(y))))  # points evenly spaced along the curve
     taken = np.unique(np.searchsorted(length, np.linspace(0, length[-1], _POINTS)).clip(0, len(x) - 1))
     return {
         "x": numbers(x[taken], 4),
@@ -97,7 +97,7 @@ def _line(x: Array, y: Array, name: str, colour: str) -> dict[str, Any]:
 
 def measured(parts: dict[str, tuple[Array, Array]], label: str) -> Figure:
     """Return predicted against measured values by setting."""
-    label = escape(label)  # Plotly reads some tags
+    label = escape(label)  # Plotly interprets some tags
     data: list[Any] = []
     low, high = np.inf, -np.inf
     for number, ((name, (y, predicted)), colour) in enumerate(zip(parts.items(), COLOURS, strict=False)):
@@ -119,7 +119,7 @@ def measured(parts: dict[str, tuple[Array, Array]], label: str) -> Figure:
 
 
 def settings(scores: dict[str, float], scoring: str) -> Figure:
-    """Return a bar for each setting."""
+    """Return a bar with the score of each setting."""
     data = [{"type": "bar", "orientation": "h", "x": numbers(list(scores.values())), "y": list(scores),
              "marker": {"color": "--one"}, "text": [f"{score:.3f}" for score in scores.values()],
              "textposition": "auto"}]  # fmt: skip
@@ -161,15 +161,21 @@ def calibration(parts: dict[str, tuple[Array, Array]], n_bins: int = 10) -> Figu
 
 
 def coverage(nominal: list[float], lines: dict[str, list[float]]) -> Figure:
-    """Return the measured against the promised coverage of intervals by setting."""
+    """Return the measured against the nominal coverage of intervals by setting."""
     ends = [min(nominal), 1.0]
     data: list[Any] = [
-        {"x": ends, "y": ends, "mode": "lines", "name": "as promised", "line": {"color": "--grey", "dash": "dot"}}
+        {
+            "x": ends,
+            "y": ends,
+            "mode": "lines",
+            "name": "measured = nominal",
+            "line": {"color": "--grey", "dash": "dot"},
+        }
     ]
     for (name, shares), colour in zip(lines.items(), COLOURS, strict=False):
         data.append({"x": nominal, "y": numbers(shares), "mode": "lines+markers", "name": name,
                      "line": {"color": colour}})  # fmt: skip
-    return {"data": data, "layout": {"xaxis": titled("promised coverage"), "yaxis": titled("measured coverage")}}
+    return {"data": data, "layout": {"xaxis": titled("nominal coverage"), "yaxis": titled("measured coverage")}}
 
 
 def by_novelty(lines: dict[str, tuple[list[float], list[float]]], score: str) -> Figure:
@@ -202,9 +208,10 @@ def by_similarity(lines: dict[str, tuple[list[float], list[float]]], score: str)
 
 
 def _stretched(colours: Any, middle: float) -> list[list[Any]]:
-    """Return a colour scale whose middle colour is at ``middle`` of the range, and which changes fastest there.
+    """Return a color scale with the middle color at ``middle`` of the range, and the fastest change there.
 
-    Most scores of a sparse graph are close together. A scale cut at some quantile would show all others as one colour.
+    Most scores of a sparse graph are close together. A scale that is cut at a quantile would show all scores beyond it
+    in one color.
     """
     scale = []
     for at, colour in colours:
@@ -218,7 +225,7 @@ def _stretched(colours: Any, middle: float) -> list[list[Any]]:
 def heat_map(
     grid: Array, starts: list[str], ends: list[str], states: list[str], words: list[str], signed: bool
 ) -> Figure:
-    """Return the matrix of predictions; ``states`` has a character for each pair, which says what is known of it."""
+    """Return a heat map of predictions; ``states`` has a character for each pair: an index into ``words``."""
     low, high = float(grid.min()), float(grid.max())
     low, high = min(low, high - 1e-6), max(high, low + 1e-6)
     middle = float(np.median(grid)) if not signed else min(max(0.0, low), high)

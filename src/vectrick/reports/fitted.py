@@ -1,4 +1,4 @@
-"""The report of a model that somebody has fitted in Python, judged on edges that it has not seen."""
+"""The report of a model that was fitted in Python, tested on edges that it was not trained on."""
 
 from os import PathLike
 from pathlib import Path
@@ -30,11 +30,11 @@ def report(
     title: str = "Edges",
     overwrite: bool = False,
 ) -> Path:
-    """Write a page about a fitted model: data, training, quality, trust, the matrix of predictions, the best new edges.
+    """Write a report about a fitted model: data, training, quality, trust, matrix of predictions, best new edges.
 
-    It is the page of ``vectrick fit --report``: one file that needs no network. The model is judged on the edges of X
-    that it was not trained on: those whose vertices are both new to it, those with one new vertex, and the others, each
-    apart. An `AutoKron` that was fitted to X itself is judged on its inner folds. The page needs plotly:
+    The report is the page of ``vectrick fit --report``: one file that needs no network. The model is tested on the
+    edges of X that it was not trained on, separately for edges with two new vertices, one new vertex, and no new
+    vertex. An `AutoKron` that was fitted to X itself is scored on its inner folds. The page needs plotly:
     ``pip install 'vectrick[report]'``.
 
     Parameters
@@ -44,16 +44,16 @@ def report(
     X, y : Edges or array, array
         Edges and labels: values, or two classes.
     path : path
-        The page to write, .html.
+        The file to write, .html.
     title : str
-        What the data are called.
+        The name of the data, in the title.
     overwrite : bool
         Whether to replace a file that exists.
 
     Returns
     -------
     Path
-        Where the page is.
+        The path of the page.
 
     Examples
     --------
@@ -71,14 +71,16 @@ def report(
     check_is_fitted(model)
     if model._machines:
         one = "model.machine(label), with labels True and False" if hasattr(model, "classes_") else "model.machines_[0]"
-        raise ValueError(f"a report is for values or two classes, but the model has several machines; give one: {one}")
+        raise ValueError(
+            f"a report is for values or two classes, but the model consists of several models; give one: {one}"
+        )
     trained = _beside(model, X, y)
     fit_report(trained, f"vt.report(model, X, y, {page.name!r})", [], name=title).write(page)
     return page
 
 
 def _beside(model: FittedModel, X: EdgesLike, y: ArrayLike) -> Trained:
-    """Return the model beside its training edges and those that judge it."""
+    """Return the model with its training edges and its test edges."""
     n_own = len(source_of(model)[0])
     edges, labels, _ = joined_source(model, X, y, None)
     edges = edges.on(None)
@@ -96,7 +98,7 @@ def _beside(model: FittedModel, X: EdgesLike, y: ArrayLike) -> Trained:
     holdout = Holdout(np.flatnonzero(own), {new: rows for new, rows in tests.items() if len(rows)})
     trained = Trained(model, data, holdout, scoring, history=getattr(model, "history_", {}), is_divided=False)
     trained.judge()
-    if trained.history.get("seconds"):  # which models from files do not know
+    if trained.history.get("seconds"):  # models from files have no training time
         trained.seconds["training"] = float(trained.history["seconds"][-1])
     elif getattr(model, "seconds_", None):
         trained.seconds["training"] = float(sum(model.seconds_.values()))
@@ -104,7 +106,7 @@ def _beside(model: FittedModel, X: EdgesLike, y: ArrayLike) -> Trained:
 
 
 def _keys(X: Edges, both_ways: bool) -> Array:
-    """Return a number for each edge that equal ones share, in either direction if that means nothing."""
+    """Return a key for each edge; equal edges have equal keys, with ``both_ways`` in either direction."""
     start, end = X.start.astype(np.int64), X.end.astype(np.int64)
     if both_ways:
         start, end = np.minimum(start, end), np.maximum(start, end)
@@ -112,7 +114,7 @@ def _keys(X: Edges, both_ways: bool) -> Array:
 
 
 def _check_labels(model: FittedModel, labels: Array) -> None:
-    """Refuse labels that are no classes of the model."""
+    """Raise if labels are not classes of the model."""
     classes = getattr(model, "classes_", None)
     if classes is None:
         return
@@ -125,24 +127,24 @@ def _check_labels(model: FittedModel, labels: Array) -> None:
 
 
 def _coded(model: FittedModel, labels: Array) -> tuple[Any, Array, tuple[str, ...] | None]:
-    """Return model and labels with numbers for two classes, and the names of these."""
+    """Return the model and the labels with numbers for two classes, and the names of the classes."""
     classes = getattr(model, "classes_", None)
     values = np.unique(labels) if classes is None and labels.dtype.names is None else classes
     if values is None or len(values) != 2:
         return model, labels, None
     names = tuple(str(value) for value in values.tolist())
-    if classes is None:  # a regression, whose predictions are near the labels
+    if classes is None:  # a regression: its predictions are near the labels
         return model, labels.astype(np.float64), names
     if values.dtype.kind in "iuf":
         return model, labels, names
-    coded = object.__new__(type(model))  # a copy would drop what is only for showing; the decisions are the same
+    coded = object.__new__(type(model))  # copy.copy would drop display data; the decisions are the same
     coded.__dict__.update(model.__dict__)
     coded.classes_ = np.array([-1, 1])
     return coded, np.where(labels == values[1], 1, -1), names
 
 
 def _kinds(model: FittedModel) -> dict[str, str]:
-    """Return "kernel" for sides whose tables are kernel matrices to the model, else "features"."""
+    """Return "kernel" for sides whose tables the model uses as kernel matrices, else "features"."""
     kinds = {}
     for side in ("start", "end"):
         texts = [format_kernel(getattr(part.predictor_, side).kernel) for _, part in model._parts]

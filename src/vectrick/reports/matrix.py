@@ -1,4 +1,4 @@
-"""The matrix of predictions: a part of it for a heat map, and the best pairs that are no known edges."""
+"""The matrix of predictions: a part of it for a heat map, and the best pairs that are not known edges."""
 
 from dataclasses import dataclass
 
@@ -10,9 +10,9 @@ from vectrick.backends import HOST
 from vectrick.data import Edges
 from vectrick.estimators import KronEstimator
 
-_CELLS = 250_000  # of a heat map
-_CLUSTERED = 2000  # vertices up to which like ones are put side by side
-_PAIRS = 100_000_000  # up to which all pairs are looked through for the best
+_CELLS = 250_000  # cells of a heat map
+_CLUSTERED = 2000  # maximum number of vertices to cluster
+_PAIRS = 100_000_000  # maximum number of pairs to search for the best
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class MatrixExcerpt:
 
 
 def shown_part(model: KronEstimator, X: Edges) -> MatrixExcerpt:
-    """Return the predictions for all vertices or, if there are too many, for those with the most edges."""
+    """Return the predictions for all vertices or, if there are too many, for the vertices with the most edges."""
     tables = X.start_table, X.end_table
     sizes = _sizes(len(tables[0]), len(tables[1]))
     rows = [
@@ -50,7 +50,7 @@ def _sizes(m: int, q: int) -> tuple[int, int]:
 
 
 def _order(scores: Array) -> Array:
-    """Return an order of the rows in which like ones are neighbours."""
+    """Return an order of the rows in which similar rows are neighbors."""
     if len(scores) < 3 or np.ptp(scores) == 0:
         return np.arange(len(scores))
     if len(scores) > _CLUSTERED:
@@ -62,8 +62,8 @@ def best_new(model: KronEstimator, X: Edges, count: int, per_vertex: int = 0) ->
     """Return the start vertices, end vertices and scores of the best pairs that are not edges of X.
 
     With ``per_vertex``, the result also has that many of the best partners of every start and of every end vertex. In
-    one vertex set, a vertex is not paired with itself. If edges have no direction, there is only one of each pair; if
-    they have none or two opposite ones, the reverse of an edge is not new. If there are too many pairs to search, only
+    one vertex set, a vertex is not paired with itself. If the kernel is symmetric, each pair occurs once; if it
+    is symmetric or antisymmetric, the reverse of an edge is not new. If there are too many pairs to search, only
     the start vertices with the most edges are searched.
     """
     tables = X.start_table, X.end_table
@@ -110,13 +110,13 @@ def best_new(model: KronEstimator, X: Edges, count: int, per_vertex: int = 0) ->
 
 
 class _Best:
-    """The best columns of every row of a grid that comes in blocks."""
+    """The best columns of every row of a grid that is computed in blocks."""
 
     def __init__(self, n_rows: int, k: int) -> None:
         self.which, self.scores = np.full((n_rows, k), -1, np.int64), np.full((n_rows, k), -np.inf)
 
     def take_in(self, rows: slice, cols: slice, block: Array) -> None:
-        """Take in one more block."""
+        """Update the best columns with one more block."""
         self.which[rows], self.scores[rows] = HOST.best_of(self.which[rows], self.scores[rows], cols, block)
 
     def pairs(self) -> Array:

@@ -1,4 +1,4 @@
-"""A page of sections: text, tables, figures; put together into one file that needs nothing else."""
+"""A page with sections of text, tables and figures, assembled into one self-contained file."""
 
 import base64
 import gzip
@@ -17,17 +17,17 @@ from vectrick.operators.plan import format_seconds
 
 
 def check_report(path: Path, force: bool, name: str = "--report", advice: str = "use --force") -> None:
-    """Refuse a page that cannot be written there, or not be made, before any work is done."""
+    """Raise if a page cannot be made or written, before any work is done."""
     if path.suffix not in (".html", ".htm"):
         raise ValueError(f"{name} is {str(path)!r}, but its name must end in .html")
     check_output(path, force, advice)
     if find_spec("plotly") is None:
-        raise ImportError("a report needs plotly, which is not installed: pip install 'vectrick[report]'")
+        raise ImportError("a report needs plotly, but it is not installed: pip install 'vectrick[report]'")
 
 
 @dataclass
 class Section:
-    """A titled part of a page; everything that is added is escaped, but for ``html``."""
+    """A section of a page; all added text is escaped, except by ``html``."""
 
     title: str
     parts: list[str] = field(default_factory=list)
@@ -37,7 +37,7 @@ class Section:
         self.parts.append(f"<p>{escape(words)}</p>")
 
     def html(self, markup: str) -> None:
-        """Add markup, which must be safe."""
+        """Add markup without escaping; it must be safe."""
         self.parts.append(markup)
 
     def code(self, words: str) -> None:
@@ -45,12 +45,12 @@ class Section:
         self.parts.append(f"<pre>{escape(words)}</pre>")
 
     def facts(self, values: dict[str, Any]) -> None:
-        """Add names and values, two columns."""
+        """Add a table of names and values."""
         rows = "".join(f"<tr><th>{escape(str(k))}</th><td>{escape(str(v))}</td></tr>" for k, v in values.items())
         self.parts.append(f'<div class="wide"><table class="facts">{rows}</table></div>')
 
     def table(self, columns: list[str], rows: list[list[Any]], searchable: str = "") -> None:
-        """Add a table that can be sorted; a searchable one has a field to search all rows of its data."""
+        """Add a sortable table; a searchable one has a search field for all rows of its data."""
         head = "".join(f"<th{_number_class(rows, j)}>{escape(name)}</th>" for j, name in enumerate(columns))
         body = "".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows)
         if searchable:
@@ -64,7 +64,7 @@ class Section:
         )
 
     def figure(self, name: str, caption: str, size: str = "") -> None:
-        """Add the place of a figure, "low" or "tall" if its height is not the usual one, and its caption."""
+        """Add the place and the caption of a figure; ``size`` is "low", "tall" or "" for the usual height."""
         self.parts.append(
             f'<figure><div class="plot {size}" id="{name}" role="img" aria-label="{escape(caption, quote=True)}"></div>'
             f'<figcaption>{escape(caption)} <button class="tools" data-plot="{name}" aria-pressed="false">zoom and save'
@@ -78,9 +78,9 @@ class Report:
     Parameters
     ----------
     title : str
-        Its title.
+        The title.
     lead : str
-        What was found, in a sentence.
+        The main result, in a sentence.
     """
 
     def __init__(self, title: str, lead: str) -> None:
@@ -88,8 +88,8 @@ class Report:
         self.tiles: list[tuple[str, str]] = []
         self.sections: list[Section] = []
         self.figures: dict[str, Any] = {}
-        self.tables: dict[str, list[list[Any]]] = {}  # all rows of searchable tables, of which the page shows some
-        self.explanations: dict[str, list[list[list[Any]]]] = {}  # of their first rows: what a number is a sum of
+        self.tables: dict[str, list[list[Any]]] = {}  # all rows of searchable tables; the page shows some
+        self.explanations: dict[str, list[list[list[Any]]]] = {}  # for their first rows: the terms of a sum
 
     def section(self, title: str) -> Section:
         """Add a section."""
@@ -120,28 +120,28 @@ class Report:
             "body": body,
         }  # fmt: skip
         page = (assets / "page.html").read_text(encoding="utf-8")
-        # All at once: inserted text is not searched for other places, whatever it contains.
+        # One substitution for all places: inserted text is not searched for further places.
         return re.sub(r"\{\{(\w+)\}\}", lambda place: values[place[1]], page)
 
     def write(self, path: Path | str) -> None:
-        """Write the page, whole or not at all."""
+        """Write the page; an error leaves no partial file."""
         write_text(path, self.html())
 
 
 def _packed(text: str) -> str:
-    """Return text compressed, for the browser to unpack: plotly alone would be five megabytes."""
+    """Return compressed text that the browser unpacks; plotly alone has five megabytes uncompressed."""
     return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
 
 
 class Seconds(float):
-    """A time, which is shown in the unit that suits it."""
+    """A time that is shown in a suitable unit."""
 
     def __str__(self) -> str:
         return format_seconds(float(self))
 
 
 def _number_class(rows: list[list[Any]], column: int) -> str:
-    """Return the class of a header, which stands above its numbers."""
+    """Return the CSS class of a header, so that it is aligned with the numbers below it."""
     return ' class="number"' if rows and all(_is_number(row[column]) for row in rows) else ""
 
 

@@ -1,4 +1,4 @@
-"""The sections of the report about predictions: the matrix of them, and the best new edges."""
+"""The report's sections on predictions: the matrix of predictions, and the best new edges."""
 
 import numpy as np
 
@@ -11,19 +11,19 @@ from vectrick.reports.matrix import MatrixExcerpt, best_new, shown_part
 from vectrick.reports.page import Report
 
 _BEST = 500  # new edges with the largest scores
-_PARTNERS, _MOST_ROWS = 5, 20_000  # the best partners of every vertex beside these, and how many rows there can be
-_STATIC = 100  # rows of the table that are there without a script, as on paper
+_PARTNERS, _MOST_ROWS = 5, 20_000  # further best partners of every vertex, and the maximum number of rows
+_STATIC = 100  # rows of the table without a script, as in print
 
 
 def sides_of(X: Edges) -> list[tuple[str, VertexTable, Array]]:
-    """Return the name, the table and the vertices of the edges of each side; one vertex set is one, without a name."""
+    """Return the name, table and edge vertices of each side; one vertex set is one side without a name."""
     if X.is_one_set:
         return [("", X.start_table, np.concatenate([X.start, X.end]))]
     return [("start", X.start_table, X.start), ("end", X.end_table, X.end)]
 
 
 def matrix_section(report: Report, trained: Trained) -> None:
-    """Show the predictions for all vertices, or for those with most edges."""
+    """Show the predictions for all vertices, or for the vertices with the most edges."""
     section, X, model = report.section("The matrix of predictions"), trained.data.X, trained.model
     part = shown_part(model, X)
     words, states = _states(trained, part)
@@ -45,15 +45,15 @@ def matrix_section(report: Report, trained: Trained) -> None:
     )
     section.figure(
         "matrix",
-        f"{which}, with similar predictions side by side: blocks of one colour are groups of vertices that go with "
-        "groups of others. Point at a cell for its vertices, its score, and whether the edge is known "
-        "or new; drag to zoom.",
+        f"{which}, sorted so that similar predictions are side by side. A block of one color is a group of vertices "
+        "with similar scores for another group. Point at a cell to see its vertices, its score, and whether the edge "
+        "is known or new; drag to zoom.",
         size="tall",
     )
 
 
 def _states(trained: Trained, part: MatrixExcerpt) -> tuple[list[str], list[str]]:
-    """Return the states of a pair in words, and a character for the state of each pair of the shown part."""
+    """Return texts for the states of a pair, and a character for the state of each shown pair."""
     X, y = trained.data.X, trained.data.y
     place = [np.full(len(table), -1) for table in (X.start_table, X.end_table)]
     for where, rows in zip(place, (part.starts, part.ends), strict=True):
@@ -71,7 +71,7 @@ def _states(trained: Trained, part: MatrixExcerpt) -> tuple[list[str], list[str]
 
 
 def best_section(report: Report, trained: Trained) -> None:
-    """List the pairs with the largest predictions that are no edges of the data."""
+    """List the pairs with the largest predictions that are not edges of the data."""
     section, X, model = report.section("The best new edges"), trained.data.X, trained.model
     per_vertex = min(_PARTNERS, _MOST_ROWS // (len(X.start_table) + len(X.end_table)))
     partners = f", and the {per_vertex} best partners of every vertex" if per_vertex else ""
@@ -81,8 +81,7 @@ def best_section(report: Report, trained: Trained) -> None:
         starts, ends, scores = best_new(model, X[trained.y == trained.y.max()], _BEST, per_vertex)
         intro = (
             f"Every pair is an edge of the data. These are edges of label {trained.data.class_names[0]} with the "
-            f"largest scores{partners}. If that label means that nothing was recorded, these are the edges to look at "
-            "next."
+            f"largest scores{partners}. If that label means that nothing was recorded, examine these edges next."
         )
     if not len(starts):
         section.text("Every pair of vertices is a known edge, so there are no new ones.")
@@ -102,7 +101,7 @@ def best_section(report: Report, trained: Trained) -> None:
         for i, j, score, *more in zip(starts, ends, scores, *sure.values(), strict=True)
     ]  # fmt: skip
     if "lower" in sure:
-        intro += " Between lower and upper are nine in ten labels of such edges."
+        intro += " Nine in ten labels of such edges should lie between lower and upper."
     section.text(intro + " Click on a header to sort." + click_hint(len(why)))
     section.table(columns, rows[:_STATIC], searchable="best")
     report.tables["best"] = rows

@@ -1,4 +1,4 @@
-"""The section of the report about a search: what was tried, what was chosen, and how good it is on the inner folds."""
+"""The report's section on a search: its candidates, the chosen models, and their scores on the inner folds."""
 
 from html import escape
 from typing import Any
@@ -17,14 +17,14 @@ _STAGE = {
 
 
 def search_section(report: Report, trained: Trained, scoring: str) -> None:
-    """Show everything that was tried, the paths of alphas of the best, and the members of the model."""
-    section, model = report.section("What was tried"), trained.model
+    """Show all candidates, the scores of the best candidates along alpha, and the members of the model."""
+    section, model = report.section("The candidates of the search"), trained.model
     frame = model.search_
     n_members = int(frame["member"].sum())
     section.text(
-        f"{len(frame)} candidates were scored on {model.folds_}. The model is the mean of the best {n_members}, which "
-        "were then trained on all edges."
-        + " The scores on this page are those on the inner folds, before that."
+        f"{len(frame)} candidates were scored on {model.folds_}. The model is an ensemble of the best {n_members}, "
+        "trained on all edges."
+        + " The scores on this page are from the inner folds, before that training."
         * trained.is_divided
     )
     for line in model.told_:
@@ -33,9 +33,9 @@ def search_section(report: Report, trained: Trained, scoring: str) -> None:
         report.figures["tried"] = tried(frame, scoring)
         section.figure(
             "tried",
-            "Every candidate at its best alpha, the best first: cheap scores of all kernels by one pass over the "
-            "edges, on some of the folds, then better ones of the best. Bars are the standard deviation between folds. "
-            "Point at a dot for its kernels.",
+            "Every candidate at its best alpha, the best first. All kernels have cheap scores, from one pass over the "
+            "edges on some of the folds; the best have more accurate ones. Bars are the standard deviation between "
+            "folds. Point at a dot to see its kernels.",
         )
         paths = getattr(model, "_paths", [])
         if any(len(alphas) > 1 for alphas, _ in paths):
@@ -43,7 +43,7 @@ def search_section(report: Report, trained: Trained, scoring: str) -> None:
             section.figure(
                 "alphas",
                 "The score along alpha for the best candidates. A flat top means that the exact value matters little; "
-                "a peak at the end of a line that a value beyond it may be better.",
+                "a peak at the end of a line means that a value beyond it may be better.",
             )
     members = frame[frame["member"]]
     columns = ["loss", "pairwise", "start_kernel", "end_kernel", "alpha", "score", "spread"]
@@ -53,7 +53,7 @@ def search_section(report: Report, trained: Trained, scoring: str) -> None:
 
 
 def tried(frame: Frame, scoring: str) -> Figure:
-    """Return the scores of all candidates, a trace for each stage of the search; members stand out."""
+    """Return the scores of all candidates, with a trace for each stage of the search; members are highlighted."""
     scored = frame[frame["score"].notna()].sort_values("score", ascending=False, kind="stable").reset_index(drop=True)
     scored = scored.assign(rank=np.arange(1, len(scored) + 1))
     data: list[Any] = []
@@ -73,7 +73,7 @@ def tried(frame: Frame, scoring: str) -> Figure:
 
 
 def alphas_of(frame: Frame, paths: list[Any], scoring: str) -> Figure:
-    """Return the score along alpha, a line for each of the best candidates."""
+    """Return the score along alpha, with a line for each of the best candidates."""
     data: list[Any] = []
     shown = [at for at, (alphas, _) in enumerate(paths) if len(alphas) > 1]
     shown.sort(key=lambda at: (not frame["member"].iloc[at], -frame["score"].iloc[at]))

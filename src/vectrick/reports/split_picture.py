@@ -6,7 +6,7 @@ _LEFT, _TOP, _WIDTH, _HEIGHT = 96, 46, 380, 260
 
 
 def split_picture(used: list[int], totals: list[int], holdout: Holdout, one_set: bool = False) -> str:
-    """Return the picture as markup; ``used`` of ``totals`` start and end vertices train (the same for one set)."""
+    """Return the picture as markup; ``used`` of ``totals`` start and end vertices train (equal for one set)."""
     names = ("vertices", "vertices") if one_set else ("start vertices", "end vertices")
     right = ("", "") if one_set else (str(len(holdout.tests["end"])), "end new")
     below = f"{'one' if one_set else 'start'} new, left out of training"
@@ -30,9 +30,9 @@ def split_picture(used: list[int], totals: list[int], holdout: Holdout, one_set:
     ]
     size = f"0 0 {_LEFT + _WIDTH + 8} {_TOP + _HEIGHT + 8}"
     return (
-        f'<figure><svg class="split" viewBox="{size}" role="img" aria-label="which edges train and which are tested">'
-        f"{''.join(blocks + labels)}</svg><figcaption>Numbers in blocks are edges. Rows and columns are to the scale "
-        "of the numbers of vertices: the test block shares no row and no column with the training "
+        f'<figure><svg class="split" viewBox="{size}" role="img" aria-label="training edges and test edges">'
+        f"{''.join(blocks + labels)}</svg><figcaption>Numbers in blocks count edges. Rows and columns are drawn to the "
+        "scale of the numbers of vertices. The test block shares no row and no column with the training "
         "block.</figcaption></figure>"
     )
 

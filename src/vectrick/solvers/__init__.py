@@ -1,4 +1,4 @@
-"""How to minimise a regularized risk: ``J(f) = L(p) + ½ α ‖f‖²`` over functions f with predictions p.
+"""Solvers for a regularized risk: ``J(f) = L(p) + ½ α ‖f‖²`` over functions f with predictions p.
 
 >>> import vectrick as vt
 >>> sorted(vt.solvers.SOLVERS)[:3]

@@ -1,4 +1,4 @@
-"""The base of solvers: methods that minimise a regularized risk, declare what they need, and refuse other losses."""
+"""The base class of solvers: methods that minimize a regularized risk and declare the losses that they support."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -14,13 +14,13 @@ from vectrick.objectives.degree_model import DegreeModel
 from vectrick.objectives.space import Element, Space
 from vectrick.solvers.solution import Callback, Solution
 
-# Asked when a tolerance was reached, with the function and its residual; returns None, or a smaller tolerance.
+# Called when a tolerance was reached, with the function and its residual; returns None, or a smaller tolerance.
 Accept = Callable[[Element, float], float | None]
 
 
 @dataclass(frozen=True)
 class Limits:
-    """When a solver stops, and where it starts.
+    """When a solver stops, and the coefficients that it starts from.
 
     It costs O(1).
 
@@ -35,8 +35,7 @@ class Limits:
     start : array, optional
         Coefficients to start from.
     fit_intercept : bool
-        Whether to find an intercept, for losses that have no gradient everywhere; others are wrapped by
-        `WithIntercept`.
+        Whether to find an intercept, for losses that are not smooth; other losses are wrapped by `WithIntercept`.
     mixed : bool
         Whether to find directions with products of low precision.
     budget : int, optional
@@ -44,9 +43,9 @@ class Limits:
     callback : callable, optional
         Called with an `Iterate` after each iteration; the solver stops if it returns True.
     model : DegreeModel, optional
-        The preconditioner; the space is then that of its features.
+        The preconditioner; the space is then the space of its features.
     accept : callable, optional
-        With a model, asked when the tolerance was reached whether that suffices.
+        With a model, called when the tolerance is reached; returns None, or a smaller tolerance.
 
     Examples
     --------
@@ -69,12 +68,12 @@ class Limits:
 
 
 class Solver(BaseEstimator, ABC):
-    """A method to minimise ``L(p) + ½ α ‖f‖²`` over the functions of a space.
+    """A method to minimize ``L(p) + ½ α ‖f‖²`` over the functions of a space.
 
-    A subclass defines `minimise` and declares what it needs. An estimator accepts an instance of it as ``solver=``, or
-    its name once it is registered (``vt.register``).
+    A subclass defines `minimise` and declares its requirements. An estimator accepts an instance as ``solver=``, or its
+    name once it is registered (``vt.register``).
 
-    The cost is counted in products with the kernel of the edges, `Solution.n_products`, beside O(n) for each iteration.
+    The cost is counted in products with the edge kernel matrix, `Solution.n_products`. Each iteration also takes O(n).
 
     Examples
     --------
@@ -86,10 +85,10 @@ class Solver(BaseEstimator, ABC):
 
     name = ""
     needs: ClassVar[tuple[str, ...]] = ("is_smooth",)  # attributes that a loss must have; see `NEEDS`
-    max_iter = 1000  # by default
-    is_general = True  # whether it suits every loss that has what it needs, so that errors may advise it
-    has_mixed = False  # whether it has directions of low precision
-    has_preconditioner = False  # whether it takes a degree model as preconditioner
+    max_iter = 1000  # the default
+    is_general = True  # whether it suits every loss that meets `needs`, so that error messages may suggest it
+    has_mixed = False  # whether it supports directions of low precision
+    has_preconditioner = False  # whether it supports a degree model as preconditioner
     verified = "converged"  # when the gradient is recomputed at the end: if it "converged", "always", or never ("")
 
     @abstractmethod
@@ -98,11 +97,11 @@ class Solver(BaseEstimator, ABC):
 
     @property
     def label(self) -> str:
-        """Its name in messages."""
+        """The name in messages."""
         return self.name or type(self).__name__
 
     def check(self, loss: Loss | type[Loss]) -> None:
-        """Refuse a loss that lacks what the method needs."""
+        """Raise ValueError if a loss lacks an attribute that the method needs."""
         missing = next((need for need in self.needs if not getattr(loss, need, False)), None)
         if missing is None:
             return
@@ -128,7 +127,7 @@ SOLVERS: Registry[Solver] = Registry("solver", Solver)
 
 
 def as_solver(value: object) -> Solver | None:
-    """Return a solver from its name, or a solver object as it is; None for "auto".
+    """Return a solver by its name, or the given solver object; None for "auto".
 
     Examples
     --------
@@ -147,5 +146,5 @@ def as_solver(value: object) -> Solver | None:
 
 
 def refined(limits: Limits, corrections: int) -> Limits:
-    """Return the limits of iterative refinement: a number of corrections that share the iterations."""
+    """Return limits for iterative refinement: a number of corrections that share the iterations."""
     return replace(limits, max_iter=corrections, inner_iter=limits.max_iter, budget=limits.max_iter)

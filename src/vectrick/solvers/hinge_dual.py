@@ -1,9 +1,9 @@
-"""The hinge loss by its dual: a quadratic function over a box, minimised by projected conjugate gradients.
+"""The hinge loss in dual form: a quadratic function over a box, minimized by projected conjugate gradients.
 
-With ``p = A a``, minimising ``Σ sᵢ max(0, 1 - yᵢ pᵢ) + ½ α aᵀ A a`` means minimising ``½ aᵀ A a - yᵀ a`` under
+With ``p = A a``, minimizing ``Σ sᵢ max(0, 1 - yᵢ pᵢ) + ½ α aᵀ A a`` means minimizing ``½ aᵀ A a - yᵀ a`` under
 ``0 ≤ yᵢ aᵢ ≤ sᵢ / α``. The method is MPRGP (Dostál, "Optimal Quadratic Programming Algorithms", 2009): conjugate
-gradients inside a face of the box, projected gradient steps to change it, and a rate of convergence that is proven.
-The difference between the two problems bounds the distance to the minimum; ``tol`` limits this difference.
+gradients inside a face of the box, and projected gradient steps to change the face. Its rate of convergence is proven.
+The duality gap bounds the distance to the minimum; ``tol`` limits this gap.
 """
 
 from dataclasses import dataclass
@@ -19,8 +19,8 @@ from vectrick.solvers.base import Limits, Solver
 from vectrick.solvers.solution import CALLBACK, LIMIT, STALLED, TOLERANCE, Callback, Iterate, Solution
 
 _POWER_STEPS = 12
-_STEP = 1.8  # times the inverse of the largest eigenvalue, which is known from below; 2 is what convergence allows
-_BALANCE = 1.0  # of what can be gained inside the face and by leaving it
+_STEP = 1.8  # times the inverse of a lower bound on the largest eigenvalue; convergence allows at most 2
+_BALANCE = 1.0  # limit of the gain by leaving the face, relative to the gain inside it
 
 
 class Box(Solver):
@@ -29,7 +29,7 @@ class Box(Solver):
     name = "box"
     needs = ("is_hinge",)
     max_iter = 20000
-    verified = ""  # its duality gap says more than a subgradient
+    verified = ""  # the duality gap is a better measure than a subgradient
 
     def minimise(self, space: Space, loss: Loss, alpha: float, limits: Limits) -> Solution:
         """Return the minimum."""
@@ -50,9 +50,9 @@ def hinge_dual(
     start: Array | None = None,
     callback: Callback | None = None,
 ) -> Solution:
-    """Minimise the hinge risk until the duality gap is ``tol`` times the risk; one or two products per iteration.
+    """Minimize the hinge risk until the duality gap is ``tol`` times the risk; one or two products per iteration.
 
-    An intercept is the multiplier of ``Σ aᵢ = 0``, found by the augmented Lagrangian method along the way.
+    The intercept is the multiplier of ``Σ aᵢ = 0``; the iterations find it by the augmented Lagrangian method.
     """
     problem = _BoxProblem.of(space, loss, alpha, fit_intercept, start)
     gaps: list[float] = []
@@ -90,7 +90,7 @@ class _BoxProblem:
     high: Array
     a: Array
     f: Array  # A a
-    step: float  # a length that a projected gradient step may safely have
+    step: float  # a safe length of a projected gradient step
     penalty: float  # of the augmented Lagrangian; 0 without intercept
     gradient: Array
     b: float = 0.0
@@ -115,14 +115,14 @@ class _BoxProblem:
         return self.space.predict(self.space.lift(v))
 
     def at(self, a: Array) -> "_BoxProblem":
-        """Go back to earlier coefficients with their best constant, since the risk does not fall in every step."""
+        """Go back to earlier coefficients with their best intercept, because the risk does not fall in every step."""
         if a is not self.a:
             self.a, self.f = a, self.kernel(a)
         self.b = self.best_constant() if self.penalty else 0.0
         return self
 
     def refresh(self) -> None:
-        """Compute the gradient anew."""
+        """Recompute the gradient."""
         self.gradient = self.f - self.loss.y
         if self.penalty:
             self.gradient += self.penalty * self.a.sum() + self.b
@@ -140,7 +140,7 @@ class _BoxProblem:
         return result
 
     def is_proportional(self) -> bool:
-        """Whether more is to be gained inside the face than by leaving it."""
+        """Return whether moving inside the face gains more than leaving it."""
         free, chopped = self.free_gradient(), self.chopped_gradient()
         xp = self.xp
         room = xp.where(free > 0, (self.a - self.low) / self.step, (self.a - self.high) / self.step)
@@ -148,7 +148,7 @@ class _BoxProblem:
         return bool(chopped @ chopped <= _BALANCE**2 * (reduced @ free))
 
     def longest_step(self, d: Array) -> float:
-        """Return how far ``a - t d`` stays in the box."""
+        """Return the largest t for which ``a - t d`` stays in the box."""
         down, up = d > 0, d < 0
         room = [
             float(((self.a - bound)[side] / d[side]).min()) if bool(side.any()) else np.inf
@@ -162,14 +162,14 @@ class _BoxProblem:
         self.refresh()
 
     def risk_and_gap(self) -> tuple[float, float]:
-        """Return the risk of the current coefficients, and how far it is at most above the dual value."""
+        """Return the risk of the current coefficients, and the duality gap."""
         quadratic = self.alpha * float(self.a @ self.f)
         loss = self.loss.value(self.f + self.b) if self.penalty else self.loss.value(self.f)
-        # With an intercept the bound holds where Σ a = 0, which is_balanced asks for.
+        # With an intercept, the bound requires Σ a = 0; `is_balanced` checks this.
         return loss + 0.5 * quadratic, loss + quadratic - self.alpha * float((self.loss.y - self.b) @ self.a)
 
     def update_intercept(self, gap: float) -> bool:
-        """Move the multiplier once the problem with the current one is nearly solved; return whether it moved."""
+        """Update the multiplier once the problem with the current one is nearly solved; return whether it changed."""
         if not self.penalty:
             return False
         free, chopped = self.free_gradient(), self.chopped_gradient()
@@ -177,14 +177,14 @@ class _BoxProblem:
         excess = self.penalty * float(self.a.sum())
         if rest > 0.1 * abs(excess) * len(self.a) ** 0.5:
             return False
-        # With all coefficients at their bounds, a small step changes nothing; the best constant frees some of them.
+        # If all coefficients are at their bounds, a small step changes nothing; the best intercept frees some.
         best = self.best_constant()
         self.b = best if rest == 0 and (best - self.b) * excess > 0 else self.b + excess
         self.refresh()
         return excess != 0
 
     def best_constant(self) -> float:
-        """Return a constant that minimises the hinge loss of ``f + b``: a weighted quantile of ``y - f``."""
+        """Return an intercept b that minimizes the hinge loss of ``f + b``: a weighted quantile of ``y - f``."""
         y = self.loss.y
         weight = self.xp.ones_like(y) if self.loss.weight is None else self.loss.weight
         order = self.xp.argsort(y - self.f)
@@ -225,7 +225,7 @@ def _advance(problem: _BoxProblem, direction: Array) -> Array:
     projected = problem.xp.clip(problem.a - problem.step * problem.free_gradient(), problem.low, problem.high)
     change = problem.a - projected
     kernel_change, curve = _curve(problem, change)
-    if 0.5 * curve > float(problem.gradient @ change):  # it would rise: the largest eigenvalue was underestimated
+    if 0.5 * curve > float(problem.gradient @ change):  # the function would rise: the eigenvalue was underestimated
         problem.step *= 0.5
     else:
         problem.move(1.0, change, kernel_change)
@@ -238,7 +238,7 @@ def _curve(problem: _BoxProblem, d: Array) -> tuple[Array, float]:
 
 
 def _largest_eigenvalue(space: Space, y: Array) -> float:
-    """Return an estimate of the largest eigenvalue of the kernel matrix, at most a few per cent too small."""
+    """Return an estimate of the largest eigenvalue of the kernel matrix, at most a few percent too small."""
     xp, v = namespace(y), like(np.random.default_rng(0).standard_normal(len(y)), y, numpy_dtype(y))
     v /= float(xp.linalg.norm(v))
     value = 0.0

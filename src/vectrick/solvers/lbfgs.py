@@ -1,7 +1,7 @@
 """L-BFGS in the kernel's inner product.
 
-SciPy's L-BFGS knows only the plain inner product, in which the dual problem has the squared condition number, and
-pays a product for every trial step; here the predictions of a direction are known, and the exact step costs O(n).
+SciPy's L-BFGS uses the plain inner product, so the condition number of the dual problem is squared. It also takes a
+product for every trial step. Here, the predictions of a direction are available, and the exact step costs O(n).
 """
 
 from collections import deque
@@ -18,7 +18,7 @@ _MEMORY = 10  # pairs of step and change of gradient
 
 
 class LBFGS(Solver):
-    """L-BFGS: gradients only, for smooth losses."""
+    """L-BFGS for smooth losses; it uses gradients only."""
 
     name = "lbfgs"
 
@@ -38,7 +38,7 @@ def lbfgs(
     start: Array | None = None,
     callback: Callback | None = None,
 ) -> Solution:
-    """Minimise ``L(p) + ½ α ‖f‖²`` with gradients only; one product for each iteration (two in primal form).
+    """Minimize ``L(p) + ½ α ‖f‖²`` with gradients only; one product for each iteration (two in primal form).
 
     ``tol`` is relative to the norm of the gradient at zero.
     """

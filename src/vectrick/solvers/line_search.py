@@ -8,10 +8,10 @@ _PRECISION = 1e-6
 
 
 def exact_step(loss: Loss, p: Array, d: Array, alpha: float, xd: float, dd: float) -> float:
-    """Return the t that minimises ``L(p + t d) + ½ α ‖x + t δ‖²``, where d are the predictions of δ.
+    """Return the t that minimizes ``L(p + t d) + ½ α ‖x + t δ‖²`` for the predictions d of δ.
 
-    ``xd`` and ``dd`` are the inner products of δ with x and with itself. The function of t is convex; Newton's method
-    inside a bracket that shrinks finds its minimum to 6 digits of the first slope. Zero means that d does not descend.
+    ``xd`` and ``dd`` are the inner products of δ with x and with itself. The function of t is convex. Newton's method
+    inside a shrinking bracket reduces its slope to 1e-6 of the first slope. Zero means that d does not descend.
     """
     first = loss.along(p, d, 0.0)[0] + alpha * xd
     if not first < 0:

@@ -15,7 +15,7 @@ from vectrick.solvers.solution import INEXACT, ROUNDING, TOLERANCE, Callback, So
 
 
 def check_solver(solver: str | Solver, loss: Loss | type[Loss]) -> None:
-    """Refuse a loss that does not have what a solver needs.
+    """Raise ValueError if a loss does not meet the requirements of a solver.
 
     Examples
     --------
@@ -32,11 +32,11 @@ def _named(loss: Loss | type[Loss]) -> str:
 
 
 def check_precision(precision: str, solver: Solver | None, loss: Loss | type[Loss], early_stopping: bool) -> None:
-    """Refuse mixed precision if the solver or the loss does not have it, or has no iterates for early stopping."""
+    """Raise ValueError if the solver, the loss or early stopping does not support mixed precision."""
     if precision != "mixed":
         return
     if not loss.is_smooth:
-        raise ValueError(f"precision is 'mixed', which {_named(loss)} has no solver for; use precision='full'")
+        raise ValueError(f"precision is 'mixed', but {_named(loss)} has no solver for it; use precision='full'")
     if solver is not None and not solver.has_mixed:
         names = [repr(name) for name, kind in SOLVERS.items() if kind.has_mixed]
         raise ValueError(
@@ -45,13 +45,13 @@ def check_precision(precision: str, solver: Solver | None, loss: Loss | type[Los
         )
     if loss.is_quadratic and early_stopping:
         raise ValueError(
-            "precision is 'mixed', which goes straight to the minimum of a quadratic loss, but early stopping asks for "
-            "the iterates on the way; use precision='full', or early_stopping=False"
+            "precision is 'mixed', so the fit goes directly to the minimum of a quadratic loss, but early stopping "
+            "requires the iterates on the way; use precision='full', or early_stopping=False"
         )
 
 
 def check_preconditioner(preconditioner: str, solver: Solver | None, loss: Loss | type[Loss]) -> None:
-    """Refuse a preconditioner that the solver or the loss does not have."""
+    """Raise ValueError if the solver or the loss does not support the preconditioner."""
     if preconditioner != "kronecker":
         return
     if not loss.is_smooth:
@@ -67,23 +67,23 @@ def check_preconditioner(preconditioner: str, solver: Solver | None, loss: Loss 
 
 
 def check_path_precision(precision: str) -> None:
-    """Refuse mixed precision for a path of alphas, which is made of one Krylov space."""
+    """Raise ValueError for mixed precision, because a path of alphas is computed in one Krylov space."""
     if precision == "mixed":
-        raise ValueError("precision is 'mixed', which a path of alphas does not have; use precision='full'")
+        raise ValueError("precision is 'mixed', but a path of alphas does not support it; use precision='full'")
 
 
 def choose_solver(space: Space, loss: Loss, early_stopping: bool) -> Solver:
-    """Return the solver that "auto" stands for: small problems are solved exactly, unless the iterates matter."""
+    """Return the solver for "auto": small problems are solved exactly, unless early stopping needs iterates."""
     if loss.is_smooth and space.size <= MAX_SIZE and not early_stopping:
         return SOLVERS["direct" if loss.is_quadratic else "newton-direct"]()
     return iterative_solver(loss)
 
 
 def iterative_solver(loss: Loss | type[Loss]) -> Solver:
-    """Return the solver of a loss whose iterates are worth stopping at.
+    """Return an iterative solver for a loss, suited to early stopping.
 
-    Conjugate gradients in the kernel's inner product makes good predictions early and solves all shifts at once;
-    Newton's method is built on it.
+    Conjugate gradients in the kernel's inner product predict well after few iterations, and solve for several shifts
+    together. Newton's method uses them for its linear systems.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def iterative_solver(loss: Loss | type[Loss]) -> Solver:
     if not loss.is_smooth:
         if not loss.is_hinge:
             name = (loss if isinstance(loss, type) else type(loss)).__name__
-            raise ValueError(f"solver is 'auto', but there is none for {name}, which is not smooth; give your own")
+            raise ValueError(f"solver is 'auto', but {name} is not smooth and has no solver; give your own")
         return SOLVERS["box"]()
     return SOLVERS["cg" if loss.is_quadratic else "newton"]()
 
@@ -117,12 +117,12 @@ def minimise(
     patience: Patience | None = None,
     warm: bool = False,
 ) -> Solution:
-    """Minimise ``L(p) + ½ α ‖f‖²``, and warn with ConvergenceWarning if the tolerance was not reached.
+    """Minimize ``L(p) + ½ α ‖f‖²``, and warn with ConvergenceWarning if the tolerance was not reached.
 
     Parameters
     ----------
     space : Dual or Primal
-        The functions to minimise over.
+        The functions to minimize over.
     loss : Loss
         The loss, with its labels.
     alpha : float
@@ -133,7 +133,7 @@ def minimise(
     step : float, optional
         A fixed step of Newton's method; by default the exact line search.
     tol : float
-        The norm of the gradient relative to its norm at the function zero, or for "box" the duality gap relative to
+        The norm of the gradient relative to its norm at the zero function, or for "box" the duality gap relative to
         the risk; at least 1e-4 in float32.
     start : array, optional
         Coefficients to start from. Newton's method continues from them as if it had never stopped; methods that build
@@ -141,15 +141,15 @@ def minimise(
     fit_intercept : bool
         Whether "box" finds an intercept; other losses are wrapped by `WithIntercept`.
     precision : str
-        "full" or "mixed". "mixed" finds directions in low precision if the solver can do so ("cg" and "newton"). For a
-        quadratic loss, ``max_iter`` then limits the iterations that find all directions, and each correction counts as
-        one iteration.
+        "full" or "mixed". "mixed" finds directions in low precision if the solver supports it ("cg" and "newton").
+        For a quadratic loss, ``max_iter`` then limits the iterations that find all directions, and each correction
+        counts as one iteration.
     callback : callable, optional
         Called with an `Iterate` after each iteration; the solver stops if it returns True.
     model : DegreeModel, optional
-        The preconditioner, for solvers that take one.
+        The preconditioner, for solvers that support one.
     patience : Patience, optional
-        When to give it up.
+        When to give up the preconditioner.
     warm : bool
         Whether ``start`` is the solution of another problem, and not an iterate of this one.
 
@@ -172,7 +172,7 @@ def minimise(
         solution = chosen.minimise(space, loss, alpha, limits)
         if warm and isinstance(space, Dual) and loss.is_smooth and solution.converged:
             solution = _without_null_space(space, loss, alpha, solution, tol)
-    # In mixed precision, the gradient that ended it was made of true products already.
+    # Mixed precision already stops on a full-precision gradient.
     if chosen.verified == "always" or (chosen.verified and solution.converged and not mixed):
         solution = _verified(space, loss, alpha, solution, tol, _scale(space, loss, solution))
     solution.warn(chosen.label, tol)
@@ -180,9 +180,9 @@ def minimise(
 
 
 def _without_null_space(space: Dual, loss: Loss, alpha: float, solution: Solution, tol: float) -> Solution:
-    """Return the same function with dual coefficients ``-L'(p) / α``, if these are as exact.
+    """Return the same function with dual coefficients ``-L'(p) / α``, if these meet the tolerance.
 
-    Coefficients to start from may have a part that the kernel maps to zero, and no solver would take it away.
+    Start coefficients may have a component that the kernel maps to zero. No solver would remove it.
     """
     look = DualLook(space, loss, alpha, tol)
     look.scale = _scale(space, loss, solution)
@@ -197,7 +197,7 @@ def _scale(space: Space, loss: Loss, solution: Solution) -> float:
 
 
 def _verified(space: Space, loss: Loss, alpha: float, solution: Solution, tol: float, first: float) -> Solution:
-    """Return a solution whose ``converged`` follows from its coefficients alone, not from a recurrence."""
+    """Return a solution whose ``converged`` is computed from its coefficients, not from a recurrence."""
     f = space.predict(solution.x)
     rest = space.measured(space.lift(loss.gradient(f)) + alpha * solution.x).norm
     relative = rest / first if first else 0.0
@@ -221,7 +221,7 @@ def minimise_path(
     max_iter: int = 100,
     tol: float = 1e-6,
 ) -> list[Solution]:
-    """Minimise a quadratic loss for every alpha, for about the price of the smallest one.
+    """Minimize a quadratic loss for every alpha, at about the cost of the smallest one.
 
     Examples
     --------
@@ -232,14 +232,14 @@ def minimise_path(
     [np.float64(0.5), np.float64(0.25)]
     """
     if not loss.is_quadratic:
-        name = type(getattr(loss, "loss", loss)).__name__  # of that inside of `WithIntercept`
-        raise ValueError(f"the loss is {name}, but one fit for all alphas is for quadratic losses; fit each")
+        name = type(getattr(loss, "loss", loss)).__name__  # the loss that `WithIntercept` wraps
+        raise ValueError(f"the loss is {name}, but one fit for all alphas is for quadratic losses; fit each alpha")
     check_solver(solver, loss)
     chosen = as_solver(solver) or choose_solver(space, loss, False)
     if not (isinstance(chosen, QuadraticSolver) and chosen.solves_paths):
         names = [repr(name) for name, kind in SOLVERS.items() if getattr(kind, "solves_paths", False)]
         raise ValueError(
-            f"solver is {solver!r}, but only {', '.join(names[:-1])} and {names[-1]} solve for several alphas at once"
+            f"solver is {solver!r}, but only {', '.join(names[:-1])} and {names[-1]} solve for several alphas together"
         )
     tol = max(tol, finest(loss.y))
     solutions = chosen.minimise_all(space, loss, alphas, Limits(tol, max_iter))

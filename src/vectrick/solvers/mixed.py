@@ -1,6 +1,6 @@
-"""Directions of Newton's method from products of low precision, which gradients of full precision correct.
+"""Newton directions from products of low precision, corrected by gradients of full precision.
 
-For a quadratic loss this is iterative refinement: each direction solves for what is left, to a few digits.
+For a quadratic loss this is iterative refinement: each direction solves for the remaining residual, to a few digits.
 """
 
 from sklearn.exceptions import ConvergenceWarning
@@ -13,10 +13,10 @@ from vectrick.objectives.space import Dual, Element, Measured, Space
 from vectrick.solvers.linear.cg import solve_system
 from vectrick.solvers.solution import rounding
 
-ACCURACY = 3e-3  # how exactly to solve a system: each correction gains about as many digits
-_SHARES = 4  # one direction may take a fourth of all iterations, so a system that is too hard leaves some for others
-_PROGRESS = 0.5  # a correction that leaves more of the residual than this has failed
-_SOME, _BROKEN = 0.2, 4.0  # and so has one that leaves this much, and so many times what its own products promised
+ACCURACY = 3e-3  # relative accuracy of a system; each correction gains about as many digits
+_SHARES = 4  # one direction may take a quarter of all iterations, so that a hard system leaves some for others
+_PROGRESS = 0.5  # a correction has failed if it leaves more than this share of the residual
+_SOME, _BROKEN = 0.2, 4.0  # or if it leaves more than this share, and this multiple of its own estimate
 
 
 class LowPrecision:
@@ -25,11 +25,11 @@ class LowPrecision:
     def __init__(self, space: Space, loss: Loss, alpha: float, max_iter: int, budget: int | None) -> None:
         self.space, self.low = space, space.lowered()
         self.loss, self.alpha, self.max_iter = loss, alpha, max_iter
-        self.budget = budget  # iterations that are left for all directions together
+        self.budget = budget  # iterations left for all directions together
         self.n_corrections = 0
-        self._before: float | None = None  # the residual that the last direction was for
-        self._promised = 0.0  # what it would leave of that if products were exact
-        self._in_vain = 0  # corrections that failed; between them rounding may have helped one
+        self._before: float | None = None  # the residual before the last direction
+        self._promised = 0.0  # the share of it that would remain if products were exact
+        self._in_vain = 0  # failed corrections, not necessarily one after the other
 
     def direction(
         self,
@@ -72,15 +72,15 @@ class LowPrecision:
         return self._before is not None and residual > most * self._before
 
     def is_spent(self, residual: float) -> bool:
-        """Whether no iterations are left, and corrections did not fail so often that full precision goes on."""
+        """Return whether no iterations are left, unless corrections failed so often that full precision takes over."""
         return self.budget == 0 and self._in_vain + self._is_stuck(residual) < 2
 
 
 def give_up(n_corrections: int, residual: float, tol: float) -> None:
     """Warn that the rest is done in full precision."""
     warn(
-        f"precision is 'mixed', but after {n_corrections} corrections products of low precision bring the "
-        f"minimum no closer (the relative residual is {residual:.1e}, tol is {tol:.1e}); the rest is done in full "
+        f"precision is 'mixed', but after {n_corrections} corrections, products of low precision make no more "
+        f"progress (the relative residual is {residual:.1e}, tol is {tol:.1e}); the rest is done in full "
         "precision. Use precision='full', a larger alpha, or more iterations",
         ConvergenceWarning,
     )

@@ -1,4 +1,4 @@
-"""Truncated Newton: the one loop of the package, whatever answers for the risk."""
+"""Truncated Newton: the only loop of the package, for any implementation of the risk."""
 
 from typing import Protocol
 
@@ -7,38 +7,38 @@ from vectrick.solvers.solution import CALLBACK, LIMIT, ROUNDING, TOLERANCE, Call
 
 
 class NewtonProblem(Protocol):
-    """A regularized risk at a point that moves."""
+    """A regularized risk at a current point."""
 
     @property
     def forcing(self) -> tuple[float, float]:
-        """How roughly systems are solved at most, and the share of the tolerance that they are solved to at the end."""
+        """The loosest tolerance of systems, and the share of the final tolerance for the last systems."""
 
     @property
     def measures_last(self) -> bool:
-        """Whether the gradient after a step is known at once, and not only by another product."""
+        """Whether the gradient after a step is available without another product."""
 
     def residual(self) -> float:
-        """Return the norm of the gradient at the point, relative to that at the function zero."""
+        """Return the norm of the gradient at the point, relative to its norm at the zero function."""
 
     def accept(self, accept: Accept, residual: float) -> float | None:
         """Return None if a point within the tolerance suffices, or a smaller tolerance."""
 
     def move(self, residual: float, tol: float, accuracy: float) -> str | None:
-        """Go to a point with a lower risk; return why there is none. The system is solved to ``accuracy``."""
+        """Move to a point with a lower risk, by a system solved to ``accuracy``; return a reason if there is none."""
 
     def iterate(self, n_iter: int, residual: float) -> Iterate:
-        """Return the point as callbacks see it."""
+        """Return the current point for callbacks."""
 
     def solution(self, converged: bool, reason: str, n_iter: int, residuals: list[float]) -> Solution:
-        """Return the point as the result."""
+        """Return the current point as the result."""
 
 
 def minimise_by_newton(
     problem: NewtonProblem, tol: float, max_iter: int, callback: Callback | None = None, accept: Accept | None = None
 ) -> Solution:
-    """Minimise a risk; each iteration solves a system roughly, more exactly near the minimum, and takes a step.
+    """Minimize a risk; each iteration solves a system roughly, more exactly near the minimum, and takes a step.
 
-    ``tol`` is relative to the norm of the gradient at zero. ``accept`` is asked when it was reached, and may name a
+    ``tol`` is relative to the norm of the gradient at zero. ``accept`` is called when it is reached, and may return a
     smaller one.
     """
     residuals = [problem.residual()]
@@ -63,5 +63,5 @@ def minimise_by_newton(
 
 
 def _accuracy(residual: float, tol: float, roughest: float, share: float) -> float:
-    """Return how exactly to solve a Newton system: roughly far from the minimum, more and more exactly near it."""
+    """Return the tolerance of a Newton system: loose far from the minimum, tighter near it."""
     return float(max(min(roughest, residual**0.5), share * tol / residual, 1e-10))

@@ -1,4 +1,4 @@
-"""Newton steps of the functions of a space, in dual and primal form: Algorithms 2 and 3 of the paper."""
+"""Newton's method in a space of functions, in dual and primal form: Algorithms 2 and 3 of the paper."""
 
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -23,18 +23,18 @@ _Step: TypeAlias = tuple[Element, float]  # a function, and its risk
 
 @dataclass(frozen=True)
 class Inner:
-    """How a Newton system is solved: the method, how many iterations, and the step that is taken."""
+    """How to solve a Newton system: the method, the number of iterations, and the step length."""
 
     method: str = "cg"
     max_iter: int = 100
-    step: float | None = None  # None for the exact line search; the paper has 1
+    step: float | None = None  # None for the exact line search; the paper uses 1
     mixed: bool = False  # whether directions are found with products in float32, or TF32
-    budget: int | None = None  # the most iterations that all systems in low precision may take
+    budget: int | None = None  # the maximum number of iterations of all systems in low precision together
     model: DegreeModel | None = None  # the preconditioner
 
 
 class Newton(Solver):
-    """Truncated Newton whose systems are solved by conjugate gradients in the kernel's inner product."""
+    """Truncated Newton method, with systems solved by conjugate gradients in the kernel's inner product."""
 
     name = "newton"
     method = "cg"
@@ -50,7 +50,7 @@ class Newton(Solver):
 
 
 class NewtonQMR(Newton):
-    """Truncated Newton as in the paper: systems are solved by quasi-minimal residuals."""
+    """The truncated Newton method of the paper, with systems solved by quasi-minimal residuals."""
 
     name = "newton-qmr"
     method = "qmr"
@@ -59,7 +59,7 @@ class NewtonQMR(Newton):
 
 
 class NewtonDirect(Newton):
-    """Newton's method with systems that are solved exactly, for small problems."""
+    """Newton's method with systems solved exactly, for small problems."""
 
     name = "newton-direct"
     method = "direct"
@@ -68,7 +68,7 @@ class NewtonDirect(Newton):
     verified = "always"
 
     def minimise(self, space: Space, loss: Loss, alpha: float, limits: Limits) -> Solution:
-        """Return the minimum; one more step is cheap and doubles the number of correct digits."""
+        """Return the minimum with a tighter tolerance: one more step is cheap and doubles the correct digits."""
         return super().minimise(space, loss, alpha, replace(limits, tol=min(limits.tol, 1e-9)))
 
 
@@ -80,7 +80,7 @@ class _SpaceProblem:
 
     With ``inner.mixed`` the systems are solved in low precision, but gradients, steps and risks are computed in full
     precision; for a quadratic loss this is iterative refinement. Once a direction no longer descends, the rest is done
-    in full precision. With ``inner.model`` the systems are preconditioned; its degrees are renewed in each iteration.
+    in full precision. With ``inner.model`` the systems are preconditioned; its degrees are updated in each iteration.
     """
 
     measures_last = False
@@ -89,16 +89,16 @@ class _SpaceProblem:
     def __init__(self, space: Space, loss: Loss, alpha: float, inner: Inner, start: Array | None) -> None:
         self.space, self.loss, self.alpha, self.inner = space, loss, alpha, inner
         self.low = LowPrecision(space, loss, alpha, inner.max_iter, inner.budget) if inner.mixed else None
-        self._mixed = self.low  # it counts corrections, also once `low` is None because it no longer helped
+        self._mixed = self.low  # counts corrections, even after `low` was set to None
         self.x = space.zero(loss.y) if start is None else space.element(start)
         self.risk = self._risk(self.x)
         self._at_zero: Measured | None = space.measured(space.lift(loss.gradient(0 * self.x.f)))
         self.scale = self._at_zero.norm
         self._is_at_zero = start is None
-        self._near = False  # whether the last system was solved to the wanted accuracy
+        self._near = False  # whether the last system was solved to the requested accuracy
 
     def residual(self) -> float:
-        """Return the relative norm of the gradient, and keep the system of the next step."""
+        """Return the relative norm of the gradient, and prepare the system of the next step."""
         space, loss, x = self.space, self.loss, self.x
         self.curvature = loss.curvature(x.f)
         known, self._at_zero = self._at_zero if self._is_at_zero else None, None
@@ -111,18 +111,18 @@ class _SpaceProblem:
         return self.sub.space.measured(self.sub.take(self.gradient))
 
     def accept(self, accept: Accept, residual: float) -> float | None:
-        """Return None if the function suffices, or a smaller tolerance."""
+        """Return None if the function is accepted, or a smaller tolerance."""
         return accept(self.x, residual)
 
     def move(self, residual: float, tol: float, accuracy: float) -> str | None:
-        """Make a step, in low precision if that helps, to the sparse minimum near by, or along a Newton direction."""
+        """Make a step: in low precision if that helps, to a nearby sparse minimum, or along a Newton direction."""
         if self.low is not None and self.low.is_spent(residual):
             return LIMIT
         inverse = None
         if self.inner.model is not None:
             inverse = self.inner.model.preconditioner(self.curvature, self.alpha, as_made=self.loss.is_quadratic)
         new = None if self.low is None else self._low_step(residual, tol, accuracy, inverse)
-        is_minimum = False  # whether a system says that the risk cannot fall by more than rounding hides
+        is_minimum = False  # whether the expected decrease of the risk is within rounding error
         if new is None and self._near and self.inner.step is None:
             new = self._sparse_step(accuracy * self.rest.norm)
         if new is None:
@@ -133,7 +133,7 @@ class _SpaceProblem:
             new = self._step(descent, self.inner.step)
             if self._near and not new[1] < self.risk:
                 is_minimum = self._expected_decrease(descent) <= _hidden(self.x.f, self.risk)
-            del result, descent  # as long as the edges, and the next iteration will need the room
+            del result, descent  # as long as the edges; the next iteration needs the memory
         if not new[1] < self.risk and self.inner.step is None and self.low is None:
             return ROUNDING if is_minimum else why_stalled(self.x.f, residual)
         self.x, self.risk = new
@@ -141,14 +141,14 @@ class _SpaceProblem:
         return None
 
     def _low_step(self, residual: float, tol: float, accuracy: float, inverse: Preconditioner | None) -> _Step | None:
-        """Return a step whose direction has low precision; None if that no longer helps, here and from now on."""
+        """Return a step along a low-precision direction; switch to full precision and return None if that fails."""
         assert self.low is not None
-        # A quadratic loss has one system, which is worth solving as exactly as low precision allows.
+        # A quadratic loss has one system, so solve it as exactly as low precision allows.
         wanted = 0.3 * tol / residual if self.loss.is_quadratic else accuracy
         direction = self.low.direction(self.curvature, self.rest, residual, wanted, tol, inverse)
         if direction is not None:
             new = self._step(direction, self.inner.step)
-            # Near the minimum of a quadratic loss rounding hides that the risk falls; the gradient will show it.
+            # Near the minimum of a quadratic loss, rounding hides the decrease of the risk; the gradient shows it.
             hidden = _hidden(self.x.f, self.risk) if self.loss.is_quadratic else 0.0
             if new[1] < self.risk + hidden or not residual > rounding(self.x.f):
                 return new
@@ -168,7 +168,7 @@ class _SpaceProblem:
         return solve_system(space, curvature, rest, [alpha], inverse, tol=tol, max_iter=max_iter)
 
     def _step(self, descent: Element, step: float | None) -> _Step:
-        """Go along a direction; return the function there and its risk."""
+        """Take a step along a direction; return the new function and its risk."""
         if step is None:
             inner = self.space.inner
             squares = inner(self.x, descent), inner(descent, descent)
@@ -181,15 +181,15 @@ class _SpaceProblem:
         return self.loss.value(x.f) + 0.5 * self.alpha * self.space.inner(x, x)
 
     def _expected_decrease(self, descent: Element) -> float:
-        """Return by how much a Newton step lowers the risk if its quadratic model holds: half the slope."""
+        """Return the decrease of the risk that the quadratic model of a Newton step predicts: half the slope."""
         slope = float((self.loss.gradient(self.x.f) * descent.f).sum())
         return 0.5 * abs(slope + self.alpha * self.space.inner(self.x, descent))
 
     def _sparse_step(self, accuracy: float) -> _Step | None:
-        """Make a Newton step after which edges outside the margin have no coefficient; None if that does not descend.
+        """Make a Newton step that removes coefficients of edges outside the margin; None if it does not descend.
 
-        Where the curvature is zero, the system says ``α δ = g + α a``: beyond the margin, where g is zero, the whole
-        coefficient is removed. A system of the active edges alone remains. Far from the minimum this is a bad
+        For edges without curvature, the system is ``α δ = g + α a``. Beyond the margin g is zero, so the step removes
+        the whole coefficient. A system of only the active edges remains. Far from the minimum this is a bad
         direction; near the minimum it is the exact one, and the step is 1.
         """
         space, curvature, alpha = self.space, self.curvature, self.alpha
@@ -210,7 +210,7 @@ class _SpaceProblem:
             gone.add(1.0, sub.expand(result.x[0]))
         gone.negate()
         best, whole = self._step(gone, None), self._step(gone, 1.0)
-        whole[0].c[outside & (self.loss.gradient(self.x.f) == 0)] = 0.0  # what rounding left
+        whole[0].c[outside & (self.loss.gradient(self.x.f) == 0)] = 0.0  # remove rounding errors
         enough = whole[1] <= self.risk - 0.5 * (self.risk - best[1])
         return (whole if enough else best) if best[1] < self.risk else None
 
@@ -219,12 +219,12 @@ class _SpaceProblem:
         return None if self._mixed is None else self._mixed.n_corrections
 
     def iterate(self, n_iter: int, residual: float) -> Iterate:
-        """Return the function as callbacks see it."""
+        """Return the current function for callbacks."""
         counts = n_iter, self.space.n_products
         return Iterate(*counts, self.x.c, self.x.f, self.risk, residual, n_corrections=self._n_corrections)
 
     def solution(self, converged: bool, reason: str, n_iter: int, residuals: list[float]) -> Solution:
-        """Return the function as the result."""
+        """Return the current function as the result."""
         reached = converged, reason, n_iter, self.space.n_products, residuals
         return Solution(self.x.c, self.x.f, *reached, scale=self.scale, n_corrections=self._n_corrections or 0)
 

@@ -1,4 +1,4 @@
-"""Solvers of quadratic losses: one linear system, ``(B + α I) x = -gradient at zero``, for one alpha or for several."""
+"""Solvers of quadratic losses: one linear system, ``(B + α I) x = -gradient at zero``, for one alpha or several."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from vectrick.solvers.solution import TOLERANCE, Iterate, Solution
 
 @dataclass
 class LinearResult:
-    """The functions that solve a linear system for each shift, and how far the solver came."""
+    """The functions that solve a linear system for each shift, and the progress of the solver."""
 
     x: list[Element]
     reason: str
@@ -49,19 +49,19 @@ class QuadraticSolver(Solver):
     needs = ("is_smooth", "is_quadratic")
     needs_symmetric = False  # whether B must be symmetric, as it is for the squared loss without weights and intercept
     solves_paths = False  # whether several alphas cost about as much as the smallest
-    krylov: bool | None = None  # whether iterates lie in a Krylov space: True if they minimise the residual, else False
+    krylov: bool | None = None  # whether iterates lie in a Krylov space: True if they minimize the residual, else False
 
     @abstractmethod
     def solve(self, system: LinearSystem, tol: float, max_iter: int, callback: LinearCallback | None) -> LinearResult:
-        """Return the solutions for each alpha."""
+        """Return the solution for each alpha."""
 
     def check_curvature(self, space: Space, curvature: Curvature) -> None:
-        """Refuse a problem whose matrix is not symmetric, where the method needs one."""
+        """Raise ValueError if the method needs a symmetric matrix and the problem has none."""
         if self.needs_symmetric and not (isinstance(curvature, Diagonal) and bool((curvature.h == 1).all())):
             form = "dual" if isinstance(space, Dual) else "primal"
             raise ValueError(
                 f"solver is {self.label!r}, which solves (A + αI) x = y for the squared loss without weights and "
-                f"intercept, but the {form} problem is another one; use 'cg'"
+                f"intercept, but the {form} problem is not of this kind; use 'cg'"
             )
 
     def minimise(self, space: Space, loss: Loss, alpha: float, limits: Limits) -> Solution:
@@ -69,7 +69,7 @@ class QuadraticSolver(Solver):
         return self.minimise_all(space, loss, [alpha], limits)[0]
 
     def minimise_all(self, space: Space, loss: Loss, alphas: Sequence[float], limits: Limits) -> list[Solution]:
-        """Return the minimum for every alpha; with a start, the system is solved for the change from it."""
+        """Return the minimum for every alpha; with a start, the system is solved for the change."""
         start, callback = limits.start, limits.callback
         base = space.zero(loss.y) if start is None else space.element(start)
         curvature = loss.curvature(base.f)
@@ -79,7 +79,7 @@ class QuadraticSolver(Solver):
         if start is not None:
             rhs = rhs - alphas[0] * base.c
             left, scale = space.measured(rhs).norm, gradient_at_zero(space, loss)
-            tol *= scale / left if left > 0 else 1.0  # a start that is near needs fewer digits
+            tol *= scale / left if left > 0 else 1.0  # a nearby start needs fewer digits
 
         def moved(x: Element) -> Element:
             if start is None:
@@ -110,5 +110,5 @@ class QuadraticSolver(Solver):
 
 
 def gradient_at_zero(space: Space, loss: Loss) -> float:
-    """Return the norm of the gradient at the function zero."""
+    """Return the norm of the gradient at the zero function."""
     return space.measured(space.lift(loss.gradient(space.zero(loss.y).f))).norm

@@ -1,4 +1,4 @@
-"""What a solver returns, and what it reports after each iteration."""
+"""Results of solvers: the solution, and the state after each iteration."""
 
 import math
 from collections.abc import Callable
@@ -23,9 +23,9 @@ INEXACT = "rounding stopped it before the tolerance was reached"
 
 @dataclass(frozen=True)
 class Iterate:
-    """The state after an iteration, as a callback sees it: read it, or copy what you want to keep.
+    """The state after an iteration, passed to callbacks.
 
-    It holds references to the solver's arrays, and costs O(1).
+    It costs O(1), because it holds references to the solver's arrays: copy the arrays that you keep.
 
     Examples
     --------
@@ -39,11 +39,11 @@ class Iterate:
 
     n_iter: int
     n_products: int
-    x: Any  # the coefficients; None if nobody asked for them
+    x: Any  # the coefficients; None if not requested
     predictions: Any  # for the training edges; None if they are not kept
     risk: float
-    residual: float  # relative to the first one; NaN where it is not known
-    intercept: float = 0.0  # where the solver finds it itself
+    residual: float  # relative to the first one; NaN if unknown
+    intercept: float = 0.0  # if the solver finds it
     n_corrections: int | None = None  # directions that were found in low precision; None without mixed precision
 
 
@@ -51,17 +51,17 @@ Callback: TypeAlias = Callable[[Iterate], bool | None]
 
 
 def why_stalled(like: Array, residual: float) -> str:
-    """Return why the risk no longer falls; near the root of the rounding error, the reason is rounding."""
+    """Return why the risk no longer falls: rounding, if the residual is near the root of the rounding error."""
     return ROUNDING if residual <= rounding(like) else STALLED
 
 
 def rounding(like: Array) -> float:
-    """Return a relative residual below which a difference of risks cannot be told from rounding."""
+    """Return a relative residual below which rounding hides differences of risks."""
     return min(10 * math.sqrt(_eps(like)), 1e-3)
 
 
 def finest(like: Array) -> float:
-    """Return the smallest tolerance that means anything: 2e-13 in float64, 1e-4 in float32."""
+    """Return the smallest meaningful tolerance: 2e-13 in float64, 1e-4 in float32."""
     return 1e3 * _eps(like)
 
 
@@ -71,7 +71,7 @@ def _eps(like: Array) -> float:
 
 @dataclass(frozen=True, repr=False)
 class Solution:
-    """The coefficients that a solver found, and whether they are the requested minimum.
+    """The coefficients that a solver found, and whether the solver converged.
 
     It holds O(n) numbers.
 
@@ -86,13 +86,13 @@ class Solution:
     reason : str
         Why the solver stopped.
     n_iter : int
-        The number of iterations; the outer ones if there are two kinds.
+        The number of iterations (the outer ones, if iterations are nested).
     n_products : int
         The number of products with the operator or its transpose.
     residuals : list of float
         For each iteration, the norm of the gradient (or the solver's own measure) relative to the first one.
     intercept : float
-        The intercept, if the solver finds it itself.
+        The intercept, if the solver finds it.
     dual : array, optional
         The dual coefficients, if the solver works with them in both forms.
     n_corrections : int
@@ -100,7 +100,7 @@ class Solution:
     preconditioner, preconditioner_reason : str
         "kronecker" or "none", and why.
     scale : float, optional
-        The norm of the gradient at zero, which residuals are relative to, if the solver has computed it.
+        The norm of the gradient at zero, the reference of the residuals, if the solver has computed it.
 
     Examples
     --------

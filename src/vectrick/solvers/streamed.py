@@ -1,7 +1,7 @@
-"""Minimising by passes: systems and Newton steps that never hold a vector as long as the edges.
+"""Minimization by passes: systems and Newton steps without vectors as long as the edges.
 
-An iteration gives a vector of coefficients to a pass over the edges and takes one back. In exact arithmetic the
-iterates of ridge regression are those of `solve_system` in primal form.
+In an iteration, a pass over the edges takes a vector of coefficients and returns one. In exact arithmetic, the
+iterates of ridge regression equal the iterates of `solve_system` in primal form.
 """
 
 from dataclasses import replace
@@ -32,10 +32,10 @@ from vectrick.solvers.solution import (
 
 _WHY = "passes over the edges are few with it"
 _USED: dict[str, Any] = {"preconditioner": "kronecker", "preconditioner_reason": _WHY}
-_PROGRESS = 0.5  # a correction by products of low precision that leaves more of the residual than this has failed
-_FLAT = 0.1  # the slope along a step, relative to the first one, at which it is long enough
-_TRIES = 12  # steps along a direction
-_HIDDEN = 1e-13  # of the risk, that rounding may add
+_PROGRESS = 0.5  # a correction of low precision has failed if it leaves more than this share of the residual
+_FLAT = 0.1  # a step is accepted at this slope, relative to the first slope
+_TRIES = 12  # maximum number of steps along a direction
+_HIDDEN = 1e-13  # share of the risk that rounding may add
 
 
 def streamed_ridge(
@@ -76,9 +76,10 @@ def refined_ridge(
     start: Array | None = None,
     callback: Callback | None = None,
 ) -> Solution:
-    """Solve the same by iterative refinement: corrections take passes of low precision, residuals full ones.
+    """Solve ``(B + α) w = b`` by iterative refinement.
 
-    If corrections no longer help, full precision goes on.
+    Corrections take passes of low precision, and residuals take passes of full precision. If corrections no longer
+    help, the rest is done in full precision.
     """
     low = risk.lowered()
     x = zeros(len(risk.rhs), risk.rhs) if start is None else start + 0.0
@@ -123,10 +124,10 @@ def streamed_newton(
     callback: Callback | None = None,
     is_mixed: bool = False,
 ) -> Solution:
-    """Minimise a loss by Newton's method; systems are solved by preconditioned conjugate gradients.
+    """Minimize a loss by Newton's method; systems are solved by preconditioned conjugate gradients.
 
-    ``zero`` is the point with no coefficients, where the gradient is that of every alpha. ``is_mixed`` asks for
-    systems with products of low precision.
+    ``zero`` is the point with zero coefficients; its gradient does not depend on alpha. With ``is_mixed``, systems use
+    products of low precision.
     """
     point = zero if start is None else risk.at(start.x, start.intercept)
     problem = _PassProblem(risk, alpha, model, point, inner_iter, _norm(risk, zero, alpha), is_mixed)
@@ -134,10 +135,10 @@ def streamed_newton(
 
 
 class _PassProblem:
-    """A regularized risk at a point, whose gradient a pass gives.
+    """A regularized risk at a point, with gradients from passes.
 
-    A pass gives the loss and its gradient at a trial step, which serves the next iteration if the step is taken. So the
-    search along a direction asks only that the slope be small, and costs no pass where Newton's own step is good.
+    A pass computes the loss and its gradient at a trial step. The next iteration reuses the gradient if the step is
+    taken. So the line search requires only a small slope, and takes no extra pass if the full Newton step is good.
     """
 
     measures_last = True
@@ -163,11 +164,11 @@ class _PassProblem:
         return _norm(self.risk, self.point, self.alpha) / self.scale if self.scale > 0 else 0.0
 
     def accept(self, accept: Accept, residual: float) -> float | None:
-        """Say that the tolerance suffices."""
+        """Return None, because the tolerance suffices."""
         return None
 
     def move(self, residual: float, tol: float, accuracy: float) -> str | None:
-        """Make a Newton step; if one of low precision leads nowhere, full precision goes on."""
+        """Make a Newton step; switch to full precision if a step of low precision makes no progress."""
         if self.low is not None and self.n_corrections is not None:
             self.n_corrections += 1
             new = _search(self.risk, self.point, self.alpha, *self._direction(self.low, max(accuracy, ACCURACY)))
@@ -182,7 +183,7 @@ class _PassProblem:
         return None
 
     def _direction(self, risk: PointwiseRisk, tol: float) -> tuple[Array, float]:
-        """Return the Newton step of the coefficients and of the intercept, by products of a risk."""
+        """Return the Newton step of the coefficients and of the intercept, computed by products of a risk."""
         point = self.point
         has_constant = risk.with_constant and point.curvature > 0
         inverse = self.model.inverse(self.alpha, point.curvature / self.model.total, has_constant)
@@ -193,13 +194,13 @@ class _PassProblem:
         return d.c, -(point.slope + float(point.mean @ d.c)) / point.curvature if has_constant else 0.0
 
     def iterate(self, n_iter: int, residual: float) -> Iterate:
-        """Return the point as callbacks see it."""
+        """Return the current point for callbacks."""
         point, n_products = self.point, 2 * self.risk.engine.n_passes
         value = _value(point, self.alpha)
         return Iterate(n_iter, n_products, point.w, None, value, residual, point.b, self.n_corrections)
 
     def solution(self, converged: bool, reason: str, n_iter: int, residuals: list[float]) -> Solution:
-        """Return the point as the result."""
+        """Return the current point as the result."""
         reached = converged, reason, n_iter, 2 * self.risk.engine.n_passes, residuals
         more: dict[str, Any] = {"n_corrections": self.n_corrections or 0, "scale": self.scale, **_USED}
         return Solution(self.point.w, None, *reached, self.point.b, **more)
@@ -210,7 +211,7 @@ def _value(point: Point, alpha: float) -> float:
 
 
 def _rest(risk: PointwiseRisk, point: Point, alpha: float) -> Array:
-    """Return the gradient of the regularized risk after the intercept was minimised out to first order."""
+    """Return the gradient of the regularized risk after the intercept was minimized out to first order."""
     gradient = point.gradient + alpha * point.w
     if risk.with_constant and point.curvature > 0:
         gradient -= point.mean * (point.slope / point.curvature)
@@ -219,16 +220,16 @@ def _rest(risk: PointwiseRisk, point: Point, alpha: float) -> Array:
 
 def _norm(risk: PointwiseRisk, point: Point, alpha: float) -> float:
     rest = _rest(risk, point, alpha)
-    # The slope of the intercept counts on the scale of the coefficients: through what it would change there.
+    # The slope of the intercept is scaled by its curvature, to be comparable with the coefficients.
     constant = point.slope**2 / point.curvature if risk.with_constant and point.curvature > 0 else 0.0
     result: float = float(rest @ rest + constant) ** 0.5
     return result
 
 
 def _search(risk: PointwiseRisk, point: Point, alpha: float, d: Array, db: float) -> Point | None:
-    """Return a point along a direction whose slope is small and whose risk is lower; None if there is none.
+    """Return a point along a direction with a lower risk, if possible with a small slope; None if there is none.
 
-    Steps are those where a cubic through values and slopes at both ends of a bracket is least.
+    Inside a bracket, a step minimizes the cubic through the values and slopes at both ends.
     """
 
     def slope(at: Point) -> float:
@@ -237,7 +238,7 @@ def _search(risk: PointwiseRisk, point: Point, alpha: float, d: Array, db: float
     first = _value(point, alpha), slope(point)
     if not first[1] < 0:
         return None
-    # Near the minimum, rounding hides that the risk falls, but not that the slope vanishes.
+    # Near the minimum, rounding hides the decrease of the risk, but not the vanishing slope.
     hidden = _HIDDEN * abs(first[0])
     low, of_low, high, of_high, t = 0.0, first, inf, (inf, inf), 1.0
     best, least = None, first[0]
@@ -259,7 +260,7 @@ def _search(risk: PointwiseRisk, point: Point, alpha: float, d: Array, db: float
 
 
 def _between(low: float, of_low: tuple[float, float], high: float, of_high: tuple[float, float]) -> float:
-    """Return where a cubic between two points is least, well inside of them."""
+    """Return the minimizer of a cubic between two points, away from both ends."""
     width = high - low
     middle = low + 0.5 * width
     if not (isfinite(of_high[0]) and isfinite(of_high[1])):

@@ -1,4 +1,4 @@
-"""Features of all vertices of a lake: thin factors where kernels have them, Nyström features where they do not."""
+"""Features of all vertices of a lake: exact features of kernels that have few of them, else Nyström features."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,23 +14,23 @@ from vectrick.kernels.maps.landmarks import nystroem_map
 from vectrick.models.limits import check_finite, check_memory, checked_features
 from vectrick.models.vertex_kernel import VertexKernel
 
-MOST_FEATURES = 1024  # of a kernel with finitely many, which are taken as they are unless fewer were asked for
+MOST_FEATURES = 1024  # exact features of a kernel that are used at most, unless n_components is given
 USUAL_COMPONENTS = 256
-_LOOKED_AT = 100  # vertices that say what kind of features a kernel has
-_AT_ONCE = 1 << 15  # vertices whose features are made at a time
+_LOOKED_AT = 100  # vertices that determine the kind of features of a kernel
+_AT_ONCE = 1 << 15  # vertices of a block of features
 
 
 @dataclass(frozen=True)
 class LakeSide:
-    """One side of a lake: its kernel, settled on the vertices that have edges, and their features."""
+    """One side of a lake: its kernel, settled on the vertices with edges, and the features of the vertices."""
 
     kernel: VertexKernel
     map: FeatureMap
-    features: Array  # a row for each vertex of the table; zero for those without edges
+    features: Array  # a row for each vertex of the table; zero for vertices without edges
 
     @property
     def words(self) -> str:
-        """How the features stand for the kernel."""
+        """A description of the features and their error."""
         if self.map.error is None:
             return f"{self.map.rank} {self.kernel.name} features"
         return (
@@ -40,7 +40,7 @@ class LakeSide:
 
 
 def expected_rank(kernel: Kernel, table: VertexTable, n_components: int | None) -> int:
-    """Return about how many features a kernel will have, before it is known which vertices have edges."""
+    """Return the expected number of features of a kernel, before the vertices with edges are known."""
     rows = np.arange(min(len(table), _LOOKED_AT))
     settled = kernel.resolve(cast(table.features[rows], np.float64), rows)
     exact = settled.features(table.features[:1])
@@ -49,7 +49,7 @@ def expected_rank(kernel: Kernel, table: VertexTable, n_components: int | None) 
 
 
 def lake_side(kernel: VertexKernel, n_components: int | None, landmarks: str, dtype: np.dtype[Any]) -> LakeSide:
-    """Return the features of a side: exact ones if they are few, else those of landmarks."""
+    """Return the features of a side: exact features if they are few, else features of landmarks."""
     exact = kernel.kernel.features(kernel.vertices[:1])
     limit = n_components or (MOST_FEATURES if exact is not None else USUAL_COMPONENTS)
     if exact is not None and exact.shape[1] <= limit:
@@ -60,8 +60,8 @@ def lake_side(kernel: VertexKernel, n_components: int | None, landmarks: str, dt
         found = kernel.factor(1e-12, limit)
         if found is None:
             raise ValueError(
-                f"{kernel.name}_kernel is known by its matrix only, whose rank is over n_components={limit}; a lake "
-                "needs few features of each vertex: raise n_components, or give features"
+                f"{kernel.name}_kernel is given by its matrix only, and its rank is over n_components={limit}; a lake "
+                "requires few features of each vertex: raise n_components, or give features"
             )
     m = len(kernel.known)
     if len(kernel.used) == m and isinstance(found.train, np.ndarray) and len(found.train) == m:
@@ -77,7 +77,7 @@ def features_of(
 ) -> Array:
     """Return the features of the used vertices of any table, in a row for each vertex of the table.
 
-    Its columns are matched by name with those that the kernel was trained with.
+    The columns of the table are matched by name with the columns of the training table.
     """
     table = kernel.aligned(table)
     kernel.check(table)

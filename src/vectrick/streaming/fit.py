@@ -1,4 +1,4 @@
-"""Fitting an estimator to a lake: passes over blocks of edges in place of products with edges in memory."""
+"""Fitting an estimator to a lake: passes over blocks of edges instead of products with edges in memory."""
 
 import time
 from collections.abc import Sequence
@@ -32,8 +32,8 @@ from vectrick.training.one_vs_rest import set_machines, stopping_all
 from vectrick.training.parameters import check_parameters, has_intercept
 
 SOLVERS = ("auto", "cg", "newton", "one-pass")
-_COPIES = 3  # of the features of a side: the table, the training vertices, and those in the dtype of the computation
-_TRAINING_SHARE = 0.75  # of the memory, where validation edges are kept as well
+_COPIES = 3  # of the features of a side: of the table, of the training vertices, and in the dtype of the computation
+_TRAINING_SHARE = 0.75  # of the memory, if validation edges are kept as well
 _BUFFERS = 30  # bytes for each edge of a partition while it is read and sorted, or waits to be used
 
 
@@ -45,7 +45,7 @@ def fit_lake(
     validation: ScannedEdges | None,
     watch: FitControls,
 ) -> Any:
-    """Train an estimator on the edges of a lake, as `fit` was called, and return it."""
+    """Train an estimator on the edges of a lake with the arguments of `fit`, and return it."""
     given = {"y": y, "sample_weight": sample_weight, "resume": watch.resume}
     for name, value in given.items():
         if value is not None:
@@ -53,7 +53,7 @@ def fit_lake(
             raise ValueError(f"{name} is given, but X is a lake; {instead}")
     if validation is not None and not is_lake(validation):
         raise ValueError(
-            f"validation is of type {type(validation).__name__}, but with a lake it must be a lake, as X.split makes"
+            f"validation is of type {type(validation).__name__}, but it must be a lake, for example from X.split()"
         )
     if validation is not None and validation.reader.label is None:
         raise ValueError("validation was scanned with label=None, but a score needs labels; name their column")
@@ -70,7 +70,7 @@ def fit_lake_against_rest(
     validation: ScannedEdges | None,
     **watch: Any,
 ) -> None:
-    """Train a machine for each class against the rest; all of them go over the same blocks."""
+    """Train a one-vs-rest model for each class; all of them use the same blocks."""
     watch["callback"] = stopping_all(watch.get("callback"))
     parts = _parts(model, X, validation)
     machines = []
@@ -99,7 +99,7 @@ def fit_streamed(
     held: ScannedEdges | None = None,
     positive: float | None = None,
 ) -> None:
-    """Train an estimator on the edges of a lake; ``positive`` is the class of a machine of several.
+    """Train an estimator on the edges of a lake; ``positive`` is the class of a one-vs-rest model.
 
     Early stopping scores each iteration on ``held``, or on held-out vertices of the lake.
     """
@@ -113,7 +113,7 @@ def fit_streamed(
 
 
 def _parts(model: Trainable, X: ScannedEdges, held: ScannedEdges | None) -> tuple[ScannedEdges, ScannedEdges | None]:
-    """Return the edges to train on, and those that early stopping looks at."""
+    """Return the edges to train on, and the edges for early stopping."""
     check_lake_fit(model, X)
     if held is None and model.early_stopping:
         return X.split("both", model.validation_fraction, model.random_state)
@@ -121,7 +121,7 @@ def _parts(model: Trainable, X: ScannedEdges, held: ScannedEdges | None) -> tupl
 
 
 def _close(X: ScannedEdges, train: ScannedEdges, held: ScannedEdges | None) -> None:
-    """Forget the blocks of parts that were made here, before the whole is read."""
+    """Release the blocks of parts that were made here, before the whole lake is read."""
     if train is not X and held is not None:
         train.close()
         held.close()
@@ -133,7 +133,7 @@ def _train(model: Trainable, train: ScannedEdges, held: ScannedEdges | None, wat
     lake = read_lake(model, train, spec, kind, positive, share=1.0 if held is None else _TRAINING_SHARE)
     if isinstance(lake.solver, OnePass):
         if held is not None:
-            raise ValueError("solver is 'one-pass', which makes no iterations to stop at; leave out early_stopping")
+            raise ValueError("solver is 'one-pass', but it makes no iterations to stop at; leave out early_stopping")
         _keep_one_pass(model, lake)
         return
     validation = None if held is None else _validation(model, lake, held)
@@ -157,9 +157,10 @@ def _train(model: Trainable, train: ScannedEdges, held: ScannedEdges | None, wat
 def fit_lake_along(
     model: Trainable, X: ScannedEdges, alphas: Sequence[float], validation: ScannedEdges | None = None
 ) -> list[tuple[Any, Solution, float]]:
-    """Fit for every alpha on one reading of the lake; return the models, their solutions and validation scores.
+    """Fit for every alpha after one reading of the lake; return the models, their solutions and validation scores.
 
-    One pass serves all alphas of ``solver="one-pass"``; else each begins where the next larger one ended.
+    With ``solver="one-pass"``, one pass serves all alphas. Otherwise each fit starts from the solution of the next
+    larger alpha.
     """
     spec, kind = check_lake_fit(model, X)
     train, held = (
@@ -180,7 +181,7 @@ def fit_lake_along(
 
 
 def _validation(model: Machine, lake: Lake, held: ScannedEdges) -> LakeValidation:
-    """Return held-out edges with the features that the training edges gave their vertices."""
+    """Return held-out edges, with vertex features from the kernels and maps of the training edges."""
     engine = engine_of(model, held)
     counts = engine.read(int((1 - _TRAINING_SHARE) * _room(model, held, lake.spec, lake.sides[0].features.dtype)))
     features = [
@@ -204,7 +205,7 @@ def _validation(model: Machine, lake: Lake, held: ScannedEdges) -> LakeValidatio
 
 
 def check_lake_fit(model: Trainable, X: ScannedEdges) -> tuple[KernelSpec, type[Loss]]:
-    """Refuse parameters that passes over a lake do not have."""
+    """Raise an error for parameters that passes over a lake do not support; return the kernels and the loss."""
     spec, kind = check_parameters(model, None), model._loss_type
     if X.reader.label is None:
         raise ValueError("X was scanned with label=None, but training needs labels; name their column")
@@ -219,7 +220,7 @@ def check_lake_fit(model: Trainable, X: ScannedEdges) -> tuple[KernelSpec, type[
             "for a lake it must be 'kronecker'",
         ),
         ("preconditioner", model.preconditioner == "none", "passes over a lake are always preconditioned"),
-        ("step", model.step is not None, "steps are searched for in passes over a lake; leave it out"),
+        ("step", model.step is not None, "passes over a lake search for the step; leave it out"),
         ("loss", not kind.is_smooth, "a lake needs a smooth loss, such as 'squared_hinge'"),
     )
     if len(spec.components) > 1:
@@ -245,7 +246,7 @@ def read_lake(
     positive: float | None = None,
     share: float = 1.0,
 ) -> Lake:
-    """Read the edges into blocks, settle the kernels on the vertices that have some, and make their features."""
+    """Read the edges into blocks, settle the kernels on the vertices with edges, and compute their features."""
     engine = engine_of(model, X)
     dtype = model._compute_dtype(X)
     counts = engine.read(int(share * _room(model, X, spec, dtype)))
@@ -266,7 +267,7 @@ def read_lake(
 
 
 def _check_weights(X: ScannedEdges, counts: Counts, total: float, labeled: float | None) -> None:
-    """Refuse weights that leave no edges, or one class only; ``labeled`` is the sum of weights times labels."""
+    """Raise an error if weights leave no edges or one class only; ``labeled`` is the sum of weights times labels."""
     name = X.reader.weight
     if not total > 0:
         raise ValueError(f"the weights in column {name!r} are all zero, so there is nothing to train on")
@@ -278,7 +279,7 @@ def _check_weights(X: ScannedEdges, counts: Counts, total: float, labeled: float
 
 
 def needed_bytes(model: Machine, X: ScannedEdges, spec: KernelSpec, dtype: DTypeLike) -> int:
-    """Return the bytes of the features, of the work of a pass, and of partitions that are read or wait to be used."""
+    """Return the bytes of the features, the workspace of a pass, and partitions that are read or wait to be used."""
     tables = (X.start_table, X.end_table)
     kernels = (spec.start_kernels[0], spec.end_kernels[0])
     ranks = [expected_rank(kernel, table, model.n_components) for kernel, table in zip(kernels, tables, strict=True)]
@@ -289,7 +290,7 @@ def needed_bytes(model: Machine, X: ScannedEdges, spec: KernelSpec, dtype: DType
 
 
 def _room(model: Machine, X: ScannedEdges, spec: KernelSpec, dtype: DTypeLike) -> int:
-    """Return the bytes of edges that may stay in memory beside everything else."""
+    """Return the bytes of memory that are left for edges."""
     needed, limit = needed_bytes(model, X, spec, dtype), X.memory_limit
     if needed > limit:
         sizes = len(X.start_table), len(X.end_table), max((size or 0 for size in X.reader.source.sizes), default=0)
@@ -302,7 +303,7 @@ def _room(model: Machine, X: ScannedEdges, spec: KernelSpec, dtype: DTypeLike) -
 
 
 def _coding(model: Trainable, X: ScannedEdges, counts: Counts, positive: float | None) -> Coding:
-    """Check the labels; return how they become those of the loss."""
+    """Check the labels; return their coding for the loss."""
     if positive is not None:
         return Coding(float(positive))
     model._check_lake_labels(counts, _label_type(X))

@@ -1,4 +1,4 @@
-"""What a fit to a lake will take, told beforehand: from its row counts, and from rates measured on a partition."""
+"""The plan of a fit to a lake: time and memory, from row counts and from rates measured on one partition."""
 
 import time
 from dataclasses import dataclass
@@ -18,33 +18,33 @@ from vectrick.solvers import OnePass, as_solver
 from vectrick.streaming.features import expected_rank
 from vectrick.training.fitted import Trainable
 
-_PASSES = {"one-pass": 1, "quadratic": 8, "other": 40}  # that a fit usually takes; docs/guide/scale.md has measurements
-_ROUND_TRIP = 0.04  # seconds of a pass on a cluster that are not work
+_PASSES = {"one-pass": 1, "quadratic": 8, "other": 40}  # of a usual fit; docs/guide/scale.md has measurements
+_ROUND_TRIP = 0.04  # seconds of overhead for a pass on a cluster
 _WORKERS = (1, 2, 4, 8, 16, 32, 64, 128)
 
 
 @dataclass(frozen=True)
 class LakePlan:
-    """What a fit to a lake takes.
+    """The estimated time and memory of a fit to a lake.
 
     Attributes
     ----------
     n_edges, n_partitions : int
-        Edges, if all partitions are as the first that has any, and partitions.
+        The numbers of edges and partitions; edges are extrapolated from the first partition that has any.
     bytes_per_edge, edge_bytes : float, int
-        Of the sorted edges, and of all of them.
+        Bytes of one sorted edge, and of all edges.
     ranks : (int, int)
-        The features of start and end vertices.
+        The numbers of features of start and end vertices.
     passes : int
-        About how many passes over the edges the fit takes.
+        The expected number of passes over the edges.
     feature_bytes : int
-        Of the features of all vertices and the work of a pass; every worker has them.
+        Bytes of the features of all vertices and the workspace of a pass; every worker needs them.
     spilled_bytes : int
-        Of the edges that one machine will keep in a file.
+        Bytes of the edges that a single machine will keep in a file.
     reading_seconds, pass_seconds : float
-        Of the whole lake, on this machine.
+        Seconds to read the whole lake, and of one pass, on this machine.
     partition_seconds : float
-        Of a pass over one partition by one thread.
+        Seconds of a pass over one partition by one thread.
     """
 
     n_edges: int
@@ -61,7 +61,7 @@ class LakePlan:
 
     @property
     def seconds(self) -> float:
-        """Of the whole fit, on this machine."""
+        """The seconds of the whole fit on this machine."""
         return self.reading_seconds + self.passes * self.pass_seconds
 
     def with_workers(self, n_workers: int) -> dict[str, float]:
@@ -100,7 +100,7 @@ class LakePlan:
 
 
 def _first_block(X: ScannedEdges) -> tuple[Any, int | None, float]:
-    """Return the first block that has edges, the rows of the source up to there if they are known, and the time."""
+    """Return the first block with edges, the number of source rows up to it (None if unknown), and the time."""
     n_rows: int | None = 0
     begin = time.perf_counter()
     for number, size in enumerate(X.reader.source.sizes):
@@ -112,7 +112,7 @@ def _first_block(X: ScannedEdges) -> tuple[Any, int | None, float]:
 
 
 def plan_lake(model: Trainable, X: ScannedEdges) -> LakePlan:
-    """Return what a fit of an estimator to a lake takes; it reads one partition and makes a pass over it."""
+    """Return the plan of a fit of an estimator to a lake; it reads one partition and makes a pass over it."""
     from vectrick.streaming.fit import check_lake_fit, needed_bytes
 
     spec, dtype = check_lake_fit(model, X)[0], model._compute_dtype(X)
@@ -120,7 +120,7 @@ def plan_lake(model: Trainable, X: ScannedEdges) -> LakePlan:
     ranks = [expected_rank(kernel, table, model.n_components) for kernel, table in zip(kernels, tables, strict=True)]
     block, n_rows, read_seconds = _first_block(X)
     sizes = X.reader.source.sizes
-    # Filters, splits and gaps are taken to be the same in all partitions.
+    # Filters, splits and missing values are assumed to be the same in all partitions.
     n_edges = len(block) * len(sizes) if n_rows is None else round(sum(map(int, sizes)) * len(block) / n_rows)
     share = len(block) / max(1, n_edges)
     rng = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""Predictions from a lake to a lake: a file for each partition, written as they are made."""
+"""Predictions for the edges of a lake, written to one file for each partition."""
 
 import re
 from collections.abc import Callable
@@ -21,13 +21,14 @@ from vectrick.passes.host import HostPasses
 from vectrick.streaming.features import features_of
 from vectrick.training.fitted import Fitted
 
-Columns = Callable[[Array], dict[str, Any]]  # of a table, from the decisions of a model
+Columns = Callable[[Array], dict[str, Any]]  # the columns of a table, from the decision values of a model
 
 
 class LakeDecisions:
-    """The decisions of a fitted model for pairs of vertices of two tables, some edges at a time.
+    """The decision values of a fitted model for pairs of vertices of two tables, one block of edges at a time.
 
-    A model in primal form knows the features of all vertices at once; others predict each batch as edges in memory.
+    For a model in primal form, the features of all vertices are computed once. Other models predict each block as edges
+    in memory.
     """
 
     def __init__(self, model: Fitted, X: ScannedEdges) -> None:
@@ -49,7 +50,7 @@ class LakeDecisions:
             self._passes, self._core = HostPasses(*sides), np.ascontiguousarray(predictor.core)
 
     def __call__(self, start: Array, end: Array) -> Array:
-        """Return the decisions for pairs of positions."""
+        """Return the decision values for pairs of positions."""
         model: Fitted = self.model
         if self._passes is None or self._core is None:
             decisions: Array = model._decide(Edges._of(start, end, *self.tables))
@@ -69,7 +70,7 @@ class LakeDecisions:
 
 
 def decide_lake(model: Fitted, X: ScannedEdges) -> Array:
-    """Return the decisions for all edges of a lake, in the order of its rows; an error if they are too many."""
+    """Return the decision values for all edges of a lake in the order of its rows; raise MemoryError for too many."""
     decisions, made, n_bytes = LakeDecisions(model, X), [], 0
     X.reader.source.check()
     progress = Progress("predicting partitions", X.n_partitions, getattr(model, "verbose", 0))
@@ -87,9 +88,9 @@ def decide_lake(model: Fitted, X: ScannedEdges) -> Array:
 
 
 def predict_lake(model: Fitted, X: ScannedEdges, path: Path | str, columns: Columns, overwrite: bool = False) -> int:
-    """Write predictions for the edges of a lake to a folder of Parquet files; return how many there are.
+    """Write predictions for the edges of a lake to a folder of Parquet files; return their number.
 
-    Each partition becomes a file, with the ids and the label of the source beside the ``columns``. The folder appears
+    Each partition becomes a file, with the ids and the label of the source and the ``columns``. The folder appears
     when it is complete.
     """
     target = Path(path)
@@ -113,7 +114,7 @@ _OWN = re.compile(r"part-\d{5,}\.parquet")
 
 
 def _check_target(target: Path, X: ScannedEdges, overwrite: bool) -> None:
-    """Refuse a folder that may not be replaced: it holds other things than predictions, or the lake itself."""
+    """Raise an error if a folder must not be replaced: it holds files other than predictions, or the lake itself."""
     if target.is_file():
         raise NotADirectoryError(f"{target} is a file, but predictions of a lake are a folder of files")
     real = target.resolve()
@@ -127,7 +128,7 @@ def _check_target(target: Path, X: ScannedEdges, overwrite: bool) -> None:
         raise FileExistsError(f"{target} exists already; choose another path, or overwrite it on purpose")
     others = [entry.name for entry in target.iterdir() if not _OWN.fullmatch(entry.name)]
     if others:
-        raise FileExistsError(f"{target} holds {others[0]!r}, which is no file of predictions, so it is not replaced")
+        raise FileExistsError(f"{target} holds {others[0]!r}, not only files of predictions, so it is not replaced")
 
 
 def _write(reader: EdgeReader, number: int, decisions: LakeDecisions, columns: Columns, path: Path) -> int:

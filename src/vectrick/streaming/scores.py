@@ -1,4 +1,4 @@
-"""How good a function is on the edges of a lake: exact sums, and histograms where the order of edges counts."""
+"""Scores on the edges of a lake: exact sums, and histograms for scores that depend on the order of edges."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,12 +22,12 @@ from vectrick.training.fitted import Machine
 
 LAKE_SCORES = ("auc", "average_precision", "concordance", "r2", "mse", "accuracy")
 _OF_CLASSES, _OF_VALUES = ("accuracy",), ("r2", "mse")
-_SAMPLE = 1 << 18  # predictions that bins are made from
+_SAMPLE = 1 << 18  # predictions that determine the bins
 
 
 @dataclass
 class LakeValidation:
-    """The edges of a lake to score functions on: an engine with the features of its vertices.
+    """The validation edges of a lake: an engine with the features of its vertices.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class LakeValidation:
         return -float(value) if self.scoring == "mse" else float(value)
 
     def measured(self, w: Array, intercept: float) -> BoundedScore:
-        """Return the score of coefficients with a bound of its error; one pass, and a look at a sample before."""
+        """Return the score of coefficients with a bound of its error; one pass, after reading a sample."""
         core = self.sides.core(w, self.engine.rows_are_start)
         bins = self._bins(core, intercept) if self.scoring in ("auc", "average_precision", "concordance") else None
         sums, *counts = add_up(self.engine.answers(Counted(core, intercept, self.coding, bins)))
@@ -80,27 +80,27 @@ class LakeValidation:
 
 
 def check_known_classes(model: Machine, counts: Counts) -> None:
-    """Refuse labels of a lake that are none of the classes of a model."""
+    """Raise an error if a lake has labels that are not classes of a model."""
     classes: Any = getattr(model, "classes_", None)
     if classes is None or counts.labels is None or len(classes) < 2 or classes.dtype.kind not in "biuf":
         return
     unknown = np.setdiff1d(counts.labels, classes.astype(np.float64))
     if len(unknown):
-        raise ValueError(f"the lake has the label {unknown[0]:g}, but the model knows the classes {classes.tolist()}")
+        raise ValueError(f"the lake has the label {unknown[0]:g}, but the model has the classes {classes.tolist()}")
 
 
 def score_lake(model: Machine, X: ScannedEdges, scoring: str = "auto") -> BoundedScore:
-    """Return how good a fitted model is on the edges of a lake, with a bound of the error.
+    """Return the score of a fitted model on the edges of a lake, with a bound of the error.
 
     Parameters
     ----------
     model : fitted KronRidge, KronSVM, KronLogistic or KronRanker in primal form
-        As lakes train them. With ``backend="dask"`` the workers of the active client compute.
+        The model, for example from a fit to a lake. With ``backend="dask"``, the workers of the active client compute.
     X : ScannedEdges
         Edges with labels.
     scoring : str
-        "auc", "average_precision" or "concordance", which are made of histograms (their ``bound`` is at most about
-        1e-4 where there are many edges); "r2", "mse" or "accuracy", which are exact; or "auto".
+        "auc", "average_precision" or "concordance", computed from histograms (their ``bound`` is at most about 1e-4
+        for many edges); "r2", "mse" or "accuracy", computed exactly; or "auto".
 
     Returns
     -------
@@ -127,8 +127,8 @@ def score_lake(model: Machine, X: ScannedEdges, scoring: str = "auto") -> Bounde
         raise ValueError(f"scoring is {scoring!r}, but it must be 'auto' or one of {', '.join(map(repr, LAKE_SCORES))}")
     if not isinstance(predictor, PrimalPredictor) or model._machines:
         raise ValueError(
-            "score_lake is for one model in primal form, as fits to a lake are; this one is a mean of models, has "
-            "several classes, or a coefficient for each edge: score X.edges() in memory"
+            "score_lake requires one model in primal form, as from a fit to a lake; this one is an ensemble, has "
+            "several classes, or has a coefficient for each edge: score X.edges() in memory"
         )
     if X.reader.label is None:
         raise ValueError("X was scanned with label=None, but a score needs labels; name their column")

@@ -1,4 +1,4 @@
-"""Minimising on a lake: the risk as passes, its preconditioner, and solutions for any alpha from one reading."""
+"""Minimization on a lake: the risk by passes, its preconditioner, and solutions for any alpha after one reading."""
 
 from dataclasses import dataclass, replace
 from typing import cast
@@ -26,7 +26,7 @@ _ONE_PASS = "one pass over the edges, as asked for"
 
 @dataclass(frozen=True)
 class Lake:
-    """What a fit to a lake starts from: parameters that were checked, and what a reading of the edges found."""
+    """The input of a fit to a lake: checked parameters, and the results of reading the edges."""
 
     edges: ScannedEdges
     engine: LakeEngine
@@ -46,7 +46,7 @@ class Lake:
 
 
 def engine_of(model: Machine, X: ScannedEdges) -> LakeEngine:
-    """Return the engine that an estimator asks for."""
+    """Return the engine that an estimator requires."""
     reading: list[Progress] = []
 
     def told(what: str, done: int, total: int) -> None:
@@ -71,7 +71,7 @@ class LakeFit(PassFit):
         self.lake = lake
 
     def one_pass(self, alpha: float) -> Solution:
-        """Return ``M⁻¹ Φᵀ y`` with the degree model M, or what a filter makes of it; perhaps refined."""
+        """Return ``M⁻¹ Φᵀ y`` with the degree model M, or a spectral filter of it, optionally refined."""
         model, risk = cast(SpectralRidge, self.model), self.quadratic
         inverse = self.spectrum.inverse(alpha, centred=self.centred == "all")
         w = inverse.times(risk.rhs)
@@ -88,7 +88,7 @@ class LakeFit(PassFit):
 
 
 def _mean_label(lake: Lake) -> float | None:
-    """Return the mean label as the loss has it; None if more than the counts of a reading is needed."""
+    """Return the mean label in the coding of the loss; None if the counts of a reading do not determine it."""
     counts, positive = lake.counts, lake.coding.positive
     mean = counts.total / counts.n_edges
     if positive is None:

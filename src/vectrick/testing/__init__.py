@@ -1,4 +1,4 @@
-"""Contracts of backends, operators, losses and estimators: inherit from one, define ``make``, and get its tests.
+"""Contract tests for backends, operators, losses and estimators: inherit from one, and define ``make``.
 
 A test class for a new operator is three lines long::
 

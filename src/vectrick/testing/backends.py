@@ -1,4 +1,4 @@
-"""The contract of backends: arrays come and go unchanged, primitives equal NumPy's, products equal ``np.kron``."""
+"""The contract of backends: transfers keep arrays, primitives match NumPy, and products match ``np.kron``."""
 
 import pickle
 from abc import abstractmethod
@@ -14,9 +14,9 @@ _RNG_SEED = 0
 
 
 class BackendContract:
-    """What every backend promises. A subclass returns its backend from `make`.
+    """Contract tests for backends. A subclass returns its backend from `make`.
 
-    Its tests compare with NumPy on small arrays; the cost is that of the backend.
+    The tests compare with NumPy on small arrays; the cost is that of the backend.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class BackendContract:
         np.testing.assert_allclose(host, expected, atol=atol)
 
     def test_arrays_come_and_go(self) -> None:
-        """The backend owns what is placed on it, and returns it unchanged, in its dtype."""
+        """The backend owns arrays that are placed on it, and returns them unchanged, in their dtype."""
         backend = self.make()
         for values in (self._numbers(3, 4), np.arange(5, dtype=np.int32), np.array([True, False])):
             there = placed(values, backend)
@@ -65,7 +65,7 @@ class BackendContract:
         self._assert_same(backend.contiguous(turned), self._numbers(3, 4).T)
 
     def test_indices(self) -> None:
-        """A key picks the same elements as in NumPy."""
+        """A key selects the same elements as in NumPy."""
         backend, values = self.make(), self._numbers(6)
         there = placed(values, backend)
         for key in (slice(1, 4), slice(None, None, 2), np.array([4, 0]), values > 0, [2, 1], slice(4, 0, -2)):
@@ -89,7 +89,7 @@ class BackendContract:
         self._assert_same(both, np.stack([dense, 2 * dense]))
 
     def test_finite_and_definite(self) -> None:
-        """NaN, infinity and negative eigenvalues are found."""
+        """NaN, infinity and negative eigenvalues are detected."""
         backend = self.make()
         assert backend.is_finite(placed(self._numbers(4), backend))
         assert not backend.is_finite(placed(np.array([1.0, np.nan]), backend))
@@ -125,7 +125,7 @@ class BackendContract:
         self._assert_same(best, [[3.0, 3.0], [5.0, 5.0]])
 
     def test_products(self) -> None:
-        """Every path that the backend has equals ``np.kron``, with a vector and with a block."""
+        """Every path of the backend equals ``np.kron``, with a vector and with a block."""
         rng = np.random.default_rng(_RNG_SEED)
         M, N = self._numbers(5, 4), self._numbers(3, 6)
         p, q, r, t = (
@@ -143,7 +143,7 @@ class BackendContract:
         self._assert_same(whole @ np.ones(24), np.kron(M, N) @ np.ones(24), 1e-10)
 
     def test_a_fit_is_that_of_numpy(self) -> None:
-        """A model trains, predicts and moves to the host with the same predictions."""
+        """A model predicts the same as with NumPy, on the backend and after a move to the host."""
         X, y = vt.datasets.make_checkerboard(20, 15, random_state=0)
         for pairwise in ("kronecker", "linear"):
             parameters: dict[str, Any] = {"alpha": 1.0, "tol": 1e-9, "solver": "cg", "pairwise": pairwise}
@@ -153,7 +153,7 @@ class BackendContract:
             self._assert_same(model.set_params(backend="cpu").predict(X), expected, 1e-6)
 
     def test_is_a_value(self) -> None:
-        """A backend equals its copy after pickling, and can be given as the object itself."""
+        """A backend equals its copy after pickling, and can be passed as an object."""
         backend = self.make()
         assert settle_backend(backend, None) is backend
         assert pickle.loads(pickle.dumps(backend)) == backend

@@ -1,4 +1,4 @@
-"""What estimators refuse, and how clearly they say so."""
+"""The contract of estimators for invalid input: clear errors and warnings."""
 
 import warnings
 from typing import Any
@@ -12,14 +12,14 @@ from vectrick.testing.cases import N_END, N_END_FEATURES, N_START, N_START_FEATU
 
 
 class BadInputContract(EstimatorCase):
-    """Bad input gets an error that names the argument, or a warning where training can go on."""
+    """Invalid input gets an error that names the argument, or a warning if training can continue."""
 
     def _assert_refused(self, message: str, *data: Any, error: type[Exception] = ValueError, **parameters: Any) -> None:
         X, y = data or self._data()
         assert_raises_regex(error, message, self.make(**parameters).fit, X, y)
 
     def test_bad_parameters(self) -> None:
-        """Errors name invalid parameters, with their value and what is expected."""
+        """Errors name invalid parameters, their values and the expected values."""
         for alpha in (0, -1.0, float("nan"), "1"):
             self._assert_refused("alpha is .* positive", alpha=alpha)
         self._assert_refused("start_kernel is 'lineal', but it must be one of 'linear'", start_kernel="lineal")
@@ -38,7 +38,7 @@ class BadInputContract(EstimatorCase):
         self._assert_refused("gamma is -1", start_kernel=Gaussian(gamma=-1))
 
     def test_features_that_are_not_finite(self) -> None:
-        """The vertex is named, by its id where there is one."""
+        """The error names the vertex, by its id if it has one."""
         X, y = self._data()
         D = X.start_table.features.copy()
         D[X.start[5], 1] = np.inf
@@ -49,7 +49,7 @@ class BadInputContract(EstimatorCase):
         self._assert_refused(f"NaN or infinity .* vertex 'v{X.start[5]}'", named, y)
 
     def test_labels_that_do_not_fit(self) -> None:
-        """Labels that are missing, infinite, or not as many as the edges are refused."""
+        """Labels that are missing, infinite, or not as many as the edges raise an error."""
         X, y = self._data()
         self._assert_refused("y has length 89, but X has 90 edges", X, y[:-1])
         broken = np.array(y, object if y.dtype.kind in "OU" else float)
@@ -58,19 +58,19 @@ class BadInputContract(EstimatorCase):
             self._assert_refused(r"y\[3\] is nan", X, broken)
 
     def test_nothing_to_train_on(self) -> None:
-        """Training without edges is refused."""
+        """Training without edges raises an error."""
         X, y = self._data()
         self._assert_refused("no edges", X[:0], y[:0])
         assert_raises_regex(ValueError, "zero for every edge", self.make().fit, X, y, np.zeros(len(X)))
 
     def test_weights_that_do_not_fit(self) -> None:
-        """Negative weights and weights of the wrong length are refused."""
+        """Negative weights and weights of the wrong length raise an error."""
         X, y = self._data()
         assert_raises_regex(ValueError, r"sample_weight\[0\] is -1", self.make().fit, X, y, -np.ones(len(X)))
         assert_raises_regex(ValueError, "sample_weight has shape", self.make().fit, X, y, np.ones(3))
 
     def test_other_columns_at_prediction(self) -> None:
-        """Tables with other columns than in training are refused, in predictions and in validation."""
+        """Tables with other columns than in training raise an error, in prediction and in validation."""
         model, X, y = self._fitted()
         wrong = Edges(X.start, X.end, X.start_table.features[:, :2], X.end_table.features)
         message = "start_features has 2 columns, but the model was trained with 4"
@@ -79,14 +79,14 @@ class BadInputContract(EstimatorCase):
         assert_raises_regex(ValueError, "has 2 columns", self.make().fit, X, y, validation=(wrong, y))
 
     def test_bad_k(self) -> None:
-        """``k`` is between one and the number of end vertices."""
+        """``k`` must be between one and the number of end vertices."""
         model, _, _ = self._fitted()
         for k in (0, N_END + 1, 1.5, True):
             start, end = self._tables()
             assert_raises_regex(ValueError, "k is", model.top_k, start, end, k)
 
     def test_plain_arrays_need_a_border(self) -> None:
-        """A plain array without ``n_start_features`` is refused, as is one without end features."""
+        """A plain array without ``n_start_features`` or without end features raises an error."""
         X, y = self._data()
         rows = np.hstack([X.start_table.features[X.start], X.end_table.features[X.end]])
         self._assert_refused("n_start_features is None", rows, y)
@@ -94,7 +94,7 @@ class BadInputContract(EstimatorCase):
         self._assert_refused("must be a positive integer", rows, y, n_start_features=0)
 
     def test_kernels_that_are_none(self) -> None:
-        """A matrix that is not positive semi-definite is repaired with a warning; one that is not square is refused."""
+        """An indefinite kernel matrix is repaired with a warning; a matrix that is not square raises an error."""
         X, y = self._data()
         K = np.diag(np.linspace(-1, 5, N_START))
         kernels = Edges(X.start, X.end, K, X.end_table.features)

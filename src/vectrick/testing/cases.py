@@ -1,4 +1,4 @@
-"""An estimator, and a small graph to try it on."""
+"""An estimator, and a small graph to test it on."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +16,9 @@ N_START, N_END, N_START_FEATURES, N_END_FEATURES = 14, 11, 4, 3
 
 
 class EstimatorCase:
-    """How to make an estimator, and helpers to fit it and to compare its predictions."""
+    """The base of contracts: makes an estimator, fits it, and compares its predictions."""
 
-    iterative = "newton"  # a solver that goes step by step
+    iterative = "newton"  # an iterative solver
 
     def make(self, **parameters: Any) -> Any:
         """Return an estimator."""

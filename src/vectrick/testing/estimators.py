@@ -1,4 +1,4 @@
-"""The contract of estimators in their `Edges` form."""
+"""The contract of estimators on `Edges`."""
 
 import pickle
 import warnings
@@ -17,9 +17,9 @@ from vectrick.testing.cases import N_END, N_END_FEATURES, N_START, N_START_FEATU
 
 
 class EstimatorContract(BadInputContract):
-    """What every estimator promises for edges. ``make(**parameters)`` returns an estimator that is not fitted.
+    """Contract tests for estimators on edges. ``make(**parameters)`` returns an estimator that is not fitted.
 
-    Its tests fit small graphs, which takes some seconds in all; the cost of one is that of the estimator.
+    The tests fit small graphs within some seconds in all; the cost of a test is that of the estimator.
 
     Examples
     --------
@@ -40,13 +40,13 @@ class EstimatorContract(BadInputContract):
         assert model.fit(X, y) is model
 
     def test_init_computes_nothing(self) -> None:
-        """Parameters are kept as they were given, wrong ones too."""
+        """Parameters are stored unchanged, even if they are invalid."""
         model = self.make(alpha="nonsense", start_kernel="nonsense")
         assert model.alpha == "nonsense"
         assert model.start_kernel == "nonsense"
 
     def test_fit_changes_no_parameter(self) -> None:
-        """Parameters, also those of kernels, survive ``fit``."""
+        """``fit`` does not change parameters, including the parameters of kernels."""
         X, y = self._data()
         model = self.make(start_kernel=Gaussian(gamma="scale"), end_kernel="gaussian")
         before = repr(model.get_params())
@@ -54,7 +54,7 @@ class EstimatorContract(BadInputContract):
         assert repr(model.get_params()) == before
 
     def test_fit_leaves_the_data_alone(self) -> None:
-        """Edges, tables and labels are the same afterwards."""
+        """``fit`` does not change edges, tables or labels."""
         X, y = self._data()
         copies = [array.copy() for array in (X.start, X.end, X.start_table.features, X.end_table.features, y)]
         self.make().fit(X, y)
@@ -63,7 +63,7 @@ class EstimatorContract(BadInputContract):
             assert_array_equal(array, copy)
 
     def test_not_fitted(self) -> None:
-        """Predicting before ``fit`` is refused."""
+        """Predicting before ``fit`` raises an error."""
         X, _ = self._data()
         assert_raises(NotFittedError, self.make().predict, X)
         assert_raises(NotFittedError, self.make().predict_grid, np.eye(N_START_FEATURES), np.eye(N_END_FEATURES))
@@ -80,14 +80,14 @@ class EstimatorContract(BadInputContract):
             assert_array_equal(self._scores(pickle.loads(pickle.dumps(model)), X), self._scores(model, X))
 
     def test_parameters_of_kernels(self) -> None:
-        """``start_kernel__gamma`` reaches the kernel."""
+        """``start_kernel__gamma`` sets the parameter of the kernel."""
         model = self.make(start_kernel=Gaussian(gamma=1.0))
         assert model.get_params()["start_kernel__gamma"] == 1.0
         model.set_params(start_kernel__gamma=3.0)
         assert model.start_kernel.gamma == 3.0
 
     def test_fit_again_forgets(self) -> None:
-        """A second ``fit`` gives what a fresh estimator gives."""
+        """A second ``fit`` gives the same model as a new estimator."""
         X, y = self._data(1)
         model = self._fitted(form="primal")[0]
         model.set_params(form="dual").fit(X, y)
@@ -105,7 +105,7 @@ class EstimatorContract(BadInputContract):
         single, X, _ = self._fitted(n_threads=1)
         self._assert_same(single, self._fitted(n_threads=3)[0], X, rtol=1e-9)
 
-    # What is learned
+    # Learning
 
     def test_it_learns(self) -> None:
         """The score on the training edges is far above chance."""
@@ -153,11 +153,11 @@ class EstimatorContract(BadInputContract):
         self._assert_same(exact, stepwise, X, rtol=1e-4)
 
     def test_larger_alpha_gives_smaller_functions(self) -> None:
-        """The norm of the function falls with alpha."""
+        """The norm of the coefficients decreases with alpha."""
         norms = [np.linalg.norm(self._fitted(form="primal", alpha=alpha)[0].coef_) for alpha in (0.1, 1.0, 10.0)]
         assert norms[0] > norms[1] > norms[2]
 
-    # One meaning, many spellings
+    # Equivalent inputs
 
     def test_order_of_edges_does_not_matter(self) -> None:
         """Shuffled edges give the same model."""
@@ -174,14 +174,14 @@ class EstimatorContract(BadInputContract):
         self._assert_same(model, self.make(tol=1e-9).fit(renumbered, y), X, renumbered)
 
     def test_vertices_without_edges_do_not_matter(self) -> None:
-        """More vertices in the tables, even with features that are not numbers, change nothing."""
+        """Additional vertices in the tables change nothing, even if their features are NaN."""
         model, X, y = self._fitted(start_kernel="gaussian")
         D = np.vstack([X.start_table.features, np.full((3, N_START_FEATURES), np.nan)])
         wider = Edges(X.start, X.end, D, X.end_table.features)
         self._assert_same(model, self.make(start_kernel="gaussian").fit(wider, y), X, wider, rtol=1e-9)
 
     def test_subsets_of_edges(self) -> None:
-        """A mask, positions and a slice mean the same edges."""
+        """A mask, positions and a slice select the same edges."""
         X, y = self._data()
         mask = np.arange(len(X)) < 60
         model = self.make().fit(X[mask], y[mask])
@@ -196,7 +196,7 @@ class EstimatorContract(BadInputContract):
         self._assert_same(model, self.make(tol=1e-9, form="primal").fit(sparse, y), X, sparse)
 
     def test_ids(self) -> None:
-        """Ids mean the same as positions."""
+        """Ids give the same model as positions."""
         model, X, y = self._fitted()
         names = np.array([f"v{i}" for i in range(N_START)])
         named = Edges(names[X.start], X.end, X.start_table.features, X.end_table.features, start_ids=names)
@@ -210,7 +210,7 @@ class EstimatorContract(BadInputContract):
         assert_allclose(self._scores(plain, rows), self._scores(model, X), atol=1e-6)
 
     def test_precomputed_kernels(self) -> None:
-        """The kernel matrix of all vertices gives what its features give, for new vertices too."""
+        """The kernel matrix of all vertices gives the same predictions as the features, also for new vertices."""
         X, y = self._data()
         known = (X.start < 10) & (X.end < 8)
         D, T = X.start_table.features, X.end_table.features
@@ -220,7 +220,7 @@ class EstimatorContract(BadInputContract):
         self._assert_same(model, given.fit(kernels[known], y[known]), X, kernels)
 
     def test_functions_as_kernels(self) -> None:
-        """A function gives what the kernel of the same formula gives."""
+        """A function gives the same model as the kernel with the same formula."""
         model, X, _ = self._fitted()
         own, _, _ = self._fitted(start_kernel=lambda X, Y: X @ Y.T)
         self._assert_same(model, own, X)
@@ -235,7 +235,7 @@ class EstimatorContract(BadInputContract):
         self._assert_same(twice, self.make().fit(scaled, y), X, scaled)
 
     def test_one_vertex_set(self) -> None:
-        """``end_features=None`` means the start table again."""
+        """``end_features=None`` uses the start table for both ends."""
         rng = np.random.default_rng(0)
         D = rng.standard_normal((12, 3))
         start, end = rng.integers(0, 12, (2, 60))
@@ -244,7 +244,7 @@ class EstimatorContract(BadInputContract):
         self._assert_same(self.make().fit(one, y), self.make().fit(two, y), one, two, rtol=1e-9)
 
     def test_float32(self) -> None:
-        """float32 is used when it is asked for or given, and comes close."""
+        """float32 is used if it is requested or the tables have it, and predictions are close to float64."""
         model, X, y = self._fitted()
         narrow = self.make(dtype="float32", tol=1e-4).fit(X, y)
         assert self._scores(narrow, X).dtype == np.float32
@@ -253,7 +253,7 @@ class EstimatorContract(BadInputContract):
         assert self._scores(self.make(tol=1e-4).fit(Edges(X.start, X.end, *tables), y), X).dtype == np.float32
 
     def test_weights(self) -> None:
-        """An edge of weight two counts like two edges, one of weight zero not at all."""
+        """An edge of weight two counts as two edges, and an edge of weight zero as none."""
         X, y = self._data()
         weight = np.ones(len(X))
         weight[:10] = 0
@@ -268,20 +268,20 @@ class EstimatorContract(BadInputContract):
     # Predicting
 
     def test_new_vertices(self) -> None:
-        """Other tables give predictions for other vertices."""
+        """Edges with new tables get finite predictions."""
         model, _, _ = self._fitted()
         new, _ = self._data(7)
         assert self._scores(model, new).shape == (len(new),)
         assert np.isfinite(self._scores(model, new)).all()
 
     def test_parts_of_edges_are_predicted_alike(self) -> None:
-        """A prediction does not depend on what else is predicted."""
+        """A prediction does not depend on the other edges to predict."""
         for form in ("dual", "primal"):
             model, X, _ = self._fitted(form=form)
             assert_allclose(self._scores(model, X)[:7], self._scores(model, X[:7]), rtol=1e-9, atol=1e-12)
 
     def test_no_edges(self) -> None:
-        """There are no predictions for no edges."""
+        """Without edges, the array of predictions is empty."""
         model, X, _ = self._fitted()
         assert self._scores(model, X[:0]).shape == (0,)
 
@@ -294,7 +294,7 @@ class EstimatorContract(BadInputContract):
             assert_allclose(model.predict_grid(D, T), expected, rtol=1e-9, atol=1e-12)
 
     def test_top_k(self) -> None:
-        """`top_k` gives the largest of each row of the grid, in order."""
+        """`top_k` gives the largest scores of each row of the grid, in order."""
         for form in ("dual", "primal"):
             model, _, _ = self._fitted(form=form)
             D, T = self._tables(3)
@@ -303,7 +303,7 @@ class EstimatorContract(BadInputContract):
             assert_array_equal(which, np.argsort(-grid, axis=1, kind="stable")[:, :4])
             assert_allclose(scores, -np.sort(-grid, axis=1)[:, :4], rtol=1e-9)
 
-    # Honest reports
+    # History and warnings
 
     def test_history(self) -> None:
         """The history has risk and seconds for each iteration, and the risk never rises."""
@@ -323,7 +323,7 @@ class EstimatorContract(BadInputContract):
         assert not model.solution_.converged
 
     def test_early_stopping_restores_the_best(self) -> None:
-        """The model is the one with the best validation score."""
+        """The model is from the iteration with the best validation score."""
         X, y = self._data()
         X_val, y_val = self._data(1)
         model = self.make(solver=self.iterative, alpha=1e-3, n_iter_no_change=3, max_iter=50)
@@ -342,7 +342,7 @@ class EstimatorContract(BadInputContract):
         assert model.dual_coef_.shape == (len(X),)
 
     def test_progress(self, capsys: Any) -> None:
-        """``verbose`` reports iterations, and how the fit ended."""
+        """``verbose`` reports iterations, and the reason why the fit ended."""
         model, _, _ = self._fitted(verbose=2, solver=self.iterative)
         lines = capsys.readouterr().err.splitlines()
         assert "iteration 1, risk" in lines[0]

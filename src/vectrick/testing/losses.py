@@ -10,9 +10,9 @@ _N = 40
 
 
 class LossContract:
-    """What every loss promises. ``make(y, weight)`` returns a loss; ``labels(rng, n)`` returns labels for it.
+    """Contract tests for losses. ``make(y, weight)`` returns a loss; ``labels(rng, n)`` returns labels for it.
 
-    Its tests compare slopes and curvatures with differences of values, O(n²) for n edges.
+    The tests compare gradients and Hessians with finite differences, O(n²) for n edges.
 
     Examples
     --------
@@ -25,7 +25,7 @@ class LossContract:
     True
     """
 
-    by_position = False  # whether the loss of an edge depends on its place, as it does for fixed groups
+    by_position = False  # whether the loss of an edge depends on its position, as with fixed groups
 
     def make(self, y: Array, weight: Array | None = None) -> Loss:
         """Return the loss of labels."""
@@ -70,7 +70,7 @@ class LossContract:
         assert v @ curvature.times(v) >= 0
 
     def test_hessian_is_zero_where_it_says_so(self) -> None:
-        """Outside its active edges the Hessian is zero, and restricting it to them loses nothing."""
+        """The Hessian is zero outside its active edges, and its restriction to them loses nothing."""
         loss, p, rng = self._made(weighted=True)
         curvature = loss.curvature(3 * p)
         if curvature.active is None:
@@ -114,7 +114,7 @@ class LossContract:
         assert_allclose(self.make(y[order]).value(p[order]), self.make(y).value(p), rtol=1e-12)
 
     def test_float32(self) -> None:
-        """In float32 everything stays float32 and close."""
+        """With float32, the gradient stays float32, and results are close to float64."""
         rng = np.random.default_rng(2)
         y, p = self.labels(rng, _N), rng.standard_normal(_N)
         narrow, wide = self.make(y.astype(np.float32)), self.make(y)

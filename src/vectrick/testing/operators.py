@@ -41,9 +41,9 @@ def dot_test(operator: Operator, rng: np.random.Generator) -> None:
 
 
 class OperatorContract:
-    """What every operator promises. ``make(rng)`` returns an operator and the same matrix in float64.
+    """Contract tests for operators. ``make(rng)`` returns an operator and the same matrix in float64.
 
-    Its tests multiply by small dense matrices, O(n²) for n rows.
+    The tests multiply by small dense matrices, O(n²) for n rows.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class OperatorContract:
         return *self.make(rng), rng
 
     def test_is_a_scipy_operator(self) -> None:
-        """It has the shape and dtype of its matrix, and SciPy takes it as it is."""
+        """It has the shape of its matrix and a supported dtype, and SciPy accepts it unchanged."""
         op, matrix, _ = self._made()
         assert isinstance(op, LinearOperator)
         assert aslinearoperator(op) is op
@@ -75,7 +75,7 @@ class OperatorContract:
         assert op.dtype in TOLERANCE
 
     def test_times_vector(self) -> None:
-        """A product equals that of the matrix."""
+        """A product equals the product with the matrix."""
         op, matrix, rng = self._made()
         v = rng.standard_normal(op.shape[1]).astype(op.dtype)
         product = op @ v
@@ -85,7 +85,7 @@ class OperatorContract:
         assert_close(op.matvec(v), product, op.dtype)
 
     def test_times_block(self) -> None:
-        """A block of vectors gives the same as its columns, and the same bits in either memory order."""
+        """The product with a block equals the products with its columns, and does not depend on the memory order."""
         op, _, rng = self._made()
         V = rng.standard_normal((op.shape[1], 11)).astype(op.dtype)
         product = op @ V
@@ -131,7 +131,7 @@ class OperatorContract:
         assert_array_equal(v, before)
 
     def test_restrict(self) -> None:
-        """A restriction equals the matrix's rows and columns, also twice, also to nothing."""
+        """A restriction equals the rows and columns of the matrix, also if repeated or empty."""
         op, matrix, rng = self._made()
         rows, cols = (rng.random(n) < 0.5 for n in op.shape)
         if not self.can_restrict:
@@ -147,7 +147,7 @@ class OperatorContract:
         assert_array_equal(op.restrict(cols=nothing) @ np.zeros(0), np.zeros(op.shape[0]))
 
     def test_bad_vectors(self) -> None:
-        """Vectors that cannot be multiplied are refused, with errors that name them."""
+        """Vectors of a wrong shape or dtype raise errors that name them."""
         op, _, _ = self._made()
         n = op.shape[1]
         assert_raises_regex(ValueError, f"v has length {n + 1}", op.__matmul__, np.ones(n + 1))

@@ -1,1 +1,1 @@
-"""The act of fitting: the problem, the way of a fit, what is watched and checked."""
+"""Training: checks of the input, the choice of a method, monitoring, and the fits."""

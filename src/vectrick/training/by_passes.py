@@ -1,7 +1,7 @@
-"""Fits in memory by passes, as those of lakes are: in primal form, preconditioned, and to convergence.
+"""Fits in memory by passes, like fits of lakes: in primal form, preconditioned, and to convergence.
 
-A pass goes over one sorted block of edges, or it is two products, with the features of the edges and with their
-transpose. Products sort the edges twice, and between them stand vectors of predictions, gradients and curvatures: on 2
+A pass reads one sorted block of edges, or makes two products: one with the features of the edges and one with their
+transpose. Products sort the edges twice and need vectors of predictions, gradients and curvatures in between: on 2
 million edges and two cores, passes over a block take a fourth of the time.
 """
 
@@ -37,12 +37,12 @@ from vectrick.training.monitor import Monitor
 from vectrick.training.pass_fit import PassFit
 from vectrick.training.problem import Training
 
-MANY_EDGES = 1 << 17  # from which passes take less time than a dense solve, however few coefficients there are
-_THIN = 2  # vertices for each feature, at least
+MANY_EDGES = 1 << 17  # from this number on, passes are faster than a dense solve, even with few coefficients
+_THIN = 2  # minimum number of vertices per feature
 
 
 def limits_iterations(estimator: Trainable, solver: Any) -> bool:
-    """Whether ``max_iter`` is below the usual limit of a solver: then the iterates are part of the regularizer.
+    """Return whether ``max_iter`` is below the solver's default, so that the iterates are part of the regularizer.
 
     >>> import vectrick as vt
     >>> cg = vt.solvers.iterative_solver(vt.losses.Squared)
@@ -54,14 +54,14 @@ def limits_iterations(estimator: Trainable, solver: Any) -> bool:
 
 @dataclass(frozen=True)
 class Route:
-    """How a fit will go, as far as thin factors say it.
+    """The method of a fit, as far as low-rank factors determine it.
 
     Attributes
     ----------
     maps : (FeatureMap, FeatureMap), optional
-        Thin factors of both sides, each None if there is none; None if they were not looked for.
+        Low-rank factors of both sides, each None if there is none; None if they were not computed.
     plan : Plan, optional
-        The plan of passes over sorted tiles, if that is the way.
+        The plan of passes over sorted tiles, if the fit uses them.
     is_primal : bool
         Whether the primal form is chosen without a comparison.
     """
@@ -72,7 +72,7 @@ class Route:
 
 
 def fit_by_passes(model: Trainable, training: Training) -> Form | None:
-    """Fit a model by passes if it can be; return None then, else the form for other solvers."""
+    """Fit a model by passes if possible and return None; otherwise return the form for other solvers."""
     way = choose_route(model, training)
     if way.plan is not None and _fit_over_tiles(model, training, way):
         return None
@@ -84,14 +84,14 @@ def fit_by_passes(model: Trainable, training: Training) -> Form | None:
 
 
 def _may_pass(model: Trainable, training: Training) -> bool:
-    """Whether a fit is to find the minimum of a loss that passes can sum up."""
+    """Return whether a fit needs only the minimum of a loss that passes can sum."""
     loss = training.loss
     has_sums = isinstance(loss, RankRLS) or (isinstance(loss, Pointwise) and loss.is_smooth)
     return has_sums and goes_to_convergence(model, training)
 
 
 def choose_route(model: Trainable, training: Training) -> Route:
-    """Return how a fit goes: over sorted tiles, in primal form anyway, or as the forms compare."""
+    """Return the method of a fit: passes over sorted tiles, the primal form, or a comparison of both forms."""
     graph, kernel = training.graph, training.kernel
     is_product = kernel.is_product and not kernel.is_two_step
     if not (is_product and model.form != "dual" and _may_pass(model, training)):
@@ -114,7 +114,7 @@ def choose_route(model: Trainable, training: Training) -> Route:
 
 
 def _fit_over_tiles(model: Trainable, training: Training, way: Route) -> bool:
-    """Fit a model by passes over a sorted block of edges; return whether it could be."""
+    """Fit a model by passes over a sorted block of edges; return whether that succeeded."""
     graph, loss, kernel = training.graph, training.loss, training.kernel
     assert way.maps is not None
     assert way.plan is not None
@@ -136,7 +136,7 @@ def _fit_over_tiles(model: Trainable, training: Training, way: Route) -> bool:
 
 
 def _fit_by_products(model: Trainable, training: Training, form: Form) -> bool:
-    """Fit a model in primal form by passes that are two products; return whether it could be."""
+    """Fit a model in primal form by passes of two products each; return whether that succeeded."""
     if form.maps is None or not isinstance(form.space, Primal):
         return False
     loss, (start, end) = training.loss, form.maps
@@ -162,12 +162,12 @@ def _fit_by_products(model: Trainable, training: Training, form: Form) -> bool:
 
 
 class TurnedFit(PassFit):
-    """A fit with features that were turned, so that the degree model is diagonal; its solution is turned back.
+    """A fit with features transformed to make the degree model diagonal; its solution is transformed back.
 
-    Turning coefficients in each iteration may take as long as the products.
+    Transforming the coefficients in each iteration could take as long as the products.
     """
 
-    before: DegreeSpectrum  # of the features before
+    before: DegreeSpectrum  # of the original features
 
     @cached_property
     def spectrum(self) -> DegreeSpectrum:
@@ -175,7 +175,7 @@ class TurnedFit(PassFit):
         return self.before.of_turned(self.features, self.degrees)
 
     def solve(self, alpha: float, callback: Callback | None = None, start: Solution | None = None) -> Solution:
-        """Minimise, and turn back what a callback sees."""
+        """Minimize; a callback receives the coefficients of the original features."""
         if callback is None:
             return super().solve(alpha, None, start)
         asked_for = getattr(callback, "reads_coefficients", True)
@@ -186,13 +186,13 @@ class TurnedFit(PassFit):
         return super().solve(alpha, told, start)
 
     def watched(self, alpha: float, monitor: Monitor) -> Solution:
-        """Minimise, and turn the result back; that of an interrupted fit was seen by its monitor."""
+        """Minimize and transform the result back; the last iterate of an interrupted fit is transformed already."""
         solution = super().watched(alpha, monitor)
         return solution if solution.reason == INTERRUPTED else replace(solution, x=self.before.to_features(solution.x))
 
 
 def goes_to_convergence(model: Trainable, training: Training) -> bool:
-    """Whether a fit is to find the minimum, in whatever way; else its iterates are part of the regularizer."""
+    """Return whether a fit needs only the minimum, by any method; otherwise its solver or its iterates matter."""
     given = training.given
     return bool(
         given.solver is None
@@ -207,12 +207,12 @@ def goes_to_convergence(model: Trainable, training: Training) -> bool:
 
 
 def _may_precondition(model: Machine, training: Training, ranks: tuple[int, int], seconds: float) -> bool:
-    """Whether the degree model was asked for, or is cheap compared with iterations of so many seconds."""
+    """Return whether the degree model was requested, or is cheap compared with iterations of ``seconds`` each."""
     return model.preconditioner == "kronecker" or has_cheap_degrees(ranks, seconds, training.backend, model.n_threads)
 
 
 def _features(training: Training, form: Form) -> tuple[Sides, tuple[Array, Array]]:
-    """Return the features of a form as passes take them, and the sums of the weights at the vertices."""
+    """Return the features of a form in the layout of passes, and the sum of the edge weights at each vertex."""
     assert form.maps is not None
     graph, weights = training.graph, _weights(training.loss)
     start, end = (contiguous(placed(cast(found.train, training.dtype), training.backend)) for found in form.maps)
@@ -223,19 +223,19 @@ def _features(training: Training, form: Form) -> tuple[Sides, tuple[Array, Array
 
 
 def _weights(loss: Loss) -> Array:
-    """Return the weights of the edges; ones take no memory."""
+    """Return the weights of the edges; weights of one take no memory."""
     weight: Array | None = getattr(loss, "weight", None)
     return namespace(loss.y).broadcast_to(loss.y[:1] * 0 + 1, loss.y.shape) if weight is None else weight
 
 
 def _risk(training: Training) -> tuple[type[Loss], Coding, bool, float]:
-    """Return what a `PassFit` asks of a loss."""
+    """Return the arguments of `PassFit` that depend on the loss."""
     loss, h = training.loss, _weights(training.loss)
     return type(loss), Coding(), training.given.has_intercept, float(loss.y @ h) / float(h.sum())
 
 
 def _finish(model: Trainable, training: Training, form: Form, fit: PassFit, predict: Callable[[Array], Array]) -> bool:
-    """Minimise and keep the result; return False if it is zero or features are too large: others say why."""
+    """Minimize and keep the result; return False if it is zero or features are too large: other solvers raise then."""
     how: dict[str, Any] = {"watch": training.watch, "max_iter": fit.max_iter}
     monitor = Monitor(type(model).__name__, model.verbose, None, model.n_iter_no_change, **how)
     try:

@@ -19,12 +19,12 @@ from vectrick.operators.factors import is_finite
 from vectrick.solvers import Solution
 from vectrick.training.problem import Training
 
-_ROUNDING = 1e-10  # of kernel values that cancel
-_SMALLEST = 1e-150  # kernel values whose squares are still numbers
+_ROUNDING = 1e-10  # relative, of kernel values that cancel
+_SMALLEST = 1e-150  # the smallest kernel value whose square does not underflow
 
 
 def check_range(labels: Array, dtype: np.dtype[Any]) -> None:
-    """Refuse labels whose squares are too small or too large for a dtype; every solver sums such squares."""
+    """Reject labels whose squares are too small or too large for a dtype; every solver sums these squares."""
     limits = np.finfo(dtype)
     largest = max(float(labels.max()), -float(labels.min()))
     low = float(np.sqrt(float(limits.tiny) / float(limits.eps)))
@@ -37,7 +37,7 @@ def check_range(labels: Array, dtype: np.dtype[Any]) -> None:
 
 
 def check_finite_model(solution: Solution, intercept: float) -> None:
-    """Refuse a model that predicts NaN."""
+    """Reject a model that predicts NaN."""
     dtype, f = numpy_dtype(solution.x), solution.predictions
     if not is_finite(solution.x) or not np.isfinite(intercept) or (f is not None and not is_finite(f)):
         raise ValueError(
@@ -47,9 +47,9 @@ def check_finite_model(solution: Solution, intercept: float) -> None:
 
 
 def check_not_zero(training: Training, space: Space, solution: Solution, intercept: float) -> None:
-    """Refuse a model that predicts zero for every edge because something was too small or too large.
+    """Reject a model that predicts zero for every edge because something was too small or too large.
 
-    Zero may also be right: where there are no features, nothing to learn, or labels that the kernel cannot explain.
+    Zero may also be correct: if there are no features, nothing to learn, or labels that the kernel cannot explain.
     """
     f, dtype = solution.predictions, numpy_dtype(solution.x)
     if bool((f != 0).any()) or _has_no_features(training):
@@ -58,7 +58,7 @@ def check_not_zero(training: Training, space: Space, solution: Solution, interce
     largest = float(abs(gradient).max())
     if largest == 0:
         return
-    change = space.predict(space.lift(gradient / largest))  # what the first step would change
+    change = space.predict(space.lift(gradient / largest))  # the change by the first step
     values = _kernel_values(training)
     if is_finite(change) and values > _SMALLEST and float(abs(change).max()) <= _ROUNDING * values * len(f):
         return
@@ -69,7 +69,7 @@ def check_not_zero(training: Training, space: Space, solution: Solution, interce
 
 
 def _kernel_values(training: Training) -> float:
-    """Return the size of the kernel values of edges, from those of the vertices with themselves."""
+    """Return the size of the kernel values of edges, from the diagonals of the vertex kernels."""
     both = training.kernel.start, training.kernel.end
     start, end = (float(abs(vertex_kernel.kernel.diagonal(vertex_kernel.vertices)).max()) for vertex_kernel in both)
     return start * end if training.kernel.is_product else max(start, end, start * end)
@@ -81,18 +81,18 @@ def _advice(dtype: np.dtype[Any]) -> str:
 
 
 def _has_no_features(training: Training) -> bool:
-    """Whether all features of one side are zero, so that there is nothing to predict from."""
+    """Return whether all features of one side are zero, so that there is nothing to predict from."""
     tables = training.kernel.start.vertices, training.kernel.end.vertices
     return any(not table.count_nonzero() if issparse(table) else not bool(namespace(table).any(table != 0))
                for table in tables)  # fmt: skip
 
 
-_MOST_EDGES, _MOST_VALUES = 5_000_000, 20_000_000  # beyond which a look at the data would take seconds
-_RARE = 0.1  # the share of a class under which labels are unbalanced
+_MOST_EDGES, _MOST_VALUES = 5_000_000, 20_000_000  # above these, checks would take seconds
+_RARE = 0.1  # labels are unbalanced if the share of a class is below this
 
 
 def warn_of_data(edges: Edges, y: Array, spec: KernelSpec | None = None) -> None:
-    """Warn of what spoils a model of a kernel, None if the kernel is to be chosen; a table is looked at once."""
+    """Warn of data that spoil a model; ``spec`` is None if its kernel is not chosen yet. Each table is checked once."""
     if edges.backend is not HOST or len(edges) > _MOST_EDGES:
         return
     start, end = edges.start_table, edges.end_table
@@ -104,7 +104,7 @@ def warn_of_data(edges: Edges, y: Array, spec: KernelSpec | None = None) -> None
 
 
 def warn_of_constant(edges: Edges, y: Array, spec: KernelSpec, kind: type[Loss]) -> None:
-    """Warn of labels that are far from zero for a model without an intercept and without a constant in its kernels."""
+    """Warn if labels are far from zero, but a model has no intercept and no constant in its kernels."""
     if edges.backend is not HOST or not issubclass(kind, Pointwise) or spec.symmetry < 0:
         return
     if _is_first(edges.start_table, "constant"):
@@ -112,7 +112,7 @@ def warn_of_constant(edges: Edges, y: Array, spec: KernelSpec, kind: type[Loss])
 
 
 def _is_first(table: VertexTable, what: str) -> bool:
-    """Whether a table has not been looked at for something yet; it has been from now on."""
+    """Return whether a table has not been checked for ``what`` yet, and mark it as checked."""
     told = reported_on(table)
     if what in told:
         return False
@@ -126,7 +126,7 @@ def _warn_of_edges(edges: Edges, y: Array, spec: KernelSpec | None) -> None:
         warn(f"{repeated}; keep one of each, with the mean of their labels", DataWarning)
     if spec is not None and edges.is_one_set and not spec.one_set and reverse_labels(edges, y) == "equal":
         warn(
-            "both ends come from one vertex set, and edges that are there in both directions have equal labels; "
+            "both ends come from one vertex set, and edges that occur in both directions have equal labels; "
             "pairwise='symmetric' learns from both directions and predicts the same for both",
             DataWarning,
         )
@@ -138,7 +138,7 @@ def _warn_of_table(table: VertexTable, kernels: tuple[Kernel, ...]) -> None:
         if found:
             warn(
                 f"{found}: in a fold where one of them trains, the other is not new (leakage); give them one row, or "
-                "features that tell them apart",
+                "features that distinguish them",
                 DataWarning,
             )
     if any(map(_sees_scales, kernels)) and _is_first(table, "scales"):
@@ -150,7 +150,7 @@ def _warn_of_table(table: VertexTable, kernels: tuple[Kernel, ...]) -> None:
 def _warn_of_constant(y: Array, spec: KernelSpec) -> None:
     if any(map(_has_constant, (*spec.start_kernels, *spec.end_kernels))):
         return
-    y = to_host(y)  # labels may be on their way to a device, of edges that are on the host
+    y = to_host(y)  # labels may be on a device already, while the edges are on the host
     values, counts = np.unique(y, return_counts=True)
     rare = counts.min() / len(y)
     if len(values) == 2 and rare < _RARE:
@@ -160,21 +160,21 @@ def _warn_of_constant(y: Array, spec: KernelSpec) -> None:
     else:
         return
     warn(
-        f"{what}, but the model has neither an intercept nor a constant in its kernels, so that it predicts zero for "
-        "vertices unlike all others; fit_intercept=True, kernel + vt.Constant(1.0), or centred labels help",
+        f"{what}, but the model has neither an intercept nor a constant in its kernels, so it predicts zero for "
+        "vertices unlike all others; use fit_intercept=True, kernel + vt.Constant(1.0), or centered labels",
         DataWarning,
     )
 
 
 def _sees_scales(kernel: Kernel) -> bool:
-    """Whether a kernel is one of features as they are, so that large columns count for more."""
+    """Return whether a kernel uses unscaled features, so that columns with large values have more influence."""
     if isinstance(kernel, Sum | Product):
         return _sees_scales(kernel.first) or _sees_scales(kernel.second)
     return isinstance(kernel, Linear | Gaussian | Polynomial | Cosine)
 
 
 def _has_constant(kernel: Kernel) -> bool:
-    """Whether a kernel has a constant among its summands."""
+    """Return whether a kernel has a constant among its summands."""
     if isinstance(kernel, Sum):
         return _has_constant(kernel.first) or _has_constant(kernel.second)
     return isinstance(kernel, Constant)

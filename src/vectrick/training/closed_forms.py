@@ -27,11 +27,11 @@ from vectrick.training.problem import Training
 
 ONE_PASS = "one pass over the edges, as asked for"
 Solved = tuple[Solution, float]  # and the intercept
-_AT_ONCE = 1 << 24  # coefficients of several alphas whose predictions are made together
+_AT_ONCE = 1 << 24  # coefficients of several alphas in one block of predictions
 
 
 def check_one_pass(estimator: SpectralRidge) -> None:
-    """Refuse parameters that one pass does not have."""
+    """Reject parameters that do not apply to one pass."""
     if estimator.spectral_filter not in FILTERS:
         names = ", ".join(map(repr, FILTERS))
         raise ValueError(f"spectral_filter is {estimator.spectral_filter!r}, but it must be one of {names}")
@@ -49,18 +49,18 @@ def check_one_pass(estimator: SpectralRidge) -> None:
     for name, is_wrong, why in wrong:
         if is_wrong:
             value = getattr(estimator, name)
-            raise ValueError(f"{name} is {value!r} and solver is 'one-pass', which {why}")
+            raise ValueError(f"{name} is {value!r} and solver is 'one-pass', but one pass {why}")
 
 
 class OnePassFit:
-    """The degree model of a training, and the product ``Zᵀ y`` that all alphas and filters share."""
+    """The degree model of a training set, and the product ``Zᵀ y`` that all alphas and filters share."""
 
     def __init__(self, lead: SpectralRidge, training: Training) -> None:
         self.lead, self.training, self.begin = lead, training, time.perf_counter()
         kernel, graph = training.kernel, training.graph
         if not kernel.is_product:
             raise ValueError(
-                f"solver is 'one-pass', which is for one Kronecker product, but pairwise is {kernel.words}"
+                f"solver is 'one-pass', but pairwise is {kernel.words}; one pass is for one Kronecker product"
             )
         self.loss: Any = lead._with_intercept(training)
         thin = thin_maps(kernel, lead.factor_tol)
@@ -79,7 +79,7 @@ class OnePassFit:
         self.spectrum = self.model.spectrum(self.total)
 
     def _one_pass(self, losses: Sequence[Any]) -> tuple[list[Array], Array | None]:
-        """Return ``Zᵀ y`` of each loss and, with an intercept, the mean features of an edge; one product."""
+        """Return ``Zᵀ y`` of each loss and, with an intercept, the mean features of an edge, from one product."""
         zero = zeros(len(self.loss.y), self.loss.y)
         columns = [-loss.gradient(zero) for loss in losses]
         has_constant = isinstance(self.loss, WithIntercept)
@@ -100,7 +100,7 @@ class OnePassFit:
         return self._own_pass[0]
 
     def of_each(self, trainings: Sequence[Training]) -> list["OnePassFit"]:
-        """Return the same for other labels of the same edges; one product with a block of them."""
+        """Return the same for other labels of the same edges, from one product with all of them."""
         losses = [self.lead._with_intercept(training) for training in trainings]
         zero = zeros(len(self.loss.y), self.loss.y)
         rhs, mean = self._one_pass(losses)
@@ -127,7 +127,7 @@ class OnePassFit:
         return self.constant - (0.0 if mean is None else float(mean @ w))
 
     def solved(self, alpha: float) -> Solved:
-        """Return the solution for one alpha, refined if that was asked for, and the intercept."""
+        """Return the solution for one alpha, refined if requested, and the intercept."""
         w, space, lead = self.coefficients(alpha), self.model.space, self.lead
         used: dict[str, Any] = {
             "preconditioner": "kronecker",
@@ -156,7 +156,7 @@ class OnePassFit:
         self.keep_solved(model, alpha, self.solved(alpha))
 
     def keep_solved(self, model: Trainable, alpha: float, solved: Solved, score: float | None = None) -> None:
-        """Keep what was found for one alpha."""
+        """Set the fitted attributes from the solution for one alpha."""
         solution, constant = solved
         history: dict[str, list[Any]] = {
             "iteration": [solution.n_iter],
@@ -174,7 +174,7 @@ class OnePassFit:
 
 
 def scores_of(validation: Validation, solved: Sequence[Solved]) -> list[float]:
-    """Return the score of each solution; predictions are made for some of them at a time."""
+    """Return the score of each solution; predictions for several solutions are computed together."""
     scores: list[float] = []
     at_once = max(1, _AT_ONCE // max(1, len(solved[0][0].x)))
     for low in range(0, len(solved), at_once):
@@ -186,7 +186,7 @@ def scores_of(validation: Validation, solved: Sequence[Solved]) -> list[float]:
 
 
 class ClosedForm:
-    """The closed form for the kernels of a training; other labels of the same edges can be solved for, too."""
+    """The closed form for the kernels of a training set; it also solves for other labels of the same edges."""
 
     def __init__(self, lead: SpectralRidge, training: Training) -> None:
         self.lead, self.begin = lead, time.perf_counter()

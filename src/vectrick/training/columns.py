@@ -1,4 +1,4 @@
-"""Several labels of each edge: a ridge regression for each column, which share all that depends on the edges alone."""
+"""Several labels for each edge: a ridge regression per column, sharing everything that depends only on the edges."""
 
 import time
 from dataclasses import replace
@@ -51,16 +51,16 @@ def fit_targets(
     validation: Any,
     watch: FitControls,
 ) -> None:
-    """Train a copy of an estimator for each column of Y, together where they can share, and set those of the whole."""
+    """Train a copy of an estimator for each column of Y, together if possible, and set the fitted attributes."""
     if watch.resume is not None:
-        raise ValueError(f"resume is given, but y has {Y.shape[1]} columns, each with a fit of its own; leave it out")
+        raise ValueError(f"resume is given, but y has {Y.shape[1]} columns, each with its own fit; leave it out")
     before = dict(model.__dict__)
     try:
         if _can_share(model, validation, watch):
             machines = _fit_together(model, X, Y, sample_weight)
         else:
             machines = _fit_apart(model, X, Y, sample_weight, validation, watch)
-    except BaseException as error:  # whatever the error, an earlier model stays intact
+    except BaseException as error:  # after any error, an earlier model stays intact
         model.__dict__ = before
         release(model.backend, error)
         raise
@@ -74,7 +74,7 @@ def _copied(Y: Array) -> Array:
 
 
 def _can_share(model: Trainable, validation: HeldEdges | None, watch: FitControls) -> bool:
-    """Whether nothing but the labels differs between the fits."""
+    """Return whether the fits differ only in their labels."""
     spec, solver = check_parameters(model, validation), as_solver(model.solver)
     watched = watch.callback is not None or watch.keep_interrupted or model.early_stopping or validation is not None
     solvers = solver is None or isinstance(solver, ConjugateGradients | OnePass | Eigen)
@@ -90,7 +90,7 @@ def _fit_apart(
     validation: HeldEdges | None,
     watch: FitControls,
 ) -> list[Any]:
-    """Return a fit of its own for each column."""
+    """Return a separate fit for each column."""
     held: Any = None if validation is None else as_targets(validation[1])
     if validation is not None and (held is None or held.shape[1] != Y.shape[1]):
         raise ValueError(f"y has {Y.shape[1]} columns, but the labels of validation do not")
@@ -106,7 +106,7 @@ def _fit_apart(
 
 
 def _fit_together(model: Machine, X: AnyEdges, Y: Array, sample_weight: ArrayLike | None) -> list[Any]:
-    """Return a fit for each column, of which the kernels, the form, the preconditioner and products are shared."""
+    """Return a fit for each column; they share the kernels, the form, the preconditioner and the products."""
     machines = [clone(model) for _ in range(Y.shape[1])]
     lead = machines[0]
     with np.errstate(over="ignore", invalid="ignore"):  # the results are checked at the end
@@ -127,7 +127,7 @@ def _fit_together(model: Machine, X: AnyEdges, Y: Array, sample_weight: ArrayLik
 
 
 def _prepared(lead: Trainable, X: AnyEdges, Y: Array, sample_weight: ArrayLike | None) -> list[Training]:
-    """Return the trainings of all columns, with one kernel."""
+    """Return a `Training` for each column, all with the same kernel."""
     given = checked(lead, X, Y[:, 0], sample_weight, None)
     backend, n_edges = given.backend, len(given.edges)
     others = [placed(lead._encode(labels_on(Y[:, j], backend), n_edges), backend) for j in range(1, Y.shape[1])]
@@ -143,18 +143,18 @@ def _prepared(lead: Trainable, X: AnyEdges, Y: Array, sample_weight: ArrayLike |
 
 
 def _pass_together(machines: list[Any], trainings: list[Training]) -> None:
-    """Fit by one pass over the edges, with one block of products."""
+    """Fit by one pass over the edges, with one product for all columns."""
     shared = OnePassFit(machines[0], trainings[0])
     for machine, one in zip(machines, shared.of_each(trainings), strict=True):
         one.keep(machine, float(machine.alpha))
 
 
 def _minimise_together(machines: list[Any], trainings: list[Training]) -> None:
-    """Minimise and keep each result; what the columns do not find together, they find one by one."""
+    """Minimize for all columns together, then one by one if they have not converged, and keep each result."""
     lead, training, begin = machines[0], trainings[0], time.perf_counter()
     form, losses = lead._choose_form(training), [lead._with_intercept(training) for training in trainings]
     solver: Solver = training.given.solver or choose_solver(form.space, losses[0], lead.preconditioner == "kronecker")
-    if not isinstance(solver, ConjugateGradients):  # a small system, which is solved directly
+    if not isinstance(solver, ConjugateGradients):  # a small system is solved directly
         for machine, training in zip(machines, trainings, strict=True):
             check_not_zero(training, form.space, machine._minimise(training, form), machine.intercept_)
         return
@@ -165,7 +165,7 @@ def _minimise_together(machines: list[Any], trainings: list[Training]) -> None:
     limits: dict[str, Any] = {"max_iter": max_iter, "tol": lead.tol, "model": chosen.model}
     told = _ColumnProgress(lead, len(machines), max_iter)
     alpha = float(lead.alpha)
-    if chosen.model is not None and isinstance(chosen.model.space, Extended):  # which has no blocks of functions
+    if chosen.model is not None and isinstance(chosen.model.space, Extended):  # it has no products with several columns
         solutions = [minimise(form.space, loss, alpha, solver=solver, **limits) for loss in losses]
     else:
         solutions = minimise_columns(form.space, curvature, Y, alpha, callback=told, **limits)
@@ -193,19 +193,19 @@ def _keep(machine: Any, form: Form, training: Training, loss: Any, solution: Sol
 
 
 class _ColumnProgress:
-    """Says how far the iterations of all columns are."""
+    """Reports the progress of the iterations for all columns."""
 
     def __init__(self, model: Trainable, n_columns: int, max_iter: int) -> None:
         self.name, self.n_columns = type(model).__name__, n_columns
         self._begin, self._teller = time.perf_counter(), Teller(model.verbose, max_iter)
 
     def __call__(self, n_iter: int, residual: float) -> None:
-        """Take in an iteration."""
+        """Report an iteration."""
         what = f"iteration {n_iter} of {self.n_columns} columns, relative residual {residual:.1e}"
         self._teller.tell(lambda: self._line(what), n_iter)
 
     def finish(self, solutions: list[Solution]) -> None:
-        """Say how it ended."""
+        """Report the result."""
         n_iter, converged = max(each.n_iter for each in solutions), all(each.converged for each in solutions)
         ended = "tolerance reached" if converged else "not all columns converged"
         self._teller.tell(lambda: self._line(f"{ended}, {n_iter} iterations of {self.n_columns} columns"), must=True)

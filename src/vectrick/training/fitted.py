@@ -1,4 +1,4 @@
-"""What the package may use of an estimator: its parameters, the hooks of a fit, and the methods of a fitted model."""
+"""The interface of estimators inside the package: parameters, hooks of a fit, and methods of a fitted model."""
 
 from collections.abc import Iterator
 from typing import Any, Literal, Protocol, TypeAlias
@@ -30,12 +30,12 @@ from vectrick.models.predictor import Predictor
 from vectrick.solvers import Solution, Solver
 from vectrick.training.problem import SourceEdges, Training
 
-# Validation edges as users give them to a fit in memory.
+# Validation edges as a user passes them to a fit in memory.
 HeldEdges: TypeAlias = tuple[EdgesLike, ArrayLike]
 
 
 class KeepsEdges(Protocol):
-    """A fitted model, or a wrapper of one, as files see it."""
+    """A fitted model, or a wrapper of one, as model files need it."""
 
     predictor_: Predictor  # the trained function, without the intercept
     _known_edges: tuple[Array, Array] | None  # positions in the tables, if the model keeps them
@@ -46,7 +46,7 @@ class KeepsEdges(Protocol):
 
 
 class Fitted(KeepsEdges, Protocol):
-    """A fitted model, as inference, files, lakes and reports see it: one machine, several, or an ensemble."""
+    """A fitted model as other layers use it: a single model, one per class or label, or an ensemble."""
 
     backend: str | Backend
     device: str | None
@@ -62,11 +62,11 @@ class Fitted(KeepsEdges, Protocol):
 
     @property
     def _machines(self) -> "list[Machine]":
-        """The machines of more than two classes, or of several labels of each edge; else an empty list."""
+        """The models of more than two classes, or of several labels for each edge; otherwise an empty list."""
 
     @property
     def _parts(self) -> "list[tuple[float, Machine]]":
-        """The models that the predictions are a weighted sum of, as they were fitted: by default this one alone."""
+        """The weights and models whose weighted sum gives the predictions; by default only this model, as fitted."""
 
     @property
     def start_table_(self) -> VertexTable:
@@ -83,10 +83,10 @@ class Fitted(KeepsEdges, Protocol):
         """Return the predictor, the vertex tables, and a function that turns results into the user's kind of array."""
 
     def _why_one_machine(self) -> str:
-        """Say why a method is for one machine of several."""
+        """Return an error message for methods that need one of several models."""
 
     def _trained_again(self, edges: Edges, labels: ArrayLike, weight: ArrayLike | None) -> "Fitted":
-        """Return a model like this one that is trained on other edges."""
+        """Return a model with the same parameters, trained on other edges."""
 
     def iter_grid(self, start_features: Table, end_features: Table = None) -> Iterator[tuple[slice, slice, Array]]:
         """Yield the predictions for every pair of vertices block by block."""
@@ -96,7 +96,7 @@ class Fitted(KeepsEdges, Protocol):
 
 
 class Machine(Fitted, Protocol):
-    """One fitted estimator with its parameters, which `vectrick.estimators.parameters` describes."""
+    """A single fitted model with its parameters, as described in `vectrick.estimators.parameters`."""
 
     start_kernel: VertexKernels
     end_kernel: VertexKernels
@@ -126,12 +126,12 @@ class Machine(Fitted, Protocol):
 
     @property
     def _loss_type(self) -> type[Loss]:
-        """The loss, before there are labels."""
+        """The class of the loss."""
 
     def _make_loss(
         self, kind: type[Loss], y: Array, weight: Array | None, edges: Edges, bounds: Array | None = None
     ) -> Loss:
-        """Return the loss of labels."""
+        """Return the loss for labels."""
 
     def _lake_scoring(self, counts: Counts) -> str:
         """Return the score that "auto" stands for on the edges of a lake."""
@@ -170,7 +170,7 @@ class Trainable(Machine, Protocol):
         """Return the dual or the primal form."""
 
     def _with_intercept(self, training: Training) -> Loss:
-        """Return the loss with the intercept minimised out."""
+        """Return the loss with the intercept minimized out."""
 
     def _keep(
         self,

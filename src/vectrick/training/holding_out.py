@@ -28,7 +28,7 @@ def hold_out_some(model: Trainable, edges: Edges, labels: Array, rows: Array | N
         masks = hold_out_labeled(usable, known, model.validation_fraction, itertools.repeat(rng))
     except TooFewLabelsError as error:
         raise ValueError(
-            f"validation_fraction is {model.validation_fraction}, which leaves {error.n_edges} edges with "
+            f"validation_fraction is {model.validation_fraction}, but it leaves {error.n_edges} edges with "
             f"{error.n_labels} different labels in the {error.part} part; choose another fraction or "
             "random_state, or give validation=(X, y)"
         ) from None
@@ -41,7 +41,7 @@ def hold_out_some(model: Trainable, edges: Edges, labels: Array, rows: Array | N
 
 
 def vertices_only_in(held: Edges, trained: Edges) -> dict[str, list[Any]]:
-    """Return the vertices of held-out edges that no training edge has: ids, or positions in the tables."""
+    """Return the vertices that occur in held-out edges only: ids, or positions in the tables."""
     found = {}
     for side, table in (("start", held.start_table), ("end", held.end_table)):
         parts = [to_host(getattr(edges, each)) for edges in (held, trained) for each in (side, "start", "end")]
@@ -56,13 +56,13 @@ _OF_FIRST = (
     "n_iter_",
     "validation_vertices_",
     "_fitted_parameters",
-)  # what the fit with held-out vertices says
+)  # attributes of the fit with held-out vertices
 
 
 def with_iterations(estimator: Machine, alpha: float, iteration: int) -> Any:
-    """Return an estimator with a fixed number of iterations of the solver that was compared."""
+    """Return an estimator that runs the same solver for a fixed number of iterations."""
     fixed = clone(estimator)
-    if KernelSpec.of(estimator).two_step is not None:  # which makes none
+    if KernelSpec.of(estimator).two_step is not None:  # it has no iterations
         return fixed.set_params(alpha=alpha)
     solver = estimator.solver
     if solver == "auto":
@@ -71,9 +71,9 @@ def with_iterations(estimator: Machine, alpha: float, iteration: int) -> Any:
 
 
 def train_on_all(model: Machine, fit: Callable[[Any], Any]) -> None:
-    """Train a model that was stopped early on all edges, for as many iterations; its history stays.
+    """Train an early-stopped model again on all edges, for the same number of iterations; its history stays.
 
-    ``fit`` trains an estimator on all of them.
+    ``fit`` trains an estimator on all edges.
     """
     if model.solution_.reason.startswith(INTERRUPTED):
         return

@@ -1,4 +1,4 @@
-"""Weights of several kernels of edges, learned from labels: by alignment, and by the risk of held-out vertices."""
+"""Weights of several kernels of edges, learned from labels: by alignment, and by the risk on held-out vertices."""
 
 import itertools
 from collections.abc import Callable
@@ -24,17 +24,17 @@ from vectrick.training.holding_out import hold_out_some
 from vectrick.training.problem import FitInput
 
 _RIDGE = 0.25
-_ROUNDING = 1e-13  # of the square of a kernel, below which its centred kernel is nothing but rounding
+_ROUNDING = 1e-13  # relative to the square of a kernel; a smaller centered kernel is only rounding
 _STEPS = (0.0, 0.25, 4.0)  # factors tried for each weight, to see whether the risk falls
-_ROUNDS, _BEST = 2, 4  # passes over the weights, and kernels that are tried in them for being best alone
+_ROUNDS, _BEST = 2, 4  # rounds over the weights, and the number of best single kernels tried in each
 
 
 class Alignment:
-    """How similar kernels of edges are to each other and to the labels, without a matrix between edges.
+    """The similarity of kernels of edges to each other and to the labels, without a matrix between edges.
 
-    With ``C = I - 11ᵀ/n``, it computes the inner products of centred kernels, ``M[i, j] = ⟨C Aᵢ C, C Aⱼ C⟩``, and their
-    inner products with the labels, ``a[i] = ⟨C Aᵢ C, y yᵀ⟩``. M reduces to traces ``⟨Nᵀ F N, F'⟩``. N counts the edges
-    between two vertices; F and F' are elementwise products of vertex kernels, each of one side. This takes
+    With ``C = I - 11ᵀ/n``, it computes the inner products of centered kernels, ``M[i, j] = ⟨C Aᵢ C, C Aⱼ C⟩``, and
+    their inner products with the labels, ``a[i] = ⟨C Aᵢ C, y yᵀ⟩``. M reduces to traces ``⟨Nᵀ F N, F'⟩``. N counts
+    the edges between two vertices; F and F' are elementwise products of vertex kernels, each of one side. This takes
     O(m n + q n) for each F.
 
     Parameters
@@ -57,8 +57,8 @@ class Alignment:
         factors = _host_factors(kernel)
         self.own = self.pair, [each.pairwise.terms(*_both(factors, each, kernel)) for each in kernel.components]
         if kinds <= {Symmetric} or kinds <= {Antisymmetric}:
-            # The traces of these kernels do not factor. Those of the Kronecker kernel on edges in both directions do;
-            # for labels with the symmetry, its inner product with the labels is the same.
+            # The traces of these kernels do not factor, but the traces of the Kronecker kernel on edges in both
+            # directions do. For labels with the symmetry, its inner product with the labels is the same.
             sign = kernel.symmetry
             self.pair = np.concatenate(self.pair), np.concatenate(self.pair[::-1])
             self.y = np.concatenate([self.y, sign * self.y])
@@ -68,7 +68,7 @@ class Alignment:
         self.labels = kernel.labels
 
     def matrices(self) -> tuple[Array, Array]:
-        """Return M and a; kernels that are the same for all edges, which centring leaves nothing of, have zeros."""
+        """Return M and a; kernels that are the same for all edges have zeros, since centering removes them."""
         n, k = len(self.y), len(self.terms)
         block = np.column_stack([np.ones(n), self.y - self.y.mean()])
         products = [
@@ -108,8 +108,8 @@ class Alignment:
         if len(slots) > 2:
             raise ValueError(
                 f"kernel_weights cannot be learned for these kernels of edges, {'; '.join(self.labels)}: 'mlpk', and "
-                "'symmetric' or 'antisymmetric' beside other kinds, have no inner products without a matrix between "
-                "edges; give the weights"
+                "'symmetric' or 'antisymmetric' together with other kinds, have no inner products without a matrix "
+                "between edges; give the weights"
             )
         if not slots:
             return weight * float(len(self.y)) ** 2
@@ -127,7 +127,7 @@ class Alignment:
         return np.bincount(self.pair[i], minlength=self.sizes[i]).astype(np.float64)
 
     def _count(self, i: int, j: int) -> Any:
-        """Return how many edges have each pair of vertices at the indices i and j."""
+        """Return the number of edges for each pair of vertices at the indices i and j."""
         if (i, j) not in self._counts:
             if i == j:
                 self._counts[i, j] = diags_array(self._sums(i)).tocsr()
@@ -139,12 +139,12 @@ class Alignment:
 
 
 def aligned_weights(kernel: EdgeKernel, graph: Graph, y: Array, n_threads: int | None = None) -> Array:
-    """Return the nonnegative weights for which the sum of centred kernels is most like the labels' ``y yᵀ``.
+    """Return the nonnegative weights for which the sum of centered kernels is most similar to ``y yᵀ`` of the labels.
 
-    They minimise ``μᵀ (M + ρ diag M) μ - 2 aᵀ μ`` over ``μ ≥ 0``, which is ``‖Σ μᵢ C Aᵢ C - C y yᵀ C‖²`` except for
-    a constant and for ρ, a fourth of the number of kernels. Kernels of the same vertices are much alike; without ρ,
-    noise would decide which of them get the weight. The weights are scaled so that the mean kernel value of an edge
-    with itself is one.
+    They minimize ``μᵀ (M + ρ diag M) μ - 2 aᵀ μ`` over ``μ ≥ 0``. Except for a constant and for ρ, a fourth of the
+    number of kernels, this is ``‖Σ μᵢ C Aᵢ C - C y yᵀ C‖²``. Kernels of the same vertices are very similar; without
+    ρ, noise would decide which of them get the weight. The weights are scaled so that the mean kernel value of an
+    edge with itself is one.
     """
     alignment = Alignment(kernel, graph, y, n_threads)
     M, a = alignment.matrices()
@@ -180,10 +180,10 @@ def normalised(weights: Array, diagonals: Array) -> Array:
 
 
 def refined_weights(start: Array, diagonals: Array, risk: Callable[[Array], float]) -> Array:
-    """Return weights with a lower risk than ``start``, if there are any, by changing one weight at a time.
+    """Return weights with a lower risk than ``start`` if possible, by changing one weight at a time.
 
-    Each kernel alone and equal weights are tried first. Then the weights that are not zero are changed, and those of
-    the kernels that are best alone.
+    It first tries each kernel alone and equal weights. It then changes the nonzero weights and the weights of the
+    kernels that are best alone.
     """
     units = 1.0 / np.maximum(diagonals, 1e-300)
     alike = normalised(units, diagonals)
@@ -214,7 +214,7 @@ def _pair(graph: Graph) -> tuple[Array, Array]:
 
 
 def _host_factors(kernel: EdgeKernel) -> dict[Any, VertexFactors]:
-    """Return the matrices of all sides, those of the end under negative numbers."""
+    """Return the matrices of all vertex kernels; kernels of the end have negative keys."""
     factors: dict[Any, VertexFactors] = {}
     for sign, sides in ((1, kernel.starts), (-1, () if kernel.one_set else kernel.ends)):
         for i, side in enumerate(sides):
@@ -228,7 +228,7 @@ def _both(factors: dict[Any, VertexFactors], component: Any, kernel: EdgeKernel)
 
 
 def _slots(term: Term) -> dict[tuple[int, int], list[Any]]:
-    """Return the factors of a term by the indices of row and column that they belong to."""
+    """Return the factors of a term by their indices of row and column."""
     slots: dict[tuple[int, int], list[Any]] = {}
     for factor, place in zip(term.factors, zip(term.rows, term.cols, strict=True), strict=True):
         if factor is not ONES:
@@ -256,7 +256,7 @@ def learned_weights(estimator: Trainable, kernel: EdgeKernel, given: FitInput, g
     model = clone(estimator).set_params(early_stopping=False, kernel_weights="alignment", verbose=0)
     inside, others, y = given.edges[train], given.edges[test], loss.y
     if given.bounds is not None:
-        raise ValueError("kernel_weights are to be learned, which is for labels that are values, but y has bounds")
+        raise ValueError("kernel_weights are to be learned, but y has bounds; learning needs labels without bounds")
     held = estimator._make_loss(given.loss_type, y[test], None, others)
 
     def risk(weights: Array) -> float:

@@ -1,4 +1,4 @@
-"""What happens after each iteration: the history, progress reports, and early stopping."""
+"""The monitor of a fit: history, progress reports, and early stopping after each iteration."""
 
 import time
 from collections.abc import Callable
@@ -22,7 +22,7 @@ from vectrick.solvers.solution import CALLBACK, INTERRUPTED
 
 
 def why_ended(solution: Solution) -> str:
-    """Return why a fit ended, in words for the user; a stop by the callback means early stopping."""
+    """Return why a fit ended, as text for the user; a stop by the callback means early stopping."""
     return "the validation score rose no more" if solution.reason == CALLBACK else solution.reason
 
 
@@ -39,7 +39,7 @@ class FitStep:
     history : dict of lists
         As ``history_``, up to this iteration.
     x : array
-        The coefficients. The solver changes them later: copy what you want to keep.
+        The coefficients. The solver changes them later: copy them to keep them.
     best : array, optional
         With early stopping, the coefficients of the best iteration so far. ``best_iteration`` is its number and
         ``best_intercept`` its intercept.
@@ -58,7 +58,7 @@ class FitStep:
     best_score: float = -np.inf
 
     def coefficients(self, size: int) -> Array:
-        """Return the coefficients to continue from, in a model that has so many."""
+        """Return the coefficients to continue from, in a model with ``size`` coefficients."""
         if self.x.shape != (size,):
             raise ValueError(
                 f"resume has {self.x.shape[0]} coefficients, but the model has {size}: it is a step of another fit, "
@@ -77,7 +77,7 @@ class FitControls:
 
 
 def check_controls(callback: Callable[[FitStep], bool | None] | None, resume: FitStep | None) -> None:
-    """Refuse a callback that cannot be called, and a step that is not a `FitStep`."""
+    """Reject a callback that cannot be called, and a step that is not a `FitStep`."""
     if callback is not None and not callable(callback):
         raise TypeError(f"callback is of type {type(callback).__name__}, but it must be a function of a FitStep")
     if resume is not None and not isinstance(resume, FitStep):
@@ -102,7 +102,7 @@ class Validation:
         values = distinct(y)
         if scoring in OF_CLASSES and len(values) != 2:
             raise ValueError(
-                f"scoring is {scoring!r}, but the validation labels have {len(values)} values in place of two"
+                f"scoring is {scoring!r}, but the validation labels have {len(values)} values instead of two"
             )
         if len(values) < 2:
             raise ValueError("the validation labels are all the same, but a score needs different ones")
@@ -118,12 +118,12 @@ class Validation:
         return self.predictor.predict_all(self.edges, coefficients)
 
     def score(self, coefficients: Array, intercept: float) -> float:
-        """Return the score of coefficients; one prediction."""
+        """Return the score of coefficients, from one prediction."""
         return self.score_of(self.operator @ coefficients + intercept)
 
     def score_of(self, predictions: Array) -> float:
         """Return the score of predictions."""
-        if self.scoring == "auc":  # which can be computed where the predictions are
+        if self.scoring == "auc":  # it can be computed on the device of the predictions
             return auc(self.y, predictions)
         labels, shown = to_host(self.y), to_host(predictions)
         if self.bounds is not None:  # a prediction beyond a bound is as good as the bound
@@ -132,7 +132,7 @@ class Validation:
 
 
 class Judge(Protocol):
-    """What early stopping asks: the score of a function."""
+    """The interface that early stopping needs: the score of a function."""
 
     scoring: str
 
@@ -164,7 +164,7 @@ class Monitor:
         self.best_intercept = 0.0
         self.best_iteration = 0
         self.best_score = -np.inf
-        self.before = 0  # iterations of an earlier fit that this one goes on from
+        self.before = 0  # iterations of the earlier fit that this one continues
         self.last: Iterate | None = None
         self._begin = time.perf_counter()
         self._teller = Teller(verbose, max_iter or None)
@@ -173,7 +173,7 @@ class Monitor:
 
     @property
     def reads_coefficients(self) -> bool:
-        """Whether it looks at the coefficients of an iterate; a solver may leave them out otherwise."""
+        """Whether the coefficients of an iterate are used; otherwise a solver may leave them out."""
         return self.validation is not None or self.watch.keep_interrupted or self.watch.callback is not None
 
     def _resume(self, step: FitStep) -> None:
@@ -217,7 +217,7 @@ class Monitor:
         return Solution(last.x, predictions, False, INTERRUPTED, n_iter, space.n_products, [], last.intercept)
 
     def restored(self, solution: Solution, space: Space) -> Solution:
-        """Return the solution of the best iteration, which may not be the one that the solver ended with."""
+        """Return the solution of the best iteration, in case the solver ended with another one."""
         if self.best is None or self.best_iteration == solution.n_iter:
             return solution
         reason = f"{why_ended(solution)}; the best was iteration {self.best_iteration}"
@@ -225,7 +225,7 @@ class Monitor:
         return replace(solution, x=self.best, predictions=predictions, converged=False, reason=reason, dual=None)
 
     def finish(self, solution: Solution) -> None:
-        """Say how it ended."""
+        """Report the result."""
         best = f", the best at iteration {self.best_iteration}" if self.best is not None else ""
         work = f"{solution.n_iter} iterations, {solution.n_products} products"
         seconds = time.perf_counter() - self._begin

@@ -1,4 +1,4 @@
-"""More than two classes: a machine for each of them against the rest."""
+"""More than two classes: one model for each class against the rest."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,7 +19,7 @@ _SHARED = ("form_", "form_reason_", "plan_", "n_features_in_", "feature_names_in
 
 
 class SeveralClassesError(ValueError):
-    """Labels have more than two classes, but a function trains one machine only."""
+    """Labels have more than two classes, but a function trains only one model."""
 
     def __init__(self, classes: Array) -> None:
         self.classes = classes
@@ -28,8 +28,8 @@ class SeveralClassesError(ValueError):
                 f"y has {len(classes)} different labels, but there can be {_MOST} classes; for values use KronRidge"
             )
         super().__init__(
-            f"y has {len(classes)} classes, but this is for two; an estimator itself trains a machine for each class "
-            "against the rest"
+            f"y has {len(classes)} classes, but this is for two; the fit method of an estimator trains a model for "
+            "each class against the rest"
         )
 
 
@@ -42,15 +42,15 @@ def fit_against_rest(
     validation: tuple[Any, Any] | None,
     **watch: Any,
 ) -> None:
-    """Train a copy of a classifier for each class against the rest, and set the fitted attributes of the whole."""
+    """Train a copy of a classifier for each class against the rest, and set the fitted attributes."""
     if watch.get("resume") is not None:
-        raise ValueError(f"resume is given, but y has {len(classes)} classes, each with a fit of its own; leave it out")
+        raise ValueError(f"resume is given, but y has {len(classes)} classes, each with its own fit; leave it out")
     labels = np.asarray(unmasked(to_host(y), "y"))
     if validation is not None:
         validation = validation[0], np.asarray(unmasked(to_host(validation[1]), "the labels of validation"))
         unknown = np.setdiff1d(validation[1], classes)
         if len(unknown):
-            raise ValueError(f"validation has the class {unknown.tolist()[0]!r}, which the training labels do not have")
+            raise ValueError(f"validation has the class {unknown.tolist()[0]!r}, but the training labels do not")
     watch["callback"] = stopping_all(watch.get("callback"))
     machines = []
     for label in classes:
@@ -66,7 +66,7 @@ def fit_against_rest(
 
 
 def stopping_all(callback: Callable[[FitStep], bool | None] | None) -> Any:
-    """Return a callback that, once it has asked to stop, also stops all later machines."""
+    """Return a callback that also stops the fits of all later models, once it has stopped one."""
     if callback is None:
         return None
     stopped = False
@@ -80,7 +80,7 @@ def stopping_all(callback: Callable[[FitStep], bool | None] | None) -> Any:
 
 
 def set_machines(model: Trainable, machines: list[Any]) -> None:
-    """Make a fitted model of several classes, or of several labels of each edge, from a machine for each."""
+    """Set the fitted attributes of a model of several classes or labels, from one model for each."""
     for name in ("dual_coef_", "support_", "coef_", *_SHARED):
         model.__dict__.pop(name, None)
     model._remember_parameters()
@@ -92,13 +92,13 @@ def set_machines(model: Trainable, machines: list[Any]) -> None:
     for name in _SHARED:
         if hasattr(first, name):
             setattr(model, name, getattr(first, name))
-    # The report of the whole model is that of the machine that had the most work.
+    # The whole model reports the fit of the model that took the most iterations, or did not converge.
     longest = max(machines, key=lambda machine: (not machine.solution_.converged, machine.n_iter_))
     model.solution_, model.history_, model.n_iter_ = longest.solution_, longest.history_, longest.n_iter_
     model.intercept_ = np.array([machine.intercept_ for machine in machines])
     name = "dual_coef_" if all(hasattr(machine, "dual_coef_") for machine in machines) else "coef_"
     parts: list[Any] = [getattr(machine, name, None) for machine in machines]
-    if len({None if part is None else part.shape for part in parts} | {None}) == 2:  # all there, and alike
+    if len({None if part is None else part.shape for part in parts} | {None}) == 2:  # all exist, with the same shape
         setattr(model, name, namespace(parts[0]).stack(parts))
     if all(hasattr(machine, "support_") for machine in machines):
         model.support_ = np.unique(np.concatenate([to_host(machine.support_) for machine in machines]))

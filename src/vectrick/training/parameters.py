@@ -32,7 +32,7 @@ DEFAULTS_OF_OLDER_FILES = {
 
 
 def check_parameters(estimator: Trainable, validation: tuple[EdgesLike, ArrayLike] | None) -> KernelSpec:
-    """Refuse invalid parameters before any work is done; return the kernel that the parameters describe."""
+    """Reject invalid parameters before any computation; return the kernel that the parameters describe."""
     if not _is_between(estimator.alpha, 0, np.inf) or estimator.alpha == 0:
         raise ValueError(f"alpha is {estimator.alpha!r}, but it must be a positive number")
     choices = (
@@ -81,7 +81,7 @@ def check_parameters(estimator: Trainable, validation: tuple[EdgesLike, ArrayLik
         str(estimator.dtype) == "float32" or estimator.dtype == np.dtype(np.float32)
     ):
         raise ValueError(
-            "precision is 'mixed', which corrects products of float32 to float64, but dtype is 'float32'; leave it out"
+            "precision is 'mixed' and corrects products of float32 to float64, but dtype is 'float32'; leave it out"
         )
     spec = KernelSpec.of(estimator)
     if spec.two_step is not None:
@@ -91,14 +91,14 @@ def check_parameters(estimator: Trainable, validation: tuple[EdgesLike, ArrayLik
 
 
 def check_in_memory(estimator: Machine) -> None:
-    """Refuse parameters that are for lakes."""
+    """Reject parameters that apply only to lakes."""
     if estimator.backend == "dask":
-        raise ValueError("backend is 'dask', which is for edges of a lake (vt.scan_edges), but X is in memory")
+        raise ValueError("backend is 'dask', but X is in memory; Dask is for edges of a lake (vt.scan_edges)")
 
 
 def _check_two_step(estimator: Trainable, kernel: TwoStep, validation: tuple[EdgesLike, ArrayLike] | None) -> None:
     if not estimator._has_two_step:
-        raise ValueError(f"pairwise is 'two_step', which is ridge regression, but this is {type(estimator).__name__}")
+        raise ValueError(f"pairwise='two_step' is for ridge regression, but this is {type(estimator).__name__}")
     for name in ("start_alpha", "end_alpha"):
         value = getattr(kernel, name)
         if value is not None and (not _is_between(value, 0, np.inf) or value == 0):
@@ -109,11 +109,10 @@ def _check_two_step(estimator: Trainable, kernel: TwoStep, validation: tuple[Edg
         or validation is not None
         or estimator.form == "primal"
     ):
-        raise ValueError("pairwise is 'two_step', which has no intercept, no early stopping and no primal form")
+        raise ValueError("pairwise='two_step' has no intercept, no early stopping and no primal form")
     if estimator._loss_type is not Squared:
-        raise ValueError(
-            f"pairwise is 'two_step', which is ridge regression, but loss is {getattr(estimator, 'loss', None)!r}"
-        )
+        loss = getattr(estimator, "loss", None)
+        raise ValueError(f"pairwise='two_step' is for ridge regression, but loss is {loss!r}")
     if estimator.preconditioner == "kronecker":
         raise ValueError("preconditioner is 'kronecker', but pairwise='two_step' has a closed form only; leave it out")
     if not isinstance(as_solver(estimator.solver), Eigen | None):
@@ -121,23 +120,23 @@ def _check_two_step(estimator: Trainable, kernel: TwoStep, validation: tuple[Edg
 
 
 def _is_between(value: object, low: float, high: float) -> bool:
-    """Whether a value is a number in [low, high)."""
-    # Compared without conversion: an integer may be too large for a float, and is then refused as well.
+    """Return whether a value is a number in [low, high)."""
+    # Compared without conversion: an integer may be too large for a float, and is then rejected as well.
     number: Any = value
     return isinstance(value, Real) and not isinstance(value, bool) and low <= number <= _LARGEST and number < high
 
 
 def sees_products_only(estimator: Machine) -> bool:
-    """Whether the features of a vertex count only in products with those of its partner."""
+    """Return whether predictions use features only in products of a start and an end feature."""
     kernels = estimator.start_kernel, estimator.end_kernel
     return all(isinstance(kernel, Linear) or kernel == "linear" for kernel in kernels)
 
 
 def has_intercept(estimator: Machine, spec: KernelSpec, kind: type[Loss]) -> bool:
-    """Return whether an estimator with a kernel and a loss adds a constant.
+    """Return whether an estimator with a kernel and a loss adds an intercept.
 
-    "auto" does so wherever there is a best one. The hinge loss has it on request only: its dual problem then has a
-    constraint, and takes many times as long.
+    "auto" adds one if there is a best intercept. With the hinge loss it must be requested: the dual problem then has
+    a constraint, and takes many times as long to solve.
 
     >>> import vectrick as vt
     >>> models = vt.KronRidge(), vt.KronRidge(solver="minres"), vt.KronRanker()

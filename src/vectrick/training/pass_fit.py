@@ -1,4 +1,4 @@
-"""Minimising by passes over blocks of edges, of a lake or of arrays: the risk, its preconditioner, and the solvers."""
+"""Minimization by passes over blocks of edges, of a lake or of arrays: risk, preconditioner, and solvers."""
 
 from dataclasses import replace
 from functools import cached_property
@@ -19,20 +19,22 @@ from vectrick.training.fitted import Trainable
 from vectrick.training.monitor import Monitor
 
 _STEPS, _NEWTON_STEPS = 1000, 100  # iterations at most
-_DRIFT = 10.0  # for what a sum of many edges adds to the rounding of one product
-_RARE = 1e-6  # the least share of a class that training starts from
-_INEXACT = 10.0  # times the tolerance, that the true residual may have
+_DRIFT = 10.0  # factor for the rounding that a sum over many edges adds to one product
+_RARE = 1e-6  # the smallest share of a class that the first intercept is computed from
+_INEXACT = 10.0  # the true residual may be this many times the tolerance
 
 
 class PassFit:
-    """The risk of an estimator as passes over edges, and its minima; all alphas share what does not depend on them.
+    """The risk of an estimator, computed by passes over edges, and its minimum for any alpha.
+
+    Results that do not depend on alpha are computed once.
 
     Parameters
     ----------
     model : KronEstimator
-        Its tolerance, numbers of iterations and groups count.
+        Its tolerance, numbers of iterations, precision and groups are used.
     engine : Engine
-        Makes the passes.
+        Runs the passes.
     features : Sides
         The features of the vertices of both sides.
     degrees : (array, array)
@@ -40,11 +42,11 @@ class PassFit:
     loss : type of Loss
         A sum over edges, or RankRLS.
     coding : Coding
-        How labels become those of the loss.
+        How labels are converted for the loss.
     with_constant : bool
         Whether there is an intercept.
     mean : float, optional
-        The mean label as the loss has it, if that is known without a pass; training starts there.
+        The mean label, converted for the loss, if it is available without a pass; training starts from it.
     """
 
     def __init__(
@@ -64,17 +66,17 @@ class PassFit:
 
     @property
     def tol(self) -> float:
-        """The tolerance, or the smallest one that means anything."""
+        """The tolerance, or the smallest one that the dtype allows."""
         return max(self.model.tol, finest(self.features.start[:1]))
 
     @property
     def max_iter(self) -> int:
-        """The largest number of iterations."""
+        """The maximum number of iterations."""
         return int(self.model.max_iter or (_STEPS if self.is_quadratic else _NEWTON_STEPS))
 
     @property
     def centred(self) -> str | None:
-        """Which edges share a constant."""
+        """The edges that are centered together: "all", or each group of "start" or "end"; None without centering."""
         if self.loss is RankRLS:
             return str(getattr(self.model, "groups", None) or "all")
         return "all" if self.with_constant else None
@@ -86,13 +88,13 @@ class PassFit:
 
     @cached_property
     def pointwise(self) -> PointwiseRisk:
-        """The risk of another loss."""
+        """The risk of a loss that is not quadratic."""
         assert issubclass(self.loss, Pointwise)
         return PointwiseRisk(self.engine, self.features, self.loss, self.coding, self.with_constant)
 
     @cached_property
     def zero(self) -> Point:
-        """The function without coefficients, and the derivatives of another loss there."""
+        """The function with zero coefficients, with its derivatives for losses that are not quadratic."""
         return self.pointwise.at(zeros(self.features.size, self.features.start, np.float64), self._first_constant())
 
     @cached_property
@@ -103,7 +105,7 @@ class PassFit:
         return DegreeSpectrum.of(self.features, self._curvatures(), self.centred)
 
     def _curvatures(self) -> tuple[Array, Array]:
-        """Return the sums of curvatures at the vertices; with groups, those of the other side go with the degrees."""
+        """Return the sum of curvatures at each vertex; the side without groups has sums proportional to degrees."""
         start, end = self.degrees
         if self.centred not in ("start", "end"):
             return start, end
@@ -113,7 +115,7 @@ class PassFit:
         return (own, other) if self.centred == "start" else (other, own)
 
     def solve(self, alpha: float, callback: Callback | None = None, start: Solution | None = None) -> Solution:
-        """Minimise by passes, perhaps from the solution for another alpha."""
+        """Minimize by passes, optionally from the solution for another alpha."""
         is_mixed = self.model.precision == "mixed"
         if self.is_quadratic:
             inverse = self.spectrum.inverse(alpha, centred=self.centred == "all")
@@ -130,7 +132,7 @@ class PassFit:
         )  # fmt: skip
 
     def watched(self, alpha: float, monitor: Monitor) -> Solution:
-        """Minimise with a monitor; an interruption ends with its last iterate, if it keeps one."""
+        """Minimize with a monitor; if interrupted, return the last iterate that the monitor has kept, if any."""
         try:
             return self._checked(alpha, self.solve(alpha, monitor))
         except KeyboardInterrupt:
@@ -141,9 +143,9 @@ class PassFit:
             return Solution(last.x, None, False, INTERRUPTED, last.n_iter, n_products, [], last.intercept)
 
     def _checked(self, alpha: float, solution: Solution) -> Solution:
-        """Return a solution whose residual is that of its coefficients, after further iterations if it is too large.
+        """Return a solution with the true residual of its coefficients, after further iterations if it is too large.
 
-        Iterations carry their residual along, and rounding adds to it. Where that could matter, one more pass looks.
+        Iterations update their residual, so it drifts by rounding. If that could matter, one more pass computes it.
         """
         if not (self.is_quadratic and solution.converged and solution.scale) or solution.n_corrections:
             return solution
@@ -164,7 +166,7 @@ class PassFit:
         return float(np.finfo(numpy_dtype(self.features.start)).eps)
 
     def _first_constant(self) -> float:
-        """Return the constant prediction to start from: the best one, as far as the labels are known."""
+        """Return the intercept to start from: the best constant prediction, or zero without the mean label."""
         if not self.with_constant or self.mean_label is None:
             return 0.0
         if not self.loss.of_classes:

@@ -1,4 +1,4 @@
-"""What every fit in memory does first: check the input, hold out edges, and build the kernel of the training edges."""
+"""The first steps of every fit in memory: check the input, hold out edges, build the kernel of the training edges."""
 
 from dataclasses import replace
 
@@ -24,7 +24,7 @@ from vectrick.training.validate import as_edges, as_weights, labels_on, with_bou
 def prepare(
     model: Trainable, X: AnyEdges, y: ArrayLike | None, sample_weight: ArrayLike | None, validation: HeldEdges | None
 ) -> Training:
-    """Validate what was given, hold out edges, and build the kernel."""
+    """Validate the input, hold out edges, and build the kernel."""
     given = checked(model, X, y, sample_weight, validation)
     return with_kernel(model, held_out(model, given, validation).ordered())
 
@@ -60,7 +60,7 @@ def checked(
 
 
 def held_out(model: Trainable, given: FitInput, validation: HeldEdges | None) -> FitInput:
-    """Return the training edges and the validation edges, which are given, held out, or absent."""
+    """Return the training edges, and the validation edges if they are given or held out."""
     rows = None if given.weight is None else given.weight > 0  # edges of weight zero do not count
     model.__dict__.pop("validation_vertices_", None)
     if validation is not None:
@@ -79,11 +79,11 @@ def held_out(model: Trainable, given: FitInput, validation: HeldEdges | None) ->
 
 
 def with_kernel(model: Trainable, given: FitInput) -> Training:
-    """Return the loss of the training edges and the kernel, settled on their vertices."""
+    """Return the loss of the training edges and the kernel, resolved for their vertices."""
     edges, dtype = given.edges, model._compute_dtype(given.edges)
     check_range(given.labels, dtype)
     weight = None if given.weight is None else cast(given.weight, dtype)
-    given = replace(given, labels=cast(given.labels, dtype))  # those of another dtype would stay in memory
+    given = replace(given, labels=cast(given.labels, dtype))  # labels in the other dtype would stay in memory
     loss = model._make_loss(given.loss_type, given.labels, weight, edges, given.bounds)
     graph = Graph.of(edges, given.spec.one_set)
     kernel = EdgeKernel.settled(given.spec, edges, graph, given.backend, given.labels)

@@ -1,4 +1,4 @@
-"""What a fit starts from: the user's input on its backend, and what is built from it before minimising."""
+"""The data of a fit: the user's input on its backend, and the graph, loss and kernel that are built from it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ class SourceEdges:
 
     @classmethod
     def of(cls, edges: Edges, y: ArrayLike | None, sample_weight: ArrayLike | None) -> "SourceEdges":
-        """Copy what is the user's to change: labels and weights, and tensors, which edges take as they are."""
+        """Copy everything that a user might change later: labels, weights, and tensors that edges do not copy."""
         labels, weight = (None if part is None else _copied(part) for part in (y, sample_weight))
         pair = edges.start, edges.end
         start, end = pair if edges.backend is HOST else map(copy_of, pair)
@@ -44,7 +44,7 @@ class SourceEdges:
 
 
 def _copied(values: ArrayLike) -> Any:
-    """Return a copy of a vector, which may have been given as a column."""
+    """Return a copy of a vector, possibly given as a column."""
     if isinstance(values, np.ndarray) and values.dtype.names is not None:  # records of labels and bounds
         return values.copy()
     array = given_array(values, "y")
@@ -57,16 +57,16 @@ class FitInput:
 
     spec: KernelSpec
     loss_type: type[Loss]
-    solver: Solver | None  # None: the one that suits the problem
+    solver: Solver | None  # None: chosen for the problem
     has_intercept: bool
     backend: Backend
-    home: Backend  # where the user's own arrays are
+    home: Backend  # of the user's own arrays
     edges: Edges
     labels: Array
     weight: Array | None
     kept: TrainedEdges
-    source: SourceEdges | None  # all edges that were given, held-out ones included, if the model is to keep them
-    bounds: Array | None = None  # which labels are bounds, if any may be
+    source: SourceEdges | None  # all edges of the user, including held-out ones, if the model keeps them
+    bounds: Array | None = None  # which labels are bounds, if y has bounds
     held: Edges | None = None
     held_labels: Array | None = None
     held_bounds: Array | None = None
@@ -90,14 +90,14 @@ class FitInput:
 
 @dataclass(frozen=True)
 class Training:
-    """Everything that a fit starts from: the training edges, the loss with its labels, the kernel of the edges."""
+    """The data for a solver: the training edges, the loss with its labels, and the kernel of the edges."""
 
     given: FitInput
     graph: Graph
     loss: Loss
     kernel: EdgeKernel
     watch: FitControls = FitControls()  # noqa: RUF009 (it is frozen)
-    warm: Callable[[Form, "Training"], Array | None] | None = None  # coefficients to start from, in a form
+    warm: Callable[[Form, "Training"], Array | None] | None = None  # coefficients of a form to start from
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -106,14 +106,14 @@ class Training:
 
     @property
     def backend(self) -> Backend:
-        """Where everything is computed."""
+        """The backend of the computation."""
         return self.given.backend
 
     def to_solver(self, x: Array, form: str) -> Any:
-        """Return the coefficients of an earlier fit as its solver had them."""
+        """Return the coefficients of an earlier fit in the order and dtype of the solver."""
         x = like(x, self.loss.y, self.dtype)
         return self.given.kept.in_training_order(x) if form == "dual" else x
 
     def to_user(self, x: Array) -> Any:
-        """Return an array in the kind that the user gave."""
+        """Return an array as the user's kind of array."""
         return as_given(x, self.given.home)

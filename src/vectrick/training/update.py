@@ -1,4 +1,4 @@
-"""Updating a model: a fit to all edges, the old ones and new ones, that starts from what the model knows."""
+"""Updating a model: a fit to the old and new edges that starts from the model's coefficients."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -20,16 +20,16 @@ from vectrick.training.fitted import Fitted
 from vectrick.training.problem import SourceEdges, Training
 from vectrick.training.validate import as_edges
 
-COLUMNS = ("n_features_in_", "feature_names_in_")  # what a model knows of plain arrays
+COLUMNS = ("n_features_in_", "feature_names_in_")  # attributes of models fitted to plain arrays
 
 
 def source_of(model: Fitted) -> tuple[Edges, SourceEdges]:
-    """Return the edges that a model was trained on, and their labels and weights, or say that they are not there."""
+    """Return the edges that a model was trained on, with labels and weights; raise if it does not keep them."""
     source = model._source
     if source is None:
         raise ValueError(
             "the model does not keep the edges that it was trained on: it was trained with keep_edges=False, or its "
-            "file has format 1 or 2, which have no labels; fit to all edges instead"
+            "file has format 1 or 2 and thus no labels; fit to all edges instead"
         )
     start, end = model.predictor_.start.known, model.predictor_.end.known
     return Edges._of(to_host(source.start), to_host(source.end), start, end), source
@@ -38,7 +38,7 @@ def source_of(model: Fitted) -> tuple[Edges, SourceEdges]:
 def joined_source(
     model: Fitted, X: EdgesLike, y: ArrayLike, sample_weight: ArrayLike | None
 ) -> tuple[Edges, Array, Array | None]:
-    """Return all edges, labels and weights: those of the model, and more of them."""
+    """Return all edges, labels and weights: the model's own, followed by new ones."""
     edges, source = source_of(model)
     more = model.predictor_.aligned(as_edges(model, X, reset=False))
     labels = _labels(source.labels, y, len(more))
@@ -49,7 +49,7 @@ def joined_source(
         vertex_kernels = getattr(model.predictor_.kernel, f"{side}s")
         if any(each.kernel.is_matrix for each in vertex_kernels) and not old.is_same(new):
             raise ValueError(
-                f"{side}_kernel is precomputed, which knows the vertices of one table, but X has another one; make the "
+                f"{side}_kernel is precomputed for the vertices of one table, but X has another one; make the "
                 "edges with the table that the model was trained with, or fit again"
             )
     weight = None
@@ -57,13 +57,13 @@ def joined_source(
         parts = ((source.weight, len(edges)), (_weights(sample_weight, len(more)), len(more)))
         weight = np.concatenate([np.ones(n) if part is None else np.asarray(to_host(part)) for part, n in parts])
     both = np.asarray(to_host(source.labels)), labels
-    if both[0].dtype != both[1].dtype and CENSORED in (both[0].dtype, both[1].dtype):  # one of them has no bounds
+    if both[0].dtype != both[1].dtype and CENSORED in (both[0].dtype, both[1].dtype):  # only one has bounds
         both = with_bounds(both[0]), with_bounds(both[1])
     return join_edges(edges, more), np.concatenate(both), weight
 
 
 def _labels(known: Array, y: ArrayLike, n_edges: int) -> Array:
-    """Return the new labels, which must be of the kind that the model knows."""
+    """Return the new labels; they must be of the same kind as the model's labels."""
     labels = np.asarray(unmasked(to_host(y), "y"))
     labels = labels.reshape(-1) if labels.ndim == 2 and labels.shape[1] == 1 else labels
     old = np.asarray(to_host(known))
@@ -98,7 +98,7 @@ def _weights(sample_weight: ArrayLike | None, n_edges: int) -> Array | None:
 
 
 def has_more_classes(model: Fitted, labels: Array) -> bool:
-    """Whether labels have other classes than a classifier was trained with."""
+    """Return whether labels have other classes than a classifier was trained with."""
     classes = getattr(model, "classes_", None)
     return classes is not None and len(np.unique(labels)) != len(classes)
 
@@ -109,7 +109,7 @@ class WarmStart:
 
     predictor: Predictor
     dual: Array | None  # the coefficients of the first edges, in the user's order; None in primal form
-    n_edges: int  # all of them
+    n_edges: int  # old and new edges
 
     def coefficients(self, form: Form, training: Training) -> Array | None:
         """Return the function as coefficients of a form, in the order of the user's edges; None to start at zero."""
@@ -132,7 +132,7 @@ class WarmStart:
 
 
 def _turn(old: FeatureMap, new: FeatureMap) -> Any:
-    """Return T for which the old features of any vertex are ``Tᵀ`` times the new ones, where both know the kernel."""
+    """Return the matrix T for which the old features of any vertex are ``Tᵀ`` times the new ones, or None."""
     if isinstance(old, ExactMap):
         return eye_array(new.rank, format="csr") if old.rank == new.rank else None
     if isinstance(old, MatrixMap):
@@ -143,6 +143,6 @@ def _turn(old: FeatureMap, new: FeatureMap) -> Any:
         return to_host(new.transform(old.vertex_kernel.vertices)).T @ to_host(old.inverse)
     else:
         return None
-    # An old feature is a sum of kernel values with the pivots, and the kernel value with a vertex is a product of the
-    # new features with those of that vertex.
+    # An old feature is a sum of kernel values with the pivots, and a kernel value is the inner product of the new
+    # features of two vertices.
     return np.linalg.solve(to_host(old.corner), to_host(new.transform(vertices))).T

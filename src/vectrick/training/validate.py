@@ -33,7 +33,7 @@ class HasColumns(Protocol):
 
 
 def as_given(x: Array, home: Backend) -> Any:
-    """Return a result as the user's kind of array: users who gave NumPy arrays get NumPy arrays."""
+    """Return a result as the user's kind of array: a NumPy array if the user gave NumPy arrays."""
     return to_host(x) if home == HOST else x
 
 
@@ -45,15 +45,13 @@ def as_edges(estimator: Any, X: Any, reset: bool) -> Edges:
                 estimator.__dict__.pop(name, None)
         return X
     if is_lake(X):
-        raise ValueError(
-            "X is a lake, whose edges are not in memory; this needs edges in memory, which X.edges() reads"
-        )
+        raise ValueError("X is a lake, whose edges are not in memory; this needs edges in memory: X.edges() reads them")
     known = {} if reset else estimator.__dict__.get("_fitted_parameters", {})
     n_start = known.get("n_start_features", estimator.n_start_features)
     if n_start is None:
         raise ValueError(
             f"X is of type {type(X).__name__}, but n_start_features is None: give Edges (vt.Edges.from_frame makes "
-            "them from a table of ids), or say how many of the columns of X belong to the start vertex"
+            "them from a table of ids), or set it to the number of columns of X that belong to the start vertex"
         )
     array = validate_data(
         estimator, unmasked(to_host(X), "X"), reset=reset, dtype=[np.float64, np.float32], ensure_min_features=1
@@ -69,7 +67,7 @@ def as_edges(estimator: Any, X: Any, reset: bool) -> Edges:
 
 
 def split_columns(rows: Array, n_start: int) -> Edges:
-    """Return the edges of rows of concatenated features, the first ``n_start`` being those of the start vertex."""
+    """Return the edges of rows of concatenated features; the first ``n_start`` columns belong to the start vertex."""
     start_rows, start = np.unique(rows[:, :n_start], axis=0, return_inverse=True)
     end_rows, end = np.unique(rows[:, n_start:], axis=0, return_inverse=True)
     tables = VertexTable(start_rows, "start_features"), VertexTable(end_rows, "end_features")
@@ -96,10 +94,10 @@ def as_weights(sample_weight: ArrayLike | None, n_edges: int, backend: Backend =
 
 
 def as_real_labels(y: ArrayLike, n_edges: int) -> Array:
-    """Return real-valued labels, or say what is wrong with them."""
+    """Return real-valued labels; raise if they are not finite real numbers."""
     labels: Array = _as_vector(y, n_edges)
     try:
-        if numpy_dtype(labels) != np.float32:  # which many edges on a GPU may have
+        if numpy_dtype(labels) != np.float32:  # kept for many edges on a GPU
             labels = cast(labels, np.float64)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"y has dtype {labels.dtype}, but it must hold real numbers") from None
@@ -116,23 +114,23 @@ def as_classes(y: ArrayLike, n_edges: int) -> Array:
         as_real_labels(labels, n_edges)
     if numpy_dtype(labels).kind in "OUT":
         refuse_commas((word for word in labels.tolist() if isinstance(word, str)), "y")
-    # Much code that sorts labels does not know NumPy's strings of any length.
+    # Much code that sorts labels does not support NumPy's strings of variable length.
     result: Array = labels.astype(object) if numpy_dtype(labels).kind == "T" else labels
     return result
 
 
 def with_bounds(y: ArrayLike | None, loss_type: Any = None, backend: Backend = HOST) -> tuple[Any, Array | None]:
-    """Return labels as they are, or the values of those with bounds and the bounds, which the loss must take."""
+    """Return labels and None, or for labels with bounds their values and bounds; raise if the loss takes none."""
     values, bounds = split_bounds(y)
     if bounds is None:
         return y, None
     if loss_type is not None and not loss_type.takes_bounds:
-        raise ValueError("y has bounds (vt.censored), which are for KronRidge(loss='censored'); this loss takes none")
+        raise ValueError("y has bounds (vt.censored), but this loss takes none; use KronRidge(loss='censored')")
     return values, placed(bounds, backend)
 
 
 def labels_on(y: ArrayLike | None, backend: Backend) -> Any:
-    """Return labels: numbers as an array on the backend of the edges, words and everything else on the host."""
+    """Return labels: numbers as an array on the backend of the edges, strings and everything else on the host."""
     y = unmasked(y, "y")
     _check_missing(y)
     backend.refuse_others(y, "y", "the edges are")
@@ -141,7 +139,7 @@ def labels_on(y: ArrayLike | None, backend: Backend) -> Any:
 
 
 def _check_missing(y: Any) -> None:
-    """Refuse labels that are missing: None, NaN among words, pandas' NA. NaN among numbers is found later."""
+    """Reject missing labels: None, NaN among strings, pandas' NA. NaN among numbers is found later."""
     is_frame = hasattr(y, "isna") or hasattr(y, "is_null")  # a column of pandas or polars
     if not (is_frame or isinstance(y, list | tuple) or (isinstance(y, np.ndarray) and y.dtype.kind == "O")):
         return

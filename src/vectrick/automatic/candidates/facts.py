@@ -1,4 +1,4 @@
-"""What data look like: kernel matrices or features, their scales, classes or values, symmetries."""
+"""Facts about the vertices of a side: kernel matrix, features or strings, and the range of their values."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +13,7 @@ from vectrick.data.strings.table import kind_of_strings
 
 @dataclass(frozen=True)
 class SideFacts:
-    """What the vertices of one side are described by.
+    """Facts about the table of the vertices of one side.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class SideFacts:
 
     @classmethod
     def of(cls, name: str, table: VertexTable, used: Array) -> "SideFacts":
-        """Look at the vertices of a side that have edges."""
+        """Return the facts about the vertices of a side that have edges."""
         features: Any = table.features[used]
         values = features.data if issparse(features) else features
         kind = "kernel" if table.looks_like_kernel else "features"

@@ -1,4 +1,4 @@
-"""Kernels to choose from for vertices that are strings: fingerprints of molecules, alignments of sequences."""
+"""Candidate kernels for vertices that are strings: fingerprints of molecules, alignments of sequences."""
 
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -13,18 +13,18 @@ from vectrick.kernels import Gaussian, Kernel, Morgan, Radial, SmithWaterman, Sp
 
 
 class Strings:
-    """What can be made of the strings of a table of characters, of a kind, "smiles" or "sequence"."""
+    """Candidate kernels and distances for a table of characters with strings of a kind, "smiles" or "sequence"."""
 
     def __init__(self, kind: str, table: Features) -> None:
         self.kind, self._all = kind, strings_of(table)
         self._aligned = kind == "sequence" and find_spec("parasail") is not None
         if kind == "smiles":
-            rdkit()  # which says what is missing
+            rdkit()  # raises if RDKit is missing
 
     def kernels(self) -> Iterator[tuple[str, Kernel, str]]:
         """Yield names, kernels and their families."""
         if self.kind == "smiles":
-            # Bits are compared by most people; counts of larger neighbourhoods, beside what atoms do, often tell more.
+            # Bits are the common choice; counts of larger neighborhoods, also by function, are often better.
             views: Kernel = Morgan(3, 4096, counts=True) + Morgan(2, 2048, counts=True, functional=True)
             for name, once in (("morgan", Morgan()), ("morgan counts", views)):
                 twice = once * once
@@ -41,13 +41,13 @@ class Strings:
             yield "alignment^2", scores * scores, "alignment"
 
     def gaussian(self, gamma: float) -> Kernel:
-        """Return the kernel that falls with the squared distance of strings as a Gaussian kernel does."""
+        """Return the Gaussian kernel of the distances between strings."""
         if self._aligned:
             return Radial(SmithWaterman(), gamma)
         return (Morgan if self.kind == "smiles" else Spectrum)(kernel=Gaussian(gamma))
 
     def squared_distances(self, rows: Array) -> Array:
-        """Return the squared distances of some strings, which this kernel has."""
+        """Return the squared distances between some strings, as used by `gaussian`."""
         some = [self._all[row] for row in rows.tolist()]
         if self._aligned:
             return np.maximum(2.0 - 2.0 * SmithWaterman().similarities(some, some), 0.0)

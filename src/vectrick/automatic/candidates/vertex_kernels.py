@@ -1,4 +1,4 @@
-"""Vertex kernels to choose from: by what the table of a side holds, and with widths around the median distance."""
+"""Candidate vertex kernels, chosen by the type of the vertex table, with widths around the median distance."""
 
 from dataclasses import dataclass
 
@@ -25,9 +25,9 @@ from vectrick.kernels import (
 )
 from vectrick.models.kernel_spec import VertexKernels
 
-WIDTHS = (0.3, 1.0, 3.0, 10.0, 100.0)  # γ times the median squared distance; the last one nearly tells vertices apart
-_STEP, _NARROWEST = 10.0, 1e6  # to kernels that are narrower still
-_NEIGHBOURS = 10  # nearest distances that the narrowest kernel is wide: one that reaches nobody knows nothing
+WIDTHS = (0.3, 1.0, 3.0, 10.0, 100.0)  # γ times the median squared distance; the last kernel is nearly the identity
+_STEP, _NARROWEST = 10.0, 1e6  # factor to narrower kernels, and the largest width
+_NEIGHBOURS = 10  # width of the narrowest kernel in nearest distances; narrower kernels reach no neighbor
 _SAMPLE = 500  # vertices whose distances give the median
 
 
@@ -38,15 +38,15 @@ class VertexChoice:
     Attributes
     ----------
     name : str
-        What a table of the search calls it; choices of a side have different names.
+        Its name in the table of a search, unique among the choices of a side.
     kernel : Kernel
         The kernel.
     family : str
         Kernels of one family differ in their width only.
     width : float, optional
-        Of a Gaussian kernel, γ times the median squared distance.
+        For a Gaussian kernel, γ times the median squared distance.
     base, profile : VertexChoice, float
-        With the weight ``profile``, the kernel of the vertices' profiles is added to that of another choice, the base.
+        The kernel of the vertices' profiles, times the weight ``profile``, is added to the kernel of the ``base``.
     """
 
     name: str
@@ -72,7 +72,7 @@ class SideChoices:
     Parameters
     ----------
     facts : SideFacts
-        What the table holds.
+        Facts about the table.
     features : array or sparse matrix
         The features of the vertices that have edges.
     given : str or Kernel
@@ -87,7 +87,7 @@ class SideChoices:
         self._strings = Strings(facts.kind, features) if facts.is_text and is_auto else None
 
     def first(self) -> list[VertexChoice]:
-        """Return the kernels to begin with."""
+        """Return the kernels to try first."""
         if not isinstance(self.given, str) or self.given != "auto":
             kernel = as_kernel(self.given, f"{self.facts.name}_kernel")
             return [VertexChoice(_name_of(kernel), kernel, "given")]
@@ -114,16 +114,16 @@ class SideChoices:
         return choices + [self.gaussian(width) for width in self._widths()]
 
     def usual(self) -> VertexChoice:
-        """Return the kernel for data of which nothing can be held out."""
+        """Return the kernel to use if no edges can be held out."""
         first = self.first()
         return next((choice for choice in first if choice.width == 1.0), first[0])
 
     def constant(self) -> VertexChoice:
-        """Return the kernel that does not look at the vertices of this side."""
+        """Return the constant kernel, to ignore the vertices of this side."""
         return VertexChoice("constant", Constant(), "constant")
 
     def gaussian(self, width: float) -> VertexChoice:
-        """Return the Gaussian kernel of a width, on standardised features if they are neither binary nor a kernel."""
+        """Return the Gaussian kernel of a width, on standardized features if they are dense and not binary."""
         gamma = width / self._of_distances()[0]
         kernel: Kernel = Gaussian(gamma=gamma) if self._strings is None else self._strings.gaussian(gamma)
         if self._is_scaled:
@@ -131,15 +131,15 @@ class SideChoices:
         return VertexChoice(f"gaussian {width:g}", kernel, "gaussian", width)
 
     def beside(self, choice: VertexChoice) -> list[VertexChoice]:
-        """Return the kernels whose widths are between that of a narrow kernel and its neighbours'."""
+        """Return the kernels with widths between a narrow kernel and its neighbors."""
         if choice.width is None or self.given != "auto" or choice.width < WIDTHS[-1]:
             return []
         return [self.gaussian(choice.width * factor) for factor in (0.3, 3.0)]
 
     def _widths(self) -> list[float]:
-        """Return the widths to begin with: more of them if the nearest vertices are much nearer than others.
+        """Return the widths to try first: more of them if the nearest vertices are much nearer than others.
 
-        That is so in few dimensions, where a function of the vertices may change many times.
+        This happens in few dimensions; a function of the vertices may then change many times.
         """
         median, nearest = self._of_distances()
         widths, narrowest = list(WIDTHS), min(median / (_NEIGHBOURS**2 * nearest), _NARROWEST)
@@ -152,7 +152,7 @@ class SideChoices:
         return self.facts.kind == "features" and not (self.facts.is_binary or self.facts.is_sparse)
 
     def _of_distances(self) -> tuple[float, float]:
-        """Return the median squared distance of different vertices, and that of nearest ones; of some of them."""
+        """Return the median squared distances of different vertices and of nearest vertices, from a sample."""
         if self._is_scaled not in self._distances:
             n, features = self._features.shape[0], self._features
             rows = np.unique(np.linspace(0, n - 1, min(n, _SAMPLE)).astype(int))
@@ -163,7 +163,7 @@ class SideChoices:
                 squares = self._strings.squared_distances(rows)
             else:
                 squares = euclidean_distances(some if issparse(some) else np.asarray(some), squared=True)
-            squares[squares <= 1e-12 * squares.max()] = np.inf  # copies, and each of itself
+            squares[squares <= 1e-12 * squares.max()] = np.inf  # copies, and each vertex with itself
             nearest, others = squares.min(axis=1), squares[np.isfinite(squares)]
             median = float(np.median(others)) if len(others) else 1.0
             near = float(np.median(nearest[np.isfinite(nearest)])) if len(others) else 1.0
@@ -176,25 +176,25 @@ def _name_of(kernel: Kernel) -> str:
 
     try:
         return format_kernel(kernel)
-    except (TypeError, ValueError):  # one of the user's own
+    except (TypeError, ValueError):  # a user-defined kernel
         return type(kernel).__name__
 
 
 def with_constant(choice: VertexChoice, constant: float, scale: float) -> Kernel:
-    """Return the kernel of a choice plus a constant, which is relative to the mean value of a vertex with itself."""
+    """Return the kernel of a choice plus a constant, given relative to the mean diagonal value of the kernel."""
     kernel = choice.kernel if not choice.profile else choice.kernel + Constant(choice.profile * scale) * Profile()
     return kernel if constant == 0 else kernel + Constant(constant * scale)
 
 
 def scaled(kernel: Kernel, scale: float) -> Kernel:
-    """Return a kernel divided by its mean value of a vertex with itself."""
+    """Return a kernel divided by ``scale``, its mean diagonal value."""
     return kernel if scale == 1.0 else kernel * Constant(1.0 / scale)
 
 
 def matrix_of(choice: VertexChoice, features: Features, positions: Array, backend: Backend) -> tuple[Array, float]:
     """Return the kernel matrix of vertices, scaled to a mean diagonal of one, and the scale."""
     kernel = choice.kernel.resolve(features, positions)
-    # Sparse tables, and strings, which are such, are compared on the host.
+    # Sparse tables and strings are compared on the host.
     vertices = placed(features, backend) if isinstance(features, np.ndarray) else features
     K = placed(kernel(vertices, vertices), backend, np.float64)
     K = 0.5 * (K + K.T)

@@ -1,4 +1,4 @@
-"""Solutions on a fold: the fits of the library over the grid of its vertices, with the features that a search has."""
+"""Solutions on a fold: the library's own fits over the grid of its vertices, with the features of the search."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,13 +33,13 @@ class FoldLabels:
     Attributes
     ----------
     sums, counts : array
-        For each pair the sum of the labels of its edges minus their mean, and the number of its edges.
+        For each pair, the sum of the centered labels of its edges, and the number of its edges.
     mean : float
-        The mean of the labels; 0 where there is no intercept.
+        The mean of the labels; 0 if there is no intercept.
     has_intercept : bool
-        Whether predictions have a constant.
+        Whether predictions have an intercept.
     kappa : float
-        By which the product of two degrees is the expected number of edges.
+        The factor that turns the product of two degrees into the expected number of edges.
     """
 
     sums: Array
@@ -50,7 +50,7 @@ class FoldLabels:
 
     @cached_property
     def grid(self) -> Grid:
-        """The edges as passes see them, with labels less their mean."""
+        """The edges for passes, with centered labels."""
         return Grid(_turned(self.counts), _turned(self.sums))
 
     @cached_property
@@ -75,16 +75,16 @@ class FoldFit(PassFit):
     loss : str
         "ridge" or "logistic".
     features : Sides
-        Those of the training vertices, in which the degree model is diagonal.
+        The features of the training vertices in which the degree model is diagonal.
     sizes : (array, array)
-        The degree model of the start and the end features.
+        The degree model of the start and of the end features.
     labels : FoldLabels
         The edges.
     """
 
     def __init__(self, loss: str, features: Sides, sizes: tuple[Array, Array], labels: FoldLabels) -> None:
         self.labels, self.sizes = labels, sizes
-        self._last: Solution | None = None  # that of another alpha
+        self._last: Solution | None = None  # for another alpha
         self.offset = labels.mean if loss == "ridge" else 0.0
         model = KronRidge(**_RIDGE) if loss == "ridge" else KronLogistic(**_LOGISTIC)
         engine = GridEngine(labels.grid if loss == "ridge" else labels.classes)
@@ -93,7 +93,7 @@ class FoldFit(PassFit):
 
     @cached_property
     def spectrum(self) -> DegreeSpectrum:
-        """The degree model, which is diagonal already."""
+        """The degree model; it is already diagonal."""
         bases = [Basis(np.empty((0, len(sizes))), sizes) for sizes in self.sizes]
         return DegreeSpectrum.in_bases(bases[0], bases[1], self.features, self.degrees, self.labels.kappa)
 

@@ -1,4 +1,4 @@
-"""Inner folds that are like the question, and fewer or others where the data do not allow them."""
+"""Inner folds for the requested setting, or fewer or other folds if the data do not allow them."""
 
 from dataclasses import dataclass
 
@@ -12,8 +12,8 @@ from vectrick.model_selection.splitting.splitters import VertexKFold
 
 ASKED = (*NEW, "all")
 _PARTS, _FEWEST = 3, 2  # parts of the vertices of each side
-_SEEDS = 3  # divisions that are tried before there are fewer parts
-_FEW_EDGES, _REPEATS = 3000, 3  # under which the vertices are divided more than once
+_SEEDS = 3  # divisions to try before reducing the number of parts
+_FEW_EDGES, _REPEATS = 3000, 3  # with fewer edges, the vertices are divided repeatedly
 
 
 @dataclass(frozen=True)
@@ -25,11 +25,11 @@ class Folding:
     folds : list of Fold
         The folds of all settings.
     weights : array
-        The weight of each fold: settings count alike, however many folds they have.
+        The weight of each fold; all settings have the same total weight.
     settings : list of str
         The setting of each fold.
     told : list of str
-        Where the folds are others than those that were asked for, and why.
+        Notes about folds that differ from the requested ones, with the reason.
     """
 
     folds: list[Fold]
@@ -38,7 +38,7 @@ class Folding:
     told: list[str]
 
     def words(self, n_used: int) -> str:
-        """Say what the folds test, and how many of them a score is that of."""
+        """Return the number of folds in a score, and their settings, as text."""
         settings = list(dict.fromkeys(self.settings))
         count = f"{n_used} of {len(self.folds)}" if n_used < len(self.folds) else str(n_used)
         return f"{count} inner folds ({', '.join(SETTINGS[new].words for new in settings)})"
@@ -51,8 +51,8 @@ class NoFoldsError(ValueError):
 def make_folds(X: Edges, y: Array, new: NewOrAll, stratify: bool, seed: int) -> Folding:
     """Return inner folds for a setting, or for all of them.
 
-    If vertices cannot be held out so that training and test edges have different labels, there are other divisions,
-    then fewer parts, then other settings, in the end held-out edges between known vertices; ``told`` says so.
+    If the training or test edges of folds have one label only, the function tries other divisions, then fewer parts,
+    then other settings, and finally held-out edges between known vertices; ``told`` reports this.
     """
     asked: list[New] = ([each for each in NEW if not (X.is_one_set and each == "end")]) if new == "all" else [new]
     folds: list[Fold] = []
@@ -85,18 +85,18 @@ def _folds_of(X: Edges, y: Array, new: New, stratify: bool, seed: int) -> tuple[
                     continue
                 folds = [fold for fold in folds if _has_labels(y, fold)]
                 if len(folds) < _FEWEST:
-                    why = why or "hardly any part has different labels"
+                    why = why or "too few parts have different labels"
                     continue
                 told = []
                 if setting != new:
-                    told = [f"no folds with {SETTINGS[new].words} are possible ({why}); scores are those of other "
+                    told = [f"no folds with {SETTINGS[new].words} are possible ({why}); scores come from other "
                             f"folds: {SETTINGS[setting].words}"]  # fmt: skip
                 elif parts < _PARTS:
-                    told = [f"folds have {parts} parts in place of {_PARTS}: {why}"]
+                    told = [f"folds have {parts} parts instead of {_PARTS}: {why}"]
                 return folds, setting, told
     raise NoFoldsError(why)
 
 
 def _has_labels(y: Array, fold: Fold) -> bool:
-    """Whether both parts of a fold have different labels, without which there is no score."""
+    """Whether both parts of a fold have different labels, as scores require."""
     return all(len(part) > 1 and bool((part != part[0]).any()) for part in (y[fold.train], y[fold.test]))

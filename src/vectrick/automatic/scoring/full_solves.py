@@ -1,4 +1,4 @@
-"""Scores of solutions by the estimators themselves: for other losses than the squared one, and for sparse graphs."""
+"""Scores of solutions by the estimators, for other losses and pairwise kernels and for sparse graphs."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -31,12 +31,12 @@ def estimator_of(loss: str, **parameters: Any) -> Any:
 
 
 def solver_of(loss: str) -> str:
-    """Return a solver that makes no more products than a coarse tolerance asks for, even of few edges."""
+    """Return a solver that makes no more products than a coarse tolerance requires, even for few edges."""
     return "newton" if loss in ("logistic", "svm") else "auto"
 
 
 def usual_curvature(loss: str, y: Array) -> float:
-    """Return the usual curvature of a loss at an edge, by which its alpha is smaller than that of ridge regression."""
+    """Return the usual curvature of a loss at an edge, the ratio of its alpha to the alpha of ridge regression."""
     if loss != "logistic":
         return 1.0
     share = float((y > 0).mean())
@@ -91,7 +91,7 @@ class FullSolves:
             solver="cg" if candidate.loss == "ridge" else solver_of(candidate.loss), backend=problem.backend,
         )  # fmt: skip
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of iterations
+            warnings.simplefilter("ignore")  # about iterations
             model.fit(X[fold.train], problem.y[fold.train])
         return np.asarray(to_host(model._decide(X[fold.test])))
 

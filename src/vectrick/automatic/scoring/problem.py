@@ -1,11 +1,12 @@
-"""Scores of candidates on inner folds by one pass over the edges, with kernels and eigenvectors that all of them share.
+"""Scores of candidates on inner folds by one pass over the edges, with shared kernels and eigenvectors.
 
 Ridge regression with the degree model of the graph (see `vectrick.objectives.degree_model`) has a closed form for every
 alpha: with features ``P`` and ``Q`` of the vertices in which the model is diagonal, the predictions are
 ``P (Pᵀ Y Q / (λᵢ μⱼ κ + α)) Qᵀ`` for a matrix Y of the labels. The features of a side depend on its kernel and on its
 training vertices only, not on the other side: 3 × 3 folds of 7 × 7 kernels take 42 eigendecompositions, not 441. On
-a complete graph this is the solution itself; on others it is nearly as good at its best alpha, but not on the scale of
-the labels. Conjugate gradients in the same features, preconditioned by the same spectrum, then find the solution.
+a complete graph this is the exact solution; on other graphs it is nearly as good at its best alpha, but not on the
+scale of the labels. Conjugate gradients in the same features, preconditioned by the same spectrum, then find the
+solution.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -36,9 +37,9 @@ from vectrick.objectives.degrees import filtered
 from vectrick.objectives.risks import Sides
 
 FAST = ("kronecker", "symmetric", "antisymmetric")  # pairwise kernels with one-pass scores
-_SPARSE = 30  # pairs for each edge
+_SPARSE = 30  # pairs for each edge, above which a graph is sparse
 
-Place = tuple[int, int, int]  # of a candidate, an alpha and a fold
+Place = tuple[int, int, int]  # indices of a candidate, an alpha and a fold
 
 
 class SearchProblem:
@@ -59,7 +60,7 @@ class SearchProblem:
     n_threads : int, optional
         The number of threads.
     backend : Backend
-        Where candidates are scored; edges, labels and folds are on the host.
+        The backend for scoring; edges, labels and folds are on the host.
     """
 
     def __init__(
@@ -76,7 +77,7 @@ class SearchProblem:
         self.X, self.y, self.folds, self.scoring, self.groups = X, y, list(folds), scoring, groups
         self.backend = backend
         self.weights = np.ones(len(self.folds)) if weights is None else weights
-        self.truth = np.where(y == y.max(), 1.0, -1.0) if scoring in OF_CLASSES else y  # as scores take it
+        self.truth = np.where(y == y.max(), 1.0, -1.0) if scoring in OF_CLASSES else y  # as scores expect it
         self.n_threads = count_threads(n_threads)
         self._parts: dict[Any, SideRows] = {}
         self._training: dict[Any, tuple[Array, Array]] = {}
@@ -97,13 +98,13 @@ class SearchProblem:
         }
 
     def side(self, candidate: Candidate, which: str) -> SideMatrices:
-        """Return the side whose kernel a candidate has at its start or its end."""
+        """Return the side of the start or end kernel of a candidate."""
         if candidate.is_one_set:
             return self.both
         return self.start if which == "start" else self.end
 
     def scale(self, candidate: Candidate) -> float:
-        """Return the alpha of the model for an alpha of one here."""
+        """Return the alpha of the model for a relative alpha of one."""
         start, end = self.side(candidate, "start"), self.side(candidate, "end")
         return start.matrix(candidate.start)[1] * end.matrix(candidate.end)[1]
 
@@ -114,13 +115,13 @@ class SearchProblem:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every pair of a start and an end vertex has an edge, all of them as many."""
+        """Whether all pairs of a start and an end vertex have the same number of edges, at least one."""
         counts = np.bincount(self.s * len(self.end.degrees) + self.e, minlength=len(self.start.degrees))
         complete = len(counts) == len(self.start.degrees) * len(self.end.degrees)
         return bool(complete and (counts == counts[0]).all() and counts[0] > 0 and not self.X.is_one_set)
 
     def work(self, candidates: Sequence[Any]) -> float:
-        """Return about how many operations a step of all candidates takes on all folds."""
+        """Return the approximate number of operations of one step of all candidates on all folds."""
         ends = (self.s, len(self.start.degrees)), (self.e, len(self.end.degrees))
         sizes = [[len(_distinct(of[fold.train], n)[0]) for of, n in ends] for fold in self.folds]
         return float(len(candidates) * sum(m * q * (m + q) for m, q in sizes))
@@ -141,9 +142,9 @@ class SearchProblem:
     ) -> Array:
         """Return the scores of candidates, for each alpha and fold: an array (candidate, alpha, fold).
 
-        ``alphas`` are the same for all candidates, or a row for each. ``solve`` asks for solutions in place of the
-        first pass. ``kept`` gets the predictions by their place in the array. ``done`` is called after each candidate
-        and fold; where it raises `StopSearch`, the scores that are missing are NaN.
+        ``alphas`` are the same for all candidates, or a row for each. ``solve`` requests solutions instead of the
+        first pass. ``kept`` receives the predictions by their place in the array. ``done`` is called after each
+        candidate and fold; if it raises `StopSearch`, the missing scores are NaN.
         """
         numbers = list(range(len(self.folds)) if folds is None else folds)
         alphas = np.broadcast_to(alphas, (len(candidates), np.shape(alphas)[-1]))
@@ -187,7 +188,7 @@ class SearchProblem:
         with self.backend.own_threads():
             self._make_bases(candidates, folds)
 
-            # First passes of candidates with one end kernel share a product; solutions take long, and are handed out.
+            # First passes of candidates with one end kernel share a product; solutions take long, so each is a task.
             every = list(range(len(candidates)))
             tasks = [
                 (column, some)
@@ -206,7 +207,7 @@ class SearchProblem:
             self.backend.in_parallel(work, len(tasks), self.n_threads)
 
     def _make_bases(self, candidates: Sequence[Candidate], folds: list[int]) -> None:
-        """Make the features that the candidates need in any fold, each once, in parallel."""
+        """Compute the features that the candidates need in any fold, each once, in parallel."""
         tasks: dict[Any, tuple[Any, ...]] = {}
         matrices: dict[Any, tuple[SideMatrices, VertexChoice]] = {}
         for candidate in candidates:
@@ -231,12 +232,12 @@ class SearchProblem:
             self.backend.in_parallel(make, len(todo), self.n_threads)
 
     def numbers(self, candidate: Candidate) -> tuple[Array, Array]:
-        """Return the start and the end vertex of each edge, as numbers of the sides that the candidate has."""
+        """Return the start and the end vertex of each edge, as numbers within the sides of the candidate."""
         return (self.both_s, self.both_e) if candidate.is_one_set else (self.s, self.e)
 
     def _part(self, fold: Fold, candidate: Candidate, which: str) -> SideRows:
         """Return the vertices of a side in a fold; they are the same for all candidates of one kind."""
-        turned = candidate.is_one_set  # every edge also trains turned round
+        turned = candidate.is_one_set  # every reversed edge is a training edge, too
         key = id(fold), turned, which
         if key not in self._parts:
             start, end = self.numbers(candidate)
@@ -244,18 +245,18 @@ class SearchProblem:
             train = np.concatenate([start[fold.train], end[fold.train]]) if turned else own[fold.train]
             n_all = len(self.side(candidate, which).degrees)
             (tested, place), (trained, _) = _distinct(own[fold.test], n_all), _distinct(train, n_all)
-            if len(trained) >= NEARLY_ALL * n_all:  # then all: a vertex without labels changes no solution, and folds
+            if len(trained) >= NEARLY_ALL * n_all:  # then all: vertices without labels change no solution, and folds
                 trained = np.arange(n_all)  # with the same vertices share their features
             there = [placed(each, self.backend) for each in (trained, tested, place)]
             self._parts[key] = SideRows(there[0], there[1], there[2], trained.tobytes())
         return self._parts[key]
 
     def _of_fold(self, fold: Fold, candidates: Any, alphas: Array, solve: bool) -> Iterator[tuple[int, slice, Array]]:
-        """Yield predictions for the test edges of a fold: number of the candidate, which alphas, a row for each."""
+        """Yield the number of a candidate, a slice of alphas, and a row of predictions of test edges for each alpha."""
         groups: dict[Any, list[int]] = {}
         for at, candidate in enumerate(candidates):
             groups.setdefault((candidate.pairwise, candidate.end.name, candidate.end_constant), []).append(at)
-        # A GPU does as well with all alphas at once, the caches of a CPU with one after the other.
+        # A GPU is fast with all alphas together; the caches of a CPU favor one alpha after the other.
         at_once = 1 if self.backend == HOST else alphas.shape[1]
         for members in groups.values():
             one = candidates[members[0]]
@@ -280,7 +281,7 @@ class SearchProblem:
                     yield at, places, cast(grid[:, first.place, second.place], np.float64) + mean
 
     def _labels(self, fold: Fold, candidate: Candidate, first: SideRows, second: SideRows) -> FoldLabels:
-        """Return the training edges of a fold; those of a symmetric candidate also turned round."""
+        """Return the training edges of a fold, for a candidate of one vertex set also reversed."""
         keys, y = self._edges(fold, candidate, first, second)
         shape = len(first.train), len(second.train)
         signed = not candidate.has_intercept
@@ -298,7 +299,7 @@ class SearchProblem:
         return FoldLabels(cast(sums, np.float32), cast(counts, np.float32), mean, not signed, kappa)
 
     def _edges(self, fold: Fold, candidate: Candidate, first: SideRows, second: SideRows) -> tuple[Array, Array]:
-        """Return the place of each training edge of a fold in a matrix of its vertices, and the label, made once."""
+        """Return the place of each training edge in the matrix of the fold's vertices, and its label, computed once."""
         key = id(fold), candidate.is_one_set
         if key not in self._training:
             start, end = self.numbers(candidate)
@@ -312,12 +313,12 @@ class SearchProblem:
 
 
 def _distinct(vertices: Array, n: int) -> tuple[Array, Array]:
-    """Return the distinct ones of vertices below n, in order, and the place of each vertex among them."""
+    """Return the distinct vertices, all below n, in order, and the place of each vertex among them."""
     present = np.bincount(vertices, minlength=n) > 0
     return np.flatnonzero(present), (np.cumsum(present) - 1)[vertices]
 
 
-Found = Iterator[tuple[slice, Array, float]]  # which alphas, the coefficients for each of them, and the constant
+Found = Iterator[tuple[slice, Array, float]]  # a slice of alphas, the coefficients for each, and the intercept
 
 
 def _first_passes(core: Array, spectrum: Array, alphas: Array, at_once: int, mean: float) -> Found:

@@ -1,4 +1,4 @@
-"""Scores of candidates, and which of them to take the mean of."""
+"""Scores of candidates, and the choice of the ensemble's members."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ import numpy as np
 from vectrick._typing import Array
 from vectrick.automatic.scoring.sides import Candidate
 
-_ERRORS = 2.0  # standard errors under the best score within which a candidate may be as good
-LEAST_DIFFERENCE = 0.005  # of scores, where a few folds happen to agree
+_ERRORS = 2.0  # standard errors below the best score within which a candidate may be as good
+LEAST_DIFFERENCE = 0.005  # of scores, in case a few folds agree by chance
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Result:
     Attributes
     ----------
     candidate : Candidate
-        What was scored.
+        The scored candidate.
     alphas : array
         The alphas, relative to the mean kernel value of an edge with itself.
     scores : array
@@ -27,9 +27,9 @@ class Result:
     weights : array
         The weight of each fold in the mean.
     seconds : float
-        How long it took.
+        The time for scoring.
     stage : str
-        Which part of the search this was.
+        The stage of the search.
     folds : tuple of int
         The folds.
     is_solved : bool
@@ -73,10 +73,10 @@ class Result:
 
 
 def diverse(results: Sequence[Result], n: int) -> list[Result]:
-    """Return the best results such that no kernel of a side is in more than about a third of them.
+    """Return the best ``n`` results such that no kernel of a side is in more than about a third of them.
 
-    A mean of models with different kernels is safer than one of the best kernel with five constants, since the best on
-    a few folds is partly luck. If there are too few kernels, the best of the others fill the rest.
+    An ensemble of different kernels is safer than an ensemble of the best kernel with five constants, because the best
+    score on a few folds is partly luck. If there are too few kernels, the best remaining results complete the list.
     """
     limit = -(-n // 3)
     chosen: list[Result] = []
@@ -97,7 +97,7 @@ def diverse(results: Sequence[Result], n: int) -> list[Result]:
 
 
 def near_best(results: Sequence[Result]) -> list[Result]:
-    """Return the results that may be as good as the best, by the spread between folds; a worse one spoils a mean."""
+    """Return the results that may be as good as the best, given the spread between folds; others harm an ensemble."""
     if not results or not np.isfinite(results[0].score):
         return list(results)
     error = np.nan_to_num(results[0].spread) / max(1, len(results[0].folds)) ** 0.5

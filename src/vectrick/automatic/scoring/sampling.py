@@ -6,13 +6,13 @@ from vectrick._typing import Array
 from vectrick.data import Edges
 
 MOST = 2500  # vertices of a side, for solutions
-FEW, ENOUGH_EDGES = 900, 30_000  # vertices of a side for the first scores, if so many edges are left
+FEW, ENOUGH_EDGES = 900, 30_000  # vertices of a side for the first scores, if at least so many edges remain
 
 
 def sampled(X: Edges, rng: np.random.Generator, most: int = MOST) -> Array | None:
-    """Return the edges between at most so many vertices of each side, None for all.
+    """Return the edges between at most ``most`` vertices of each side; None if no sampling is needed.
 
-    Vertices are drawn with a probability that grows with their number of edges, so that many edges are left.
+    Vertices are drawn with probabilities proportional to their number of edges, so that many edges remain.
 
     >>> import vectrick as vt
     >>> X, _ = vt.datasets.make_checkerboard(100, random_state=0)
@@ -35,7 +35,7 @@ def sampled(X: Edges, rng: np.random.Generator, most: int = MOST) -> Array | Non
 
 
 def _drawn(vertices: Array, rng: np.random.Generator, most: int) -> Array | None:
-    """Return a mask of drawn vertices, None if there are no more than may be."""
+    """Return a mask of drawn vertices; None if no sampling is needed."""
     degrees = np.bincount(vertices).astype(np.float64)
     if np.count_nonzero(degrees) <= most:
         return None

@@ -1,4 +1,4 @@
-"""Candidates of a search, and the kernel matrices and eigenvectors of a side that they share."""
+"""Candidates of a search, and their shared kernel matrices and eigenvectors of a side."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,17 +15,17 @@ from vectrick.kernels.profile import mean_of_copies, profiles_of
 from vectrick.objectives.degrees import Basis
 
 ALPHAS = 2.0 ** np.arange(-8, 13, 2)  # relative to the mean kernel value of an edge with itself
-_NEGLIGIBLE = 1e-4  # the part of the smallest alpha under which a direction of a kernel does not count
+_NEGLIGIBLE = 1e-4  # directions of a kernel below this share of the smallest alpha are dropped
 NEARLY_ALL = 0.9  # of the vertices of a side
 
 
 class StopSearch(Exception):  # noqa: N818 (nothing went wrong)
-    """The search is to end with what it has."""
+    """The search must end with its present results."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A model of edges up to its alpha: a kernel with a constant for each side, and how they are combined."""
+    """A model without its alpha: a kernel with a constant for each side, a pairwise kernel and a loss."""
 
     start: VertexChoice
     end: VertexChoice
@@ -36,17 +36,17 @@ class Candidate:
 
     @property
     def is_one_set(self) -> bool:
-        """Whether both ends have one kernel, and edges have no direction or count against their reverse."""
+        """Whether both ends share one kernel, because predictions are symmetric or antisymmetric."""
         return bool(PAIRWISE[self.pairwise].one_set)
 
     @property
     def has_intercept(self) -> bool:
-        """Whether its predictions may have a constant; those that change their sign with the direction have none."""
+        """Whether its predictions may have an intercept; antisymmetric predictions have none."""
         return bool(PAIRWISE[self.pairwise].symmetry >= 0)
 
     @property
     def words(self) -> dict[str, str]:
-        """What it is, for people."""
+        """Its loss and kernels as text."""
         sides = ((self.start, self.start_constant), (self.end, self.end_constant))
         start, end = (f"{side.name} + {constant:g}" if constant else side.name for side, constant in sides)
         return {"loss": self.loss, "pairwise": self.pairwise, "start_kernel": start, "end_kernel": end}
@@ -54,7 +54,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class SideRows:
-    """The vertices of a side in a fold: which train, which are tested, and the tested vertex of each test edge."""
+    """The vertices of a side in a fold: training vertices, tested vertices, and the tested vertex of each test edge."""
 
     train: Array
     tested: Array
@@ -63,7 +63,7 @@ class SideRows:
 
 
 class SideMatrices:
-    """The vertices of a side: kernel matrices, and for sets of training vertices their features in the degree model.
+    """Kernel matrices of a side, and for sets of training vertices their features in the degree model.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class SideMatrices:
     degrees : array
         The number of edges of each.
     backend : Backend
-        Where matrices and features in the degree model are.
+        The backend of the matrices and of the features in the degree model.
     """
 
     def __init__(self, features: Features, positions: Array, degrees: Array, backend: Backend = HOST) -> None:
@@ -95,7 +95,7 @@ class SideMatrices:
     ) -> tuple[Array, Array]:
         """Return the features of all vertices, and the spectrum, for the training vertices of a part.
 
-        ``profiles`` are those of the training edges of a fold, for choices that have them.
+        ``profiles`` come from the training edges of a fold, for choices with profiles.
         """
         key = choice.name, constant, part.key, id(profiles) if choice.profile else 0
         if key not in self._bases:
@@ -111,20 +111,20 @@ class SideMatrices:
         return self._bases[key]
 
     def forget(self, kept: set[str]) -> None:
-        """Drop what was made for kernels that are not tried any more."""
+        """Drop the matrices and features of kernels that are no longer tried."""
         self._bases = {key: value for key, value in self._bases.items() if key[0] in kept}
         self._matrices = {name: value for name, value in self._matrices.items() if name in kept}
 
 
 class FoldProfiles:
-    """The kernels of profiles of both sides, by the training edges of one fold alone."""
+    """The profile kernels of both sides, from the training edges of one fold only."""
 
     def __init__(self, pairs: tuple[Array, Array], y: Array, sides: "tuple[SideMatrices, SideMatrices]") -> None:
         self._pairs, self._y, self._sides = pairs, y, sides  # of the training edges
         self._made: dict[int, Array] = {}
 
     def kernel_of(self, side: SideMatrices) -> Array:
-        """Return the matrix of a side, made once."""
+        """Return the matrix of a side, computed once."""
         if id(side) not in self._made:
             own, other = (0, 1) if side is self._sides[0] else (1, 0)
             shape = len(side.degrees), len(self._sides[other].degrees)

@@ -1,7 +1,7 @@
-"""The backend of this machine's CPUs: arrays of NumPy, our own Numba kernels, BLAS, and our own threads.
+"""The CPU backend: NumPy arrays, our own Numba kernels, BLAS, and our own threads.
 
-`vectrick.backends.base` says what each method does. The imports inside methods keep Numba, psutil, SciPy's linear
-algebra and scikit-learn unloaded until they are needed.
+`vectrick.backends.base` documents the methods. Imports inside methods load Numba, psutil, SciPy's linear algebra and
+scikit-learn only when they are needed.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -23,15 +23,14 @@ from vectrick.backends.product_path import Matrix, ProblemLike, ProductPath, com
 from vectrick.backends.rates import Rates
 from vectrick.backends.threads import count_threads, even_parts, run_tasks, single_threaded_blas, threaded_blas
 
-_LOOKED_THROUGH = 4096  # vertices up to which a matrix is checked for symmetry
+_LOOKED_THROUGH = 4096  # largest number of vertices for which a matrix is checked for symmetry
 _DENSE = 0.05  # the share of entries above which a scattered matrix is dense
 
 
 class NumpyBackend(Backend):
-    """NumPy arrays. Everything that belongs to no other backend, such as lists and sparse matrices, belongs here.
+    """NumPy arrays, and all objects that belong to no other backend, such as lists and sparse matrices.
 
-    Products of the sparse paths run at the speed of the L2 cache, those of the dense ones at that of BLAS; a plan takes
-    O(n).
+    Sparse paths run at the speed of the L2 cache, and dense paths at the speed of BLAS; a plan takes O(n).
 
     Examples
     --------
@@ -119,7 +118,7 @@ class NumpyBackend(Backend):
     def is_finite(self, x: Array) -> bool:
         if 0 in x.strides:  # one copy of a repeated number is enough
             x = x[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in x.strides)]
-        with np.errstate(over="ignore", invalid="ignore"):  # a sum finds out in one pass, without a temporary array
+        with np.errstate(over="ignore", invalid="ignore"):  # a sum needs no temporary array
             return bool(np.isfinite(x.sum()) or np.isfinite(x).all())
 
     def is_definite(self, K: Array) -> bool:
@@ -167,7 +166,7 @@ class NumpyBackend(Backend):
         k = best.shape[1]
         scores = np.hstack([best, block])
         names = np.hstack([which, np.broadcast_to(np.arange(cols.start, cols.stop), block.shape)])
-        if scores.shape[1] > 4 * k:  # only the best need to be sorted; all ties at the bound are kept
+        if scores.shape[1] > 4 * k:  # sort only the best scores; keep all ties at the bound
             bound = np.partition(scores, -k, axis=1)[:, -k]
             width = int((scores >= bound[:, None]).sum(axis=1).max())
             order = np.argsort(scores < bound[:, None], axis=1, kind="stable")[:, :width]
@@ -239,14 +238,14 @@ class NumpyBackend(Backend):
             run_tasks(task, n_tasks, count_threads(n_threads))
 
     def own_threads(self) -> AbstractContextManager[None]:
-        # BLAS threads that have just computed an inner product go on spinning, and halve the speed of our own.
+        # After an inner product, BLAS threads keep spinning and halve the speed of our own threads.
         return single_threaded_blas()
 
     def library_threads(self, n_threads: int | None) -> AbstractContextManager[None]:
         return threaded_blas(n_threads)
 
     def makes_at_once(self, m: int, n_features: int) -> bool:
-        # Single columns read all features again and again, where a matrix product reads them from the cache.
+        # Every single column reads all features again, but a matrix product reads them from the cache.
         return n_features > FEW and 32 * m * m <= self.free_memory()
 
     # Rates and memory
@@ -259,11 +258,11 @@ class NumpyBackend(Backend):
 
 
 def _times(matrix: Array, vector: Array, n_threads: int) -> Array:
-    """Return a matrix times a vector, in blocks that depend on the shape alone."""
+    """Return a matrix times a vector, in blocks that depend only on the shape."""
     if not isinstance(matrix, np.ndarray):
         return matrix @ vector
     out = np.empty(matrix.shape[0], vector.dtype)
-    parts = even_parts(len(out), 2 * max(1, matrix.size >> 19))  # even, for equal shares
+    parts = even_parts(len(out), 2 * max(1, matrix.size >> 19))  # an even number, for equal shares
 
     def task(number: int) -> None:
         part = slice(*parts[number])
@@ -276,7 +275,7 @@ def _times(matrix: Array, vector: Array, n_threads: int) -> Array:
 
 
 def _copy_transposed(source: Array, target: Array) -> None:
-    """Copy ``source.T`` to ``target`` in pieces of the long side that stay in the cache."""
+    """Copy ``source.T`` to ``target`` in blocks of the long side that fit into the cache."""
     length = max(source.shape)
     for start in range(0, length, 4096):
         part = slice(start, start + 4096)

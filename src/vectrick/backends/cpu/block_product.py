@@ -1,7 +1,7 @@
-"""Algorithm 1 for several vectors at once: they share the loads of both factors.
+"""Algorithm 1 for a block of vectors that share the loads of both factors.
 
-The matrix between the two products is made and used up tile by tile, so that it stays in the cache, and takes less
-memory for sixteen vectors than the whole matrix takes for one.
+The matrix between the two products is computed and used tile by tile. It stays in the cache, and takes less memory for
+sixteen vectors than the whole matrix takes for one vector.
 """
 
 import itertools
@@ -15,9 +15,9 @@ from vectrick.backends.cpu.layout import BLOCK_BYTES, BLOCK_ROWS, sorted_order
 from vectrick.backends.memory import Workspace
 from vectrick.backends.threads import even_parts, run_tasks
 
-LEAST = 0.5  # of a whole block, from which it pays
-# The matrix between the two products is made and used in tiles that stay in the last-level cache: F is read once for
-# each panel of columns, A once for each part of the rows. Some columns of A at a time stay in the cache below.
+LEAST = 0.5  # share of a full block of vectors from which a block is faster
+# The tiles of the matrix between the two products stay in the last-level cache: F is read once for each panel of
+# columns, A once for each part of the rows. A part of the columns of A stays in the next smaller cache.
 _PANEL, _HEIGHT, _PART = 2048, 256, 512
 _TASKS_PER_THREAD = 4
 
@@ -49,7 +49,7 @@ class BlockProduct:
         )  # fmt: skip
 
     def run(self, block: Array, out: Array, space: Workspace, n_threads: int) -> None:
-        """Write the product with a block of vectors, as many as fit into ``BLOCK_BYTES`` at most."""
+        """Write the product with a block of vectors; one element of each must fit into ``BLOCK_BYTES``."""
         from vectrick.backends.cpu.compiled.block_kernels import sampled_block, sparse_block
 
         size, n_kept = block.itemsize, self.A.shape[1]
@@ -96,12 +96,12 @@ def block_bytes(shape: tuple[int, int], n_kept: int, n_edges: int, itemsize: int
 
 
 def _row_stride(n_kept: int) -> int:
-    """Return the bytes from a row of a tile to the next: an odd number of lines, or rows would compete for places."""
+    """Return the bytes from a row of a tile to the next: odd in cache lines, so that rows do not conflict."""
     return (min(_PANEL, n_kept) | 1) * BLOCK_BYTES
 
 
 def packed_strips(F: Array) -> Array:
-    """Return the rows of a matrix in strips of eight, each transposed, with zeros after the last."""
+    """Return the rows of a matrix in strips of eight, each transposed, padded with zeros."""
     n_strips = -(-len(F) // BLOCK_ROWS)
     packed = np.zeros((n_strips, F.shape[1], BLOCK_ROWS), F.dtype)
     for strip in range(n_strips):
@@ -111,5 +111,5 @@ def packed_strips(F: Array) -> Array:
 
 
 def _starts(vertices: Array, n_vertices: int) -> Array:
-    """Return where the edges of each vertex begin, once they are sorted, and where the last end."""
+    """Return the start of the edges of each vertex in sorted order, and the end of the last edges."""
     return np.append(0, np.cumsum(np.bincount(vertices, minlength=n_vertices)))

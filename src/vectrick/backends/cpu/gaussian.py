@@ -1,4 +1,4 @@
-"""The Gaussian kernel of dense tables on the CPU: by differences for few features, else by a matrix product."""
+"""The Gaussian kernel of dense tables on the CPU: by differences for few features, otherwise by a matrix product."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from vectrick._typing import Array
 VERY_FEW, FEW = 3, 16
 _LARGEST = 700.0
 _SMALLEST = np.exp(np.full(8, -_LARGEST))[0]  # as the vectorized exponential computes it
-_BLOCK = 1 << 14  # kernel values at a time
+_BLOCK = 1 << 14  # kernel values in one block
 
 
 def gaussian(X: Array, Y: Array, gamma: float) -> Array:
@@ -22,9 +22,9 @@ def squared_norms(X: Array) -> Array:
 
 
 def _exp_of_minus(x: Array) -> None:
-    """Replace x by ``exp(-x)``, and by zero where that is below 1e-304.
+    """Replace x by ``exp(-x)``, and values below 1e-304 by zero.
 
-    The vectorized exponential leaves its fast path, which is eight times as fast, where a result underflows.
+    The fast path of the vectorized exponential is eight times as fast, but only if no result underflows.
     """
     np.minimum(x, _LARGEST, out=x)
     np.negative(x, out=x)
@@ -33,7 +33,7 @@ def _exp_of_minus(x: Array) -> None:
 
 
 def _by_product(X: Array, Y: Array, gamma: float) -> Array:
-    centre = Y.mean(axis=0)  # without it, large features would leave no digits for their differences
+    centre = Y.mean(axis=0)  # without it, differences of large features would lose their digits
     X, Y = X - centre, Y - centre
     out = X @ Y.T
     out *= -2
@@ -48,9 +48,9 @@ def _by_product(X: Array, Y: Array, gamma: float) -> Array:
 def _by_differences(X: Array, Y: Array, gamma: float) -> Array:
     """Return the kernel matrix, without the cancellation of `_by_product`, in blocks that stay in the cache.
 
-    For few features it is faster than scikit-learn's, above all for the single columns that pivoted Cholesky asks for.
+    For few features it is faster than scikit-learn, above all for the single columns that pivoted Cholesky computes.
     """
-    from scipy.spatial.distance import cdist  # which takes 50 ms to load, and products do without
+    from scipy.spatial.distance import cdist  # not needed for products, and takes 50 ms to load
 
     X, Y = X * np.sqrt(gamma), Y * np.sqrt(gamma)
     out = np.empty((len(X), len(Y)))

@@ -1,6 +1,6 @@
-"""Sums of values by vertex, and the way back to the edges, as Numba kernels; O(n + m) each.
+"""Sums of edge values by vertex, and addition of vertex values to edges, as Numba kernels; O(n + m) each.
 
-NumPy's ``bincount`` and ``take`` do the same on one thread, for one index at a time and in float64 only: for the group
+NumPy's ``bincount`` and ``take`` do the same on one thread, for one index at a time and in float64 only. For the group
 sums of a quarter of a million edges they take twice as long as the product with the kernel matrix between them.
 """
 
@@ -12,7 +12,7 @@ from numba import njit
 from vectrick._typing import Array
 from vectrick.backends.threads import even_parts, run_tasks
 
-_WORTH, _PARTS = 1 << 15, 8  # edges that are worth several parts, and how many, each with sums of its own
+_WORTH, _PARTS = 1 << 15, 8  # minimum number of edges for several parts; number of parts, each with its own sums
 
 
 @njit(nogil=True, cache=True)
@@ -48,13 +48,13 @@ def _parts(n_edges: int) -> list[tuple[int, int]]:
 def sums_by_group(values: Array, groupings: Sequence[tuple[Array, int]], n_threads: int) -> list[Array]:
     """Return the sums of the values of each group; a grouping is the group of every value and the number of groups.
 
-    The parts depend on the number of values alone, so any number of threads gives the same bits.
+    The parts depend only on the number of values, so any number of threads gives the same bits.
     """
     parts = _parts(len(values))
     sums = [np.zeros((max(1, len(parts)), n_groups), values.dtype) for _, n_groups in groupings]
 
     def task(number: int) -> None:
-        if len(groupings) == 2:  # both ends of the edges, in one pass
+        if len(groupings) == 2:  # start and end vertices of the edges, in one pass
             parts_of_sum = sums[0][number], sums[1][number]
             _add_up_twice(values, groupings[0][0], groupings[1][0], *parts_of_sum, *parts[number])
             return

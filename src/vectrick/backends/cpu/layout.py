@@ -1,4 +1,4 @@
-"""The order of edges that the blocked kernels need: sorted once, cut down cheaply to a subset."""
+"""The order of edges for the blocked kernels: sorted once, and cheaply restricted to a subset."""
 
 from dataclasses import dataclass, replace
 
@@ -6,19 +6,19 @@ import numpy as np
 
 from vectrick._typing import Array
 
-STRIP_BYTES = 256  # of a row that the sparse product handles at once
-PANEL_BYTES = 512  # of a row that the sampled product handles at once
-EDGES_AT_ONCE = 8  # that the sampled product handles as a group
-BLOCK_BYTES = 128  # in which an element of each of several vectors lies side by side
-BLOCK_ROWS = 8  # of a factor that are packed together for these
+STRIP_BYTES = 256  # bytes of a row that the sparse product processes together
+PANEL_BYTES = 512  # bytes of a row that the sampled product processes together
+EDGES_AT_ONCE = 8  # edges that the sampled product processes as a group
+BLOCK_BYTES = 128  # bytes for one element of each of several vectors, stored side by side
+BLOCK_ROWS = 8  # rows of a factor that are packed together for these vectors
 
 
 @dataclass(frozen=True)
 class Blocking:
-    """How many rows a kernel addresses at random (``block``) and, in the sparse product, holds as results (``chunk``).
+    """The rows that a kernel addresses at random (``block``) and, in the sparse product, holds as results (``chunk``).
 
-    Small blocks, which stay in the L1 cache, pay when several edges of a vertex fall into one. A sparser graph needs
-    larger ones, which stay in L2.
+    Small blocks stay in the L1 cache, but are faster only if several edges of a vertex fall into one block. A sparser
+    graph needs larger blocks that stay in L2.
     """
 
     block: int
@@ -31,7 +31,7 @@ class Blocking:
 
 
 _SMALL_BLOCK = 128
-_EDGES_PER_SMALL_BLOCK = 8  # of one vertex
+_EDGES_PER_SMALL_BLOCK = 8  # edges of one vertex
 _ONE_CHUNK = 2048
 
 
@@ -41,7 +41,7 @@ def column_blocking(n_edges: int, n_kept: int, n_contracted: int) -> Blocking:
     block = _SMALL_BLOCK if small else 1024
     if not small and n_edges * block < _EDGES_PER_SMALL_BLOCK * n_kept * n_contracted:
         block = 2048
-    # One chunk for all, where it fits into the L2 cache; always a whole number of panels of either element type.
+    # One chunk for all rows if it fits into the L2 cache; always a whole number of panels, in float32 and float64.
     chunk = -(-n_kept // 128) * 128
     return Blocking(block, chunk if chunk <= _ONE_CHUNK else 512)
 
@@ -55,7 +55,7 @@ def _fills_small_blocks(n_edges: int, n_vertices: int, n_others: int) -> bool:
     return n_edges * _SMALL_BLOCK >= _EDGES_PER_SMALL_BLOCK * n_vertices * n_others
 
 
-_MANY = 100_000  # edges that are worth loading a sort of our own
+_MANY = 100_000  # number of edges from which our own sort is faster, although it must be loaded
 
 
 def _sort(key: Array, largest: int) -> Array:
@@ -63,7 +63,7 @@ def _sort(key: Array, largest: int) -> Array:
         return np.argsort(key, kind="stable")
     if len(key) < _MANY:
         return np.argsort(key.astype(np.uint32), kind="stable")
-    from vectrick.backends.cpu.sorting import radix_argsort  # which loads Numba
+    from vectrick.backends.cpu.sorting import radix_argsort  # loads Numba
 
     return radix_argsort(key.astype(np.uint32), largest)
 
@@ -74,7 +74,7 @@ def sorted_order(major: Array, minor: Array, n_major: int, n_minor: int) -> Arra
 
 
 def _positions_of(mask: Array, order: Array) -> tuple[Array, Array]:
-    """Return which sorted edges a mask keeps, and their numbers among the edges that are kept."""
+    """Return the mask in sorted order, and the new numbers of the sorted edges that it keeps."""
     kept = mask[order]
     renumbered = np.cumsum(mask, dtype=order.dtype) - 1
     return kept, renumbered[order[kept]]
@@ -82,7 +82,7 @@ def _positions_of(mask: Array, order: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class ColumnLayout:
-    """Column edges for the sparse product: by chunk of ``kept`` vertices, block of ``contracted`` ones, kept vertex.
+    """Column edges for the sparse product by chunk of ``kept`` vertices, block of ``contracted`` vertices, kept vertex.
 
     A *run* is a maximal sequence of edges with one kept vertex in one block.
     """
@@ -115,7 +115,7 @@ class ColumnLayout:
         return cls(blocking, n_chunks, order, contracted[order].astype(np.int32), runs % chunk, run_start, cell_start)
 
     def restrict(self, mask: Array) -> "ColumnLayout":
-        """Return the layout of the edges where the mask is true, numbered anew; O(e), without sorting."""
+        """Return the layout of the edges in the mask, renumbered; O(e), without sorting."""
         kept, order = _positions_of(mask, self.order)
         before = np.append(0, np.cumsum(kept))
         run_start = before[self.run_start]
@@ -152,7 +152,7 @@ class RowLayout:
         return cls(blocking, position, held_padded, tile_padded, (groups == groups[:, :1]).all(axis=1))
 
     def restrict(self, mask: Array) -> "RowLayout":
-        """Return the layout of the edges where the mask is true, numbered anew; O(f), without sorting."""
+        """Return the layout of the edges in the mask, renumbered; O(f), without sorting."""
         n_edges = len(self.position)
         order = np.empty_like(self.position)
         order[self.position] = np.arange(n_edges, dtype=order.dtype)

@@ -1,4 +1,4 @@
-"""The stage for a product with an identity matrix: edges are multiplied only where they share a vertex."""
+"""The stage for a product with an identity matrix: only edges that share a vertex are multiplied."""
 
 import numpy as np
 
@@ -11,8 +11,8 @@ from vectrick.backends.rates import Rates
 class MatchedRows(Stage):
     """``Σ A[p, r] v`` over the column edges (r, s) with the vertex s of the row edge (p, s), for every row edge.
 
-    It takes ``Σₛ rowsₛ · colsₛ``, where rowsₛ and colsₛ are the numbers of row and column edges of a vertex s. The
-    whole product with ``A`` takes the number of edges times the number of vertices.
+    It takes ``Σₛ rowsₛ · colsₛ``, for rowsₛ row edges and colsₛ column edges of vertex s. The whole product with ``A``
+    takes the number of edges times the number of vertices.
     """
 
     label = "products of edges that share a vertex"
@@ -26,7 +26,7 @@ class MatchedRows(Stage):
         self.col_order: Array
 
     def seconds(self, rates: Rates) -> float:
-        """Return the time of the products, each of which takes about half a look-up."""
+        """Return the time of the products; each takes about half as long as a look-up."""
         n_edges = len(self.rows[0]) + len(self.cols[0])
         return self.n_products / (2 * rates.take * self.problem.n_threads) + n_edges / rates.take + rates.dispatch
 
@@ -42,7 +42,7 @@ class MatchedRows(Stage):
         ]
 
     def prepare(self) -> None:
-        """Sort the edges by the vertex that they may share, and then by the other."""
+        """Sort the edges by the vertex that they may share, and then by the other vertex."""
         self.row_order, self.col_order = (np.lexsort(pair) for pair in (self.rows, self.cols))
         self._lay_out()
 
@@ -75,7 +75,7 @@ class MatchedRows(Stage):
 
 
 def _kept(order: Array, mask: Array | None) -> Array:
-    """Return the order of the edges in a mask, numbered anew."""
+    """Return the order of the edges in a mask, renumbered."""
     if mask is None:
         return order
     places = np.cumsum(mask) - 1

@@ -1,4 +1,4 @@
-"""A dense factor on the CPU: copies are made late and once."""
+"""A dense factor on the CPU; each copy is made once, when it is needed."""
 
 import copy
 from collections.abc import Callable
@@ -11,25 +11,25 @@ from vectrick.backends.product_path import taken
 
 
 class HostMatrix:
-    """A dense matrix that may still have to be made: taken from a larger one, expanded, converted or reordered.
+    """A dense matrix that is made when it is needed: taken from a larger one, expanded, converted or reordered.
 
-    It and its transpose share what has been made, and neither holds the other: a cycle would keep kernel matrices alive
-    until the garbage collector comes by.
+    A matrix and its transpose share their arrays, but do not refer to each other. A reference cycle would keep kernel
+    matrices alive until the garbage collector runs.
     """
 
     def __init__(
         self, name: str, shape: tuple[int, int], dtype: np.dtype[Any], make: Callable[[], Array], source: Features
     ) -> None:
         self.name, self.shape, self.dtype, self._make = name, shape, dtype, make
-        self._whole = source  # the array itself where nothing needs to be made, else None
-        self._made: dict[tuple[bool, bool], Array] = {}  # by whether it is transposed, and contiguous
+        self._whole = source  # the array itself if it needs no conversion, else None
+        self._made: dict[tuple[bool, bool], Array] = {}  # keys: is transposed, is contiguous
         self._is_transposed = False
 
     @classmethod
     def of(
         cls, name: str, array: Array, dtype: np.dtype[Any], rows: Array | None = None, cols: Array | None = None
     ) -> "HostMatrix":
-        """Wrap an array, or the named rows and columns of it."""
+        """Wrap an array, or the given rows and columns of it."""
         whole = rows is None and cols is None
         shape = (array.shape[0] if rows is None else len(rows), array.shape[1] if cols is None else len(cols))
         source = array if whole and array.dtype == dtype and array.dtype.isnative else None
@@ -41,7 +41,7 @@ class HostMatrix:
 
     @property
     def T(self) -> "HostMatrix":
-        """The transpose, sharing memory where it can."""
+        """The transpose, in the same memory if possible."""
         turned = copy.copy(self)
         turned.shape, turned._is_transposed = self.shape[::-1], not self._is_transposed
         return turned
@@ -57,7 +57,7 @@ class HostMatrix:
         return 0 if ready else self.shape[0] * self.shape[1] * self.dtype.itemsize
 
     def array(self, contiguous: bool = False) -> Array:
-        """Return the matrix, C-contiguous if asked; made on the first call."""
+        """Return the matrix, C-contiguous if required; made on the first call."""
         key = self._is_transposed, contiguous
         if key not in self._made:
             array = self._made.get((self._is_transposed, False), self._source)

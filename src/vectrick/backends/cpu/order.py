@@ -1,8 +1,8 @@
-"""Counting pairs that two rankings put in the same order, as Numba kernels for one thread.
+"""Numba kernels for one thread that count the pairs with the same order in two rankings.
 
-SciPy counts them too, within Kendall's tau, but for one list at a time: a call takes 0.3 ms however short the list is,
-and there may be a million lists (the pairs of vertices of `interaction_differences`). The kernels are plain loops over
-bounds: with slices and sorting in them, Numba compiles for 6 s in place of 1 s.
+SciPy also counts them for Kendall's tau, but for one list at a time: a call takes 0.3 ms even for a short list, and
+there may be a million lists (the pairs of vertices of `interaction_differences`). The kernels are plain loops over
+bounds, because Numba needs 6 s instead of 1 s to compile slices and sorting.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from numba import njit
 
 @njit(nogil=True, cache=True)
 def _inversions(values, scratch, low, high):  # type: ignore[no-untyped-def]
-    """Return the number of pairs i < j in [low, high) with ``values[i] > values[j]``; sorts them by merging."""
+    """Return the number of pairs i < j in [low, high) with ``values[i] > values[j]``; sort the values."""
     width, count = 1, 0
     while width < high - low:
         left = low
@@ -35,7 +35,7 @@ def _inversions(values, scratch, low, high):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True)
 def _tied_pairs(values, low, high):  # type: ignore[no-untyped-def]
-    """Return the number of pairs of equal values in a part that is sorted."""
+    """Return the number of pairs of equal values in a sorted part."""
     total, run = 0, 1
     for i in range(low + 1, high + 1):
         if i < high and values[i] == values[i - 1]:
@@ -50,13 +50,13 @@ def _tied_pairs(values, low, high):  # type: ignore[no-untyped-def]
 def _difference(y, score, scratch, start, stop):  # type: ignore[no-untyped-def]
     """Return concordant minus discordant pairs in [start, stop), and pairs with different y.
 
-    The part is sorted by y. Sorts score.
+    The part must be sorted by y. The function sorts score.
     """
     n = stop - start
     tied_in_both, low = 0, start
     for i in range(start + 1, stop + 1):
         if i == stop or y[i] != y[low]:
-            _inversions(score, scratch, low, i)  # sorted, a run of equal y has no inversions
+            _inversions(score, scratch, low, i)  # after sorting, a run of equal y has no inversions
             tied_in_both += _tied_pairs(score, low, i)
             low = i
     comparable = n * (n - 1) // 2 - _tied_pairs(y, start, stop)
@@ -69,7 +69,7 @@ def _difference(y, score, scratch, start, stop):  # type: ignore[no-untyped-def]
 def order_differences(y, score, bounds, out):  # type: ignore[no-untyped-def]
     """Write concordant minus discordant pairs, and pairs with different y, of every group.
 
-    The groups lie one after the other, ``bounds[g]`` to ``bounds[g + 1]``, each in the order of y. Changes score.
+    Group g has the places ``bounds[g]`` to ``bounds[g + 1]`` and must be sorted by y. The function changes score.
     """
     scratch = np.empty(len(y), score.dtype)
     for g in range(len(bounds) - 1):
@@ -78,8 +78,8 @@ def order_differences(y, score, bounds, out):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True)
 def _sort_pairs(y, score, n):  # type: ignore[no-untyped-def]
-    """Sort the first n pairs by y: by a heap, which needs no further memory."""
-    for end in range(n - 1, -1, -1):  # first the heap grows down to the root, then its root goes to the end
+    """Sort the first n pairs by y with a heap, without extra memory."""
+    for end in range(n - 1, -1, -1):  # build the heap; the next loop moves its root to the end
         _sift(y, score, end, n)
     for end in range(n - 1, 0, -1):
         y[0], y[end] = y[end], y[0]
@@ -106,9 +106,9 @@ def _sift(y, score, root, n):  # type: ignore[no-untyped-def]
 def interaction_differences(bounds, ends, y, score, y_unit, score_unit, first, last):  # type: ignore[no-untyped-def]
     """Return the sums of `order_differences` over pairs of start vertices, the first of a pair in [first, last).
 
-    Start vertex d has the edges ``bounds[d]`` to ``bounds[d + 1]`` in the order of their ends. For two of them, the
-    lists are the differences of labels and of scores at common ends, rounded to multiples of a unit: differences of
-    equal numbers may differ by their rounding.
+    Start vertex d has the edges ``bounds[d]`` to ``bounds[d + 1]`` sorted by end vertex. For two start vertices,
+    the lists are the differences of labels and of scores at common end vertices. They are rounded to multiples of a
+    unit, because equal differences may have different rounding errors.
     """
     difference, comparable = 0, 0
     longest = 0

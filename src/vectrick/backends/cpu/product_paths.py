@@ -1,4 +1,4 @@
-"""The ways to compute one product on the CPU, each as a list of stages."""
+"""The paths of one product on the CPU, each as a list of stages."""
 
 from scipy.sparse import csr_array
 
@@ -24,7 +24,7 @@ class HostStages(StageMaker):
     sorting = 1e-7  # measured on 40 000 and 250 000 edges
 
     def block_stage(self, stages: list[Stage]) -> BlockStage | None:
-        """Return the block stage of Algorithm 1, for graphs whose edges do not fill blocks of the first cache."""
+        """Return the block stage of Algorithm 1, for graphs whose edges do not fill blocks of the L1 cache."""
         first, last = stages[0], stages[-1]
         if len(stages) != 2 or not (isinstance(first, SparseColumns) and isinstance(last, SampledRows)):
             return None
@@ -42,15 +42,15 @@ class HostStages(StageMaker):
         return [*stages, self._leave(F2.shape[0], first_is_major=True)]
 
     def thin_stages(self, sparse_entry: bool, sparse_exit: bool) -> list[Stage] | None:
-        """Return the stages that use a thin factor: the first as ``A Bᵀ``, or one that is sparse."""
+        """Return the stages that use the first factor as ``A Bᵀ``, or a sparse factor."""
         if isinstance(self.first.thin, tuple):
             return self._low_rank_stages(self.first.thin, sparse_entry, sparse_exit)
         if sparse_exit or (sparse_entry and isinstance(self.first.thin, csr_array)):
-            return None  # a sparse factor is only ever multiplied with a whole matrix
+            return None  # a sparse factor is only multiplied with whole matrices
         if not isinstance(self.second.thin, csr_array) and not isinstance(self.first.thin, csr_array):
             return None
         problem, F1, F2 = self.problem, self.first.dense, self.second
-        if sparse_entry and self.rows is not None and F2.is_identity:  # no need to multiply with it
+        if sparse_entry and self.rows is not None and F2.is_identity:  # no multiplication is needed
             (enter,) = self._enter(F1, sparse_entry, tiles=False, padded=True)
             assert isinstance(enter, SparseColumns)
             return [enter, self._leave(enter.tiles.row_stride // problem.dtype.itemsize, first_is_major=True)]
@@ -69,7 +69,7 @@ class HostStages(StageMaker):
     def _low_rank_stages(
         self, thin: tuple[Matrix, Matrix], sparse_entry: bool, sparse_exit: bool
     ) -> list[Stage] | None:
-        """Return the stages of ``(F₂ V B) Aᵀ`` at the rows, where the first factor is ``A Bᵀ``."""
+        """Return the stages of ``(F₂ V B) Aᵀ`` at the rows, if the first factor is ``A Bᵀ``."""
         problem, (A, B), second = self.problem, thin, self.second
         rank, n_rows = A.shape[1], second.shape[0]
         stages = self._enter(B.T, sparse_entry, tiles=False)

@@ -1,4 +1,4 @@
-"""The stages of a product on the CPU: each knows its cost and memory before it runs, and prepares itself once."""
+"""The stages of a product on the CPU: each estimates its time and memory before it runs, and is prepared once."""
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -22,7 +22,7 @@ from vectrick.backends.rates import Rates
 
 
 class SparseColumns(Stage):
-    """``E Vᵀ`` where ``V`` holds the vector at the column edges: the sparse product."""
+    """The sparse product ``E Vᵀ``; ``V`` holds the vector at the column edges."""
 
     label = "sparse product"
 
@@ -45,7 +45,7 @@ class SparseColumns(Stage):
         self.layout: ColumnLayout
 
     def seconds(self, rates: Rates) -> float:
-        """Return edges times rows at the sparse rate, and a pass over the factor and the result."""
+        """Return the time of edges × rows at the sparse rate, and of a pass over the factor and the result."""
         n_edges, depth = len(self.kept), self.E.shape[1]
         rate = rates.sparse_small if self.blocking.is_small else rates.sparse_large
         moved = self.tiles.n_rows * (depth + self.n_kept) * self.size
@@ -75,7 +75,7 @@ class SparseColumns(Stage):
         self.layout = other.layout if cols is None else other.layout.restrict(cols)
 
     def run(self, x: Array, space: Workspace, target: Array) -> Array:
-        """Return the result as a buffer of tiles, or as a matrix where tiles lie row by row."""
+        """Return the result as a buffer of tiles, or as a matrix if the tiles are stored row by row."""
         values = space.get("values", len(x), x.dtype)
         products.take(x, self.layout.order, values, self.problem.n_threads)
         out = space.get("middle", self.tiles.n_items, x.dtype)
@@ -87,7 +87,7 @@ class SparseColumns(Stage):
 
 
 def _strips(problem: ProblemLike, blocking: Blocking, n_kept: int, n_contracted: int) -> Allocation:
-    """Return the allocation of what the threads of a sparse product keep in the cache."""
+    """Return the allocation of the strips that the threads of a sparse product keep in the cache."""
     n_rows = blocking.chunk + products.packed_rows(blocking, -(-n_kept // blocking.chunk), n_contracted)
     return Allocation("packed strips", problem.n_threads * STRIP_BYTES * n_rows, "strips")
 
@@ -98,7 +98,7 @@ def _cells(which: str, major: Array, minor: Array, n_minor: int) -> Allocation:
 
 
 def _numbered(problem: ProblemLike, major: Array, minor: Array, n_minor: int) -> Array:
-    """Return ``major * n_minor + minor``, shared by scatter and gather where they ask for the same."""
+    """Return ``major * n_minor + minor``, shared by scatter and gather with the same edges."""
     key = ("cells", id(major), id(minor), n_minor, len(major))
     result: Array = problem.shared(key, lambda: major.astype(np.int64) * n_minor + minor)
     return result
@@ -109,7 +109,7 @@ def _numbering(which: str, n_edges: int) -> Allocation:
 
 
 class ScatterColumns(Stage):
-    """``Vᵀ`` as a dense matrix with the vector at the column edges, repeated edges added up."""
+    """``Vᵀ`` as a dense matrix with the vector at the column edges; values of repeated edges are added."""
 
     label = "scatter"
 
@@ -118,7 +118,7 @@ class ScatterColumns(Stage):
         self.cells: Array
 
     def seconds(self, rates: Rates) -> float:
-        """Return one pass over the edges and one over the matrix."""
+        """Return the time of one pass over the edges and one over the matrix."""
         moved = self.shape[0] * self.shape[1] * self.problem.dtype.itemsize
         return len(self.kept) / rates.add_at + moved / rates.move
 
@@ -143,7 +143,7 @@ class ScatterColumns(Stage):
 
 
 class AllColumns(Stage):
-    """``Vᵀ`` where every column is taken: the vector itself, seen as a matrix."""
+    """``Vᵀ`` for all columns: a view of the vector as a matrix."""
 
     label = "reshape"
 
@@ -164,7 +164,7 @@ class AllColumns(Stage):
 
 
 class Multiply(Stage):
-    """A dense factor times a matrix, ``A X``, or ``X A``, by BLAS."""
+    """A dense factor times a matrix by BLAS: ``A X`` or ``X A``."""
 
     label = "BLAS"
 
@@ -180,10 +180,10 @@ class Multiply(Stage):
         self.flops = 2 * rows * cols * A.shape[1 if left else 0]
 
     def seconds(self, rates: Rates) -> float:
-        """Return flops at the matrix-multiply rate, and a pass over the operands."""
+        """Return the time of the flops at the matrix-multiply rate, and of a pass over the operands."""
         size = self.problem.dtype.itemsize
         moved = (self.A.shape[0] * self.A.shape[1] + 2 * self.n_items) * size
-        return self.flops / rates.gemm + 0.5 * moved / rates.move + 2 * rates.dispatch  # once more to hold BLAS
+        return self.flops / rates.gemm + 0.5 * moved / rates.move + 2 * rates.dispatch  # twice, to limit BLAS
 
     def allocations(self) -> list[Allocation]:
         """Return the result."""
@@ -223,7 +223,7 @@ class MultiplySparse(Stage):
         self.values: Array
 
     def seconds(self, rates: Rates) -> float:
-        """Return entries times rows at the sparse rate, and a pass over both matrices."""
+        """Return the time of entries × rows at the sparse rate, and of a pass over both matrices."""
         rate = rates.sparse_small if self.blocking.is_small else rates.sparse_large
         moved: int = self.n_rows * sum(self.factor.shape) * self.problem.dtype.itemsize
         flops = 2 * int(self.factor.nnz) * self.tiles.n_rows
@@ -265,7 +265,7 @@ class MultiplySparse(Stage):
 
 
 class SampledRows(Stage):
-    """``A[held] · B[tile]`` for every row edge, where ``B`` is what came before: the sampled product."""
+    """The sampled product ``A[held] · B[tile]`` of every row edge; ``B`` is the result of the stage before."""
 
     label = "sampled product"
 
@@ -276,11 +276,11 @@ class SampledRows(Stage):
         self.tail: Array
 
     def seconds(self, rates: Rates) -> float:
-        """Return edges times columns at the sampled rate, and a pass over both matrices."""
+        """Return the time of edges × columns at the sampled rate, and of a pass over both matrices."""
         n_edges, size = len(self.held), self.problem.dtype.itemsize
         rate = rates.sampled_small if self.blocking.is_small else rates.sampled_large
         padded = self.tiles.n_panels * self.tiles.panel_size
-        # The rows of A are read in pieces that lie far apart, which takes memory about twice as long.
+        # The rows of A are read in parts that are far apart in memory, so reading takes about twice as long.
         moved = (2 * self.A.shape[0] + self.tiles.n_rows) * padded * size
         return 2 * n_edges * padded / rate + moved / rates.move + n_edges / rates.take + rates.dispatch
 
@@ -316,7 +316,7 @@ class SampledRows(Stage):
 
 
 class SparseBlock(BlockStage):
-    """The sparse and the sampled product of several vectors at once, which share the loads of both factors."""
+    """The sparse and the sampled product of a block of vectors that share the loads of both factors."""
 
     def __init__(self, first: SparseColumns, last: SampledRows) -> None:
         self.first, self.last = first, last
@@ -325,7 +325,7 @@ class SparseBlock(BlockStage):
         self.product: BlockProduct | None = None
 
     def n_bytes(self) -> int:
-        """Return the packed factor, the edges sorted in another way, a tile, and the vectors in sorted order."""
+        """Return the bytes of the packed factor, edges in another order, a tile, and vectors in sorted order."""
         n_edges = len(self.first.kept) + len(self.last.held)
         return block_bytes(self.first.E.shape, self.first.n_kept, n_edges, self.first.size)
 
@@ -348,7 +348,7 @@ class GatherRows(Stage):
         self.cells: Array
 
     def seconds(self, rates: Rates) -> float:
-        """Return one pass over the edges."""
+        """Return the time of one pass over the edges."""
         return len(self.major) / rates.take
 
     def allocations(self) -> list[Allocation]:

@@ -9,13 +9,13 @@ from vectrick.backends.cpu.layout import EDGES_AT_ONCE, PANEL_BYTES, STRIP_BYTES
 from vectrick.backends.memory import CACHE_LINE, Workspace
 from vectrick.backends.threads import even_parts, run_tasks, single_threaded_blas
 
-_CACHED = 2**25  # bytes of a result that a last-level cache can be expected to keep
-_TASKS_PER_THREAD = 4  # more tasks than threads, so that a thread that is held up does not hold up the others
+_CACHED = 2**25  # bytes of a result that usually fit into the last-level cache
+_TASKS_PER_THREAD = 4  # more tasks than threads, so that a slow thread does not delay the others
 
 
 @dataclass(frozen=True)
 class Tiles:
-    """How a matrix lies in a buffer: aligned rows, padded with zeros to whole panels; panel by panel or row by row."""
+    """The layout of a matrix in a buffer: aligned rows, zero-padded to whole panels; panel by panel or row by row."""
 
     n_rows: int
     n_columns: int
@@ -24,7 +24,7 @@ class Tiles:
 
     @property
     def panel_size(self) -> int:
-        """Columns in a panel."""
+        """The number of columns in a panel."""
         return PANEL_BYTES // self.itemsize
 
     @property
@@ -34,18 +34,18 @@ class Tiles:
 
     @property
     def panel_stride(self) -> int:
-        """Bytes from a panel to the next."""
+        """The bytes from one panel to the next."""
         return self.n_rows * PANEL_BYTES if self.by_panels else PANEL_BYTES
 
     @property
     def row_stride(self) -> int:
-        """Bytes from a row to the next."""
-        # Row by row: an odd number of cache lines, or rows that are used together would compete for the same places.
+        """The bytes from one row to the next."""
+        # Row by row: an odd number of cache lines, so that rows that are used together do not conflict in the cache.
         return PANEL_BYTES if self.by_panels else self.n_panels * PANEL_BYTES + CACHE_LINE
 
     @property
     def n_items(self) -> int:
-        """Elements of the buffer."""
+        """The number of elements of the buffer."""
         return self.n_rows * self.row_stride * (self.n_panels if self.by_panels else 1) // self.itemsize
 
     def rows(self, buffer: Array) -> Array:
@@ -54,7 +54,7 @@ class Tiles:
 
 
 def take(x: Array, places: Array, out: Array, n_threads: int) -> None:
-    """Write ``x[places]`` to ``out``; several threads wait for memory at the same time."""
+    """Write ``x[places]`` to ``out``, with several threads because most of the time is memory latency."""
     parts = even_parts(len(out), _worthwhile(10 * len(out), n_threads))
 
     def task(number: int) -> None:
@@ -65,25 +65,25 @@ def take(x: Array, places: Array, out: Array, n_threads: int) -> None:
 
 
 def _worthwhile(flops: int, n_threads: int) -> int:
-    """Return the number of threads for this much work: one, where others would take longer to wake than to help."""
+    """Return the number of threads for this much work: one if others would take longer to start than they save."""
     return n_threads if flops > 5e6 else 1
 
 
 def whole_strips(n_rows: int, itemsize: int) -> int:
-    """Return the rows that the result of a sparse product must have room for: a whole number of strips."""
+    """Return the number of rows to allocate for the result of a sparse product: a whole number of strips."""
     strip = STRIP_BYTES // itemsize
     return -(-n_rows // strip) * strip
 
 
 def packed_rows(blocking: Blocking, n_chunks: int, n_contracted: int) -> int:
-    """Return the rows that a sparse product keeps packed: all for several chunks, a block for one."""
+    """Return the number of rows that a sparse product keeps packed: all for several chunks, a block for one chunk."""
     return n_contracted if n_chunks > 1 else min(blocking.block, n_contracted)
 
 
 def sparse_product(
     F: Array, values: Array, layout: ColumnLayout, tiles: Tiles, out: Array, workspace: Workspace, n_threads: int
 ) -> None:
-    """Write ``F Vᵀ`` to the buffer ``out``, where ``V`` has ``values`` (in the order of the layout) at its edges.
+    """Write ``F Vᵀ`` to the buffer ``out``; ``V`` has ``values`` (in the order of the layout) at its edges.
 
     ``F`` is C-contiguous."""
     from vectrick.backends.cpu.compiled.kernels import sparse_product as kernel
@@ -95,7 +95,7 @@ def sparse_product(
     n_threads = _worthwhile(2 * n_rows * (len(values) + n_contracted + tiles.n_columns), n_threads)
     wanted = 1 if n_threads == 1 else _TASKS_PER_THREAD * n_threads
     like = values[0]
-    # Each part packs its strips anew, so chunks are divided only when the strips do not suffice.
+    # Each part packs its strips again, so chunks are divided only if there are too few strips.
     parts = [
         (strips, chunks)
         for strips in even_parts(n_strips, wanted)
@@ -118,7 +118,7 @@ def sparse_product(
 
 
 def padded_tail(A: Array) -> Array:
-    """Return the columns of ``A`` that do not fill a panel, padded with zeros to one, for `sampled_product`."""
+    """Return the columns of ``A`` that do not fill a panel, padded with zeros to one panel, for `sampled_product`."""
     size = PANEL_BYTES // A.itemsize
     whole = A.shape[1] // size * size
     tail = np.zeros((A.shape[0] if whole < A.shape[1] else 0, size), A.dtype)
@@ -134,7 +134,7 @@ def sampled_product(
 
     n_groups, like = len(layout.held) // EDGES_AT_ONCE, out[0]
     n_threads = _worthwhile(2 * len(layout.held) * tiles.n_columns, n_threads)
-    parts = even_parts(n_groups, n_threads)  # not more: every part passes over all panels
+    parts = even_parts(n_groups, n_threads)  # not more, because every part reads all panels
 
     def task(number: int) -> None:
         start, stop = parts[number]
@@ -148,14 +148,14 @@ def sampled_product(
 
 
 def dense_product(A: Array, B: Array, out: Array, n_threads: int) -> None:
-    """Write ``A @ B`` to ``out``, in blocks that depend on the shape alone: the same bits for any number of threads."""
+    """Write ``A @ B`` to ``out``, in blocks that depend only on the shape: the same bits for any number of threads."""
     by_rows = out.shape[0] >= out.shape[1]
     n_threads = _worthwhile(2 * out.size * A.shape[1], n_threads)
     parts = even_parts(max(out.shape), _n_blocks(max(out.shape)))
 
     def task(number: int) -> None:
         part = slice(*parts[number])
-        # BLAS was seen to set the flag of an invalid operation in small products of finite numbers.
+        # BLAS sometimes sets the invalid-operation flag in small products of finite numbers.
         with np.errstate(invalid="ignore"):
             if by_rows:
                 np.matmul(A[part], B, out=out[part])
@@ -167,7 +167,7 @@ def dense_product(A: Array, B: Array, out: Array, n_threads: int) -> None:
 
 
 def _n_blocks(length: int) -> int:
-    """Return how many blocks to cut a dense product into: each at most 256 long, an even number for even shares."""
+    """Return the number of blocks of a dense product: each at most 256 long, an even number for equal shares."""
     if length >= 256:
         return 4 * -(-length // 1024)
     return 2 if length >= 64 else 1

@@ -1,4 +1,4 @@
-"""What this machine's CPUs can do per second: typical, known, or measured now."""
+"""The rates of this machine's CPUs: typical, cached or measured."""
 
 import math
 import time
@@ -24,12 +24,12 @@ def default_rates(dtype: DTypeLike, n_threads: int) -> Rates:
 
 
 def machine_rates(dtype: np.dtype[Any], n_threads: int) -> Rates:
-    """Return the rates of this machine: from the cache file, or measured now, in about 0.4 s, and written there."""
+    """Return the rates of this machine from the cache file; if there is none, measure in about 0.4 s and write it."""
     return remembered(dtype, n_threads, lambda: default_rates(dtype, n_threads), lambda: measure(dtype, n_threads))
 
 
 def known_rates(dtype: np.dtype[Any], n_threads: int) -> Rates:
-    """Return the rates of this machine if they have been measured before, the defaults otherwise."""
+    """Return the rates of this machine if they have been measured before, otherwise the defaults."""
     return remembered(dtype, n_threads, lambda: default_rates(dtype, n_threads))
 
 
@@ -80,7 +80,7 @@ def _time_products(F: Array, n_edges: int, n_threads: int, rng: np.random.Genera
 
 
 def _seconds(work: Callable[[], Any], repeats: int = 5) -> float:
-    """Return the shortest of a few runs after one that is not timed."""
+    """Return the shortest time of a few runs, after one warm-up run."""
     work()
     best = math.inf
     for _ in range(repeats):

@@ -1,17 +1,17 @@
-"""Sorting many edges by an integer key: by digits, which NumPy has for 16 bits only, and by counting, in Numba."""
+"""Radix and counting sort of many edges by an integer key, in Numba; NumPy has a radix sort for 16 bits only."""
 
 import numpy as np
 from numba import njit
 
 from vectrick._typing import Array
 
-_BITS = 11  # of the key in a pass: as many counters as the cache keeps close
+_BITS = 11  # of the key in each round: their counters fit into the L1 cache
 
 
 def radix_argsort(keys: Array, largest: int) -> Array:
     """Return the order that sorts unsigned 32-bit keys of at most ``largest``; equal keys keep their order.
 
-    Six times as fast as ``np.argsort`` for ten million keys.
+    It is six times as fast as ``np.argsort`` for ten million keys.
 
     >>> radix_argsort(np.array([3, 1, 2, 1], np.uint32), 3)
     array([1, 3, 2, 0])
@@ -25,7 +25,7 @@ def radix_argsort(keys: Array, largest: int) -> Array:
 @njit(nogil=True, cache=True)
 def _passes(keys, n_passes, order):  # type: ignore[no-untyped-def]
     n, low, mask = len(keys), np.uint64(32), np.uint64((1 << _BITS) - 1)
-    pairs, other = np.empty(n, np.uint64), np.empty(n, np.uint64)  # the key above, the place below
+    pairs, other = np.empty(n, np.uint64), np.empty(n, np.uint64)  # the key in the high bits, the place in the low bits
     for h in range(n):
         pairs[h] = (np.uint64(keys[h]) << low) | np.uint64(h)
     begin = np.empty(1 << _BITS, np.int64)
@@ -48,7 +48,7 @@ def _passes(keys, n_passes, order):  # type: ignore[no-untyped-def]
 
 
 def cell_starts(rows: Array, cols: Array, n_rows: int, n_tiles: int, width: int) -> Array:
-    """Return where the edges of each tile of columns and row begin, once they are sorted by tile and then by row.
+    """Return the start of the edges of each column tile and row, in edges sorted by tile and then by row.
 
     >>> cell_starts(np.array([1, 0, 1]), np.array([5, 9, 0]), 2, 3, 4)
     array([0, 0, 1, 1, 2, 3, 3], dtype=uint32)
@@ -68,7 +68,7 @@ def _count(rows, cols, n_rows, width, starts):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True)
 def place_edges(rows, cols, n_rows, row_mask, col_mask, width, begin, row, col, places):  # type: ignore[no-untyped-def]
-    """Write the low bits of rows and columns in sorted order, and where each edge went; uses up ``begin``."""
+    """Write the low bits of rows and columns in sorted order, and the new place of each edge; change ``begin``."""
     for h in range(len(rows)):
         key = np.int64(cols[h] // width) * n_rows + rows[h]
         at = begin[key]

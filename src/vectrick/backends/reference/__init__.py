@@ -1,1 +1,1 @@
-"""The reference: Algorithm 1 of the paper, line by line, also as a backend that every other one is tested against."""
+"""The reference: Algorithm 1 of the paper, line by line, and a backend that all other backends are tested against."""

@@ -1,4 +1,4 @@
-"""Algorithm 1 of the paper in plain NumPy, line by line: what every fast path is tested against."""
+"""Algorithm 1 of the paper in plain NumPy, line by line: the reference in the tests of every fast path."""
 
 import numpy as np
 

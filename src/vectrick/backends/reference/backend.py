@@ -1,4 +1,4 @@
-"""The reference as a backend: the CPU's, with products by Algorithm 1 in plain NumPy. It is slow, and easy to read."""
+"""The reference backend: the CPU backend with products by Algorithm 1 in plain NumPy, slow but easy to read."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +11,7 @@ from vectrick.backends.product_path import Allocation, Name, Pair, ProblemLike, 
 from vectrick.backends.rates import Rates
 from vectrick.backends.reference.algorithm import generalized_vec_trick
 
-_SECONDS = 1e-6  # for an edge: a few calls of NumPy
+_SECONDS = 1e-6  # per edge: a few NumPy calls
 
 
 class AlgorithmOne(Stage):
@@ -42,12 +42,12 @@ class AlgorithmOne(Stage):
 
 
 def _pair(pair: Pair | None, n_first: int, n_second: int) -> Pair:
-    """Return edges as indices; without any, every pair in the order of the Kronecker product."""
+    """Return edges as indices; for None, every pair in the order of the Kronecker product."""
     return np.divmod(np.arange(n_first * n_second), n_second) if pair is None else pair
 
 
 class ReferenceBackend(NumpyBackend):
-    """Arrays of NumPy, and Algorithm 1 for every product."""
+    """NumPy arrays, and Algorithm 1 for every product."""
 
     name = "reference"
 

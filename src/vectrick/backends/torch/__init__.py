@@ -1,1 +1,1 @@
-"""The torch backend: the array primitives on a GPU, or on the CPU through torch; nothing here loads Numba."""
+"""The torch backend: the array primitives on a GPU, or on the CPU through torch, without loading Numba."""

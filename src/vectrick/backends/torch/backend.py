@@ -1,6 +1,6 @@
 """The torch backend: tensors on one device, a GPU or the CPU.
 
-`vectrick.backends.base` says what each method does. Nothing here loads torch before it is needed.
+`vectrick.backends.base` documents the methods. This module loads torch only when it is needed.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,18 +24,18 @@ from vectrick.backends.torch.streamed import StreamedProduct
 from vectrick.backends.torch.tensors import as_tensor, group_sums, is_tensor, numpy_dtype, torch_dtype
 from vectrick.backends.torch.workspace import TensorSpace
 
-_WHOLE = 1 << 14  # vertices whose kernel matrix is made at once
-_FEW = 16  # features up to which differences are better than a matrix product
+_WHOLE = 1 << 14  # up to this many vertices, the whole kernel matrix is computed
+_FEW = 16  # up to this many features, differences are better than a matrix product
 
 
 class TorchBackend(Backend):
-    """Tensors on one torch device; sparse matrices are dense there."""
+    """Tensors on one torch device; sparse matrices become dense."""
 
     name = "torch"
-    piece = 1 << 27  # fills a GPU and still leaves it room
+    piece = 1 << 27  # fills a GPU, but leaves free memory
     grid_bytes = 1 << 28
-    worth_restricting = 0.3  # the edges take the smaller part of the time, and sorting them anew counts
-    allowance = 1.25  # passes over vectors count, and the dual form has twice as many vectors as long as the edges
+    worth_restricting = 0.3  # edges take the smaller part of the time, and must be sorted again
+    allowance = 1.25  # reading vectors takes time; the dual form has twice as many vectors with an entry per edge
     divides_rows = True
 
     def __init__(self, device: TorchDevice) -> None:
@@ -64,8 +64,8 @@ class TorchBackend(Backend):
 
     def plain(self, x: Tensor, name: str) -> Tensor:
         if str(x.layout) != "torch.strided":
-            raise TypeError(f"{name} is a sparse tensor; give a SciPy sparse matrix, or a dense tensor by .to_dense()")
-        # Nothing here would pass a gradient on. A tensor without one stays itself, with what is known about it.
+            raise TypeError(f"{name} is a sparse tensor; pass a SciPy sparse matrix, or a dense tensor by .to_dense()")
+        # Gradients are not supported. A tensor without a gradient is not copied, so it keeps its cached facts.
         return x.detach() if x.requires_grad else x
 
     def refuse_others(self, x: Any, name: str, what: str) -> None:
@@ -100,7 +100,7 @@ class TorchBackend(Backend):
         return x if getattr(x, "is_read_only", False) else x.clone()
 
     def read_only(self, x: Tensor) -> Tensor:
-        x = x.view_as(x)  # tensors have no such flag, so this view carries our own
+        x = x.view_as(x)  # tensors have no such flag, so this view has our own
         x.is_read_only, x.facts = True, {}
         return x
 
@@ -114,7 +114,7 @@ class TorchBackend(Backend):
             key = np.arange(length)[key]
         key = key if is_tensor(key) else np.asarray(key)
         is_mask = (numpy_dtype(key) if is_tensor(key) else key.dtype).kind == "b"
-        return self.asarray(key, None if is_mask else np.int64)  # torch would take bytes for a mask
+        return self.asarray(key, None if is_mask else np.int64)  # torch would treat bytes as a mask
 
     # Primitives
 
@@ -239,7 +239,7 @@ class TorchBackend(Backend):
 
 @cache
 def backend_on(device: str | None) -> TorchBackend:
-    """Return the backend of a device of torch, one for each."""
+    """Return the backend of a torch device; each device has one backend object."""
     return TorchBackend(device)
 
 

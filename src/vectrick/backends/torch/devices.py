@@ -1,4 +1,4 @@
-"""Torch devices: which exist, how much memory they have free, and arithmetic of a known precision."""
+"""Torch devices: their names, their free memory, and the precision of matrix products."""
 
 import sys
 import threading
@@ -11,16 +11,16 @@ from typing import Any
 from vectrick._typing import TorchDevice
 from vectrick.backends.memory import available_memory, format_bytes
 
-_setting = threading.RLock()  # of the whole process, which other threads must not see half changed
+_setting = threading.RLock()  # protects a setting of the process from other threads
 
 _MISSING = (
     "torch is not installed; install it with: pip install 'vectrick[torch]' (on a machine without a GPU torch's CPU "
-    "build is enough), or use backend='cpu', which a fitted model takes by set_params(backend='cpu', device=None)"
+    "build is enough), or use backend='cpu'; for a fitted model, call set_params(backend='cpu', device=None)"
 )
 
 
 def load_torch() -> Any:
-    """Return the module torch, or say how to get it."""
+    """Return the module torch; raise ImportError with installation instructions if it is missing."""
     if "torch" not in sys.modules and find_spec("torch") is None:
         raise ImportError(_MISSING)
     import torch
@@ -29,12 +29,12 @@ def load_torch() -> Any:
 
 
 def has_gpu() -> bool:
-    """Whether torch is there and sees a GPU."""
+    """Whether torch is installed and can use a GPU."""
     return find_spec("torch") is not None and bool(load_torch().cuda.is_available())
 
 
 def as_device(device: str | None) -> Any:
-    """Return a device of torch: "cpu", "cuda", "cuda:1", or "auto" for a GPU where there is one."""
+    """Return the torch device "cpu", "cuda" or "cuda:1"; "auto" is a GPU if there is one."""
     torch = load_torch()
     text = str(device)
     if text == "auto":
@@ -45,7 +45,7 @@ def as_device(device: str | None) -> Any:
     if kind == "cpu":
         return torch.device("cpu")
     if not torch.cuda.is_available():
-        why = "this build of torch is for CPUs only" if torch.version.cuda is None else "torch sees no GPU"
+        why = "this build of torch is for CPUs only" if torch.version.cuda is None else "torch finds no GPU"
         raise ValueError(f"device is {text!r}, but {why}; use device='cpu' or 'auto', or backend='cpu'")
     n_devices = torch.cuda.device_count()
     at = int(number) if colon else torch.cuda.current_device()
@@ -55,37 +55,37 @@ def as_device(device: str | None) -> Any:
 
 
 def describe_gpu() -> str:
-    """Return the name of the GPU and its free memory, or why there is none."""
+    """Return the name of the GPU and its free memory, or the reason why there is none."""
     if find_spec("torch") is None:
         return "torch is not installed: pip install 'vectrick[torch]'"
     torch = load_torch()
     if not torch.cuda.is_available():
-        return "this torch is a CPU build" if torch.version.cuda is None else "torch sees none"
+        return "this torch is a CPU build" if torch.version.cuda is None else "torch finds none"
     triton = "with Triton" if find_spec("triton") is not None else "without Triton, so sparse products are slow"
     free, total = torch.cuda.mem_get_info()
     return f"{torch.cuda.get_device_name()}, {format_bytes(free)} of {format_bytes(total)} free, {triton}"
 
 
 def free_memory(device: TorchDevice) -> int:
-    """Return the bytes that can be allocated on a device: what it has free, and what torch holds without using it."""
+    """Return the bytes that can be allocated on a device: free memory, and unused memory that torch reserves."""
     torch = load_torch()
     if device.type != "cuda":
         return available_memory()
-    stats = torch.cuda.memory_stats_as_nested_dict(device)  # the numbers alone would each flatten it
+    stats = torch.cuda.memory_stats_as_nested_dict(device)  # memory_reserved() and others flatten it each time
     reserved, used = (stats[name]["all"]["current"] for name in ("reserved_bytes", "allocated_bytes"))
     return int(torch.cuda.mem_get_info(device)[0] + reserved - used)
 
 
 def give_back() -> None:
-    """Return to the GPUs what torch holds without using it."""
+    """Free the unused memory that torch reserves on the GPUs."""
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_initialized():
         torch.cuda.empty_cache()
 
 
 def release(error: BaseException) -> None:
-    """Release what failed work holds on a GPU; raise MemoryError with an explanation if memory ran out."""
-    traceback.clear_frames(error.__traceback__)  # an exception that somebody keeps would keep its tensors
+    """Release the memory of failed work on a GPU; raise MemoryError with an explanation if memory ran out."""
+    traceback.clear_frames(error.__traceback__)  # a stored exception would keep its tensors alive
     give_back()
     if type(error).__name__ == "OutOfMemoryError":
         raise MemoryError(
@@ -96,9 +96,9 @@ def release(error: BaseException) -> None:
 
 @contextmanager
 def float32_products(fast: bool) -> Iterator[None]:
-    """Make float32 matrix products with 24 bits, or with the 11 bits of TF32, whatever the process has set.
+    """Compute float32 matrix products with 24 bits, or with the 11 bits of TF32, for any setting of the process.
 
-    TF32 is for those who ask for it: nobody should lose digits because another library changed a global setting.
+    TF32 is used only if the user selects it: results must not lose digits because another library changed the setting.
     """
     settings = load_torch().backends.cuda.matmul
     with _setting:

@@ -1,7 +1,7 @@
 """Triton kernels: scatter, gather, the sparse and the sampled product.
 
-In the two products a program handles the edges of one row, some at a time, and a panel of columns: the rows that it
-gathers lie in the L2 cache, whose bandwidth is the limit. Sums are made in an order that is always the same.
+In the two products a program processes a few edges of one row at a time, and a panel of columns. The rows that it
+gathers are in the L2 cache, and the bandwidth of this cache is the limit. The order of sums is always the same.
 """
 
 from typing import TYPE_CHECKING

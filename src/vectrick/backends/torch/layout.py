@@ -1,4 +1,4 @@
-"""The order of edges that products on a GPU need: cells of a matrix, and blocks of edges that share a row."""
+"""The order of edges for products on a GPU: cells of a matrix, and blocks of edges that share a row."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from vectrick.backends.torch.devices import load_torch
 from vectrick.backends.torch.ordering import is_ascending, is_ordered
 
 _LARGEST = 2**31
-_BLOCK, _PROGRAMS = (1 << 8, 1 << 14), 1 << 11  # edges in a block at least and at most; blocks to aim for
+_BLOCK, _PROGRAMS = (1 << 8, 1 << 14), 1 << 11  # minimum and maximum of edges in a block; preferred number of blocks
 
 
 def _numbers(major: Tensor, minor: Tensor, n_minor: int) -> Tensor:
@@ -15,7 +15,7 @@ def _numbers(major: Tensor, minor: Tensor, n_minor: int) -> Tensor:
 
 
 def _numbers_to(n: int, like: Tensor, dtype: DTypeLike | None = None) -> Tensor:
-    """Return 0 to n - 1 where a tensor lives."""
+    """Return 0 to n - 1 on the device of a tensor."""
     torch = load_torch()
     return torch.arange(n, dtype=torch.int64 if dtype is None else dtype, device=like.device)
 
@@ -26,10 +26,10 @@ def _compact(index: Tensor, size: int) -> Tensor:
 
 @dataclass(frozen=True)
 class Cells:
-    """Where each edge is in a matrix, row by row; ``flipped`` if the matrix is kept as its transpose.
+    """The cell of each edge in a matrix, row by row; ``flipped`` if the matrix is stored as its transpose.
 
-    A GPU is fast if neighbouring edges are in neighbouring cells. If the edges are ordered, the matrix is therefore
-    kept in their order.
+    A GPU is fast if neighboring edges are in neighboring cells. If the edges are ordered, the matrix is therefore
+    stored in their order.
     """
 
     index: Tensor
@@ -47,11 +47,11 @@ class Cells:
 
 @dataclass(frozen=True)
 class Scattering:
-    """How to write a vector to cells: in ascending order, the values of equal cells added up."""
+    """How to write a vector to cells in ascending order; values of equal cells are added."""
 
     index: Tensor  # distinct and ascending
     order: "Tensor | None"  # the edge at each place; None for their own order
-    lengths: "Tensor | None"  # how many places share a cell; None for one each
+    lengths: "Tensor | None"  # the number of edges of each cell; None for one each
 
     @classmethod
     def of(cls, cells: Cells) -> "Scattering":
@@ -68,7 +68,7 @@ class Scattering:
 
 @dataclass(frozen=True)
 class EdgeBlocks:
-    """Edges ordered by row, in blocks of edges of one row that a program handles."""
+    """Edges ordered by row, in blocks of edges of one row; a program processes one block."""
 
     column: Tensor
     order: "Tensor | None"  # the edge at each place; None for their own order
@@ -77,7 +77,7 @@ class EdgeBlocks:
     start: Tensor  # of each block, and the end of the last
     n_rows: int
     some_empty: bool  # whether a row has no edges
-    shared: tuple[Tensor, Tensor] | None  # rows of several blocks, and how many each
+    shared: tuple[Tensor, Tensor] | None  # rows of several blocks, and their numbers of blocks
 
     @staticmethod
     def in_order(row: Tensor) -> bool:
@@ -86,7 +86,7 @@ class EdgeBlocks:
 
     @classmethod
     def of(cls, row: Tensor, column: Tensor, n_rows: int, n_columns: int) -> "EdgeBlocks":
-        """Sort the edges by row and column, if they are not sorted by row, and cut the rows into blocks."""
+        """Sort the edges by row and column, if they are not sorted by row, and divide the rows into blocks."""
         torch = load_torch()
         order = position = None
         if not is_ascending(row):

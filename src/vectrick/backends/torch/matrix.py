@@ -1,4 +1,4 @@
-"""A dense factor on a device of torch."""
+"""A dense factor on a torch device."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,23 +12,23 @@ from vectrick.backends.torch.tensors import torch_dtype
 
 
 class TensorMatrix:
-    """A dense matrix on a device of torch, with zeros around it that make its sides multiples of eight.
+    """A dense matrix on a torch device, padded with zeros so that its sides are multiples of eight.
 
-    Without them, matrix products with an odd side take up to twice as long.
+    Without padding, matrix products with an odd side take up to twice as long.
     """
 
     def __init__(
         self, name: str, shape: tuple[int, int], dtype: np.dtype[Any], make: Callable[[], Tensor], source: Any
     ) -> None:
         self.name, self.shape, self.dtype, self._make = name, shape, dtype, make
-        self._whole = source  # the tensor itself where nothing needs to be made, else None
-        self._made: dict[bool, Tensor] = {}  # by whether it is contiguous
+        self._whole = source  # the tensor itself if it needs no conversion, else None
+        self._made: dict[bool, Tensor] = {}  # key: is contiguous
 
     @classmethod
     def of(
         cls, name: str, tensor: Tensor, dtype: np.dtype[Any], rows: "Tensor | None" = None, cols: "Tensor | None" = None
     ) -> "TensorMatrix":
-        """Wrap a tensor, or the named rows and columns of it."""
+        """Wrap a tensor, or the given rows and columns of it."""
         whole = rows is None and cols is None
         shape = (
             padded(tensor.shape[0] if rows is None else len(rows)),
@@ -39,7 +39,7 @@ class TensorMatrix:
 
     @property
     def T(self) -> "TensorMatrix":
-        """The transpose, a view of the same memory; not kept, since each would keep the other alive."""
+        """The transpose, a view of the same memory; not stored, because each would keep the other alive."""
         source = None if self._whole is None else self._whole.T
         return TensorMatrix(self.name, self.shape[::-1], self.dtype, lambda: self.array().T, source)
 
@@ -49,7 +49,7 @@ class TensorMatrix:
         return 0 if ready else self.shape[0] * self.shape[1] * self.dtype.itemsize
 
     def array(self, contiguous: bool = False) -> Any:
-        """Return the matrix, with contiguous rows if asked; made on the first call."""
+        """Return the matrix, with ``contiguous`` rows if required; made on the first call."""
         if contiguous not in self._made:
             tensor: Any = self._made.get(not contiguous, self._whole)
             if tensor is None:
@@ -64,7 +64,7 @@ def _is_plain(tensor: Tensor) -> bool:
 
 
 def with_zeros(matrix: Tensor, shape: tuple[int, int]) -> Any:
-    """Return a matrix with zeros behind its rows and columns, or itself where it has the shape already."""
+    """Return a matrix padded with zeros, or the matrix itself if it already has the shape."""
     if tuple(matrix.shape) == shape:
         return matrix
     larger = matrix.new_zeros(shape)

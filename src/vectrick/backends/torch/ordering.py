@@ -1,4 +1,4 @@
-"""Questions about the order of long vectors on a device, asked piece by piece, so that no temporary one is long."""
+"""Tests of the order of long vectors on a device, part by part, so that temporary vectors are short."""
 
 import weakref
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import Any
 from vectrick._typing import Tensor
 from vectrick.backends.torch.devices import load_torch
 
-_PART = 1 << 26  # edges of which temporary vectors are made
+_PART = 1 << 26  # length of temporary vectors
 
 
 def is_ascending(x: Tensor) -> bool:
@@ -17,7 +17,7 @@ def is_ascending(x: Tensor) -> bool:
 
 
 def remembered(x: Tensor, key: object, make: Callable[[], Any]) -> Any:
-    """Return a fact about a tensor: a read-only one remembers it, since passing over all edges takes time."""
+    """Return a fact about a tensor; read-only tensors cache it, because reading all edges takes time."""
     facts = getattr(x, "facts", None)
     if facts is None:
         return make()
@@ -27,8 +27,8 @@ def remembered(x: Tensor, key: object, make: Callable[[], Any]) -> Any:
 
 
 def is_ordered(major: Tensor, minor: Tensor) -> bool:
-    """Whether edges are in the order of one vertex, and then of the other."""
-    # A number of a tensor that is gone may become that of another one.
+    """Whether edges are ordered by one vertex, and then by the other."""
+    # Python may give the id of a deleted tensor to another one.
     known = remembered(major, ("ordered", id(minor)), lambda: (weakref.ref(minor), _is_ordered(major, minor)))
     return bool(known[1]) if known[0]() is minor else _is_ordered(major, minor)
 
@@ -42,13 +42,13 @@ def _is_ordered(major: Tensor, minor: Tensor) -> bool:
 
 
 def has_equal(major: Tensor, minor: Tensor) -> bool:
-    """Whether two neighbours among ordered edges are the same."""
+    """Whether two neighbors among ordered edges are equal."""
     parts = parts_of(len(major))
     return any(bool(((_steps(major, part) == 0) & (_steps(minor, part) == 0)).any()) for part in parts)
 
 
 def places_of_equal(major: Tensor, minor: Tensor) -> Tensor:
-    """Return the places of ordered edges that are the same as the one before."""
+    """Return the places of ordered edges that are equal to the edge before."""
     found = []
     for part in parts_of(len(major)):
         same = (_steps(major, part) == 0) & (_steps(minor, part) == 0)
@@ -61,5 +61,5 @@ def _steps(x: Tensor, part: slice) -> Tensor:
 
 
 def parts_of(n: int) -> list[slice]:
-    """Return slices of a long vector, so that temporary ones are short."""
+    """Return slices of a long vector, so that temporary vectors are short."""
     return [slice(low, min(low + _PART, n)) for low in range(0, n, _PART)]

@@ -19,7 +19,7 @@ SORTING = {"cpu": 1e-7, "cuda": 1e-10}  # measured on 10 million edges
 
 
 class DeviceStages(StageMaker):
-    """The stages of a product on a device of torch."""
+    """The stages of a product on a torch device."""
 
     def __init__(self, problem: Any, first: Name, kind: str) -> None:
         super().__init__(problem, first)
@@ -39,7 +39,7 @@ class DeviceStages(StageMaker):
         return [*stages, last, self._leave(last, first_is_major=True)]
 
     def thin_stages(self, sparse_entry: bool, sparse_exit: bool) -> list[Stage] | None:
-        """Return the stages of ``(F₂ V B) Aᵀ`` at the rows, where the first factor is ``A Bᵀ``."""
+        """Return the stages of ``(F₂ V B) Aᵀ`` at the rows, if the first factor is ``A Bᵀ``."""
         if not isinstance(self.first.thin, tuple):
             return None
         problem, (A, B), second = self.problem, self.first.thin, self.second
@@ -76,7 +76,7 @@ class DeviceStages(StageMaker):
         return [enter, Multiply(self.problem, E, shape[1], "middle")]
 
     def _is_large(self, shape: tuple[int, int]) -> bool:
-        """Whether a matrix is made tile by tile."""
+        """Whether a matrix is computed tile by tile."""
         result: bool = shape[0] * shape[1] * self.problem.dtype.itemsize > tiles.TILE_BYTES
         return result
 

@@ -1,4 +1,4 @@
-"""The stages of a product on a device of torch; matrices go from one to the next as strided views."""
+"""The stages of a product on a torch device; each passes its matrix to the next as a strided view."""
 
 from vectrick._typing import Tensor
 from vectrick.backends.product_path import Allocation, Matrix, ProblemLike, Stage
@@ -9,7 +9,7 @@ from vectrick.backends.torch.workspace import TensorSpace
 
 
 class DeviceStage(Stage):
-    """A stage on a device; for a subset of the edges it is prepared again, which takes little time there."""
+    """A stage on a device; for a subset of the edges it is prepared again, because that is fast on a device."""
 
     def __init__(self, problem: ProblemLike) -> None:
         self.problem = problem
@@ -26,7 +26,7 @@ class DeviceStage(Stage):
         return blocks
 
     def _in_order(self, vertices: Tensor) -> bool:
-        """Whether the edges are ordered by these vertices, so that nothing has to be sorted."""
+        """Whether the edges are ordered by these vertices, so that no sorting is needed."""
         in_order: bool = self.problem.shared(("order", id(vertices)), lambda: EdgeBlocks.in_order(vertices))
         return in_order
 
@@ -35,7 +35,7 @@ class DeviceStage(Stage):
 
 
 class ScatterColumns(DeviceStage):
-    """``Vᵀ`` as a dense matrix with the vector at the column edges, repeated edges added up."""
+    """``Vᵀ`` as a dense matrix with the vector at the column edges; values of repeated edges are added."""
 
     label = "scatter"
 
@@ -46,7 +46,7 @@ class ScatterColumns(DeviceStage):
         self.how: Scattering
 
     def seconds(self, rates: Rates) -> float:
-        """Return one pass over the edges; cells without edges stay zero from one product to the next."""
+        """Return the time of one pass over the edges; cells without edges stay zero from one product to the next."""
         return len(self.kept) / rates.add_at + rates.dispatch
 
     def allocations(self) -> list[Allocation]:
@@ -71,7 +71,7 @@ class ScatterColumns(DeviceStage):
 
 
 class AllColumns(DeviceStage):
-    """``Vᵀ`` where every column is taken: the vector as a matrix, with the zeros around it that the factors have."""
+    """``Vᵀ`` for all columns: the vector as a matrix, padded with zeros like the factors."""
 
     label = "reshape"
 
@@ -82,11 +82,11 @@ class AllColumns(DeviceStage):
         self.sizes = (problem.M.size[1], problem.N.size[1])  # the vector has the columns of M first
 
     def seconds(self, rates: Rates) -> float:
-        """Return one pass, where zeros have to be added."""
+        """Return the time of copying the vector to a padded matrix, even if it can be a view."""
         return 2 * self.shape[0] * self.shape[1] * self.size / rates.move + rates.dispatch
 
     def allocations(self) -> list[Allocation]:
-        """Return the matrix, where it cannot be a view."""
+        """Return the matrix if it cannot be a view."""
         return [Allocation("columns as a matrix", 0 if self.shape == self.sizes else self._bytes(*self.shape), "grid")]
 
     def run(self, x: Tensor, space: TensorSpace, target: Tensor) -> Tensor:
@@ -100,7 +100,7 @@ class AllColumns(DeviceStage):
 
 
 class Multiply(DeviceStage):
-    """A dense factor times a matrix, ``A X``, or ``X A``; ``flipped`` keeps the result as its transpose."""
+    """A dense factor times a matrix: ``A X`` or ``X A``; ``flipped`` stores the transpose of the result."""
 
     label = "matrix product"
 
@@ -111,7 +111,7 @@ class Multiply(DeviceStage):
         self.depth = A.shape[1 if left else 0]
 
     def seconds(self, rates: Rates) -> float:
-        """Return flops at the matrix-multiply rate, and a pass over the operands."""
+        """Return the longer time of the flops at the matrix-multiply rate and of a pass over the operands."""
         (rows, cols), depth = self.shape, self.depth
         moved = (rows * cols + rows * depth + cols * depth) * self.size
         return max(2 * rows * cols * depth / rates.gemm, moved / rates.move) + rates.dispatch
@@ -138,7 +138,7 @@ class Multiply(DeviceStage):
 
 
 class SparseColumns(DeviceStage):
-    """``E Vᵀ`` where ``V`` holds the vector at the column edges: the sparse product, kept as its transpose."""
+    """The sparse product ``E Vᵀ``, stored as its transpose; ``V`` holds the vector at the column edges."""
 
     label = "sparse product"
 
@@ -148,14 +148,14 @@ class SparseColumns(DeviceStage):
         self.blocks: EdgeBlocks
 
     def seconds(self, rates: Rates) -> float:
-        """Return edges times columns at the sparse rate, and a pass over the result."""
+        """Return the time of edges × columns at the sparse rate, and of a pass over the factor and the result."""
         n_edges, (depth, width) = len(self.kept), self.E.shape
         moved = (depth + self.n_kept) * width * self.size
         return 2 * n_edges * width / rates.sparse_large + n_edges / rates.take + moved / rates.move + rates.dispatch
 
     def allocations(self) -> list[Allocation]:
         """Return the sorted edges, the values in that order, and the result."""
-        n_edges = 0 if self._in_order(self.kept) else len(self.kept)  # that have to be sorted
+        n_edges = 0 if self._in_order(self.kept) else len(self.kept)  # edges to sort
         return [
             Allocation(f"copy of {self.E.name}", self.E.copy_bytes(contiguous=True)),
             Allocation("sorted column edges", 12 * n_edges, f"blocks {id(self.kept)} {id(self.contracted)}"),
@@ -179,7 +179,7 @@ class SparseColumns(DeviceStage):
 
 
 class SampledRows(DeviceStage):
-    """``A[held] · B[tile]`` for every row edge, where ``B`` is what came before: the sampled product."""
+    """The sampled product ``A[held] · B[tile]`` of every row edge; ``B`` is the result of the stage before."""
 
     label = "sampled product"
 
@@ -190,7 +190,7 @@ class SampledRows(DeviceStage):
         self.swapped: bool
 
     def seconds(self, rates: Rates) -> float:
-        """Return edges times columns at the sampled rate, and a pass over both matrices."""
+        """Return the time of edges × columns at the sampled rate, and of a pass over both matrices."""
         n_edges, (n_held, width) = len(self.held), self.A.shape
         moved = (n_held + (3 if self.turned else 1) * self.n_tile) * width * self.size
         return 2 * n_edges * width / rates.sampled_large + n_edges / rates.take + moved / rates.move + rates.dispatch
@@ -198,7 +198,7 @@ class SampledRows(DeviceStage):
     def allocations(self) -> list[Allocation]:
         """Return the sorted edges, the products in that order, and the matrix with contiguous rows."""
         sorted_already = self._in_order(self.held) or self._in_order(self.tile)
-        n_edges = 0 if sorted_already else len(self.held)  # that have to be sorted
+        n_edges = 0 if sorted_already else len(self.held)  # edges to sort
         return [
             Allocation(f"copy of {self.A.name}", self.A.copy_bytes(contiguous=True)),
             Allocation("sorted row edges", 12 * n_edges),
@@ -208,7 +208,7 @@ class SampledRows(DeviceStage):
         ]
 
     def prepare(self) -> None:
-        """Sort the row edges, by either of their vertices: a dot product has two sides."""
+        """Sort the row edges by either of their vertices, because a dot product is symmetric."""
         self.swapped = not self._in_order(self.held) and self._in_order(self.tile)
         if self.swapped:
             self.blocks = self._blocks(self.tile, self.held, self.n_tile, self.A.shape[0])
@@ -229,7 +229,7 @@ class SampledRows(DeviceStage):
 
 
 class GatherRows(DeviceStage):
-    """The entries of a matrix at the row edges; the stage before it keeps the matrix the way the edges are ordered."""
+    """The entries of a matrix at the row edges; the stage before stores the matrix in the order of the edges."""
 
     label = "gather"
 
@@ -239,7 +239,7 @@ class GatherRows(DeviceStage):
         self.cells: Cells
 
     def seconds(self, rates: Rates) -> float:
-        """Return one pass over the edges."""
+        """Return the time of one pass over the edges."""
         return len(self.i) / rates.take + rates.dispatch
 
     def allocations(self) -> list[Allocation]:

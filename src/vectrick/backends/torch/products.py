@@ -1,4 +1,4 @@
-"""The products of the generalized vec trick on tensors: by Triton on a GPU, by plain torch elsewhere."""
+"""The products of the generalized vec trick on tensors: by Triton on a GPU, otherwise by plain torch."""
 
 import warnings
 from contextlib import nullcontext
@@ -10,7 +10,7 @@ from vectrick._typing import Tensor
 from vectrick.backends.torch.devices import float32_products, load_torch
 from vectrick.backends.torch.layout import EdgeBlocks, Scattering
 
-_CHUNK = 1 << 23  # entries that are gathered at once, without Triton
+_CHUNK = 1 << 23  # entries that are gathered together, without Triton
 
 
 @cache
@@ -31,7 +31,7 @@ def uses_triton(x: Tensor) -> bool:
 
 
 def matrix_product(A: Tensor, B: Tensor, out: Tensor, fast: bool) -> None:
-    """Write ``A @ B`` to ``out``, in float32 with all its digits unless ``fast`` allows TF32."""
+    """Write ``A @ B`` to ``out``, in full float32 precision unless ``fast`` allows TF32."""
     torch = load_torch()
     if not A.is_cuda or A.dtype != torch.float32:
         torch.mm(A, B, out=out)
@@ -91,7 +91,7 @@ def sparse_product(E: Tensor, values: Tensor, blocks: EdgeBlocks, out: Tensor) -
         places = torch.stack([rows, blocks.column.long()])
         shape = (blocks.n_rows, E.shape[0])
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Sparse invariant checks")  # some versions warn in spite of that
+            warnings.filterwarnings("ignore", "Sparse invariant checks")  # some versions warn although checks are off
             sparse = torch.sparse_coo_tensor(places, values, shape, is_coalesced=True, check_invariants=False)
             out.copy_(torch.sparse.mm(sparse, E))
         return

@@ -1,4 +1,4 @@
-"""What a device of torch can do per second, measured once and kept on disk beside the rates of the CPU."""
+"""The rates of a torch device, measured once and cached on disk with the rates of the CPU."""
 
 import time
 from collections.abc import Callable
@@ -39,7 +39,7 @@ def typical_rates(dtype: DTypeLike, device: TorchDevice) -> Rates:
 
 
 def device_rates(dtype: np.dtype[Any], device: TorchDevice, fast: bool, measured: bool) -> Rates:
-    """Return the rates of a device, measured now if that is asked for and has not been done."""
+    """Return cached or typical rates of a device; with ``measured``, measure them unless they are cached."""
     torch = load_torch()
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else f"cpu-{torch.get_num_threads()}"
     what = f"{name}-torch{torch.__version__}{'-tf32' if fast else ''}"
@@ -48,7 +48,7 @@ def device_rates(dtype: np.dtype[Any], device: TorchDevice, fast: bool, measured
 
 
 def measure(dtype: DTypeLike, device: TorchDevice, fast: bool = False) -> Rates:
-    """Time the primitives on problems that fill the device; half a second at most."""
+    """Time the primitives on problems that fill the device; it takes half a second at most."""
     torch = load_torch()
     n, n_edges, side = (6144, 1 << 20, 1 << 13) if device.type == "cuda" else (512, 1 << 14, 1 << 10)
     generator = torch.Generator(device).manual_seed(0)
@@ -76,7 +76,7 @@ def measure(dtype: DTypeLike, device: TorchDevice, fast: bool = False) -> Rates:
 
 
 def _seconds(work: Callable[[], Any], device: TorchDevice, repeats: int = 3) -> float:
-    """Return the shortest of a few runs after one that is not timed."""
+    """Return the shortest time of a few runs, after one warm-up run."""
     torch = load_torch()
     best = float("inf")
     for number in range(repeats + 1):

@@ -1,9 +1,9 @@
-"""A product with a factor that stays on the host: panels of its columns cross to the device while others compute.
+"""A product with a factor that stays on the host: panels of its columns are copied while others are used.
 
 ``u[h] = Σ_e F[p_h, r_e] S[q_h, t_e] v_e`` with F on the device and S on the host. For a panel of columns t of S, the
 sparse product makes ``T[t, p] = Σ v_e F[p, r_e]`` over the edges with that t, and the sampled product adds
-``S[q_h] · T[:, p_h]`` over the panel to each row edge. So each panel of S crosses once in a product, T is never whole,
-and neither is S.
+``S[q_h] · T[:, p_h]`` over the panel to each row edge. So each panel of S is copied once in a product, and
+neither T nor S is ever whole on the device.
 """
 
 import time
@@ -22,7 +22,7 @@ from vectrick.backends.torch.layout import EdgeBlocks
 from vectrick.backends.torch.tensors import torch_dtype
 
 _WIDEST, _NARROWEST = 1024, 64  # columns of a panel
-_BUFFERS = 2  # one is filled while the other is used
+_BUFFERS = 2  # one is filled while the other one is used
 
 
 @dataclass(frozen=True)
@@ -35,20 +35,20 @@ class _Panel:
 
 
 class StreamedProduct:
-    """A product with F on a device and panels of S from the host; `arrays` and `seconds` are known after making it.
+    """A product with F on a device and panels of S from the host; `arrays` and `seconds` need no earlier `run`.
 
     Parameters
     ----------
     F, S : array
-        The factor to keep on the device, and the one that stays on the host, of NumPy.
+        The factor to keep on the device, and the NumPy array that stays on the host.
     rows, cols : pair of tensors
         The vertices of row and column edges in F and in S, on the device.
     dtype : dtype
-        That of the product.
+        The dtype of the product.
     limit : int
-        The bytes that it may take on the device; MemoryError if that does not suffice.
+        The bytes that it may take on the device; MemoryError if it needs more.
     device : torch.device
-        Where products are made.
+        The device that computes the product.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class StreamedProduct:
         of_column = (_BUFFERS * c + 2 * a) * size
         free = limit - sum(array.n_bytes for array in kept)
         least = min(_NARROWEST, d)
-        self.width = min(_WIDEST, d, max(free // (2 * of_column), least))  # half is left for blocks of vectors
+        self.width = min(_WIDEST, d, max(free // (2 * of_column), least))  # the other half is for blocks of vectors
         if self.width * of_column > free:
             raise MemoryError(
                 f"a product with a factor of {c} × {d} on the host needs "
@@ -110,7 +110,7 @@ class StreamedProduct:
         return f"{len(self.panels)} panels of {self.width} columns from the host, sparse product, sampled product"
 
     def seconds(self, rates: Rates) -> float:
-        """Return the estimated time of one product; the copies run beside the arithmetic of the panel before."""
+        """Return the estimated time of one product; a copy overlaps the arithmetic of the panel before."""
         a, c, _ = self._shape
         size = self.E.element_size()
         n_columns = sum(panel.cols.stop - panel.cols.start for panel in self.panels)
@@ -122,11 +122,11 @@ class StreamedProduct:
         return result
 
     def _copy_rate(self) -> float:
-        """Return the bytes of the factor that cross in a second, measured with its first panel."""
+        """Return the bytes of the factor that are copied in a second, measured with its first panel."""
         if not self._rate:
             self._make_buffers()
             begin, panel = 0.0, self.panels[0].cols if self.panels else slice(0, self.width)
-            for number in range(3):  # the first ones touch the memory
+            for number in range(3):  # the first two runs touch the memory
                 begin = time.perf_counter() if number == 2 else begin
                 self._stage(panel, number % _BUFFERS)
                 self._cross(panel, number % _BUFFERS)
@@ -146,7 +146,7 @@ class StreamedProduct:
         self._panel_buffers = [torch.empty(n_items, device=self.device, **make) for _ in range(_BUFFERS)]
 
     def _stage(self, cols: slice, at: int) -> None:
-        """Copy a panel to memory that the device reads by itself; torch uses its threads for that."""
+        """Copy a panel to pinned memory that the device reads directly, with the threads of torch."""
         shape = (self._shape[1], cols.stop - cols.start)
         self._pinned[at][: shape[0] * shape[1]].view(shape).copy_(self.S[:, cols])
 
@@ -162,7 +162,7 @@ class StreamedProduct:
             load_torch().cuda.synchronize(self.device)
 
     def run(self, block: Tensor, out: Tensor) -> None:
-        """Write the products with the columns of a block; all of them share what crosses."""
+        """Write the products with the columns of a block; all of them share the copied panels."""
         torch = load_torch()
         self._make_buffers()
         values = [block[:, column][self.order] for column in range(block.shape[1])]
@@ -177,7 +177,7 @@ class StreamedProduct:
             out[:, column] = total if self.rows.position is None else total[self.rows.position]
 
     def _run_overlapped(self, values: Sequence[Tensor], sums: Sequence[Tensor]) -> None:
-        """Fill one buffer and let it cross while the device computes with the other."""
+        """Fill and copy one buffer while the device computes with the other one."""
         cuda = load_torch().cuda
         with cuda.device(self.device):
             main, copier = cuda.current_stream(), cuda.Stream()
@@ -187,7 +187,7 @@ class StreamedProduct:
             for number, panel in enumerate(self.panels):
                 at = number % _BUFFERS
                 if number >= _BUFFERS:
-                    crossed[at].synchronize()  # before the host overwrites what the device still reads
+                    crossed[at].synchronize()  # before the host overwrites memory that the device still reads
                 self._stage(panel.cols, at)
                 with cuda.stream(copier):
                     if number >= _BUFFERS:
@@ -200,7 +200,7 @@ class StreamedProduct:
             copier.synchronize()
 
     def _compute(self, panel: _Panel, A: Tensor, values: Sequence[Tensor], sums: Sequence[Tensor]) -> None:
-        """Add what the columns of a panel give to the results, in the order of the row blocks."""
+        """Add the products with the columns of a panel to the results, in the order of the row blocks."""
         width, a = A.shape[1], self._shape[0]
         T, turned = A.new_empty((width, a)), A.new_empty((a, width))
         part = A.new_empty(self.n_rows)
@@ -212,7 +212,7 @@ class StreamedProduct:
 
 
 def _transposed(F: Array, device: TorchDevice, dtype: DTypeLike | None) -> Tensor:
-    """Return the transpose of a factor with contiguous rows on a device, moved in pieces, so that it is there once."""
+    """Return the transpose of a factor on a device with contiguous rows; it is moved in blocks to hold it only once."""
     torch = load_torch()
     source = torch.from_numpy(np.ascontiguousarray(F)) if isinstance(F, np.ndarray) else F
     there = torch.empty((F.shape[1], F.shape[0]), dtype=dtype, device=device)

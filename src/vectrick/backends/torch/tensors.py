@@ -1,4 +1,4 @@
-"""Torch tensors from other values, and dtypes by their names. Whoever holds a tensor has torch loaded."""
+"""Torch tensors from other values, and dtypes by their names. If a tensor exists, torch is loaded."""
 
 import sys
 from typing import Any
@@ -10,7 +10,7 @@ from vectrick.backends.torch.ordering import is_ascending, parts_of
 
 
 def is_tensor(x: object) -> bool:
-    """Whether x is a torch tensor; it does not load torch."""
+    """Whether x is a torch tensor; this does not load torch."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(x, torch.Tensor)
 
@@ -21,17 +21,17 @@ def torch_dtype(dtype: DTypeLike) -> Any:
 
 
 def numpy_dtype(x: Tensor) -> np.dtype[Any]:
-    """Return the dtype of a tensor as NumPy has it."""
+    """Return the dtype of a tensor as a NumPy dtype."""
     name = str(x.dtype).removeprefix("torch.")
     return np.dtype("float16" if name == "bfloat16" else name)  # NumPy has no bfloat16
 
 
 def as_tensor(values: Any, device: TorchDevice, dtype: DTypeLike | None = None) -> Tensor:
-    """Return values as a tensor on a device, without a copy if they are one; ``dtype`` is a NumPy dtype."""
+    """Return values as a tensor on a device, without a copy if possible; ``dtype`` is a NumPy dtype."""
     torch = sys.modules["torch"]
     wanted = None if dtype is None else torch_dtype(dtype)
     if is_tensor(values):
-        # A tensor that is there already stays itself, with what is known about it.
+        # A tensor on the device with this dtype is not copied, so it keeps its cached facts.
         return (values.detach() if values.requires_grad else values).to(device=device, dtype=wanted)
     array = np.ascontiguousarray(values)
     if not array.dtype.isnative:
@@ -50,10 +50,10 @@ def group_sums(groups: Tensor, values: Tensor, n_groups: int) -> Tensor:
         lengths = bounds[1:] - bounds[:-1]
     else:
         lengths = torch.zeros(n_groups, dtype=torch.int64, device=groups.device)
-        for part in parts_of(len(groups)):  # which become longer integers
+        for part in parts_of(len(groups)):  # in parts, because int64 takes more memory
             lengths += torch.bincount(groups[part].long(), minlength=n_groups)
     if len(values) and bool((values == values[0]).all()):
         return lengths.double() * values[0].double()
-    if not ascending:  # addition at random places would depend on which thread comes first
+    if not ascending:  # the order of atomic additions at random places would vary between runs
         values = values[groups.argsort(stable=True)]
     return torch.segment_reduce(values.double(), "sum", lengths=lengths, unsafe=True)

@@ -1,9 +1,10 @@
-"""Dense products by tiles of a matrix that would not fit as a whole: each is made, used at its edges, and overwritten.
+"""Dense products by tiles of a matrix that would not fit as a whole: each tile is made, used, and overwritten.
 
-Two stages: a scatter and a matrix product, and a matrix product and a gather. In float32 a tile to gather from is made
-of three TF32 products, which have nearly the digits of a float32 one in half the time: a number is the sum of two that
-TF32 holds exactly or nearly so, and only the product of the two small ones is left out. Sums over many edges are
-made in float32: the tensor cores cut what they add up, which over 100 000 terms would cost two more digits.
+One stage combines a scatter and a matrix product, the other a matrix product and a gather. In float32 a tile to gather
+from is the sum of three TF32 products. They have nearly the precision of a float32 product in half the time: each
+number is the sum of two numbers that TF32 represents exactly or nearly so, and only the product of the two small
+numbers is left out. Sums over many edges use float32, because the tensor cores truncate their sums. Over 100 000 terms
+this would cost two more digits.
 """
 
 import itertools
@@ -20,14 +21,14 @@ from vectrick.backends.torch.ordering import has_equal, is_ordered, parts_of, pl
 from vectrick.backends.torch.product_stages import DeviceStage
 from vectrick.backends.torch.workspace import TensorSpace
 
-TILE_BYTES = 1 << 30  # of a tile; larger matrices are divided
-_FEW, _ROUNDS = 0.2, 12  # the share of edges whose cell another one has, and edges of a cell, that are added in turns
-_THREE = 0.5  # the time of three TF32 products over that of a float32 one
+TILE_BYTES = 1 << 30  # of a tile; larger matrices are divided into tiles
+_FEW, _ROUNDS = 0.2, 12  # largest share of repeated edges, and number of repeats of a cell, that are added in rounds
+_THREE = 0.5  # the time of three TF32 products relative to one float32 product
 
 
 @dataclass(frozen=True)
 class TileEdges:
-    """Edges in the order of the rows of a matrix, and their cells within blocks of so many rows."""
+    """Edges in the order of the rows of a matrix, and their cells within blocks of ``height`` rows."""
 
     order: "Tensor | None"  # the edge at each place; None for their own order
     index: Tensor  # within the block, int32
@@ -35,12 +36,12 @@ class TileEdges:
     height: int
     flipped: bool  # whether the rows are the second vertices
     distinct: bool  # whether no two edges share a cell
-    again: "list[Again]" = field(default_factory=list)  # edges whose cell an earlier one has, if these were set apart
-    lengths: "Tensor | None" = None  # how many edges share a cell, if these were joined
+    again: "list[Again]" = field(default_factory=list)  # edges whose cell has an earlier edge, if they are separate
+    lengths: "Tensor | None" = None  # the number of edges of each cell, if they were merged
 
     @classmethod
     def of(cls, i: Tensor, j: Tensor, n_i: int, n_j: int, size: int, apart: bool) -> "TileEdges":
-        """Order the edges, if they are not ordered by either vertex; ``apart`` sets apart or joins equal ones."""
+        """Order the edges, if they are not ordered by either vertex; ``apart`` separates or merges equal edges."""
         torch = load_torch()
         straight = is_ordered(i, j)
         flipped = not straight and is_ordered(j, i)
@@ -75,7 +76,7 @@ class TileEdges:
 
 @dataclass(frozen=True)
 class Again:
-    """Edges of different cells that come after others in the same cells."""
+    """Edges of different cells, each after an earlier edge in the same cell."""
 
     places: Tensor
     index: Tensor  # of their cells within the block
@@ -83,7 +84,7 @@ class Again:
 
     @classmethod
     def of(cls, places: Tensor, index: Tensor, bounds: list[int]) -> "Again":
-        """Return the edges at some places."""
+        """Return the edges at the given places."""
         torch = load_torch()
         ends = torch.searchsorted(places, torch.tensor(bounds, device=places.device))
         return cls(places, index[places].long(), ends.tolist())
@@ -101,7 +102,7 @@ class Again:
 
 
 def _rounds(places: Tensor, n_edges: int) -> list[Tensor] | None:
-    """Return the second edges of all cells, then the third, and so on; None if there are many."""
+    """Return the second edges of all cells, then the third, and so on; None if there are too many."""
     torch = load_torch()
     if len(places) > _FEW * n_edges:
         return None
@@ -118,12 +119,12 @@ def _rounds(places: Tensor, n_edges: int) -> list[Tensor] | None:
 
 
 def _height(n_minor: int, size: int) -> int:
-    """Return the rows of a tile."""
+    """Return the number of rows of a tile."""
     return max(1, min(TILE_BYTES // max(1, n_minor * size), (2**31 - 1) // max(1, n_minor)))
 
 
 def split(x: Tensor) -> tuple[Tensor, Tensor]:
-    """Return two numbers for each one, that add up to it: one with the 11 bits of TF32, and the rest."""
+    """Return each number as the sum of two: one with the 11 bits of TF32, and the remainder."""
     torch, x = load_torch(), x.contiguous()
     high = ((x.view(torch.int32) + 0x1000) & ~0x1FFF).view(torch.float32)
     return high, x - high
@@ -139,9 +140,9 @@ def _products(x: Tensor, fast: bool) -> AbstractContextManager[None]:
 
 
 class TileStage(DeviceStage):
-    """A stage that works tile by tile; ``shape`` is that of the matrix which is never whole."""
+    """A stage that works tile by tile; ``shape`` is the shape of the matrix that is divided."""
 
-    joined = False  # whether many edges that share a cell may become one
+    joined = False  # whether many edges that share a cell may be merged
     edges: TileEdges
 
     def __init__(self, problem: ProblemLike, F: Matrix, edges: tuple[Tensor, Tensor], shape: tuple[int, int]) -> None:
@@ -158,7 +159,7 @@ class TileStage(DeviceStage):
         self.F.array()
 
     def allocations(self) -> list[Allocation]:
-        """Return the order of the edges, a tile, and what they are sorted with."""
+        """Return the order of the edges, a tile, and the memory for sorting."""
         n_edges = len(self.i)
         n_sorted = 0 if self._are_ordered() else n_edges
         return [
@@ -191,17 +192,17 @@ class TileStage(DeviceStage):
 
 
 class ScatterTiles(TileStage):
-    """``F Vᵀ`` where V holds the vector at the column edges: tiles of V are scattered and multiplied."""
+    """``F Vᵀ`` by tiles of V that are scattered and multiplied; V holds the vector at the column edges."""
 
     label = "scatter and matrix product by tiles"
     joined = True
 
     def seconds(self, rates: Rates) -> float:
-        """Return the passes over edges and tiles, and the products."""
+        """Return the time of the passes over edges and tiles, and of the products."""
         return len(self.i) / rates.add_at + self._seconds(rates, self.F.shape[0], 1.0)
 
     def allocations(self) -> list[Allocation]:
-        """Return what all tiles need, and the result."""
+        """Return the memory for all tiles and the result."""
         result = Allocation("matrix product", self._bytes(self.shape[1], self.F.shape[0]), "middle")
         return [*super().allocations(), result]
 
@@ -229,12 +230,12 @@ class ScatterTiles(TileStage):
 
 
 class GatherTiles(TileStage):
-    """The entries of ``X Fᵀ`` at the row edges, where X is what came before: tiles are made and gathered from."""
+    """The entries of ``X Fᵀ`` at the row edges, gathered tile by tile; X is the result of the stage before."""
 
     label = "matrix product and gather by tiles"
 
     def seconds(self, rates: Rates) -> float:
-        """Return the products, and the passes over tiles and edges."""
+        """Return the time of the products, and of the passes over tiles and edges."""
         in_three = _THREE if self.size == 4 and not self.problem.fast else 1.0
         return len(self.i) / rates.take + self._seconds(rates, self.F.shape[1], in_three)
 

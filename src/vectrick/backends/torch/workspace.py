@@ -1,4 +1,4 @@
-"""Work space on a device of torch that is reused from one product to the next."""
+"""Workspace on a torch device that is reused from one product to the next."""
 
 from typing import Any
 
@@ -6,16 +6,16 @@ from vectrick._typing import Tensor, TorchDevice
 
 
 class TensorSpace:
-    """Named buffers that live from one product to the next, as tensors on one device."""
+    """Named buffers that are kept from one product to the next, as tensors on one device."""
 
     def __init__(self, device: TorchDevice) -> None:
         self.device = device
         self._buffers: dict[tuple[str, Any], Any] = {}
 
     def get(self, slot: str, shape: tuple[int, ...], like: Tensor, zero: bool = False) -> Any:
-        """Return a tensor, uninitialised, valid until the slot is asked for again; with ``zero`` it begins as zeros.
+        """Return an uninitialized tensor, valid until the next request for the slot; with ``zero`` it begins as zeros.
 
-        A caller that asks for zeros must leave zeros wherever it does not write.
+        Later calls do not clear the buffer, so callers that use ``zero`` must write to the same elements each time.
         """
         key, n_items = (slot, like.dtype), 1
         for length in shape:

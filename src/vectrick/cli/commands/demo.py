@@ -43,19 +43,19 @@ def run(
     trained = train_automatic(out, AutoKron("both", random_state=0), data)
     summarise_search(out, trained)
     trained.model.save(output, about={"classes": data.classes})
-    out.say("\nOn the same held-out edges, beside trees on the same numbers and the means of the vertices:\n")
+    out.say("\nOn the same held-out edges, compared with trees on the same numbers and the means of the vertices:\n")
     rows = beside_baselines_inside(trained, named_baselines(QUICK), out)
     show_evaluation(out, rows)
     fit_report(trained, command_line(), out.warnings, evaluation=rows).write(report)
     out.result |= {"model": str(output), "report": str(report), "seconds": out.seconds}
-    out.say(f"\n{out.seconds:.0f} s in all. Where to look now:")
+    out.say(f"\n{out.seconds:.0f} s in all. Next steps:")
     out.say(f"  {report}    the report: open it in a browser")
     out.say(f"  {output}      the model: vectrick info {output}; vectrick rank {output} --start s0001 --top 5")
     out.say("  your own data: vectrick fit DATA -o model.vt --report report.html; vectrick fit --help")
 
 
 def _checker(size: int) -> Any:
-    """Return the built-in data as if it had been read."""
+    """Return the built-in data as a data set."""
     import vectrick as vt
     from vectrick.data import Edges, VertexTable
     from vectrick.data.files.dataset import Dataset

@@ -1,4 +1,4 @@
-"""``vectrick doctor``: what this machine has, whether vectrick computes correctly on it, and how fast."""
+"""``vectrick doctor``: versions and hardware of this machine, and self-tests of vectrick on it."""
 
 import time
 from typing import Any
@@ -58,7 +58,7 @@ def _version(name: str) -> str:
 
 
 def _blas() -> str:
-    import scipy.linalg  # noqa: F401 (which loads its BLAS)
+    import scipy.linalg  # noqa: F401 (the import loads its BLAS)
     from threadpoolctl import threadpool_info
 
     libraries = [library for library in threadpool_info() if library["user_api"] == "blas"]
@@ -70,7 +70,7 @@ def _blas() -> str:
 
 
 def _torch_checks(M: Any, N: Any, rows: Any, cols: Any, v: Any, exact: Any) -> list[tuple[str, bool, str]]:
-    """Return the self-test of the torch backend, on a GPU where there is one; nothing without torch."""
+    """Return the self-test of the torch backend, on a GPU if there is one; an empty list without torch."""
     from importlib.util import find_spec
 
     import vectrick as vt
@@ -83,7 +83,7 @@ def _torch_checks(M: Any, N: Any, rows: Any, cols: Any, v: Any, exact: Any) -> l
 
 
 def _checks() -> list[tuple[str, bool, str]]:
-    """Return self-tests: their names, whether they passed, and what they found."""
+    """Run the self-tests, and return for each its name, whether it passed, and details."""
     import tempfile
     from pathlib import Path
 

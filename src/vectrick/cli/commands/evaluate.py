@@ -1,4 +1,4 @@
-"""``vectrick evaluate``: how good a model is in the four settings of pairwise learning, beside baselines."""
+"""``vectrick evaluate``: cross-validate a model and baselines in the four settings of pairwise learning."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,31 +24,33 @@ if TYPE_CHECKING:
 
 EXAMPLE = "vectrick evaluate gpcr --report gpcr_evaluation.html"
 
-# For each pairwise kernel and alpha; the best step is chosen. More steps take minutes, and are hardly ever chosen.
+# Steps for each pairwise kernel and alpha; the best step is chosen. More steps take minutes and are rarely chosen.
 _NEWTON_STEPS = 10
 
 
 @dataclass(frozen=True)
 class DivisionOptions:
-    """Which edges are tested, and how vertices are divided."""
+    """The settings that are tested, and how vertices are divided into folds."""
 
     settings: Annotated[
-        str, typer.Option("--settings", help="What is new in the test edges: both, start, end, neither.")
+        str, typer.Option("--settings", help="Which vertices of the test edges are new: both, start, end, neither.")
     ] = "both,start,end,neither"
-    folds: Annotated[int, typer.Option("--folds", help="Parts of the vertices of each side; 3 makes 3 x 3 folds.")] = 3
-    repeats: Annotated[int, typer.Option("--repeats", help="How many times to divide the vertices.")] = 1
+    folds: Annotated[
+        int, typer.Option("--folds", help="The number of parts of the vertices of each side; 3 makes 3 x 3 folds.")
+    ] = 3
+    repeats: Annotated[int, typer.Option("--repeats", help="The number of random divisions of the vertices.")] = 1
     clusters: Annotated[
         str | None,
         typer.Option(
             "--clusters",
-            help="Keep similar vertices in one part: those whose similarity is above this number, such as 0.6, or "
-            "'scaffold' for start molecules of one scaffold.",
+            help="Keep vertices in one part if their similarity is above this number, such as 0.6; or 'scaffold' "
+            "for start molecules of one scaffold.",
             show_default="none",
         ),
     ] = None
 
     def settings_in_order(self) -> "list[New]":
-        """Return the settings, in the order in which they are everywhere."""
+        """Return the settings in their usual order."""
         from vectrick.data.settings import NEW
 
         named = some_of(self.settings, "--settings", list(NEW))
@@ -56,7 +58,7 @@ class DivisionOptions:
 
     @property
     def kept_together(self) -> dict[str, Any]:
-        """How similar vertices are kept together, as `ClusterKFold` takes it; empty if they are not."""
+        """The parameters of `ClusterKFold` that keep similar vertices together; empty without ``--clusters``."""
         text = self.clusters
         if text is None:
             return {}
@@ -73,15 +75,15 @@ class DivisionOptions:
 
 @dataclass(frozen=True)
 class BaselineOptions:
-    """What a model is compared with."""
+    """The baselines that a model is compared with."""
 
     baselines: Annotated[str, typer.Option("--baselines", help=HELP)] = QUICK
     baseline_edges: Annotated[
         int | None,
         typer.Option(
             "--baseline-edges",
-            help="The most edges that a baseline trains on; its name then says so.",
-            show_default="as many as take seconds",
+            help="The maximum number of training edges of a baseline; the name then shows the number.",
+            show_default="a few seconds of training",
         ),
     ] = None
 
@@ -109,23 +111,24 @@ def run(
         bool,
         typer.Option(
             "--compare-kernels",
-            help="Compare pairwise kernels in place of baselines: all that suit the data, or those of --pairwise, "
-            "each with alpha chosen inside the folds.",
+            help="Compare pairwise kernels instead of baselines: all that suit the data, or the kernels in "
+            "--pairwise, each with alpha chosen inside the folds.",
         ),
     ] = False,
     figure: Annotated[
-        Path | None, typer.Option("--figure", help="With --compare-kernels: a plot to write, .png, .svg or .pdf.")
+        Path | None,
+        typer.Option("--figure", help="With --compare-kernels: write a plot to this file, .png, .svg or .pdf."),
     ] = None,
-    report: Annotated[Path | None, typer.Option("--report", help="A report to write, .html.")] = None,
+    report: Annotated[Path | None, typer.Option("--report", help="Write a report to this file, .html.")] = None,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace a file that exists.")] = False,
 ) -> None:
-    """Cross-validate what vectrick fit does in the four settings of pairwise learning, beside baselines.
+    """Cross-validate vectrick fit and baselines in the four settings of pairwise learning.
 
-    A random split of the edges says little about new vertices. "both" tests edges between vertices that occur in no
-    training edge, "start" and "end" test edges with one such vertex, and "neither" tests new edges between known
-    vertices. In each fold the whole search is made inside the training edges, for the setting that is tested; a single
-    model (--manual) stops early on vertices of the training folds. All methods have the same folds. Ctrl-C shows the
-    finished folds; --checkpoint keeps them.
+    A random split of the edges does not test predictions for new vertices. "both" tests edges between vertices that
+    occur in no training edge, "start" and "end" test edges with one new vertex, and "neither" tests new edges between
+    known vertices. In each fold, the whole search uses the training edges only, and is made for the tested setting. A
+    single model (--manual) stops early on vertices of the training folds. All methods have the same folds. Ctrl-C shows
+    the finished folds; --checkpoint keeps them.
     """
     from vectrick._files import check_targets
 
@@ -143,7 +146,7 @@ def run(
     others.check()
     asked, clusters = division.settings_in_order(), division.kept_together
     if clusters and compare_kernels:
-        raise ValueError("--clusters is for one model beside baselines, not for --compare-kernels")
+        raise ValueError("--clusters is for one model and baselines, not for --compare-kernels")
     kernels = None
     if compare_kernels:
         several = model.pairwise not in (AUTO, "kronecker")
@@ -202,9 +205,9 @@ def cross_validate(
     finished: "Finished | None" = None,
     done: list[dict[str, Any]] | None = None,
 ) -> Any:
-    """Return a pandas frame with a row for each setting, method and fold; ``done`` gets the rows as they come.
+    """Return a pandas frame with a row for each setting, method and fold; finished rows are appended to ``done``.
 
-    ``estimators`` has what is judged for each setting.
+    ``estimators`` has the estimator of each setting.
     """
     import vectrick as vt
     from vectrick.data.settings import SETTINGS
@@ -268,30 +271,30 @@ def cross_validate_kernels(
         comparison.plot(figure)
         out.wrote("figure", figure)
     if comparison.folds["score"].isna().all():
-        raise ValueError("every pairwise kernel failed in every fold; the warnings say why")
+        raise ValueError("every pairwise kernel failed in every fold; the warnings give the reasons")
     rows = comparison.folds.rename(columns={"kernel": "method", "seconds": "fit"})
     return rows.assign(predict=0.0, scoring=comparison.scoring)
 
 
 def check_figure(path: Path, compares: bool, force: bool) -> None:
-    """Refuse a plot that cannot be drawn or written, before any work is done."""
+    """Raise if a plot cannot be drawn or written, before any work is done."""
     from importlib.util import find_spec
 
     from vectrick._files import check_output
 
     if not compares:
-        raise ValueError("--figure is given, but it needs --compare-kernels, whose comparison it shows")
+        raise ValueError("--figure is given, but it shows a comparison of kernels; add --compare-kernels")
     if path.suffix not in (".png", ".svg", ".pdf"):
         raise ValueError(f"--figure is {str(path)!r}, but its ending must be .png, .svg or .pdf")
     if find_spec("matplotlib") is None:
-        raise ValueError("--figure needs matplotlib; pip install 'vectrick[plot]' brings it")
+        raise ValueError("--figure needs matplotlib; install it with: pip install 'vectrick[plot]'")
     check_output(path, force)
 
 
 def show_evaluation(out: Output, rows: "Frame", compared: bool = True) -> None:
     """Print the mean and the spread (standard deviation) over folds of each method in each setting.
 
-    ``compared`` adds how the first method compares with the best of the others.
+    ``compared`` adds a comparison of the first method with the best of the others.
     """
     from vectrick.model_selection.baselines.beside_baselines import verdicts
 

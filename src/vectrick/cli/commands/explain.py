@@ -18,29 +18,30 @@ EXAMPLE = "vectrick explain gpcr.vt --start D00095 --end hsa:1128"
 def run(
     out: Output,
     vertices: VertexOptions,
-    model: Annotated[Path, typer.Argument(help="The model's file.")],
+    model: Annotated[Path, typer.Argument(help="The model file.")],
     start: Annotated[str, typer.Option("--start", help="The start vertex of the edge, by its id.")],
     end: Annotated[str, typer.Option("--end", help="The end vertex of the edge, by its id.")],
-    top: Annotated[int, typer.Option("--top", "-n", help="How many contributions to show.")] = 10,
+    top: Annotated[int, typer.Option("--top", "-n", help="The number of contributions to show.")] = 10,
     by: Annotated[
         str,
         typer.Option(
-            "--by", help="What to show: edge, start or end for training edges or vertices, features for pairs."
+            "--by",
+            help="What contributes: edge (training edges), start or end (vertices), or features (pairs of them).",
         ),
     ] = "edge",
     influence: Annotated[
-        bool, typer.Option("--influence", help="Of a ridge regression: what it would predict without each edge.")
+        bool, typer.Option("--influence", help="For ridge regression: add the prediction without each edge.")
     ] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Also write the table to this file, .csv or .parquet.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace a file that exists.")] = False,
 ) -> None:
-    """Show why a model predicts what it predicts for one edge.
+    """Explain the prediction of a model for one edge.
 
-    A prediction is a sum over the training edges. The largest contributions are shown, and below them the rest, the
-    intercept, and what the solver left; together they are the prediction. The vertices are known to the model, or new
-    and from a file.
+    A prediction is a sum over the training edges. The table shows the largest contributions, and below them the sum of
+    the rest, the intercept, and the remainder left by the solver. Together they add up to the prediction. The vertices
+    are vertices of the model, or new vertices from a file.
     """
     import numpy as np
 

@@ -30,12 +30,14 @@ def run(
         str,
         typer.Option(
             "--new",
-            help="What the model is for, which it is chosen by: edges whose vertices are new, "
-            "both, start, end or neither of them; or all.",
+            help="Which vertices will be new at prediction time: both, start, end or neither; or all. "
+            "Models are chosen by their scores in this setting.",
         ),
     ] = "both",
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write the model to.")] = Path("model.vt"),
-    report: Annotated[Path | None, typer.Option("--report", help="A report about the model to write, .html.")] = None,
+    report: Annotated[
+        Path | None, typer.Option("--report", help="Write a report about the model to this file, .html.")
+    ] = None,
     baselines: Annotated[
         str, typer.Option("--baselines", help=f"For the report: {HELP[0].lower() + HELP[1:]}")
     ] = QUICK,
@@ -43,26 +45,26 @@ def run(
         bool,
         typer.Option(
             "--refit/--no-refit",
-            help="Of a single model with early stopping: train again on all edges, for the best number of iterations.",
+            help="For a single model with early stopping: train again on all edges, for the best number of iterations.",
         ),
     ] = True,
     checkpoint: Annotated[
         Path | None, typer.Option("--checkpoint", help="A file for the state of a long run, written every minute.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from --checkpoint, if it exists.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume from --checkpoint, if it exists.")] = False,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace files that exist.")] = False,
 ) -> None:
     """Train a model on labeled edges and write it to a file.
 
-    Kernels, loss and alpha are chosen by their scores on inner folds that are like the question (--new), and the mean
-    of the best models is trained on all edges. What is given, such as --alpha or --start-kernel, is not searched for.
+    A search chooses kernels, loss and alpha by their scores on inner folds that match --new, and trains an ensemble of
+    the best models on all edges. Parameters that are given, such as --alpha or --start-kernel, stay fixed.
 
-    A lake, a folder edges/ of Parquet files beside the two tables, may be larger than memory: --max-memory, --cluster
-    and --dry-run are for it.
+    A lake is a folder edges/ of Parquet files next to the two vertex tables. It may be larger than memory. The options
+    --max-memory, --cluster and --dry-run are for lakes.
 
-    --manual trains the single model that the options describe: a quarter of the vertices of each side is held out, to
-    stop at the right iteration and to show how good the model is for vertices that it has never seen, before it is
-    trained on all edges. Ctrl-C keeps the best so far.
+    --manual trains the single model that the options describe. A quarter of the vertices of each side is held out, for
+    early stopping and for scores on unseen vertices. The model is then trained again on all edges. Ctrl-C keeps the
+    best model so far.
     """
     from vectrick.cli.automatic import beside_baselines_inside, summarise_search, train_automatic
     from vectrick.cli.commands.info import read_told
@@ -112,7 +114,7 @@ def run(
         out.wrote("report", report)
     out.result["seconds"] = {**trained.seconds, "total": out.seconds}
     if trained.is_interrupted:
-        best = "the best of what was tried" if not single else f"that of iteration {trained.model.n_iter_}"
+        best = "from the candidates scored so far" if not single else f"from iteration {trained.model.n_iter_}"
         raise Interrupted(f"interrupted: {output} holds the best model so far, {best}")
 
 
@@ -126,14 +128,14 @@ def check_new(new: str) -> "NewOrAll":
 
 
 def _fit_single(out: Output, model: ModelOptions, dataset: "Dataset", state: Any, refit: bool) -> "Trained":
-    """Train the model that the options describe, in the end on all edges if that is wanted."""
+    """Train the model that the options describe; with ``refit``, train it again on all edges."""
     from vectrick.cli.training import hold_out, train
 
     holdout = None if model.no_early_stopping else hold_out(dataset, model.validation_fraction, model.seed)
     trained = train(out, model.estimator(dataset), dataset, holdout, state, keep_interrupted=True)
     if refit and holdout is not None:
         if trained.is_interrupted:
-            out.warn("training was interrupted, so that the model has not seen the held-out edges")
+            out.warn("training was interrupted, so the model was not trained on the held-out edges")
         else:
             out.note(f"training on all edges for {trained.model.n_iter_} iterations")
             trained.refit()
@@ -143,7 +145,7 @@ def _fit_single(out: Output, model: ModelOptions, dataset: "Dataset", state: Any
 def _check_files(
     inputs: list[Path | None], output: Path, report: Path | None, checkpoint: Path | None, resume: bool, force: bool
 ) -> None:
-    """Refuse files that cannot be written, before any work is done; a run that goes on may replace its own."""
+    """Raise if a file cannot be written, before any work is done; a resumed run may replace its own files."""
     from vectrick._files import check_output, check_targets
 
     check_targets({"--output": output, "--report": report, "--checkpoint": checkpoint}, inputs)
@@ -157,16 +159,16 @@ def _check_files(
 
 
 def summarise(out: Output, trained: "Trained") -> None:
-    """Say what was trained, how it ended, and how good it is."""
+    """Print the model, the reason for its end, and its scores."""
     from vectrick.cli.training import result_of
     from vectrick.data.settings import settings_of
 
     model, data = trained.model, trained.data
     out.result |= {**result_of(trained), "validation_vertices": trained.held_out_vertices}
     n_made = len(trained.history.get("iteration", []))
-    kept = f"kept iteration {model.n_iter_} of the {n_made} that were made" if n_made > 1 else "one step"
+    kept = f"kept iteration {model.n_iter_} of {n_made}" if n_made > 1 else "one step"
     out.say(
-        f"{type(model).__name__}: {kept}; it ended because: {model.solution_.reason.partition('; the best was')[0]}"
+        f"{type(model).__name__}: {kept}; it stopped because: {model.solution_.reason.partition('; the best was')[0]}"
     )
     out.say(_kernels(model, data))
     if data.has_classes and not data.is_binary:
@@ -211,7 +213,7 @@ def _kernels(model: "FittedModel", data: "Dataset") -> str:
 
 
 def _about(trained: Any) -> dict[str, Any]:
-    """Return what a model file says about the training."""
+    """Return the facts about the training for the model file."""
     X = trained.data.X
     return {
         "edges": len(X),

@@ -1,4 +1,4 @@
-"""``vectrick info``: what is in a data set or a model file, and what to beware of."""
+"""``vectrick info``: facts about a data set or a model file, and warnings."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -61,9 +61,10 @@ def run(
 
 
 def read_told(out: Output, data: DataOptions, model: "ModelOptions", **more: bool) -> tuple[Any, str | None]:
-    """Read a data set, and say what is in it and what to beware of before a model is trained.
+    """Read a data set before training, and print its size, notes and warnings.
 
-    Return the data, and why a single model is trained in place of a search; ``more`` are options that ask for that.
+    Return the data, and the reason for training a single model (None for a search). ``more`` are further options of
+    single models, and whether they are given.
     """
     dataset = data.read()
     out.note(f"{dataset.X}, read in {out.seconds:.1f} s")
@@ -129,7 +130,7 @@ def describe(data: "Dataset", ranks: bool = True) -> dict[str, Any]:
 
 
 def plan_of(X: "Edges") -> str:
-    """Return how a product of a training step on all edges would be computed."""
+    """Describe how a product of a training step on all edges would be computed."""
     import numpy as np
 
     from vectrick.backends.memory import format_bytes
@@ -141,12 +142,14 @@ def plan_of(X: "Edges") -> str:
     try:
         plan = plan_kron(G, K, edges, edges)
     except MemoryError as error:
-        return f"no plan with whole kernel matrices fits: {str(error).partition('. What helps')[0]}; thin factors may"
+        return (
+            f"no plan with whole kernel matrices fits: {str(error).partition('. What helps')[0]}; low-rank factors may"
+        )
     return f"{plan.path}: {format_seconds(plan.seconds)} and {format_bytes(plan.memory)} for a product with all edges"
 
 
 def dataset_warnings(data: "Dataset", standardized: bool = False) -> list[str]:
-    """Return what to beware of."""
+    """Return warnings about a data set."""
     import numpy as np
 
     from vectrick.data.complaints import copies, repeated_edges, reported_on, uneven_scales
@@ -161,20 +164,20 @@ def dataset_warnings(data: "Dataset", standardized: bool = False) -> list[str]:
         reverse = X.end.astype(np.int64) * len(X.end_table) + X.start
         both = np.isin(reverse, key) & (X.start != X.end)
         if both.any():
-            warnings.append(f"{int(both.sum())} edges are there in both directions; see --pairwise for what that means")
+            warnings.append(f"{int(both.sum())} edges occur in both directions; see --pairwise for their treatment")
     tables = [("start", X.start_table)] if X.is_one_set else [("start", X.start_table), ("end", X.end_table)]
     for side, table in tables:
-        found = None if data.kinds[side] == "smiles" else copies(table)  # of molecules their file tells more
+        found = None if data.kinds[side] == "smiles" else copies(table)  # the reader of molecules reports more
         if found:
-            warnings.append(f"{found}: in a fold where one of them trains, the other is not new (leakage)")
+            warnings.append(f"{found}: if one of them is in the training edges, the other is not new (leakage)")
         scale = None if standardized or data.kinds[side] == "kernel" else uneven_scales(table)
         if scale is not None:
-            warnings.append(f"{scale}, so the larger ones decide alone; --standardize scales them")
-        reported_on(table).update(("edges", "copies", "scales"))  # which the library does not repeat in its own words
+            warnings.append(f"{scale}, so the larger ones dominate; --standardize scales them")
+        reported_on(table).update(("edges", "copies", "scales"))  # so the library does not repeat them
     if data.is_binary and data.classes is not None:
         rare = min(np.unique(y, return_counts=True)[1])
         if rare < 50:
-            warnings.append(f"there are only {rare} edges of the rarer class, so scores will vary much between folds")
+            warnings.append(f"only {rare} edges are of the rarer class, so scores will vary strongly between folds")
     return warnings
 
 
@@ -214,7 +217,7 @@ def _model_info(out: Output, path: Path) -> None:
 
 
 def _calibration(model: "FittedModel") -> dict[str, int] | None:
-    """Return how many held-out edges of each setting intervals are calibrated on, not their errors."""
+    """Return the number of held-out edges that calibrate intervals, for each setting; None if there are none."""
     from vectrick.cli.certainty import calibration_of
 
     try:
@@ -273,7 +276,7 @@ def _search_facts(model: "AutoKron") -> dict[str, Any]:
 
 
 def _text(value: object) -> str:
-    """Return a value on one line; what a file says can be long."""
+    """Return a value as one line; long values from a file are cut."""
     if isinstance(value, dict):
         text = ", ".join(f"{name}: {_text(inner)}" for name, inner in value.items())
     elif isinstance(value, list | tuple):

@@ -20,7 +20,7 @@ _BATCH = 1 << 21  # edges at a time
 def run(
     out: Output,
     vertices: VertexOptions,
-    model: Annotated[Path, typer.Argument(help="The model's file.")],
+    model: Annotated[Path, typer.Argument(help="The model file.")],
     edges: Annotated[
         Path | None, typer.Argument(help="A file of edges, with ids, or a folder of Parquet files; not with --grid.")
     ] = None,
@@ -28,7 +28,7 @@ def run(
         "predictions.parquet"
     ),
     label_column: Annotated[
-        str, typer.Option("--label-column", help="A column of the edges to keep beside the prediction, if it is there.")
+        str, typer.Option("--label-column", help="A column of the edges to keep in the output, if it exists.")
     ] = "label",
     grid: Annotated[bool, typer.Option("--grid", help="Predict every pair of a start and an end vertex.")] = False,
     interval: Annotated[
@@ -36,26 +36,26 @@ def run(
         typer.Option(
             "--interval",
             help="Add lower and upper bounds that contain this share of labels, such as 0.9, or for classes the set of "
-            "those that an edge may have; and the novelty.",
+            "likely classes; also add the novelty.",
             show_default="none",
         ),
     ] = None,
     novelty: Annotated[
-        bool, typer.Option("--novelty", help="Add how new an edge is to the model, from 0 to 1.")
+        bool, typer.Option("--novelty", help="Add the novelty of each edge for the model, from 0 to 1.")
     ] = False,
     missing: Annotated[
-        str, typer.Option("--missing", help="Edges of a lake with unknown vertices: error, or drop, which counts them.")
+        str, typer.Option("--missing", help="Edges of a lake with unknown vertices: error, or drop and count them.")
     ] = "error",
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace a file that exists.")] = False,
 ) -> None:
     """Predict edges with a trained model and write them to a file with the columns start, end and score.
 
-    The larger the score, the more likely the edge is positive, or the larger its value. Logistic models add a
-    probability. Lists of edges get the predicted class as "prediction", and keep the true "label" if they have one.
-    --interval adds intervals by the errors on edges that vectrick fit held out, whose vertices were as new.
-    Vertices that the model knows need no features. With --grid, or with new vertices and no edges, every pair is
-    predicted: the vertices of a side are those of the given file, else those that the model knows. Predictions for a
-    folder of Parquet files are such a folder. Results are written as they are made, so they may be larger than memory.
+    An edge with a larger score is more likely to be positive, or has a larger value. Logistic models add a probability.
+    Lists of edges get the predicted class as "prediction", and keep the true "label" if they have one. --interval adds
+    intervals from the errors on edges that vectrick fit held out in the same setting. Vertices of the model need no
+    features. With --grid, or with new vertices and no edges, every pair is predicted: the vertices of a side come from
+    the given file, or else from the model. Predictions for a folder of Parquet files are a folder as well. Results are
+    written block by block, so they may be larger than memory.
     """
     from vectrick._files import check_targets
     from vectrick.cli.certainty import Certainty

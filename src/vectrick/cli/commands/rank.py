@@ -21,17 +21,17 @@ _AT_A_TIME = 256  # vertices whose partners are scored together
 def run(
     out: Output,
     vertices: VertexOptions,
-    model: Annotated[Path, typer.Argument(help="The model's file.")],
+    model: Annotated[Path, typer.Argument(help="The model file.")],
     start: Annotated[
         list[str] | None, typer.Option("--start", help="A start vertex, by its id; may be repeated.")
     ] = None,
     end: Annotated[list[str] | None, typer.Option("--end", help="An end vertex, by its id; may be repeated.")] = None,
-    top: Annotated[int, typer.Option("--top", "-n", help="How many partners to show for each.")] = 20,
-    lowest: Annotated[bool, typer.Option("--lowest", help="The smallest scores first, as for IC50.")] = False,
+    top: Annotated[int, typer.Option("--top", "-n", help="The number of partners of each vertex.")] = 20,
+    lowest: Annotated[bool, typer.Option("--lowest", help="Show the smallest scores first, as for IC50.")] = False,
     edges: Annotated[
         Path | None, typer.Option("--edges", help="A file of known edges, to mark them with their labels.")
     ] = None,
-    label_column: Annotated[str, typer.Option("--label-column", help="The column of --edges with labels.")] = "label",
+    label_column: Annotated[str, typer.Option("--label-column", help="The column of labels in --edges.")] = "label",
     new: Annotated[bool, typer.Option("--new", help="Leave out the edges of --edges.")] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Also write the ranking to this file, .csv or .parquet.")
@@ -40,9 +40,9 @@ def run(
 ) -> None:
     """Show the end vertices with the largest scores for start vertices, or the start vertices for end vertices.
 
-    The vertices are known to the model, or new and from a file. Without --start and --end, they are all vertices of
-    --start-features (or of --end-features). Their partners are all vertices that the model knows, and those of a file.
-    For a model of molecules or sequences, --start-smiles and the like take a file, or one string.
+    The vertices are vertices of the model, or new vertices from a file. Without --start and --end, they are all
+    vertices of --start-features (or of --end-features). Their partners are all vertices of the model and of a file. For
+    a model of molecules or sequences, --start-smiles and similar options take a file, or one string.
     """
     from vectrick._files import check_targets
     from vectrick.cli.certainty import warn_of_prior
@@ -57,7 +57,7 @@ def run(
     if top < 1:
         raise ValueError(f"--top is {top}, but it must be at least 1")
     if new and edges is None:
-        raise ValueError("--new leaves out known edges, but there is no --edges that says which are known")
+        raise ValueError("--new leaves out known edges, but there is no --edges; give a file of known edges")
     check_targets({"--output": output}, [model, edges, *vertices.inputs, out.config])
     if output is not None:
         check_table_output(output, force)
@@ -81,7 +81,7 @@ def run(
     out.result["partners"] = [dict(zip(columns, line, strict=True)) for line in lines]
     out.table(columns, [[rank, str(vertex), str(other), *rest] for rank, vertex, other, *rest in lines])
     if not lines:
-        out.say(f"nothing is left: {edges} knows every pair of these vertices")
+        out.say(f"nothing is left: {edges} has every pair of these vertices")
     if output is not None and lines:
         write_columns(output, dict(zip(columns, zip(*lines, strict=True), strict=True)))
         out.wrote("ranking", output)
@@ -94,20 +94,19 @@ def ids_of(table: "VertexTable") -> "Array":
 
 
 def positions(table: "VertexTable", asked: list[str], side: str) -> list[int]:
-    """Return the rows of vertices that were asked for by their ids."""
+    """Return the rows of the vertices with these ids."""
     place = {str(vertex): row for row, vertex in enumerate(ids_of(table).tolist())}
     for vertex in asked:
         if vertex not in place:
             shown = ", ".join(list(place)[:3])
             raise ValueError(
-                f"--{side} is {vertex!r}, but neither the model nor --{side}-features has it; known vertices are "
-                f"{shown}"
+                f"--{side} is {vertex!r}, but neither the model nor --{side}-features has it; some vertices are {shown}"
             )
     return [place[vertex] for vertex in asked]
 
 
 def _known(path: Path, columns: tuple[str, str], label: str) -> dict[tuple[str, str], str]:
-    """Return what is known of pairs: their labels, or "yes" where the file has none."""
+    """Return the labels of known pairs, "yes" for each if the file has no labels."""
     from vectrick.data.files.folder import read_pairs
 
     source = read_pairs(path, *columns)
@@ -119,8 +118,8 @@ def _known(path: Path, columns: tuple[str, str], label: str) -> dict[tuple[str, 
 
 
 def _scores(model: "FittedModel", tables: "tuple[VertexTable, VertexTable]", side: int, rows: list[int]) -> Any:
-    """Return a row of scores with all partners for each of some vertices."""
-    vertices = tables[side].take(rows)  # with their ids, by which a kernel may know them
+    """Return the scores of some vertices with all partners, a row for each vertex."""
+    vertices = tables[side].take(rows)  # with their ids, because a kernel may use them
     return model.predict_grid(vertices, tables[1]) if side == 0 else model.predict_grid(tables[0], vertices).T
 
 

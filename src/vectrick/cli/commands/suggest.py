@@ -21,46 +21,47 @@ _BATCH = 1 << 21  # edges that are read at a time
 def run(
     out: Output,
     vertices: VertexOptions,
-    model: Annotated[Path, typer.Argument(help="The model's file.")],
-    number: Annotated[int, typer.Option("--number", "-n", help="How many edges to choose.")] = 384,
+    model: Annotated[Path, typer.Argument(help="The model file.")],
+    number: Annotated[int, typer.Option("--number", "-n", help="The number of edges to choose.")] = 384,
     by: Annotated[
         str,
         typer.Option(
             "--by",
-            help="variance: to learn all pairs; diverse: unlike known ones and each other; improvement or thompson: "
-            "to find the largest values.",
+            help="variance: learn all pairs; diverse: take edges unlike known edges and each other; improvement or "
+            "thompson: find the largest values.",
         ),
     ] = "variance",
     per_start: Annotated[
-        int | None, typer.Option("--per-start", help="At most so many edges of a start vertex.", show_default="any")
+        int | None,
+        typer.Option("--per-start", help="The maximum number of edges of a start vertex.", show_default="any"),
     ] = None,
     per_end: Annotated[
-        int | None, typer.Option("--per-end", help="At most so many edges of an end vertex.", show_default="any")
+        int | None, typer.Option("--per-end", help="The maximum number of edges of an end vertex.", show_default="any")
     ] = None,
     edges: Annotated[
         Path | None,
-        typer.Option("--edges", help="A file of edges to choose from.", show_default="all pairs that are not known"),
+        typer.Option("--edges", help="A file of edges to choose from.", show_default="all unknown pairs"),
     ] = None,
     aim: Annotated[
         Path | None,
         typer.Option(
             "--aim",
-            help="With --by variance: a file of edges whose predictions should become sure; --start-features and "
-            "--end-features are then of their vertices.",
-            show_default="those to choose from",
+            help="With --by variance: a file of edges whose predictions should become certain; --start-features and "
+            "--end-features then describe their vertices.",
+            show_default="the edges to choose from",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="The seed of what is random.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="The random seed.")] = 0,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The file to write, .csv or .parquet.", show_default="none")
     ] = None,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace a file that exists.")] = False,
 ) -> None:
-    """Choose the edges whose labels would tell most, as a batch: each as if those before it were measured already.
+    """Choose a batch of edges whose labels would be most informative; each choice accounts for the previous ones.
 
-    They are chosen from all pairs of vertices that the model knows, without the edges that it was trained on; with
-    --start-features or --end-features from the pairs of these vertices; or from the edges of a file. Who knows which
-    edges are to be predicted names them by --aim, and needs far fewer labels.
+    By default, the candidates are all pairs of the model's vertices, without its training edges. With --start-features
+    or --end-features, they are the pairs of these vertices; with --edges, the edges of a file. Give the edges that
+    you will predict with --aim, if they are fixed: far fewer labels are then enough.
     """
     from vectrick import suggest
     from vectrick._files import check_targets

@@ -1,4 +1,4 @@
-"""``vectrick tune``: a thorough search, or one of a given grid; how good such a choice is, and the best model."""
+"""``vectrick tune``: a thorough search or a grid search, its nested score, and the best model."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,37 +28,39 @@ _LOSSES = {"svm": "KronSVM", "ridge": "KronRidge", "logistic": "KronLogistic"}
 
 @dataclass(frozen=True)
 class GridOptions:
-    """A grid to search instead of the candidates that the library draws up."""
+    """A grid to search instead of the default candidates."""
 
     kernel: Annotated[
         list[str] | None,
-        typer.Option("--kernel", help="A kernel to try on both sides; may be repeated.", show_default="four of them"),
+        typer.Option("--kernel", help="A kernel to try on both sides; may be repeated.", show_default="four kernels"),
     ] = None
     pairwise: Annotated[
         str | None,
         typer.Option(
             "--pairwise",
             help="Pairwise kernels to try, separated by commas; see vectrick fit --help.",
-            show_default="all that suit the data; of a grid, kronecker",
+            show_default="all that suit the data; in a grid, kronecker",
         ),
     ] = None
     alphas: Annotated[
         str | None,
         typer.Option(
-            "--alphas", help="The weights of the regularizer to try.", show_default=f"a path; of a grid, {_ALPHAS}"
+            "--alphas", help="The weights of the regularizer to try.", show_default=f"a path; in a grid, {_ALPHAS}"
         ),
     ] = None
     losses: Annotated[
         str | None,
         typer.Option(
-            "--losses", help="svm, ridge, logistic, separated by commas.", show_default="all; of a grid, ridge"
+            "--losses", help="svm, ridge, logistic, separated by commas.", show_default="all; in a grid, ridge"
         ),
     ] = None
     standardize: Annotated[bool, typer.Option("--standardize", help="Scale features to unit variance.")] = False
     max_iter: Annotated[
         int | None,
         typer.Option(
-            "--max-iter", help="The most iterations of ridge regression to try.", show_default="of a grid, 100"
+            "--max-iter",
+            help="The maximum number of iterations of ridge regression to try.",
+            show_default="in a grid, 100",
         ),
     ] = None
 
@@ -74,7 +76,7 @@ class GridOptions:
             return sorted({float(word) for word in text.split(",")})
         except ValueError:
             raise ValueError(
-                f"--alphas is {text!r}, but it must be numbers with commas between, as in {_ALPHAS}"
+                f"--alphas is {text!r}, but it must be numbers separated by commas, such as {_ALPHAS}"
             ) from None
 
     def pairwise_names(self) -> list[str]:
@@ -93,25 +95,28 @@ class GridOptions:
 
 @dataclass(frozen=True)
 class ChoiceOptions:
-    """How a choice is made and judged."""
+    """How a model is chosen, and how the choice is evaluated."""
 
-    folds: Annotated[int, typer.Option("--folds", help="Parts of the vertices of each side, inner and outer.")] = 3
+    folds: Annotated[
+        int, typer.Option("--folds", help="The number of parts of the vertices of each side, inner and outer.")
+    ] = 3
     new: Annotated[
-        str, typer.Option("--new", help="What the model is for: both, start, end, neither or all; see vectrick fit.")
+        str,
+        typer.Option("--new", help="Which vertices will be new: both, start, end, neither or all; see vectrick fit."),
     ] = "both"
     budget: Annotated[
-        float | None, typer.Option("--budget", help="Seconds for a search.", show_default="as long as it takes")
+        float | None, typer.Option("--budget", help="The time for a search in seconds.", show_default="no limit")
     ] = None
     nested: Annotated[
-        bool, typer.Option("--nested/--no-nested", help="Show how good a model chosen in this way is.")
+        bool, typer.Option("--nested/--no-nested", help="Show the nested score of models chosen in this way.")
     ] = True
     jobs: Annotated[int | None, typer.Option("--jobs", help="Processes.", show_default="all CPUs")] = None
-    seed: Annotated[int, typer.Option("--seed", help="The seed of everything random.")] = 0
+    seed: Annotated[int, typer.Option("--seed", help="The random seed.")] = 0
 
     def check(self, grid: GridOptions) -> None:
         """Raise if options contradict each other."""
         if grid.is_given and self.budget is not None:
-            raise ValueError("--budget is the time of a search, but a grid is searched to its end; leave it out")
+            raise ValueError("--budget is the time of a search, but a grid is always searched completely; leave it out")
         if grid.is_given and self.new != "both":
             raise ValueError(f"--new is {self.new!r}, but a grid is searched for edges whose vertices are both new")
         check_new(self.new)
@@ -127,16 +132,16 @@ def run(
     grid: GridOptions,
     choice: ChoiceOptions,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The file to write the best model to.")] = None,
-    report: Annotated[Path | None, typer.Option("--report", help="A report to write, .html.")] = None,
+    report: Annotated[Path | None, typer.Option("--report", help="Write a report to this file, .html.")] = None,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace files that exist.")] = False,
 ) -> None:
-    """Search as vectrick fit does, with more candidates, losses and pairwise kernels, and judge the choice.
+    """Search more candidates, losses and pairwise kernels than vectrick fit, and evaluate the choice.
 
-    The nested score is the one that counts: in each outer fold, everything is chosen inside the training edges, and the
-    test edges join vertices that no step has seen. The model in the output file is chosen and trained on all edges.
+    The nested score estimates how good the chosen model is: in each outer fold, all choices are made inside the
+    training edges, and no step uses the test edges. The model in the output file is chosen and trained on all edges.
 
-    --kernel, --pairwise, --alphas, --losses and --max-iter describe a grid to search in place of that, for the best
-    single model with its iteration. With --checkpoint, an interrupted or killed run can go on.
+    --kernel, --pairwise, --alphas, --losses and --max-iter describe a grid to search instead, for the best single model
+    and its iteration. With --checkpoint, an interrupted or killed run can be resumed.
     """
     from vectrick._files import check_output, check_targets
 
@@ -158,8 +163,8 @@ def run(
         return
     if dataset.bounds is not None:
         raise ValueError(
-            f"some labels of column {dataset.label!r} are bounds, but a grid is for values; without --kernel, --alphas "
-            "and the like a search is made, which takes bounds"
+            f"some labels of column {dataset.label!r} are bounds, but a grid is for values; leave out --kernel, "
+            "--alphas and other options of a grid for a search that supports bounds"
         )
     score, search = _searched(out, dataset, grid, choice, finished, keeping)
     _show(out, score, search)
@@ -179,7 +184,7 @@ def _searched(
     finished: "Finished",
     keeping: ResumeOptions,
 ) -> tuple[Any, Any]:
-    """Return the nested score, if it is asked for, and the search of a grid on all edges."""
+    """Return the nested score (None without ``nested``), and the search of a grid on all edges."""
     import vectrick as vt
 
     estimators, grids = grid.of(data)
@@ -207,7 +212,7 @@ def _thorough(
     keeping: ResumeOptions,
     choice: ChoiceOptions,
 ) -> None:
-    """Judge a thorough search by outer folds, make it on all edges, and write what was asked for."""
+    """Evaluate a thorough search on outer folds, run it on all edges, and write the model and the report."""
     import vectrick as vt
     from vectrick.cli.automatic import summarise_search, train_automatic
     from vectrick.cli.commands.evaluate import cross_validate
@@ -244,7 +249,7 @@ def _thorough(
         out.result["nested"] = {**about["nested"], "folds": scores.tolist()}
         scoring = rows["scoring"].iloc[0]
         out.say(
-            f"nested {scoring}, for vertices that the choice has not seen: {scores.mean():.3f} ± {scores.std():.3f}"
+            f"nested {scoring}, on edges that were not used for the choice: {scores.mean():.3f} ± {scores.std():.3f}"
         )
     if output is not None:
         trained.model.save(output, about=about)
@@ -256,7 +261,7 @@ def _thorough(
         fit_report(trained, command_line(), out.warnings, evaluation=rows).write(report)
         out.wrote("report", report)
     if trained.is_interrupted:
-        raise Interrupted("interrupted: the model is the best of what was tried")
+        raise Interrupted("interrupted: the model is the best of the candidates scored so far")
 
 
 def _estimators(text: str | None, data: "Dataset", max_iter: int) -> list[Any]:
@@ -268,7 +273,7 @@ def _estimators(text: str | None, data: "Dataset", max_iter: int) -> list[Any]:
         if name not in _LOSSES:
             raise ValueError(f"--losses has {name!r}, but it must be some of {', '.join(_LOSSES)}")
         if name != "ridge" and not data.is_binary:
-            raise ValueError(f"--losses has {name!r}, which needs two classes, but column {data.label!r} has numbers")
+            raise ValueError(f"--losses has {name!r}, but it needs two classes, and column {data.label!r} has numbers")
         kind = getattr(vt, _LOSSES[name])
         limits = {"max_iter": max_iter} if name == "ridge" else {"max_iter": 10, "inner_iter": 10}
         estimators.append(kind(**limits, fit_intercept="auto"))
@@ -276,12 +281,12 @@ def _estimators(text: str | None, data: "Dataset", max_iter: int) -> list[Any]:
 
 
 def _kernels(texts: list[str] | None, standardize: bool, data: "Dataset") -> list[tuple[Any, Any]]:
-    """Return the kernels to try, those of the start and of the end vertices."""
+    """Return the kernels to try, as pairs for start and end vertices."""
     if texts is None:
         texts = [DEFAULT_KERNEL, "gaussian", "linear + constant(1)"]
         texts += ["precomputed"] if set(data.kinds.values()) == {"kernel"} else ["cosine + constant(0.3)"]
         if set(data.kinds.values()) & {"smiles", "sequences"}:
-            texts = [AUTO]  # which is the usual one of each side
+            texts = [AUTO]  # the usual kernel of each side
     return [KernelOptions(text, text, standardize).kernels(data) for text in texts]
 
 
@@ -320,18 +325,18 @@ def _show(out: Output, score: "NestedScore", search: "VertexSearch") -> None:
     columns = [*several, "start_kernel", "end_kernel", "alpha", "iteration"]
     lines = []
     for choice in search.choices[:10]:
-        shown = {"end_kernel": choice["start_kernel"], **choice}  # of one vertex set both ends have the same
+        shown = {"end_kernel": choice["start_kernel"], **choice}  # with one vertex set, both ends have the same kernel
         words = [_plain(shown[name]) for name in columns]
         lines.append([*words, choice["inner_score"]])
     out.table([*columns, f"{search.scoring} over folds"], lines, "the best combinations, chosen on all edges")
     if score is not None:
         out.say(
-            f"nested {score.scoring}, for vertices that the choice has not seen: {score.mean:.3f} ± {score.spread:.3f}"
+            f"nested {score.scoring}, on edges that were not used for the choice: {score.mean:.3f} ± {score.spread:.3f}"
         )
 
 
 def _about(data: "Dataset", search: "VertexSearch", score: "NestedScore") -> dict[str, Any]:
-    """Return what a model file says about the choice."""
+    """Return the facts about the choice for the model file."""
     nested = None if score is None else {"mean": score.mean, "spread": score.spread}
     return {
         "edges": len(data.X),
@@ -358,7 +363,7 @@ def _report(out: Output, data: "Dataset", search: "VertexSearch", score: "Nested
     from vectrick.cli.training import hold_out, train
     from vectrick.reports import fit_report
 
-    estimator = clone(search.model)  # which makes as many iterations as were chosen
+    estimator = clone(search.model)  # with the chosen number of iterations
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the number of iterations was chosen
         trained = train(out, estimator, data, hold_out(data, 0.25, seed))

@@ -18,7 +18,7 @@ _BOUND = re.compile(r"\s*(<<|>>|<=|>=|[<>≤≥=~≈])\s*([-+.\deE]+)\s*")
 
 
 def check_unit(log: str | None) -> None:
-    """Refuse a unit that there is not."""
+    """Raise an error if a unit is not supported."""
     if log is not None and log not in UNITS:
         raise ValueError(f"--log is {log!r}, but it must be the unit of the labels: {', '.join(UNITS)}")
 
@@ -26,9 +26,9 @@ def check_unit(log: str | None) -> None:
 def read_affinities(
     source: TableFile, rows: "pa.Table", name: str, log: str | None, relation: str | None
 ) -> tuple[Array, Array | None] | None:
-    """Return measured labels as numbers, and which are bounds (None if none is); None if they are other labels.
+    """Return measured labels as numbers, and their bounds (None without bounds); None for other labels.
 
-    A logarithm turns bounds round: the larger a concentration, the smaller its negative logarithm.
+    The logarithm swaps lower and upper bounds, because the negative logarithm decreases with the concentration.
     """
     column = rows.column(name)
     split = _with_signs(column)
@@ -65,7 +65,7 @@ def read_affinities(
 
 
 def _with_signs(column: "pa.ChunkedArray") -> tuple[Any, Array] | None:
-    """Return numbers and signs of a column of text in which some numbers have a sign before them, else None."""
+    """Return the numbers and signs of a column of text if signs precede some of its numbers, else None."""
     import pyarrow as pa
 
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type

@@ -1,4 +1,4 @@
-"""The columns of a vertex table as numbers: categories become columns of 0 and 1, gaps are filled on request."""
+"""The columns of a vertex table as numbers: categories become columns of 0 and 1, missing values can be filled."""
 
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 _SHOWN = 5
-_FEW_ROWS = 20  # up to which a column of all different words may still hold categories
+_FEW_ROWS = 20  # up to this number of rows, a column of different words may still hold categories
 
 
 class TableWarning(UserWarning):
-    """A table does not hold numbers only; the rest was converted, filled or left out."""
+    """A table has entries that are not numbers; they were converted, filled or left out."""
 
 
 def read_columns(
@@ -30,11 +30,11 @@ def read_columns(
     impute: str | None = None,
     medians: dict[str, float] | None = None,
 ) -> tuple[Array, list[str], dict[str, float]]:
-    """Return the features in the columns of a table, their names, and the medians that gaps are filled with.
+    """Return the features in the columns of a table, their names, and the medians that replace missing values.
 
     A column of words becomes a column of 0 and 1 for each word, ``colour=red``. ``expected`` are the features that a
-    model was trained with: they are taken by name, and words that the model does not know are left out. Gaps raise an
-    error, unless they are filled with the median of the column (``impute="median"``) or with the given ``medians``.
+    model was trained with: they are selected by name, and words that are not among them are left out. Missing values
+    raise an error, unless they are replaced by the median of the column (``impute="median"``) or by ``medians``.
     """
     if impute not in (None, "median"):
         raise ValueError(f"--impute is {impute!r}, but it must be 'median'")
@@ -68,7 +68,7 @@ def read_columns(
     if gaps:
         _refuse_gaps(source, gaps, expected is not None)
     if filled:
-        warn(f"{source.path.name}: gaps in {_listed(filled)} were filled with the median", TableWarning)
+        warn(f"{source.path.name}: missing values in {_listed(filled)} were filled with the median", TableWarning)
     often = [name for name, count in Counter(names).items() if count > 1]
     if often:
         raise ValueError(f"{source.path} makes the feature {often[0]!r} twice, from words and a column of that name")
@@ -81,7 +81,7 @@ def read_columns(
 def _categories(
     source: TableFile, table: "pa.Table", column: str, expected: list[str] | None
 ) -> tuple[Array, list[str]]:
-    """Return a column of 0 and 1 for each word of a column; a column that only names the rows is left out."""
+    """Return a column of 0 and 1 for each word of a column; leave out a column that identifies rows."""
     words = source.words(table, column)
     refuse_commas((word for word in words if word), f"{source.path}: column {column!r}")
     if expected is None:
@@ -89,7 +89,7 @@ def _categories(
         if len(known) > len(words) / 2 and len(words) > _FEW_ROWS:
             warn(
                 f"{source.path.name}: column {column!r} has {len(known)} different words in {len(words)} rows: it "
-                "names the rows more than it describes them, and was left out",
+                "seems to identify rows instead of describing them, so it was left out",
                 TableWarning,
             )
             return np.empty((len(words), 0)), []
@@ -100,13 +100,13 @@ def _categories(
         unknown = {word for word in words if word is not None} - set(known)
         if known and unknown:
             warn(
-                f"{source.path.name}: column {column!r} has {_listed(sorted(unknown))}, which the model does not know; "
+                f"{source.path.name}: column {column!r} has {_listed(sorted(unknown))}, but the training data did not; "
                 "these vertices have 0 in its columns",
                 TableWarning,
             )
     if known and None in words:
         warn(
-            f"{source.path.name}: column {column!r} is empty in {words.count(None)} rows, which have 0 in its columns",
+            f"{source.path.name}: column {column!r} is empty in {words.count(None)} rows; they have 0 in its columns",
             TableWarning,
         )
     place = {word: number for number, word in enumerate(known)}
@@ -130,12 +130,12 @@ def _refuse_gaps(source: TableFile, gaps: dict[str, int], are_new: bool) -> None
     way_out = "a model that was trained with " if are_new else ""
     raise ValueError(
         f"{source.path}: row {gaps[first]}, column {first!r} is empty, but it must be a finite number; {len(gaps)} "
-        f"columns have gaps ({_listed(list(gaps))}), which {way_out}--impute median fills with the column's median"
+        f"columns have missing values ({_listed(list(gaps))}); {way_out}--impute median fills them with the median"
     )
 
 
 def _in_order(source: TableFile, features: Array, names: list[str], expected: list[str]) -> Array:
-    """Return the features that a model was trained with, in their order."""
+    """Return the features that a model was trained with, in the order of training."""
     place = {name: column for column, name in enumerate(names)}
     missing = [name for name in expected if name not in place]
     if missing:

@@ -1,4 +1,4 @@
-"""A labeled graph as it was read: edges, labels, and what was left out."""
+"""A labeled graph read from files: options, edges and labels, and messages about rows that were left out."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +11,7 @@ from vectrick.data.edges import Edges
 
 @dataclass(frozen=True)
 class TableOptions:
-    """Where the vertex table of one side is: one file of these, or none, and its columns of ids."""
+    """The file of the vertex table of one side (at most one of these), and its columns of ids."""
 
     features: Path | str | None
     kernel: Path | str | None
@@ -28,12 +28,12 @@ class TableOptions:
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How a data set is read.
+    """Options for reading a data set.
 
     Attributes
     ----------
     edges, start_features, end_features, start_matrix, end_matrix : path, optional
-        Files; they replace those in the folder.
+        Files; they replace files of the folder.
     start_smiles, end_smiles, start_sequences, end_sequences : path, optional
         Files of molecules or sequences.
     start_column, end_column, label_column : str
@@ -41,11 +41,11 @@ class ReadOptions:
     start_id_column, end_id_column : str, optional
         Names of the id columns in the tables; by default "id", or the name of the edges' column.
     positive : str, optional
-        Which of two classes is the positive one; by default the larger number, a word such as "yes" or "active", or
-        the later one in the alphabet.
+        The positive one of two classes; by default the larger number, a word such as "yes" or "active", or the later
+        one in the alphabet.
     log : str, optional
-        The unit of labels that are concentrations, "M", "mM", "uM", "nM" or "pM": their negative logarithm in mol/l is
-        the label then, 9 - log10 of nM.
+        The unit of labels that are concentrations: "M", "mM", "uM", "nM" or "pM". They are replaced by their negative
+        logarithms in mol/l, for example 9 - log10 of nM.
     relation_column : str, optional
         A column of the edges that marks bounds: "<", ">" or "=". Labels such as "> 10000" need no such column.
     drop_unknown : bool
@@ -53,7 +53,7 @@ class ReadOptions:
     skip_unlabeled : bool
         Whether to leave out edges without a label, instead of an error.
     impute : "median", optional
-        What to fill gaps in tables with, instead of an error.
+        The value that replaces missing values in tables, instead of an error.
     skip_invalid : bool
         Whether to leave out molecules and sequences that are invalid, with their edges, instead of an error.
     """
@@ -82,7 +82,7 @@ class ReadOptions:
 
     @property
     def tables(self) -> dict[str, TableOptions]:
-        """The options of each side's table."""
+        """The table options of each side."""
         return {
             "start": TableOptions(
                 self.start_features, self.start_matrix, self.start_smiles, self.start_sequences,
@@ -107,7 +107,7 @@ class Labeled:
         return self.classes is not None
 
     def refuse_several_classes(self, what: str) -> None:
-        """Refuse more than two classes for something that does not support them yet."""
+        """Raise an error for more than two classes; ``what`` names the part that does not support them yet."""
         if self.classes is not None and len(self.classes) > 2:
             raise ValueError(f"{what} is for values or two classes, but column {self.label!r} has {len(self.classes)}")
 
@@ -130,11 +130,11 @@ class Dataset(Labeled):
     label : str
         The name of the label's column.
     dropped : list of str
-        What was left out, and why, if that was allowed.
+        Messages about edges that were left out, if the options allow it.
     bounds : array, optional
-        Which labels are bounds, as `vt.censored` takes them.
+        Which labels are bounds, in the form that `vt.censored` takes.
     medians : dict
-        The medians that filled gaps in the columns of the "start" and "end" tables.
+        The medians that replaced missing values in the columns of the "start" and "end" tables.
     """
 
     X: Edges

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-TABLES = ("features", "kernel", *KINDS)  # what can describe the vertices of a side
-_LONG = ("feature", "value")  # the columns of sparse features beside the ids
+TABLES = ("features", "kernel", *KINDS)  # the kinds of tables that describe the vertices of a side
+_LONG = ("feature", "value")  # the columns of sparse features, apart from the ids
 _SHOWN = 5
 
 
@@ -33,7 +33,7 @@ def read_dataset(folder: Path | str | None = None, options: ReadOptions | None =
 
     A folder holds ``edges``, ``start_features`` or ``start_kernel``, and ``end_features`` or ``end_kernel`` (neither of
     these if both ends come from one vertex set), each as CSV or TSV (also gzipped) or Parquet. A table has ids in its
-    column "id" (or in the column with the name of the edges' column). The other columns hold numbers, or words, which
+    column "id" (or in the column with the name of the edges' column). The other columns hold numbers or words; words
     become columns of 0 and 1. A table with the columns id, feature and value is sparse. A kernel matrix also has the
     ids in its header, in the same order. Instead of features, ``start_smiles`` or ``end_smiles`` has molecules as
     SMILES strings (a table with ids, or .smi), ``start_sequences`` or ``end_sequences`` sequences (a table, or FASTA).
@@ -55,7 +55,7 @@ def read_dataset(folder: Path | str | None = None, options: ReadOptions | None =
         rows = _without(source, rows, column, tables[side].skipped, dropped)
     y, classes, bounds = _read_labels(source, rows, options)
     names = {side: path.name for side, path in files.items()}
-    names.setdefault("end", f"{names['start']} (which both ends share, since there is no table of end vertices)")
+    names.setdefault("end", f"{names['start']} (shared by both ends, because there is no table of end vertices)")
     unknown = dropped if options.drop_unknown else None
     start, end = (
         source.positions(rows, column, _as_arrow(tables[side]), names[side], unknown)
@@ -71,7 +71,7 @@ def read_dataset(folder: Path | str | None = None, options: ReadOptions | None =
 
 
 def _edge_columns(source: TableFile, options: ReadOptions) -> list[str]:
-    """Return the columns of the edges that are read: two of ids, the labels, and perhaps their relations."""
+    """Return the columns of the edges to read: two columns of ids, the labels, and optionally their relations."""
     named = {"--start-column": options.start_column, "--end-column": options.end_column,
              "--label-column": options.label_column}  # fmt: skip
     if options.relation_column is not None:
@@ -82,7 +82,7 @@ def _edge_columns(source: TableFile, options: ReadOptions) -> list[str]:
 
 
 def _read_labels(source: TableFile, rows: "pa.Table", options: ReadOptions) -> tuple[Array, Any, Array | None]:
-    """Return labels as numbers, the names of their classes if they have any, and which of them are bounds."""
+    """Return labels as numbers, the names of their classes (or None), and their bounds (or None)."""
     label, positive = options.label_column, options.positive
     measured = read_affinities(source, rows, label, options.log, options.relation_column)
     if measured is None:
@@ -110,11 +110,11 @@ def read_vertices(
     impute: str | None = None,
     medians: dict[str, float] | None = None,
 ) -> VertexTable:
-    """Read a table of features or a kernel matrix; `read_columns` explains how words and gaps are treated.
+    """Read a table of features or a kernel matrix; `read_columns` describes words and missing values.
 
     Ids are in ``id_column``; by default in the column "id" or ``usual``. ``expected`` are the columns that a model was
-    trained with: they are taken by name, in that order. A sparse table may lack some of them. Its other features are
-    left out, since nothing was learned about them; vertices that have only such features are refused.
+    trained with: they are selected by name, in that order. A sparse table may lack some of them. Its other features are
+    left out, because the model learned nothing about them; vertices with only unknown features raise an error.
     """
     source = TableFile(path)
     option = f"--{side}-id-column"
@@ -130,14 +130,14 @@ def read_vertices(
         ids = source.ids(table, column)
         names = [name for name in source.columns if name != column]
         if not names:
-            raise ValueError(f"{source.path} has ids only, but it must have columns with numbers beside them")
+            raise ValueError(f"{source.path} has ids only, but it must also have columns with numbers")
         wanted = None if expected is None else [str(name) for name in expected]
         if kind == "kernel":
             features = source.numbers(table, names)
         else:
             features, names, filled = read_columns(source, table, names, wanted, impute, medians)
         if not features.shape[1]:
-            raise ValueError(f"{source.path} has no columns with numbers or categories beside its ids")
+            raise ValueError(f"{source.path} has no columns with numbers or categories apart from its ids")
     if kind == "kernel" and expected is None:
         _check_matrix(source, ids.to_pylist(), names)
     vertices = VertexTable(features, f"{side}_features", np.array(ids.to_pylist(), object))
@@ -146,7 +146,7 @@ def read_vertices(
 
 
 def read_pairs(path: Path | str, start_column: str = "start", end_column: str = "end") -> TableFile:
-    """Return a file of edges without labels, after a check of its columns."""
+    """Return a file of edges without labels; check its columns."""
     source = TableFile(path)
     source.need(start_column, "--start-column")
     source.need(end_column, "--end-column")
@@ -155,17 +155,17 @@ def read_pairs(path: Path | str, start_column: str = "start", end_column: str = 
 
 
 def _check_roles(*named: tuple[str, str]) -> None:
-    """Refuse a column that is named for two roles."""
+    """Raise an error if one column is named for two roles."""
     for (option, column), (other, same) in itertools.combinations(named, 2):
         if column == same:
             raise ValueError(f"{option} and {other} are both {column!r}, but they must be two columns")
 
 
 def _locate(root: Path | None, options: ReadOptions) -> tuple[dict[str, Path], dict[str, str]]:
-    """Return the files of a data set by their role, and what each side has: features, a kernel or strings."""
+    """Return the files of a data set by their role, and the kind of table of each side."""
     if root is not None and root.is_file():
         raise NotADirectoryError(
-            f"{root} is a file, but DATA is a folder; name files with --edges, --start-features or --start-matrix, …"
+            f"{root} is a file, but DATA must be a folder; name files with --edges, --start-features, --start-matrix, …"
         )
     if root is not None and not root.is_dir():
         raise FileNotFoundError(f"there is no folder {root}, so there is no data set")
@@ -179,7 +179,7 @@ def _locate(root: Path | None, options: ReadOptions) -> tuple[dict[str, Path], d
             kinds[side], files[side] = chosen
     if "start" not in files:
         raise FileNotFoundError(
-            f"{root or 'the data set'} says nothing about its start vertices: give start_features, start_kernel, "
+            f"{root or 'the data set'} has no table of its start vertices: add start_features, start_kernel, "
             "start_smiles or start_sequences"
         )
     kinds.setdefault("end", kinds["start"])
@@ -187,7 +187,7 @@ def _locate(root: Path | None, options: ReadOptions) -> tuple[dict[str, Path], d
 
 
 def _find(root: Path | None, stem: str, endings: tuple[str, ...] = ENDINGS) -> Path | None:
-    """Return the file of that name in a folder, whatever its ending."""
+    """Return the file of that name in a folder, with any of the endings."""
     if root is None:
         return None
     matches = [root / f"{stem}{ending}" for ending in endings if (root / f"{stem}{ending}").exists()]
@@ -213,7 +213,7 @@ def choose_table(root: Path | None, side: str, table: TableOptions) -> tuple[str
 
 
 def _without(source: TableFile, rows: "pa.Table", column: str, ids: Sequence[str], dropped: list[str]) -> Any:
-    """Return the rows without those of vertices that were left out, and say how many there were."""
+    """Return the rows without edges of vertices that were left out; warn with the number of these edges."""
     if not ids:
         return rows
     import pyarrow as pa
@@ -234,7 +234,7 @@ def _endings(stem: str) -> str:
 
 
 def _read_long(source: TableFile, id_column: str, expected: list[Any] | None) -> tuple[csr_array, Any, list[str]]:
-    """Return sparse features, the ids and the names of the features of a table of id, feature and value."""
+    """Read a table of id, feature and value; return sparse features, the ids and the names of the features."""
     import pyarrow as pa
 
     table = source.read(ids=[id_column, "feature"])
@@ -246,7 +246,7 @@ def _read_long(source: TableFile, id_column: str, expected: list[Any] | None) ->
     ids, names = coded[id_column].dictionary, coded["feature"].dictionary.to_pylist()
     twice = len(np.unique(rows * max(1, len(names)) + columns)) < len(rows)
     if twice:
-        raise ValueError(f"{source.path} has some feature of some vertex more than once")
+        raise ValueError(f"{source.path} has the same feature of a vertex more than once")
     if expected is not None:
         place = {str(name): number for number, name in enumerate(expected)}
         where = np.array([place.get(name, -1) for name in names])[columns]
@@ -257,18 +257,18 @@ def _read_long(source: TableFile, id_column: str, expected: list[Any] | None) ->
 
 
 def _refuse_strangers(source: TableFile, ids: Any, rows: Array) -> None:
-    """Refuse vertices without any feature that the model knows: their predictions would mean nothing."""
+    """Raise an error for vertices without any training feature, because their predictions would be meaningless."""
     strangers = np.setdiff1d(np.arange(len(ids)), rows)
     if len(strangers):
         shown = ", ".join(repr(ids[int(row)].as_py()) for row in strangers[:_SHOWN])
         raise ValueError(
             f"{source.path} has {len(strangers)} vertices without any feature that the model was trained with: {shown}"
-            f"{', …' if len(strangers) > _SHOWN else ''}; leave them out, or look at the names of the features"
+            f"{', …' if len(strangers) > _SHOWN else ''}; leave them out, or check the names of the features"
         )
 
 
 def _with_labels(source: TableFile, rows: "pa.Table", name: str, skip: bool) -> Any:
-    """Return the rows that have a label; say how many have none, or refuse them."""
+    """Return the rows that have a label; warn about rows without a label if ``skip``, else raise an error."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -292,10 +292,10 @@ def _with_labels(source: TableFile, rows: "pa.Table", name: str, skip: bool) -> 
 
 
 def _check_matrix(source: TableFile, ids: list[str], names: list[str]) -> None:
-    """Refuse a kernel matrix whose header has other ids than its rows, or another order."""
+    """Raise an error if the header of a kernel matrix has other ids than its rows, or another order."""
     if len(ids) != len(names):
         raise ValueError(
-            f"{source.path} has {len(ids)} rows and {len(names)} columns beside the ids, but a kernel matrix is "
+            f"{source.path} has {len(ids)} rows and {len(names)} columns without the ids, but a kernel matrix is "
             "square; is it a table of features?"
         )
     for at, (row, column) in enumerate(zip(ids, names, strict=True)):

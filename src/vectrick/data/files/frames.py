@@ -22,7 +22,7 @@ _SHOWN = 5  # ids or columns named in an error
 
 
 class TableFile:
-    """A table in a file; its columns are read at once, its content on request."""
+    """A table in a file; the names of its columns are read immediately, its content on request."""
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
@@ -30,7 +30,7 @@ class TableFile:
             raise FileNotFoundError(f"there is no file {self.path}")
         if not self.path.name.endswith(ENDINGS) or not self.path.is_file():
             raise ValueError(
-                f"{self.path} is no table: its name must end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
+                f"{self.path} is not a table: its name must end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
             )
         if self.path.stat().st_size == 0:
             raise ValueError(f"{self.path} is empty")
@@ -49,7 +49,7 @@ class TableFile:
         if self.is_parquet:
             return list(parquet.read_schema(self.path).names)
         with pa.input_stream(str(self.path)) as stream:
-            content = stream.read(_BLOCK)  # never more, however long the first line is
+            content = stream.read(_BLOCK)  # never more, even if the first line is longer
         if len(content) == _BLOCK:
             end = content.rfind(b"\n")
             if end < 0:
@@ -63,13 +63,13 @@ class TableFile:
         return header
 
     def type_of(self, column: str) -> Any:
-        """Return the Arrow type of a column of a Parquet file; text files have none, so it is None."""
+        """Return the Arrow type of a column of a Parquet file; None for text files, because they have no types."""
         from pyarrow import parquet
 
         return parquet.read_schema(self.path).field(column).type if self.is_parquet else None
 
     def need(self, column: str, option: str) -> str:
-        """Return the name of a column that must be there."""
+        """Return the name of a column; raise an error if there is no such column."""
         if column in self.columns:
             return column
         shown = ", ".join(repr(name) for name in self.columns[:_SHOWN]) + (", …" if len(self.columns) > _SHOWN else "")
@@ -100,7 +100,7 @@ class TableFile:
         return table
 
     def batches(self, columns: Sequence[str], ids: Sequence[str], n_rows: int) -> Iterator[Any]:
-        """Yield Arrow tables of about ``n_rows`` rows one after the other; the whole file need not fit in memory."""
+        """Yield Arrow tables of about ``n_rows`` rows; the whole file need not fit into memory."""
         import pyarrow as pa
         from pyarrow import csv as arrow_csv, parquet
 
@@ -136,7 +136,7 @@ class TableFile:
         }
 
     def ids(self, table: "pa.Table", column: str) -> Any:
-        """Return the ids in a column as an Arrow array of strings, or refuse missing and repeated ids."""
+        """Return the ids in a column as an Arrow array of strings; missing or repeated ids raise an error."""
         from pyarrow import compute
 
         values = table.column(column).combine_chunks()
@@ -150,9 +150,9 @@ class TableFile:
     def positions(
         self, table: "pa.Table", column: str, known: "pa.Array", where: str, complaints: list[str] | None = None
     ) -> Array:
-        """Return the position of each id of a column among the ``known`` ids, which come from ``where``.
+        """Return the position of each id of a column among the ``known`` ids; errors name their source ``where``.
 
-        Unknown ids raise an error; if there is a list of ``complaints``, they become -1 and are reported there.
+        Unknown ids raise an error. If a list of ``complaints`` is given, they become -1 and are reported there.
         """
         from pyarrow import compute
 
@@ -181,14 +181,14 @@ class TableFile:
             raise ValueError(f"{self.path}: column {column!r} has no id in row {empty[0] + 1}")
 
     def numbers(self, table: "pa.Table", columns: Sequence[str]) -> Array:
-        """Return columns of a table as a matrix, or say where a value is not a finite number."""
+        """Return columns of a table as a matrix; raise an error if a value is not a finite number."""
         out = np.empty((table.num_rows, len(columns)))
         for j, name in enumerate(columns):
             out[:, j] = self.vector(table.column(name), name)
         return out
 
     def is_words(self, table: "pa.Table", name: str) -> bool:
-        """Whether a column holds words, none of which is a number."""
+        """Return whether a column holds words, and none of them is a number."""
         import pyarrow as pa
         from pyarrow import compute
 
@@ -206,7 +206,7 @@ class TableFile:
         return [word or None for word in table.column(name).cast(pa.string()).to_pylist()]
 
     def floats(self, table: "pa.Table", name: str) -> Array:
-        """Return a column as numbers, NaN where it is empty."""
+        """Return a column as numbers, with NaN for empty entries."""
         return self._floats(table.column(name), name)
 
     def _floats(self, values: "pa.ChunkedArray", name: str) -> Array:
@@ -243,7 +243,7 @@ class TableFile:
 
 
 class _told:  # noqa: N801 (a context manager reads like a verb)
-    """Tells the name of the file in Arrow's errors."""
+    """Adds the name of the file to Arrow's errors."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -254,14 +254,14 @@ class _told:  # noqa: N801 (a context manager reads like a verb)
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        known = (ValueError, KeyError, TypeError, NotImplementedError, EOFError, csv.Error)  # Arrow has all of them
+        known = (ValueError, KeyError, TypeError, NotImplementedError, EOFError, csv.Error)  # Arrow raises all of these
         if isinstance(error, known) or type(error) is OSError:
             why = " ".join(str(error).split())
             raise ValueError(f"{self.path} cannot be read: {why[:300]}") from None
 
 
 def _check_plain(table: "pa.Table") -> None:
-    """Refuse columns that hold lists or records in place of numbers and words."""
+    """Raise an error for columns that hold lists or records instead of numbers and words."""
     import pyarrow as pa
 
     for field in table.schema:
@@ -271,7 +271,7 @@ def _check_plain(table: "pa.Table") -> None:
 
 
 def _with_text(table: "pa.Table", text: Sequence[str], ids: Sequence[str]) -> Any:
-    """Return a table whose id columns are text, whatever their type in the file."""
+    """Return a table with columns of text and ids as strings, independent of their type in the file."""
     import pyarrow as pa
     from pyarrow import compute
 

@@ -1,4 +1,4 @@
-"""Labels of edges in files: numbers, two classes of any kind (one of them is positive), or several words."""
+"""Labels of edges in files: numbers, two classes of any type (one is positive), or several words."""
 
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ _MOST = 100  # classes
 def read_labels(
     source: TableFile, values: "pa.ChunkedArray", name: str, positive: str | None = None
 ) -> tuple[Array, tuple[str, ...] | None]:
-    """Return the labels in a column as numbers, and if there are two classes their names, the positive one last.
+    """Return the labels in a column, and the names of the classes if they are classes; of two, the positive one last.
 
     Numbers stay unchanged. Two classes become -1 and 1 if they are words or truth values, or if the smaller number is
     the positive class. More than two words stay words.
@@ -67,7 +67,7 @@ def _pair(y: Array) -> tuple[float, float] | None:
 
 
 def _words(source: TableFile, values: "pa.ChunkedArray", name: str) -> list[str] | None:
-    """Return labels that are words or truth values, or None if they are to be read as numbers."""
+    """Return labels that are words or truth values, or None if they must be read as numbers."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -85,7 +85,7 @@ def _words(source: TableFile, values: "pa.ChunkedArray", name: str) -> list[str]
     if len(distinct) == 2:
         return list(words)
     if any(is_number(word) for word in distinct):
-        return None  # the reader of numbers then says which one is not a number
+        return None  # the error of the reader of numbers names the one that is not a number
     if 2 < len(distinct) <= _MOST:
         return list(words)
     shown = ", ".join(map(repr, distinct[:_SHOWN])) + (", …" if len(distinct) > _SHOWN else "")
@@ -96,7 +96,7 @@ def _words(source: TableFile, values: "pa.ChunkedArray", name: str) -> list[str]
 
 
 def _numeral(value: float) -> str:
-    """Return a number as people write it, with all its digits.
+    """Return a number in its usual notation, with all its digits.
 
     >>> _numeral(1.0), _numeral(0.1), _numeral(1700000001.0)
     ('1', '0.1', '1700000001')
@@ -105,6 +105,6 @@ def _numeral(value: float) -> str:
 
 
 def _matching(positive: str, names: list[str]) -> str:
-    """Return the class that a word names, whether as "1" or as "1.0"."""
+    """Return the class that a word names; "1" and "1.0" are equivalent."""
     same = [name for name in names if is_number(positive) and float(positive) == float(name)]
     return same[0] if same else positive

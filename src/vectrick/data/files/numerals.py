@@ -1,4 +1,4 @@
-"""Words that are meant as numbers."""
+"""Words that represent numbers."""
 
 import re
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ _COMMA = re.compile(r"\s*[<>=~≤≥]*\s*[+-]?(?=[^,]*,)(?=\D*\d)[\d.,']+([eE][+
 
 
 def is_number(word: str) -> bool:
-    """Whether a word is a number, other than NaN.
+    """Return whether a word is a number other than NaN.
 
     >>> is_number("1e3"), is_number("3,5")
     (True, False)
@@ -19,11 +19,11 @@ def is_number(word: str) -> bool:
 
 
 def refuse_commas(words: Iterable[str], where: str) -> None:
-    """Refuse words that are numbers but for their commas; as classes or categories they would mean nothing."""
+    """Raise an error for words that are numbers with commas, because they are not meant as classes or categories."""
     distinct = list(dict.fromkeys(words))
     with_comma = [word for word in distinct if _COMMA.fullmatch(word)]
     if with_comma and all(word in with_comma or is_number(word) for word in distinct):
         raise ValueError(
-            f"{where} has numbers with commas, such as {with_comma[0]!r}; write a point for the decimals, and nothing "
-            "between thousands"
+            f"{where} has numbers with commas, such as {with_comma[0]!r}; use a decimal point, and no separators of "
+            "thousands"
         )

@@ -1,1 +1,1 @@
-"""Edges that are not read yet: lakes of Parquet files and Dask frames, read by partitions into sorted blocks."""
+"""Edges in lakes: Parquet files or Dask frames that are read by partitions into sorted blocks."""

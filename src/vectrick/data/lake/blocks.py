@@ -1,8 +1,9 @@
-"""A block of edges: those of one partition, sorted for passes over them, in eight bytes each.
+"""A block of edges: the edges of one partition, sorted for fast passes, in eight bytes each.
 
-A pass goes over the rows of one side, its *rows*, and adds up what their edges need from the other side, its *columns*.
-Columns are cut into tiles whose features stay in the cache; in a tile, edges are sorted by row. A position in a tile
-takes two bytes, and so does that of a row among 65 536; the label takes four, if four bytes hold it exactly.
+A pass processes the vertices of one side, its *rows*, and sums values of the other side, its *columns*, over their
+edges. Columns are divided into tiles whose features fit into the cache; in a tile, edges are sorted by row. The
+position of a column in its tile takes two bytes, and so does the position of a row among 65 536. A label takes four
+bytes if they hold it exactly.
 """
 
 from dataclasses import dataclass
@@ -14,13 +15,13 @@ from vectrick._typing import Array
 
 ROW_TILE = 1 << 16
 _NARROW, _WIDE = 1 << 13, 1 << 16  # columns of a tile
-_RUN = 4  # edges of a row in a tile that make up for fetching the row
-_COUNTERS = 4  # for each edge, up to which counting is the fastest way to sort
-_SAMPLE = 1000  # values that are looked at first
-_SEGMENT, _MOST_SEGMENTS = 1 << 15, 16  # edges for which another thread pays, and threads that a block has work for
+_RUN = 4  # edges of a row in a tile that outweigh the cost of loading the row
+_COUNTERS = 4  # counters for each edge, up to which counting is the fastest way to sort
+_SAMPLE = 1000  # values that are checked first
+_SEGMENT, _MOST_SEGMENTS = 1 << 15, 16  # fewest edges for another thread, and most threads for a block
 
 
-@dataclass(frozen=True, eq=False)  # a block is itself only
+@dataclass(frozen=True, eq=False)  # blocks are compared by identity
 class EdgeBlock:
     """Edges of one partition.
 
@@ -29,12 +30,12 @@ class EdgeBlock:
     row, col : array
         Positions in the tile, unsigned 16-bit, in sorted order.
     label, weight : array
-        In the same order; None where there are none.
+        In the same order; None if there are none.
     pieces : array
-        A row for each piece of edges in one tile and one segment: segment, first row and first column of the tile,
+        A row for each run of edges in one tile and one segment: segment, first row and first column of the tile,
         first edge, last edge + 1. Segments divide the rows, so that threads can share a block.
     rows : (int, int)
-        The first and the last row + 1 that have edges.
+        The first row with edges, and the last row with edges + 1.
     """
 
     row: Array
@@ -74,7 +75,7 @@ class EdgeBlock:
     def of(
         cls, rows: Array, cols: Array, label: Array | None, weight: Array | None, shape: tuple[int, int]
     ) -> "EdgeBlock":
-        """Sort edges into a block; ``shape`` are the numbers of vertices that rows and columns are positions of.
+        """Sort edges into a block; ``shape`` holds the numbers of vertices of rows and of columns.
 
         >>> import numpy as np
         >>> block = EdgeBlock.of(np.array([2, 0]), np.array([1, 0]), np.array([5.0, 4.0]), None, (3, 2))
@@ -87,7 +88,7 @@ class EdgeBlock:
     def placed(
         cls, rows: Array, cols: Array, label: Array | None, weight: Array | None, shape: tuple[int, int]
     ) -> tuple["EdgeBlock", Array]:
-        """Sort edges into a block; return it, and the place of each edge there."""
+        """Sort edges into a block; return it, and the place of each edge in it."""
         n, width = len(rows), _width(len(rows), shape)
         dtypes = np.uint16, np.uint16, _compact_type(label), _compact_type(weight)
         row, col, labels, weights = in_one_buffer(n, dtypes)
@@ -105,7 +106,7 @@ class EdgeBlock:
 
 
 def _width(n_edges: int, shape: tuple[int, int]) -> int:
-    """Return the columns of a tile: few enough for the cache, and enough for runs of edges of a row."""
+    """Return the number of columns of a tile: few enough for the cache, but enough for runs of edges of a row."""
     width = _NARROW
     while width < _WIDE and n_edges * width < _RUN * shape[0] * shape[1]:
         width *= 2
@@ -129,7 +130,7 @@ def _sorted_by_counting(
 def _sorted_by_digits(
     rows: Array, cols: Array, n_rows: int, n_tiles: int, width: int, row: Array, col: Array
 ) -> tuple[Array, Array]:
-    """Do the same where there are far more cells than edges."""
+    """Do the same as `_sorted_by_counting` if there are far more cells than edges."""
     from vectrick.backends.cpu.sorting import radix_argsort  # compiled code
 
     order = radix_argsort(rows.astype(np.uint32), n_rows)
@@ -150,7 +151,7 @@ def _sorted_by_digits(
 
 
 def _cells(rows: Array) -> tuple[Array, Array]:
-    """Return where rows are cut, for segments and for tiles of rows, and where segments begin."""
+    """Return the boundaries of rows, for segments and for tiles of rows, and the boundaries of segments."""
     n = len(rows)
     n_segments = min(max(n // _SEGMENT, 1), _MOST_SEGMENTS)
     some = np.sort(rows[:: max(1, n // 4096)])  # a sample suffices to divide the work
@@ -159,7 +160,7 @@ def _cells(rows: Array) -> tuple[Array, Array]:
 
 
 def _pieces(cells: Array, bounds: Array, cuts: list[Array], tiles: Any, width: int) -> Array:
-    """Return the pieces: for each tile of columns, the stretches of edges between cuts of the rows."""
+    """Return the pieces: for each tile of columns, the runs of edges between the boundaries of rows."""
     segments = np.searchsorted(bounds, cells, side="right").tolist()
     bases = (cells // ROW_TILE * ROW_TILE).tolist()
     pieces = [
@@ -178,15 +179,15 @@ def _compact_type(values: Array | None) -> Any:
     if values.dtype == np.float32:
         return np.float32
     with np.errstate(over="ignore", invalid="ignore"):
-        # The first few say at once of most values that they need eight.
+        # If values need eight bytes, usually the first few already show it.
         same = (np.array_equal(some.astype(np.float32), some, equal_nan=True) for some in (values[:_SAMPLE], values))
         return np.float32 if all(same) else np.float64
 
 
 def in_one_buffer(length: int, dtypes: tuple[Any, ...]) -> list[Any]:
-    """Return arrays of one length that lie one after the other in memory; None where there is no dtype.
+    """Return consecutive arrays of one length in a single buffer; None for a dtype of None.
 
-    A long buffer goes back to the system when it is freed, where short ones would leave gaps.
+    A long buffer returns to the system when it is freed, but short ones would fragment memory.
     """
     sizes = [0 if dtype is None else -(-length * np.dtype(dtype).itemsize // 8) * 8 for dtype in dtypes]
     buffer = np.empty(sum(sizes), np.uint8)

@@ -1,4 +1,4 @@
-"""What a reading of edges found: how many there are, at which vertices, and with which labels."""
+"""Counts of edges from a pass: their number, the degrees of vertices, and their labels."""
 
 from dataclasses import dataclass
 
@@ -6,19 +6,19 @@ import numpy as np
 
 from vectrick._typing import Array
 
-MOST_LABELS = 100  # that are told apart
+MOST_LABELS = 100  # different labels that are kept
 
 
 @dataclass
 class Counts:
-    """What a reading of a lake, or of a partition, found.
+    """The counts of a lake, or of a partition.
 
     Attributes
     ----------
     n_edges, n_unknown, n_unlabeled : int
-        Edges that count, and those that were dropped since a vertex or the label is missing.
+        The number of edges, and of edges that were dropped because a vertex or the label is missing.
     start, end : array
-        The edges of each vertex.
+        The number of edges of each vertex.
     labels : array, optional
         The different labels, ascending; None if there are more than 100, or no labels.
     low, high, total : float
@@ -66,10 +66,10 @@ class Counts:
 
 
 def _distinct_with(known: Array, values: Array) -> Array | None:
-    """Return different labels, or None if there are too many."""
+    """Return the different labels of both, or None if there are too many."""
     import pandas as pd
 
-    # A sample tells at once that labels are values, not classes.
+    # A sample often shows immediately that labels are values, not classes.
     if len(pd.unique(values[: 10 * MOST_LABELS])) > MOST_LABELS:
         return None
     both = np.union1d(known, pd.unique(values))

@@ -1,4 +1,4 @@
-"""A lake folder: a folder ``edges`` of Parquet files beside the two vertex tables of a dataset folder."""
+"""A lake folder: a folder ``edges`` of Parquet files, and the two vertex tables of a dataset folder."""
 
 import itertools
 from dataclasses import dataclass, field
@@ -14,12 +14,12 @@ from vectrick.data.lake.scan import ScannedEdges, scan_edges
 from vectrick.data.lake.source import LakeError
 from vectrick.data.tables import VertexTable
 
-_LOOKED_AT = 64  # row groups whose labels say whether there are classes
+_LOOKED_AT = 64  # row groups whose labels decide whether there are classes
 
 
 @dataclass(frozen=True)
 class LakeDataset(Labeled):
-    """A lake that was scanned, as commands see a data set: ``classes`` is what a look at the first labels says."""
+    """A scanned lake with the attributes of a data set; ``classes`` is derived from the first labels."""
 
     X: ScannedEdges
     label: str
@@ -30,7 +30,7 @@ class LakeDataset(Labeled):
 
 
 def edges_of_lake(folder: Path | None, edges: Path | None) -> str | None:
-    """Return where the edges of a lake are, or None if the edges are a file of a dataset folder."""
+    """Return the address of the edges of a lake, or None if the edges are a file of a dataset folder."""
     if edges is not None:
         address = str(edges)
         if "://" in address or ":/" in address:  # a path has one slash less
@@ -42,7 +42,7 @@ def edges_of_lake(folder: Path | None, edges: Path | None) -> str | None:
 def read_lake_folder(
     edges: str, folder: Path | None = None, options: ReadOptions | None = None, **scan: Any
 ) -> LakeDataset:
-    """Scan a lake: its edges, and the tables of its vertices, which are read; ``scan`` is for `scan_edges`."""
+    """Scan the edges of a lake and read the tables of its vertices; ``scan`` holds arguments of `scan_edges`."""
     options = ReadOptions() if options is None else options
     files: dict[str, Path] = {}
     kinds: dict[str, str] = {}
@@ -54,7 +54,7 @@ def read_lake_folder(
             tables[side] = read_side(files[side], side, kinds[side], options)
     if "start" not in tables:
         raise FileNotFoundError(
-            f"{folder or edges} says nothing about its start vertices: a lake folder has edges/, start_features and "
+            f"{folder or edges} has no table of its start vertices: a lake folder has edges/, start_features and "
             "end_features"
         )
     kinds.setdefault("end", kinds["start"])
@@ -65,11 +65,11 @@ def read_lake_folder(
 
 
 def scan_lake(edges: str, first: VertexTable, second: VertexTable | None, **scan: Any) -> ScannedEdges:
-    """Scan edges whose vertices were read from files or models, where ids are text; numerals may be numbers here."""
+    """Scan edges with vertices from files or models, whose ids are text; the lake may hold numerals as numbers."""
     try:
         return scan_edges(edges, start_table=first, end_table=second, **scan)
     except IdTypeError as error:
-        # One column may hold text while the other holds numbers.
+        # One column may hold text and the other one numbers.
         table = first if error.column == scan["start"] else second
         changed = None if table is None else _with_numbers(table)
         if changed is None or changed is table:
@@ -93,7 +93,7 @@ def _with_numbers(table: VertexTable) -> VertexTable:
 
 
 def _first_classes(X: ScannedEdges) -> tuple[str, ...] | None:
-    """Return the labels if those of some row groups of all partitions are two classes or truth values, else None."""
+    """Return the classes if the first row groups of all partitions have at most two different labels, else None."""
     found: set[Any] = set()
     for number in range(X.n_partitions):
         groups = X.reader.source.read(number, [X.reader.label])

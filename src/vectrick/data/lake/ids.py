@@ -1,4 +1,4 @@
-"""Ids in columns of Arrow to positions in a vertex table; the table is looked at once."""
+"""Conversion of ids in Arrow columns to positions in a vertex table; the table is converted only once."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -23,9 +23,9 @@ class IdTypeError(TypeError):
 
 
 class IdMap:
-    """The way from the ids of one column of a lake to positions in a vertex table.
+    """A map from the ids of one column of a lake to positions in a vertex table.
 
-    A table without ids, or with the row numbers that pandas gives every frame, takes positions.
+    For a table without ids, or with the default index of pandas, the column holds positions.
 
     >>> import numpy as np, pyarrow as pa
     >>> ids = IdMap(VertexTable(np.eye(3), "start_table", ids=["a", "b", "c"]), "user")
@@ -38,14 +38,14 @@ class IdMap:
 
         self.column, self.n_vertices, self.name = column, len(table), table.name
         self.skipped = pa.array(table.skipped, pa.string())  # ids whose strings could not be read
-        self.values: Any = None  # the ids, unless these are positions
+        self.values: Any = None  # the ids; None if the column holds positions
         if table.ids is not None and not _counts(table.ids):
             ids = table.ids
             text = ids.dtype.kind in "OUT"
             try:
                 self.values = pa.array(ids.tolist() if text else ids)
             except (OverflowError, pa.ArrowException) as error:
-                raise IdTypeError(f"the ids of {table.name} are of no type that a lake has: {error}", column) from None
+                raise IdTypeError(f"the ids of {table.name} have a type that no lake has: {error}", column) from None
 
     @property
     def is_text(self) -> bool:
@@ -55,17 +55,17 @@ class IdMap:
         return self.values is not None and _is_text(self.values.type, pa)
 
     def check(self, kind: "pa.DataType", where: str) -> None:
-        """Refuse a column whose type can hold none of the ids."""
+        """Raise an error if the type of a column does not match the ids."""
         import pyarrow as pa
 
         kind = kind.value_type if pa.types.is_dictionary(kind) else kind
         if self.is_text != _is_text(kind, pa) or not (_is_text(kind, pa) or pa.types.is_integer(kind)):
-            known = "are positions" if self.values is None else f"are such as {self.values[0].as_py()!r}"
+            known = "are positions" if self.values is None else f"are values such as {self.values[0].as_py()!r}"
             message = f"{where}: column {self.column!r} has type {kind}, but the ids of {self.name} {known}"
             raise IdTypeError(message, self.column)
 
     def positions(self, column: "pa.Array") -> Array:
-        """Return the positions of a column of ids, -1 for those that are not in the table and for null."""
+        """Return the positions of a column of ids, -1 for ids that are not in the table and for null."""
         import pyarrow as pa
         from pyarrow import compute
 
@@ -88,7 +88,7 @@ class IdMap:
         return result
 
     def without_skipped(self, unknown: "pa.Array") -> Any:
-        """Return ids that are in no table, without those of vertices that were left out."""
+        """Return ids that are in no table, without ids of vertices that were left out."""
         import pyarrow as pa
         from pyarrow import compute
 
@@ -97,7 +97,7 @@ class IdMap:
         return unknown.filter(compute.invert(compute.is_in(unknown.cast(pa.string()), value_set=self.skipped)))
 
     def describe(self, unknown: object) -> str:
-        """Return which ids are in no table, for an error."""
+        """Return a text for errors about ids that are in no table."""
         import pyarrow as pa
 
         distinct = pa.array(unknown).unique()
@@ -108,7 +108,7 @@ class IdMap:
 
 
 def _comparable(column: "pa.Array", ids: "pa.Array") -> tuple[Any, Any]:
-    """Return a column and ids in one type, as Arrow compares them; an integer that has none of it becomes null."""
+    """Return a column and ids in one type, as Arrow requires; integers outside of its range become null."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -116,7 +116,7 @@ def _comparable(column: "pa.Array", ids: "pa.Array") -> tuple[Any, Any]:
         return column, ids
     if _is_text(ids.type, pa):
         return column.cast(pa.large_string()), ids.cast(pa.large_string())
-    # No id is beyond int64, unless all of them are unsigned; what is in one type only is in no table.
+    # Ids exceed int64 only if their type is uint64; a value outside of the common type is in no table.
     wide = pa.uint64() if ids.type == pa.uint64() else pa.int64()
     if column.type == pa.uint64() and wide == pa.int64():
         column = compute.if_else(compute.greater(column, pa.scalar(2**63 - 1, pa.uint64())), None, column)
@@ -130,5 +130,5 @@ def _is_text(kind: "pa.DataType", pa: Any) -> bool:
 
 
 def _counts(ids: Array) -> bool:
-    """Whether ids are 0, 1, 2, …, which are positions as well."""
+    """Return whether ids are 0, 1, 2, …, so that they equal positions."""
     return ids.dtype.kind in "iu" and bool(np.array_equal(ids, np.arange(len(ids))))

@@ -1,4 +1,4 @@
-"""Sides of a split of a lake: which of its edges belong to training or test, decided as they are read."""
+"""Parts of a split of a lake: training or test edges, selected when they are read."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,20 +10,20 @@ from vectrick._typing import Array
 
 @dataclass(frozen=True)
 class Part:
-    """Which edges of a lake belong to one side of a split.
+    """The edges of a lake that belong to one part of a split.
 
     Attributes
     ----------
     held_start, held_end : array, optional
-        Which vertices of each side are held out; None for none of them.
+        Masks of the held-out vertices of each side; None if no vertex is held out.
     ends : tuple of pairs
-        Whether start and end of an edge that belongs to it are held out; one of these pairs.
+        Pairs of "start is held out" and "end is held out"; an edge of the part matches one of the pairs.
     share : (float, float)
-        Which share of these edges, by a hash of the vertices: copies of an edge stay together.
+        The interval in [0, 1) of the hashes of edges in the part; copies of an edge have the same hash.
     one_set : bool
-        Whether both ends come from one vertex set: then an edge and its reverse stay together, too.
+        Whether both ends come from one vertex set. If so, an edge and its reverse stay together, too.
     seed : int
-        That of the hash.
+        The seed of the hash.
     """
 
     held_start: Array | None = None
@@ -34,7 +34,7 @@ class Part:
     one_set: bool = False
 
     def mask(self, start: Array, end: Array) -> Array:
-        """Return which edges belong to it."""
+        """Return a mask of the edges that belong to the part."""
         new_start: Any = False if self.held_start is None else self.held_start[start]
         new_end: Any = False if self.held_end is None else self.held_end[end]
         kept = np.zeros(len(start), bool)
@@ -49,7 +49,7 @@ class Part:
 
 
 def _hashed(start: Array, end: Array, seed: int) -> Array:
-    """Return a number in [0, 1) for each pair, as if at random (the finaliser of SplitMix64)."""
+    """Return a pseudorandom number in [0, 1) for each pair (the finalizer of SplitMix64)."""
     with np.errstate(over="ignore"):
         x = (start.astype(np.uint64) << np.uint64(32)) | end.astype(np.uint64)
         x += np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15)

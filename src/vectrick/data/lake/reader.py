@@ -1,4 +1,4 @@
-"""Reading a partition: ids become positions, gaps are counted or refused, and edges become a sorted block."""
+"""The reader of partitions: it converts ids to positions, checks missing values and sorts edges into a block."""
 
 import contextlib
 import ctypes
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EdgeReader:
-    """What it takes to read a partition: the source, the columns, the ids and what to do with gaps; a worker has it."""
+    """A reader of partitions, also for workers: the source, the columns, the ids and the rule for missing values."""
 
     source: Any
     start: IdMap
@@ -59,7 +59,7 @@ class EdgeReader:
     def joined(
         self, numbers: Iterable[int], counts: Counts | None = None, limit: int | None = None
     ) -> tuple[Array, Array, Any, Any]:
-        """Return start, end, label and weight of all edges of some partitions, or of the first ``limit`` of them."""
+        """Return start, end, label and weight of all edges of some partitions, or of the first ``limit`` edges."""
         columns: list[list[Any]] = [[], [], [], []]
         n_edges = 0
         for arrays in itertools.chain.from_iterable(self.tables(number, counts) for number in numbers):
@@ -72,7 +72,7 @@ class EdgeReader:
         return start, end, label, weight
 
     def tables(self, number: int, counts: Counts | None = None) -> Iterator[tuple[Array, Array, Any, Any]]:
-        """Yield start, end, label and weight of the edges of a partition that count, some at a time."""
+        """Yield start, end, label and weight of the edges of a partition without dropped edges, in several parts."""
         for where, table, start, end in self._placed(number):
             label, weight, kept = self._checked(where, table, start, end, counts)
             columns: list[Any] = [start, end, label, weight]
@@ -83,17 +83,17 @@ class EdgeReader:
             yield columns[0], columns[1], columns[2], columns[3]
 
     def kept_rows(self, number: int) -> Iterator[tuple[Any, Array, Array]]:
-        """Yield the rows of a partition whose vertices are known as tables, with their positions; labels may lack."""
+        """Yield tables of the rows of a partition with known vertices, and their positions; labels may be missing."""
         unlabeled = replace(self, label=None, weight=None)
         for where, table, start, end in self._placed(number):
             kept = unlabeled._checked(where, table, start, end, None)[2]
             yield table.filter(pa_mask(kept)), start[kept], end[kept]
 
     def _placed(self, number: int) -> Iterator[tuple[str, Any, Array, Array]]:
-        """Yield the tables of a partition with the positions of their vertices, -1 for those that are in no table."""
+        """Yield the tables of a partition and the positions of their vertices, -1 for vertices that are in no table."""
         with ThreadPoolExecutor(2) as pool:
             for where, table in self.source.read(number, self.columns):
-                # Both columns at once: looking ids up takes longer than reading them.
+                # Both columns in parallel, because looking up ids takes longer than reading them.
                 sides = [(ids, table.column(ids.column)) for ids in (self.start, self.end)]
                 start, end = pool.map(lambda side: side[0].positions(side[1]), sides)
                 yield where, table, start, end
@@ -101,7 +101,7 @@ class EdgeReader:
     def _checked(
         self, where: str, table: "pa.Table", start: Array, end: Array, counts: Counts | None
     ) -> tuple[Any, Any, Array]:
-        """Return labels and weights of a table, and which of its rows count."""
+        """Return labels and weights of a table, and a mask of the rows to keep."""
         kept = (start >= 0) & (end >= 0)
         n_unknown = len(kept) - int(kept.sum())
         if n_unknown and self.missing == "error":
@@ -135,23 +135,23 @@ class EdgeReader:
 
 
 def release_unused() -> None:
-    """Give back memory that Arrow and the C library keep for later: what a partition took is not needed again."""
+    """Release memory that Arrow and the C library keep for reuse, because it is not needed after a partition."""
     import pyarrow as pa
 
     pa.default_memory_pool().release_unused()
-    with contextlib.suppress(OSError, AttributeError):  # which only glibc has
+    with contextlib.suppress(OSError, AttributeError):  # malloc_trim exists only in glibc
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def pa_mask(mask: Array) -> Any:
-    """Return a mask as Arrow has it."""
+    """Return a mask as an Arrow array."""
     import pyarrow as pa
 
     return pa.array(mask)
 
 
 def _joined(arrays: list[Any], limit: int | None) -> Any:
-    """Return arrays as one; the list is empty afterwards."""
+    """Return the concatenated arrays; the list is empty afterwards."""
     if not arrays:
         return np.empty(0, np.int32)
     if arrays[0] is None:

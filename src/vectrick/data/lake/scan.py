@@ -1,4 +1,4 @@
-"""``ScannedEdges``: edges in a lake, which are read when they are needed, a partition at a time."""
+"""``ScannedEdges``: edges in a lake that are read when needed, a partition at a time."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 
 MISSING = ("error", "drop")
-_LARGEST, _PER_VERTEX, _PARTS = 1 << 23, 50, 8  # edges of a partition, edges per vertex there, and parts if possible
-_SHARE = 2  # of the free memory, that a lake takes unless it is told how much
+_LARGEST, _PER_VERTEX, _PARTS = 1 << 23, 50, 8  # edges per partition, edges per vertex, and partitions to aim for
+_SHARE = 2  # by default, a lake uses the free memory divided by this number
 
 
 class ScannedEdges:
-    """Edges in a lake, which are read when they are needed; `scan_edges` makes them.
+    """Edges in a lake that are read when needed; `scan_edges` creates them.
 
-    Estimators take them in place of `Edges` and labels: ``model.fit(X)``. The first pass reads the lake and keeps its
-    edges as sorted blocks (about eight bytes each) in memory, or where they take more than ``max_memory`` in a file in
-    ``cache_dir`` that has no name and is gone with the object.
+    Estimators take them instead of `Edges` and labels: ``model.fit(X)``. The first pass reads the lake and keeps its
+    edges as sorted blocks (about eight bytes per edge) in memory. Blocks that exceed ``max_memory`` go to a file
+    without a name in ``cache_dir``; the file is deleted together with the object.
 
     A pass takes O(n r) with r features; 8 bytes are kept for each edge.
 
@@ -46,7 +46,7 @@ class ScannedEdges:
     n_partitions : int
         The number of partitions.
     n_rows : int or None
-        The rows of the source; None if that is not known before reading.
+        The number of rows of the source; None if it has to be read to count them.
 
     Examples
     --------
@@ -69,8 +69,8 @@ class ScannedEdges:
         self.reader, self.start_table, self.end_table = reader, start_table, end_table
         self.max_memory, self.cache_dir = max_memory, cache_dir
         self._store: BlockStore | None = None
-        self.on_cluster: Any = None  # the client of a cluster, and what it keeps of these edges
-        self.features_on_cluster: Any = None  # a mark of the features that it has, and their future
+        self.on_cluster: Any = None  # the client of a cluster, and its data of these edges
+        self.features_on_cluster: Any = None  # a key of the features on the cluster, and their future
         self._counts: Counts | None = None
 
     @property
@@ -80,7 +80,7 @@ class ScannedEdges:
 
     @property
     def n_rows(self) -> int | None:
-        """The rows of the source; None if that is not known before reading."""
+        """The number of rows of the source; None if it has to be read to count them."""
         n_rows: int | None = self.reader.source.n_rows
         return n_rows
 
@@ -90,23 +90,23 @@ class ScannedEdges:
         return len(self.reader.source.sizes)
 
     def count(self) -> int:
-        """Return the number of edges, without those that were dropped; reads the lake, unless that was done."""
+        """Return the number of edges, without dropped edges; the first call reads the lake."""
         return self.counts.n_edges
 
     def degrees(self) -> tuple[Array, Array]:
-        """Return the number of edges of each start and of each end vertex; reads the lake, unless that was done."""
+        """Return the number of edges of each start and of each end vertex; the first call reads the lake."""
         return self.counts.start, self.counts.end
 
     @property
     def counts(self) -> Counts:
-        """What a reading of the lake found; reads it, a partition at a time, unless that was done."""
+        """The counts of the lake; the first access reads it, a partition at a time."""
         if self._counts is None:
             self.count_edges()
         assert self._counts is not None
         return self._counts
 
     def count_edges(self, progress: Any = None) -> None:
-        """Read the lake, a partition at a time, and keep what was found; ``progress`` is told how many are done."""
+        """Read the lake, a partition at a time, and keep the counts; call ``progress`` with the finished partitions."""
         total = self._no_counts()
         for number in range(self.n_partitions):
             total.add(self.reader.read(number)[1])
@@ -115,7 +115,7 @@ class ScannedEdges:
         self.keep_counts(total)
 
     def keep_counts(self, counts: Counts) -> None:
-        """Remember what a reading found; refuse a lake without edges."""
+        """Keep the counts of the lake; raise an error if it has no edges."""
         if not counts.n_edges:
             n_dropped = counts.n_unknown + counts.n_unlabeled
             dropped = f" ({n_dropped} rows were dropped)" if n_dropped else ""
@@ -127,11 +127,11 @@ class ScannedEdges:
 
     @property
     def memory_limit(self) -> int:
-        """The bytes that edges, features and the work with them may take."""
+        """The memory limit in bytes for edges, features and computations."""
         return available_memory() // _SHARE if self.max_memory is None else parse_bytes(self.max_memory)
 
     def blocks(self, room: int, progress: Any = None) -> BlockStore:
-        """Return the blocks, after reading them, unless that was done; ``room`` bytes of them stay in memory."""
+        """Return the blocks, at most ``room`` bytes of them in memory; the first call reads the lake."""
         self.reader.source.check()
         if self._store is None:
             store, total = BlockStore(room, self.cache_dir), self._no_counts()
@@ -151,7 +151,7 @@ class ScannedEdges:
         return self._store
 
     def close(self) -> None:
-        """Forget the blocks in memory, in the cache file and on a cluster; the next pass reads the lake again."""
+        """Delete the blocks in memory, in the cache file and on a cluster; the next pass reads the lake again."""
         self.on_cluster = self.features_on_cluster = None
         if self._store is not None:
             self._store.close()
@@ -161,7 +161,7 @@ class ScannedEdges:
         return {**self.__dict__, "_store": None, "on_cluster": None, "features_on_cluster": None}
 
     def head(self, n: int = 5) -> Any:
-        """Return the first edges as a frame of pandas, as they are in the lake."""
+        """Return the first edges as a pandas frame, with the columns of the lake."""
         import pandas as pd
 
         _check_count(n, "n")
@@ -189,7 +189,7 @@ class ScannedEdges:
         ----------
         new : "both", "start", "end" or "neither"
             Which vertices of a test edge are in no training edge, as for `VertexKFold`. Edges that join a training
-            vertex to a test vertex are in neither part, unless the setting asks for them.
+            vertex to a test vertex are in neither part, unless the setting requires them.
         test_size : float
             The share of the vertices of each side that is held out; with "neither", of the edges.
         random_state : int, optional
@@ -214,12 +214,12 @@ class ScannedEdges:
         if self.is_one_set:
             end = start
             ends = ends if new == "both" else ((True, False), (False, True))
-        else:  # vertices of a side that stays known are not held out
+        else:  # hold out vertices only on unseen sides
             start, end = (held if is_new else None for held, is_new in zip((start, end), ends[0], strict=True))
         return self.only(Part(start, end)), self.only(Part(start, end, ends))
 
     def only(self, part: Part) -> "ScannedEdges":
-        """Return the edges that belong to a part, which is decided as they are read."""
+        """Return the edges that belong to a part; they are selected when they are read."""
         reader = replace(self.reader, parts=(*self.reader.parts, part))
         return ScannedEdges(reader, self.start_table, self.end_table, self.max_memory, self.cache_dir)
 
@@ -261,7 +261,7 @@ def scan_edges(
     max_memory: int | float | str | None = None,
     cache_dir: Path | str | None = None,
 ) -> ScannedEdges:
-    """Return edges of a lake that are not read yet: only the schema and the row counts are.
+    """Return the edges of a lake without reading them; only the schema and the row counts are read.
 
     Parameters
     ----------
@@ -275,14 +275,14 @@ def scan_edges(
     filters : list or pyarrow expression, optional
         Which rows to read, such as ``[("year", ">", 2020)]``.
     missing : "error" or "drop"
-        What to do with edges whose vertex is in no table, or whose label is missing; dropped ones are counted.
+        How to treat edges whose vertex is in no table, or whose label is missing; dropped edges are counted.
     filesystem : pyarrow FileSystem, optional
-        Where the path is, if its address does not say so.
+        The file system of the path, if the address does not contain it.
     partition_edges : int, optional
-        About how many edges a partition has; by default enough for fast passes. A partition is what a worker reads,
-        keeps and makes partial sums of. A row group of a file is never divided.
+        The approximate number of edges in a partition; by default enough for fast passes. A worker reads and keeps
+        whole partitions, and computes a partial sum for each. A row group of a file is never divided.
     max_memory : int or str, optional
-        The bytes that edges, features and the work with them may take ("1GB"); by default half of the free memory.
+        The memory limit for edges, features and computations ("1GB"); by default half of the free memory.
     cache_dir : path, optional
         Where to keep edges that do not fit; by default the folder for temporary files.
 

@@ -1,4 +1,4 @@
-"""Where the edges of a lake come from: partitions of row groups of Parquet files, read one after the other."""
+"""Sources of the edges of a lake: partitions of row groups of Parquet files, or of a Dask frame."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ _ENDINGS = (".parquet", ".pq", ".parq")
 
 
 class LakeError(ValueError):
-    """A lake cannot be read as it is, or is not what it was when it was scanned; the message names the file.
+    """A lake cannot be read, or has changed since it was scanned; the message names the file.
 
     Examples
     --------
@@ -34,16 +34,16 @@ class LakeError(ValueError):
 class Source(Protocol):
     """Rows in partitions."""
 
-    n_rows: int | None  # None if counting them would take reading them
+    n_rows: int | None  # None if they have to be read to be counted
     sizes: list[int | None]  # rows of each partition
     schema: Any
     name: str  # for errors
 
     def read(self, number: int, columns: Sequence[str]) -> Iterator[tuple[str, Any]]:
-        """Yield the tables of a partition, each with where it is from."""
+        """Yield the tables of a partition, each with its origin."""
 
     def check(self) -> None:
-        """Refuse a source that has changed since it was scanned."""
+        """Raise an error if the source has changed since it was scanned."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class RowGroups:
     size: int  # bytes of the file
     groups: tuple[int, ...]
     n_rows: tuple[int, ...]
-    expression: Any  # what the names of its folders say
+    expression: Any  # the partition values in the names of its folders
 
 
 class ParquetSource:
@@ -80,7 +80,7 @@ class ParquetSource:
         try:
             found = _found(paths, filesystem)
             files = sorted(found.get_fragments(), key=lambda fragment: fragment.path)
-            files = [file for file in files if file.path.endswith(_ENDINGS)] or files  # other things may lie there
+            files = [file for file in files if file.path.endswith(_ENDINGS)] or files  # others may be no edges
         except (pa.ArrowInvalid, OSError) as error:
             raise LakeError(f"{self.name} cannot be read as Parquet: {error}") from error
         if not files:
@@ -101,7 +101,7 @@ class ParquetSource:
         self._parts: list[list[RowGroups]] = [[each] for each in self.files if each.groups]
 
     def _widen(self, own: "pa.Schema") -> None:
-        """Make the types of the columns wide enough for those of another file, whatever the order of files."""
+        """Widen the types of the columns to include the types of another file, independent of the order of files."""
         import pyarrow as pa
 
         for column in self.columns:
@@ -109,7 +109,7 @@ class ParquetSource:
             if column not in own.names or own.field(column).type == self.schema.field(place).type:
                 continue
             kinds = [schema.field(column).type for schema in (self.schema, own)]
-            if any(pa.types.is_dictionary(kind) for kind in kinds):  # categories are read as what they are made of
+            if any(pa.types.is_dictionary(kind) for kind in kinds):  # categories are read as their values
                 kinds = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in kinds]
             both = [pa.schema([pa.field(column, kind)]) for kind in kinds]
             wide = pa.unify_schemas(both, promote_options="permissive").field(column)
@@ -127,7 +127,7 @@ class ParquetSource:
         in_path = dataset.get_partition_keys(fragment.partition_expression)
         for column in self.columns:
             if column not in own.names and column not in in_path:
-                raise LakeError(f"{fragment.path} has no column {column!r}, which other files of the lake have")
+                raise LakeError(f"{fragment.path} has no column {column!r}, but other files of the lake have it")
             kinds = {_kind(schema.field(column).type) for schema in (own, self.schema) if column in schema.names}
             if len(kinds - {"null"}) > 1:  # a column without any value has no type
                 raise LakeError(
@@ -156,7 +156,7 @@ class ParquetSource:
         before = last = 0
         for file in self.files:
             for group, rows in zip(file.groups, file.n_rows, strict=True):
-                # A row group goes where its middle is.
+                # A row group belongs to the partition that contains its middle.
                 number = int((before + rows / 2) // size)
                 if not parts or number > last:
                     parts.append([])
@@ -175,14 +175,14 @@ class ParquetSource:
         return [sum(sum(groups.n_rows) for groups in part) for part in self._parts]
 
     def check(self) -> None:
-        """Refuse files that have another size than before."""
+        """Raise an error if the size of a file has changed."""
         self._check(self.files)
 
     def _check(self, files: Sequence[RowGroups]) -> None:
         infos = self.filesystem.get_file_info([file.path for file in files])
         for file, info in zip(files, infos, strict=True):
             if info.size != file.size:
-                now = "is gone" if info.size is None else f"has {info.size} bytes, and had {file.size} then"
+                now = "is gone" if info.size is None else f"has {info.size} bytes instead of {file.size}"
                 raise LakeError(f"{file.path} has changed since the lake was scanned: it {now}; scan it again")
 
     def read(self, number: int, columns: Sequence[str]) -> Iterator[tuple[str, Any]]:
@@ -205,12 +205,12 @@ class ParquetSource:
                 except (pa.ArrowInvalid, pa.ArrowTypeError, OSError, IndexError) as error:
                     raise LakeError(f"{where} cannot be read, is the file complete? {error}") from error
                 if self.filters is None and len(table) != n_rows:
-                    raise LakeError(f"{where} has {len(table)} rows, but its footer says {n_rows}")
+                    raise LakeError(f"{where} has {len(table)} rows, but {n_rows} according to its footer")
                 yield where, table
 
 
 class DaskSource:
-    """The partitions of a Dask frame; each is computed where it is read."""
+    """The partitions of a Dask frame; each is computed by the process that reads it."""
 
     def __init__(self, frame: Frame, columns: Sequence[str]) -> None:
         import pyarrow as pa
@@ -229,16 +229,16 @@ class DaskSource:
         """Yield the partition as one table."""
         import pyarrow as pa
 
-        # In this thread: on a cluster the task itself is such a thread, and it may not wait for others of the kind.
+        # In this thread: on a cluster, this task runs in a worker thread, so it must not wait for other tasks.
         frame = self.partitions[number].compute(scheduler="synchronous")
         yield f"partition {number} of the Dask frame", pa.Table.from_pandas(frame[list(columns)], preserve_index=False)
 
     def check(self) -> None:
-        """A frame says itself what it computes."""
+        """Do nothing; Dask raises its own errors."""
 
 
 def _found(paths: object, filesystem: "fs.FileSystem | None") -> Any:
-    """Return the files as a dataset of Arrow; in a folder with other files, those whose names are Parquet's."""
+    """Return the files as an Arrow dataset; if a folder has other files, select Parquet files by name."""
     import pyarrow as pa
     from pyarrow import dataset, fs
 
@@ -261,7 +261,7 @@ def _found(paths: object, filesystem: "fs.FileSystem | None") -> Any:
 
 
 def _local_folder(path: object, filesystem: object) -> str | None:
-    """Return the folder on this machine that a path or an address names, None if it is elsewhere."""
+    """Return the folder on this machine that a path or an address names, or None if it is elsewhere."""
     from pyarrow import fs
 
     if not isinstance(path, str) or not (filesystem is None or isinstance(filesystem, fs.LocalFileSystem)):
@@ -272,9 +272,9 @@ def _local_folder(path: object, filesystem: object) -> str | None:
 
 
 def _behind_links(root: str) -> list[str] | None:
-    """Return the Parquet files of a folder that holds links, each file once; None if there are no links in it.
+    """Return the Parquet files of a folder with links, each file once; None if the folder has no links.
 
-    Arrow follows links, and one to a folder above it forty times over.
+    Arrow follows links, and follows a link to a parent folder forty times.
     """
     if not os.path.isdir(root):
         return None
@@ -283,7 +283,7 @@ def _behind_links(root: str) -> list[str] | None:
     for folder, folders, names in os.walk(root, followlinks=True):
         has_links |= any(os.path.islink(os.path.join(folder, name)) for name in (*folders, *names))
         seen.add(os.path.realpath(folder))
-        # Arrow passes over hidden folders and files, too.
+        # Arrow ignores hidden folders and files, too.
         folders[:] = sorted(
             name for name in folders
             if not name.startswith((".", "_")) and os.path.realpath(os.path.join(folder, name)) not in seen
@@ -300,7 +300,7 @@ def _address(path: str) -> str:
 
 
 def _kind(kind: "pa.DataType") -> str:
-    """Return what a type of Arrow holds: types of one kind can be read as one another."""
+    """Return the kind of an Arrow type; types of one kind can be converted to each other."""
     from pyarrow import types
 
     kind = kind.value_type if types.is_dictionary(kind) else kind
@@ -312,7 +312,7 @@ def _kind(kind: "pa.DataType") -> str:
 
 
 def _check_filters(expression: "pc.Expression", schema: "pa.Schema", given: "pc.Expression") -> None:
-    """Refuse filters that do not fit the columns."""
+    """Raise an error if filters do not fit the columns."""
     import pyarrow as pa
 
     if expression is None:
@@ -320,11 +320,11 @@ def _check_filters(expression: "pc.Expression", schema: "pa.Schema", given: "pc.
     try:
         schema.empty_table().filter(expression)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
-        raise ValueError(f"filters is {given!r}, which does not fit the columns of the lake: {error}") from error
+        raise ValueError(f"filters is {given!r}, but it does not fit the columns of the lake: {error}") from error
 
 
 def _expression(filters: object) -> Any:
-    """Return filters as an expression of Arrow: an expression itself, or a list as pandas takes it."""
+    """Return filters as an Arrow expression, given as an expression or as a list in the form of pandas."""
     from pyarrow import dataset, parquet
 
     if filters is None or isinstance(filters, dataset.Expression):

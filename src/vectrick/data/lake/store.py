@@ -1,4 +1,4 @@
-"""Blocks of edges within a limit of memory: those that do not fit lie in a nameless file, which is read ahead."""
+"""Blocks of edges within a memory limit; blocks that do not fit are stored in a file without a name and read ahead."""
 
 import errno
 import os
@@ -17,21 +17,21 @@ import numpy as np
 from vectrick.backends.memory import format_bytes
 from vectrick.data.lake.blocks import EdgeBlock, in_one_buffer
 
-_AHEAD = 1  # blocks that wait to be used, beside the one in use and the one that is read
+_AHEAD = 1  # loaded blocks in the queue, in addition to the block in use and the block being read
 
 
 @dataclass(frozen=True)
 class _Spilled:
-    """Where a block lies in the file: a block without its long arrays, and their places."""
+    """A block in the file: the block without its long arrays, and the places of the arrays in the file."""
 
     block: EdgeBlock
     places: tuple[tuple[int, int, Any] | None, ...]  # offset, length and dtype of each array
 
 
 class BlockStore:
-    """Blocks in their order, in memory while they take at most ``limit`` bytes, else in a file.
+    """Blocks in order of insertion: at most ``limit`` bytes of them in memory, the others in a file.
 
-    The file has no name (where the system allows that), so it is gone when the process ends, however it ends.
+    The file has no name (if the system supports this), so it is deleted when the process ends, even after a crash.
 
     >>> import numpy as np
     >>> store = BlockStore(limit=0)
@@ -60,7 +60,7 @@ class BlockStore:
         return sum(_length(block) for block in self._blocks)
 
     def add(self, block: EdgeBlock) -> None:
-        """Take a block in."""
+        """Add a block."""
         if self.n_bytes + block.n_bytes <= self.limit:
             self._blocks.append(block)
             self.n_bytes += block.n_bytes
@@ -72,7 +72,8 @@ class BlockStore:
         folder = Path(self.folder or tempfile.gettempdir())
         try:
             if self._file is None:
-                self._file = tempfile.TemporaryFile(dir=folder, prefix="vectrick-", buffering=0)  # noqa: SIM115 (it stays open)
+                # The file stays open until the store is closed.
+                self._file = tempfile.TemporaryFile(dir=folder, prefix="vectrick-", buffering=0)  # noqa: SIM115
                 weakref.finalize(self, self._file.close)
             free = shutil.disk_usage(folder).free
             if free < block.n_bytes:
@@ -93,10 +94,10 @@ class BlockStore:
             raise OSError(
                 errno.ENOSPC,
                 f"cache_dir {folder} has no room for another {format_bytes(block.n_bytes)} of edges "
-                f"({format_bytes(self.n_bytes_spilled)} lie there, {format_bytes(self.n_bytes)} in memory); choose "
+                f"({format_bytes(self.n_bytes_spilled)} are there, {format_bytes(self.n_bytes)} in memory); choose "
                 "another cache_dir, or a larger max_memory",
             ) from error
-        nothing = np.empty(0, np.uint16)  # a view would keep the whole
+        nothing = np.empty(0, np.uint16)  # a view would keep the whole array in memory
         empty = replace(block, row=nothing, col=nothing, label=None, weight=None)
         return _Spilled(empty, tuple(places))
 
@@ -110,20 +111,20 @@ class BlockStore:
             while left:
                 n_read = self._read(left, offset)
                 if not n_read:
-                    raise OSError("the cache file of edges is shorter than what was written to it")
+                    raise OSError("the cache file of edges is shorter than the data written to it")
                 left, offset = left[n_read:], offset + n_read
         row, col, label, weight = arrays
         return replace(spilled.block, row=row, col=col, label=label, weight=weight)
 
     def _read(self, target: memoryview, offset: int) -> int:
-        """Read from a place of the file, as far as it goes; return how many bytes."""
+        """Read bytes at an offset of the file into a buffer; return their number, possibly less than its length."""
         if hasattr(os, "preadv"):
             return os.preadv(self._file.fileno(), [target], offset)
         self._file.seek(offset)
         return int(self._file.readinto(target))
 
     def __iter__(self) -> Iterator[EdgeBlock]:
-        """Yield the blocks in order; those in the file are read while others are used."""
+        """Yield the blocks in order; blocks in the file are read while others are used."""
         spilled = [block for block in self._blocks if isinstance(block, _Spilled)]
         if not spilled:
             yield from (block for block in self._blocks if isinstance(block, EdgeBlock))
@@ -135,7 +136,7 @@ class BlockStore:
             try:
                 for block in spilled:
                     _put(ready, self._load(block), stopped)
-            except BaseException as error:  # it is raised where the blocks are used
+            except BaseException as error:  # it is raised in the thread that uses the blocks
                 _put(ready, error, stopped)
 
         reader = threading.Thread(target=read, name="vectrick-read-ahead", daemon=True)
@@ -154,7 +155,7 @@ class BlockStore:
             reader.join()
 
     def close(self) -> None:
-        """Forget all blocks and remove the file."""
+        """Delete all blocks and the file."""
         self._blocks = []
         self.n_bytes = self.n_bytes_spilled = 0
         if self._file is not None:
@@ -170,7 +171,7 @@ def _length(block: EdgeBlock | _Spilled) -> int:
 
 
 def _put(ready: "queue.Queue[Any]", item: Any, stopped: threading.Event) -> None:
-    """Put an item into a queue, unless nobody waits for it any more."""
+    """Put an item into a queue, unless its consumer has stopped."""
     while not stopped.is_set():
         try:
             ready.put(item, timeout=0.1)

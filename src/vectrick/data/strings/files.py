@@ -24,12 +24,12 @@ _ISOTOPE = re.compile(r"\[\d+[A-Za-z]")
 
 @dataclass(frozen=True)
 class StringKind:
-    """A kind of strings: what a column and a vertex are called, and how its files end."""
+    """A kind of strings: the names of its column and its vertices, and the endings of its files."""
 
     column: str
     noun: str
     endings: tuple[str, ...]
-    word: str  # that the name of its column has
+    word: str  # part of the name of its column
 
 
 KINDS = {
@@ -49,13 +49,13 @@ def read_strings(
 ) -> VertexTable:
     """Read the strings of a file: "smiles" or "sequences".
 
-    Ids are in ``id_column``, by default in the column "id" or ``usual``; in a .smi file they follow the string, in a
-    FASTA file the sign ">". Invalid strings are refused, or left out with ``skip_invalid``; the table has their ids as
-    ``skipped``. ``tell`` asks for a word about salts, isotopes and copies.
+    Ids are in ``id_column``, by default in the column "id" or ``usual``. In a .smi file they follow the string, in a
+    FASTA file the sign ">". Invalid strings raise an error; with ``skip_invalid`` they are left out, and the attribute
+    ``skipped`` of the table holds their ids. With ``tell``, salts, isotopes and copies cause a warning.
     """
     source, known = Path(path), KINDS[kind]
     if kind == "smiles":
-        rdkit()  # which says what is missing, before anything is read
+        rdkit()  # raises an error before anything is read if RDKit is missing
     ids, strings = _read(source, side, kind, id_column, usual)
     twice = [name for name, count in Counter(ids).items() if count > 1]
     if twice:
@@ -85,23 +85,23 @@ def string_table(strings: list[str], side: str, kind: str, ids: ArrayLike | None
 
 
 def named_or_given(text: str, kind: str) -> Path | None:
-    """Return the file that a text names, None if it is itself a string of that kind."""
+    """Return the file that a text names, or None if the text is a string of that kind."""
     known, path = KINDS[kind], Path(text)
     if path.name.endswith((*ENDINGS, *known.endings)):
         return path
     try:
         return path if path.is_file() else None
-    except OSError:  # longer than a name can be
+    except OSError:  # too long for a file name
         return None
 
 
 def given_string(text: str, side: str, kind: str) -> VertexTable:
-    """Return the table of one string that was given in place of a file; its id is the string itself."""
+    """Return the table of one string that was given instead of a file; its id is the string itself."""
     wrong = unreadable([text], KINDS[kind].column)
     if wrong:
         shown = text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "…"
         raise ValueError(
-            f"--{side}-{kind} is {shown!r}, which is no file, and as one of {KINDS[kind].noun} it {wrong[0]}"
+            f"--{side}-{kind} is {shown!r}, but there is no such file, and as one of {KINDS[kind].noun} it {wrong[0]}"
         )
     return string_table([text], side, kind, np.array([text], object))
 
@@ -139,7 +139,7 @@ def _read_table(path: Path, side: str, kind: str, id_column: str | None, usual: 
 
 
 def _read_smi(path: Path) -> list[tuple[str, str]]:
-    """Return ids and strings of lines that have a string, and perhaps an id after it."""
+    """Return ids and strings of lines that have a string, optionally followed by an id."""
     rows: list[tuple[str, str]] = []
     with opened(path) as lines:
         for line in lines:
@@ -152,13 +152,13 @@ def _read_smi(path: Path) -> list[tuple[str, str]]:
 
 
 def _tell_of_molecules(path: Path, ids: list[str], strings: list[str]) -> None:
-    """Say which molecules are more than their strings: salts, isotopes, and the same compound twice."""
+    """Warn about salts, isotopes and repeated compounds."""
     told = []
     salts, isotopes = sum("." in s for s in strings), sum(_ISOTOPE.search(s) is not None for s in strings)
     if salts:
-        told.append(f"{salts} are salts or mixtures, of which the largest organic part counts")
+        told.append(f"{salts} are salts or mixtures, reduced to the largest organic fragment")
     if isotopes:
-        told.append(f"{isotopes} have isotopes, which do not count")
+        told.append(f"{isotopes} have isotopes that are ignored")
     first: dict[str, str] = {}
     copies = [
         (first[same], name)
@@ -168,7 +168,7 @@ def _tell_of_molecules(path: Path, ids: list[str], strings: list[str]) -> None:
     if copies:
         shown = ", ".join(f"{b!r} and {a!r}" for a, b in copies[:_SHOWN]) + (", …" if len(copies) > _SHOWN else "")
         told.append(
-            f"{len(copies)} are the same compound as another one ({shown}): in a fold where one of them trains, the "
+            f"{len(copies)} are the same compound as another one ({shown}): if a fold trains on one of them, the "
             "other is not new"
         )
     if told:

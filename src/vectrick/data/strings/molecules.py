@@ -1,4 +1,4 @@
-"""Molecules as SMILES strings: which are valid, which are the same compound, and their scaffolds, through RDKit."""
+"""Molecules as SMILES strings: validity, canonical form and scaffolds, computed with RDKit."""
 
 import re
 from functools import lru_cache
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
 
 _ISOTOPE = re.compile(r"\[\d+[A-Za-z*]")
 _CHARGE = re.compile(r"\[[^\]]*[+-]")
-_MAPPED = re.compile(r":\d+\]")  # a number of an atom in a reaction, which is no property of the compound
-_MANY_FRAGMENTS = 32  # of which RDKit chooses the largest quickly: its time grows with the square of their number
+_MAPPED = re.compile(r":\d+\]")  # the number of an atom in a reaction, not a property of the compound
+_MANY_FRAGMENTS = 32  # RDKit's time to choose the largest fragment grows with the square of their number
 _ODD = "vectrick_odd_valence"
-_NEEDED = "molecules need RDKit, which is not installed: pip install 'vectrick[molecules]'"
+_NEEDED = "molecules require RDKit, but it is not installed: pip install 'vectrick[molecules]'"
 
 
 def rdkit() -> Any:
-    """Return RDKit's module of molecules, which says nothing about invalid ones by itself."""
+    """Return RDKit's module of molecules, with its own log messages disabled."""
     try:
         from rdkit import Chem, RDLogger
     except ImportError:
@@ -28,7 +28,7 @@ def rdkit() -> Any:
 
 
 def wrong_smiles(text: str) -> str | None:
-    """Say what is wrong with a SMILES string, None if nothing is.
+    """Return the reason why a SMILES string is invalid; None if it is valid.
 
     >>> wrong_smiles("CCO"), wrong_smiles("C1CC")
     (None, 'is no molecule')
@@ -39,9 +39,9 @@ def wrong_smiles(text: str) -> str | None:
 
 
 def _parsed(smiles: str) -> tuple[Any, bool]:
-    """Return a molecule of RDKit, None for an invalid string, and whether an atom has an unusual valence.
+    """Return a molecule of RDKit (None for an invalid string), and whether an atom has an unusual valence.
 
-    Such molecules, of which databases of structures have many, are read without the check of valences.
+    Molecules with unusual valences are common in databases of structures, so they are read without this check.
 
     >>> _parsed("CCO")[1], _parsed("CP(C)(C)(C)(C)(C)C")[1]
     (False, True)
@@ -55,7 +55,7 @@ def _parsed(smiles: str) -> tuple[Any, bool]:
 
 
 def _settled(found: "Chem.Mol") -> Any:
-    """Return a molecule with rings, aromatic bonds and hydrogens found, whatever its valences; None if it has none."""
+    """Return a molecule sanitized without the check of valences; None if that fails."""
     if found is None:
         return None
     Chem = rdkit()
@@ -67,12 +67,12 @@ def _settled(found: "Chem.Mol") -> Any:
     return found
 
 
-@lru_cache(8192)  # several fingerprints of a molecule are often made one after another
+@lru_cache(8192)  # several fingerprints of a molecule are often computed in a row
 def molecule(smiles: str, parent: bool = True) -> Any:
-    """Return a molecule of RDKit, None for an invalid string.
+    """Return a molecule of RDKit, or None for an invalid string.
 
-    With ``parent`` it is what chemists compare: the largest organic fragment, without the counter-ions of a salt and
-    without solvent, uncharged where that is possible, without isotopes. Stereochemistry and tautomers stay as given.
+    With ``parent``, it is the parent compound: the largest organic fragment, without the counter-ions of a salt and
+    without solvent, uncharged if possible, and without isotopes. Stereochemistry and tautomers are unchanged.
 
     >>> rdkit().MolToSmiles(molecule("[Na+].[O-]C(=O)c1ccccc1")), rdkit().MolToSmiles(molecule("[2H]C([2H])([2H])O"))
     ('O=C(O)c1ccccc1', 'CO')
@@ -86,7 +86,7 @@ def molecule(smiles: str, parent: bool = True) -> Any:
 
 
 def has_odd_valence(found: "Chem.Mol") -> bool:
-    """Whether a molecule was read without the check of valences.
+    """Return whether a molecule was read without the check of valences.
 
     >>> has_odd_valence(molecule("CCO")), has_odd_valence(molecule("CP(C)(C)(C)(C)(C)C"))
     (False, True)
@@ -95,7 +95,7 @@ def has_odd_valence(found: "Chem.Mol") -> bool:
 
 
 def _parent(found: "Chem.Mol", smiles: str, is_odd: bool) -> Any:
-    """Return the parent of a molecule, whose string shows what there is to do: nothing for nine of ten."""
+    """Return the parent of a molecule; its string shows the necessary steps (none for nine of ten molecules)."""
     Chem = rdkit()
     if is_odd or smiles.count(".") >= _MANY_FRAGMENTS:
         found = _of_largest(found, smiles.strip(), 1 if is_odd else _MANY_FRAGMENTS)
@@ -104,7 +104,7 @@ def _parent(found: "Chem.Mol", smiles: str, is_odd: bool) -> Any:
         for atom in found.GetAtoms():
             atom.SetAtomMapNum(0)
             atom.SetIsotope(0)
-        # Hydrogens that were written for their number or mass are like others now.
+        # Hydrogens that were explicit because of their number or mass can be removed now.
         found = _settled(Chem.RemoveHs(found, sanitize=False)) if is_odd else Chem.RemoveHs(found)
     if "." in smiles or _CHARGE.search(smiles):
         chooser, neutral = _standards()
@@ -113,9 +113,9 @@ def _parent(found: "Chem.Mol", smiles: str, is_odd: bool) -> Any:
 
 
 def _of_largest(found: "Chem.Mol", smiles: str, most: int) -> Any:
-    """Return the mixture of the largest organic fragments of a mixture, ``most`` of them."""
+    """Return a mixture of at most ``most`` different fragments, the largest organic ones of a mixture."""
     fragments, parts = rdkit().GetMolFrags(found), smiles.split(".")
-    if len(parts) != len(fragments):  # some are joined by the numbers of a ring
+    if len(parts) != len(fragments):  # a ring number joins some parts
         return found
     atoms = list(found.GetAtoms())
 
@@ -135,7 +135,7 @@ _made: tuple[Any, Any] | None = None
 
 
 def _standards() -> tuple[Any, Any]:
-    """Return RDKit's choice of the largest organic fragment, and its neutralisation."""
+    """Return RDKit's chooser of the largest organic fragment, and its neutralizer."""
     global _made
     if _made is None:
         from rdkit.Chem.MolStandardize import rdMolStandardize
@@ -145,7 +145,7 @@ def _standards() -> tuple[Any, Any]:
 
 
 def canonical(smiles: str) -> str:
-    """Return the canonical SMILES of the parent of a valid molecule: the same for every way to write a compound.
+    """Return the canonical SMILES of the parent of a valid molecule; equal for all notations of a compound.
 
     >>> canonical("OCC") == canonical("CCO.Cl")
     True
@@ -154,7 +154,7 @@ def canonical(smiles: str) -> str:
 
 
 def scaffold(smiles: str) -> str:
-    """Return the Bemis–Murcko scaffold: rings and what links them, as SMILES; empty for a molecule without rings.
+    """Return the Bemis–Murcko scaffold (rings and their linkers) as SMILES; empty for a molecule without rings.
 
     >>> scaffold("CCc1ccccc1"), scaffold("CCO")
     ('c1ccccc1', '')

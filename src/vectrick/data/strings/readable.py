@@ -1,4 +1,4 @@
-"""Strings that can be read, as molecules or sequences, and messages about the others."""
+"""Checks of strings as molecules or sequences, and messages about invalid ones."""
 
 from collections.abc import Callable, Sequence
 
@@ -20,7 +20,7 @@ _CHECKS: dict[str, tuple[str, Callable[[str], str | None]]] = {
 
 
 def unreadable(strings: Sequence[str], kind: str) -> dict[int, str]:
-    """Return the rows of the strings that are no molecule ("smiles") or no sequence, each with the reason.
+    """Return the rows of strings that are not valid molecules ("smiles") or sequences, each with the reason.
 
     >>> unreadable(["CCO", "C1CC", ""], "smiles")
     {1: 'is no molecule', 2: 'is empty'}
@@ -30,7 +30,7 @@ def unreadable(strings: Sequence[str], kind: str) -> dict[int, str]:
 
 
 def first_unreadable(strings: Sequence[str], kind: str, wrong: dict[int, str]) -> tuple[str, str]:
-    """Return the first unreadable row in words, and the number of all of them."""
+    """Return a description of the first unreadable row, and the number of unreadable rows in words."""
     row, why = next(iter(wrong.items()))
     shown = strings[row][:_SHOWN] + ("…" if len(strings[row]) > _SHOWN else "")
     first = f"row {row + 1}{f', {shown!r},' if shown.strip() else ''} {why}"
@@ -38,7 +38,7 @@ def first_unreadable(strings: Sequence[str], kind: str, wrong: dict[int, str]) -
 
 
 def tell_skipped(where: str, strings: Sequence[str], kind: str, wrong: dict[int, str]) -> None:
-    """Warn of strings that were left out; at least one must be left."""
+    """Warn about strings that were left out; raise an error if none remains."""
     first, count = first_unreadable(strings, kind, wrong)
     if len(wrong) == len(strings):
         raise ValueError(f"{where}: {first}, and no other row is valid")
@@ -46,15 +46,15 @@ def tell_skipped(where: str, strings: Sequence[str], kind: str, wrong: dict[int,
 
 
 def readable_part(table: VertexTable) -> tuple[VertexTable, Array]:
-    """Return the vertices of a table whose strings can be read, and the new position of each vertex, -1 for others.
+    """Return the vertices whose strings can be read, and the new position of each vertex, or -1 if it is left out.
 
-    In a table without ids, vertices keep their positions as names, which say nothing about other tables.
+    If the table has no ids, the former positions become ids, but they are not compared with ids of other tables.
     """
     if table.text is None:
         return table, np.arange(len(table))
     strings = table.strings
     plain = [string for string in strings if string and set(plain_sequence(string)) <= LETTERS]
-    # One string that is no sequence does not make molecules of all others.
+    # A few strings that are not sequences do not turn all others into molecules.
     kind = kind_of_strings(plain if 2 * len(plain) > len(strings) else [s for s in strings if s], table.text)
     wrong = unreadable(strings, kind)
     if not wrong:

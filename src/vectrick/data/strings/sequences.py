@@ -1,4 +1,4 @@
-"""Protein sequences: what is one, and FASTA files."""
+"""Protein sequences: validity, and FASTA files."""
 
 import gzip
 import re
@@ -11,7 +11,7 @@ _OTHER = re.compile(r"[^A-Z]")
 
 
 def plain_sequence(text: str) -> str:
-    """Return a sequence in capital letters, without spaces and without the sign of its end.
+    """Return a sequence in capital letters, without spaces and without a final stop sign.
 
     >>> plain_sequence("mkt ayi*")
     'MKTAYI'
@@ -20,7 +20,7 @@ def plain_sequence(text: str) -> str:
 
 
 def wrong_sequence(text: str) -> str | None:
-    """Say what is wrong with a sequence, None if nothing is: letters are those of amino acids or of bases.
+    """Return the reason why a sequence is invalid, or None: the letters A to Z stand for amino acids or bases.
 
     >>> wrong_sequence("MKT-AYI"), wrong_sequence("MKT")
     ("has the letter '-' at 4, but letters are A to Z", None)
@@ -33,7 +33,7 @@ def wrong_sequence(text: str) -> str | None:
 
 
 def opened(path: Path) -> Any:
-    """Open a text file, which may be gzipped and begin with a mark of its encoding."""
+    """Open a text file that may be gzipped and may begin with a byte order mark."""
     return gzip.open(path, "rt", encoding="utf-8-sig") if path.suffix == ".gz" else path.open(encoding="utf-8-sig")
 
 

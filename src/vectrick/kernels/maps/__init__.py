@@ -1,1 +1,1 @@
-"""Features of kernels: exact, by pivoted Cholesky, or of landmarks."""
+"""Feature maps of kernels: exact, by pivoted Cholesky, or from landmarks."""

@@ -1,4 +1,4 @@
-"""Thin factors of kernel matrices: exact where there are finitely many features, else by pivoted Cholesky."""
+"""Low-rank factors of kernel matrices: exact if there are finitely many features, else by pivoted Cholesky."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -13,17 +13,17 @@ from vectrick.backends import HOST, Backend, backend_of
 from vectrick.backends.arrays import cast, contiguous, empty, like, namespace, placed, to_host
 from vectrick.kernels.base import Kernel
 
-_FLOOR = 1e-13  # a smaller rest of the diagonal is rounding
-_CANDIDATES, _AT_ONCE = 256, 1 << 25  # vertices to choose pivots from, and kernel values with them at most
-_WORSE = 0.001  # than the best vertex, where no more of the candidates are taken
+_FLOOR = 1e-13  # a smaller remainder of the diagonal is rounding
+_CANDIDATES, _AT_ONCE = 256, 1 << 25  # vertices to choose pivots from, and the limit of kernel values with them
+_WORSE = 0.001  # candidates below this share of the best vertex are not taken
 
 
 class FeatureMap(ABC):
     """Features ``Φ`` of the training vertices with ``Φ Φᵀ = K``, and the same features for other vertices.
 
-    ``tolerance`` bounds the error of each entry of K, relative to its largest diagonal entry; 0 means exact. Features
-    of landmarks have no such bound; ``error`` then is the share of the mean kernel value of a vertex with itself that
-    the features lack.
+    ``tolerance`` bounds the error of each entry of K, relative to its largest diagonal entry; 0 means exact. For
+    features of landmarks there is no bound; ``error`` is then the share of the mean diagonal entry of K that the
+    features lack.
 
     A map of rank r has O(m r) numbers for m vertices.
 
@@ -104,8 +104,9 @@ def feature_map(
 ) -> FeatureMap | None:
     """Return the features of a resolved kernel at the training vertices X.
 
-    A kernel with finitely many features has these, however many they are. Others get theirs by pivoted Cholesky, or
-    None if its rank passes ``max_rank``. ``matrix`` returns the kernel matrix, if somebody else may need it too.
+    For a kernel with finitely many features, these are returned, regardless of their number. For other kernels, pivoted
+    Cholesky makes the features; the result is None if the rank exceeds ``max_rank``. ``matrix`` returns the kernel
+    matrix, if other code may need it, too.
 
     >>> import numpy as np, vectrick as vt
     >>> X = np.linspace(0, 1, 50)[:, None]
@@ -127,7 +128,7 @@ def feature_map(
 
 
 class ComputedMatrix:
-    """A kernel matrix of which rows and corners are computed when they are needed."""
+    """A kernel matrix whose rows and corners are computed on demand."""
 
     def __init__(self, kernel: Kernel, X: Features, backend: Backend) -> None:
         self.kernel, self.X, self.backend = kernel, X, backend
@@ -142,7 +143,7 @@ class ComputedMatrix:
 
 
 class _Whole:
-    """A kernel matrix that is there."""
+    """A kernel matrix in memory."""
 
     def __init__(self, K: Array) -> None:
         self.K = K
@@ -159,16 +160,16 @@ class _Whole:
 def pivoted_cholesky(
     values: Any, diagonal: Any, tolerance: float, max_rank: int, truncated: bool = False
 ) -> tuple[Any, Array] | None:
-    """Return L with ``L Lᵀ ≈ K`` and its pivots, or None if the rank passes ``max_rank``, unless it is ``truncated``.
+    """Return L with ``L Lᵀ ≈ K`` and its pivots, or None if the rank exceeds ``max_rank`` and L is not ``truncated``.
 
     ``values`` is K, or has methods ``rows`` and ``corner`` that compute parts of it. The steps stop when no diagonal
-    entry of ``K - L Lᵀ`` is over ``tolerance`` times the largest of K, which bounds every entry. It takes O(m r²) for
+    entry of ``K - L Lᵀ`` exceeds ``tolerance`` times the largest of K; this bounds every entry. It takes O(m r²) for
     rank r, and needs r rows of K only; LAPACK's ``pstrf`` needs the whole matrix.
 
-    Pivots are found some at a time: candidates are taken in proportion to what is left of their diagonal (as by Chen,
-    Epperly, Tropp and Webber 2025), which spreads them out, and LAPACK takes the best of them, until they are much
-    worse than the best vertex of all was. The rank is that of steps with the best vertex each within a few percent, but
-    matrix products make the factor, which are several times as fast.
+    Each step finds several pivots. Candidates are sampled in proportion to the remainders of their diagonal entries
+    (as by Chen, Epperly, Tropp and Webber 2025), so that they are spread out. LAPACK takes the best candidates until
+    they are much worse than the best vertex was. The rank is within a few percent of the rank of steps that each take
+    the best vertex, but matrix products make the factor and are several times as fast.
 
     >>> import numpy as np
     >>> K = np.ones((3, 3)) + np.diag([1.0, 0.0, 0.0])
@@ -182,7 +183,7 @@ def pivoted_cholesky(
     if m == 0:
         return empty((0, 0), rest), np.empty(0, int)
     backend, rng = backend_of(rest), np.random.default_rng(0)
-    # The factor transposed, so that a new column of L is contiguous; it grows, since most kernels need few columns.
+    # The transposed factor, so that a new column of L is contiguous; it grows, since most kernels need few columns.
     rows, pivots = empty((0, m), rest), np.empty(0, np.int64)
     left = to_host(rest)
     limit = max(tolerance, _FLOOR) * float(left.max())
@@ -204,20 +205,20 @@ def pivoted_cholesky(
             rows = xp.concatenate([rows, empty((min(max(k, _CANDIDATES), max_rank - k), m), rest)])
         rows[k : k + len(found)] = new
         rest -= (new * new).sum(0)
-        rest[which] = 0.0  # whatever the diagonal said about them
+        rest[which] = 0.0  # regardless of rounding errors
         pivots, left = np.concatenate([pivots, found]), to_host(rest)
     return _lower(rows[: len(pivots)], pivots)
 
 
 def _candidates(left: Array, n: int, rng: np.random.Generator) -> Array:
-    """Return the vertex with the largest rest and some others, in proportion to their rests; each once."""
+    """Return the vertex with the largest remainder and others, sampled by their remainders; each once."""
     sums = np.cumsum(np.maximum(left, 0.0))
     places = np.searchsorted(sums, (np.arange(n) + rng.random(n)) / n * sums[-1])
     return np.unique(np.append(np.minimum(places[1:], len(left) - 1), left.argmax()))
 
 
 def _best_of(corner: Array, rests: Array, least: float, most: int) -> tuple[Array, Array]:
-    """Return pivots with a rest of at least ``least``, the best first, and the factor of their rests."""
+    """Return pivots with a remainder of at least ``least``, the best first, and the factor of their remainders."""
     corner[np.diag_indices(len(corner))] = rests
     factor, order, rank, _ = dpstrf(corner, tol=least, lower=1)
     rank = max(1, min(int(rank), most))

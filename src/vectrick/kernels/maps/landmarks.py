@@ -1,4 +1,4 @@
-"""Nyström features: kernel values with a few landmarks, for kernels that have no thin factor of their own."""
+"""Nyström features: kernel values with a few landmarks, for kernels without a low-rank factor of their own."""
 
 from typing import Any, get_args
 
@@ -16,11 +16,11 @@ _TOLERANCE = 1e-12  # of the factor of the landmarks
 
 
 def nystroem_map(kernel: Kernel, X: Features, n_components: int, landmarks: str) -> CholeskyMap:
-    """Return features of rank ``n_components`` at most, whose inner products are about the kernel.
+    """Return features of rank at most ``n_components`` whose inner products approximate the kernel.
 
-    "cholesky" takes the landmarks by pivoted Cholesky, each where the kernel is explained worst; "kmeans" takes the
-    vertices next to the centres of k-means. Both choose from at most 20 000 vertices. It takes O(m r) kernel values and
-    O(m r²) for m vertices and rank r.
+    "cholesky" selects landmarks by pivoted Cholesky, from vertices with the largest error; "kmeans" takes the vertices
+    nearest to the centers of k-means. Both choose from at most 20 000 vertices. The features take O(m r) kernel values
+    and O(m r²) for m vertices and rank r.
 
     >>> import numpy as np, vectrick as vt
     >>> X = np.random.default_rng(0).random((500, 2))
@@ -51,7 +51,7 @@ def _pivots(kernel: Kernel, X: Features, n: int) -> Array:
 
 
 def _centres(X: Features, n: int) -> Array:
-    """Return the vertices next to the centres of k-means, each once."""
+    """Return the vertices nearest to the centers of k-means, each once."""
     from sklearn.cluster import MiniBatchKMeans
     from sklearn.metrics import pairwise_distances_argmin
 
@@ -61,7 +61,7 @@ def _centres(X: Features, n: int) -> Array:
 
 
 def _factor(kernel: Kernel, X: Features, pivots: Array) -> tuple[Array, Array]:
-    """Return the factor of the kernel matrix of landmarks, and those of them that it needs, in their order."""
+    """Return the factor of the kernel matrix of landmarks, and the landmarks that it needs, in order."""
     K = np.asarray(kernel.columns(X[pivots], X, pivots), np.float64)
     found = pivoted_cholesky(K, np.diagonal(K), _TOLERANCE, len(K))
     assert found is not None

@@ -24,7 +24,7 @@ for _kind in (
 
 
 def as_pairwise(value: object, argument: str = "pairwise") -> PairwiseKernel:
-    """Return a pairwise kernel from its name, or as it is.
+    """Return a pairwise kernel from its name, or unchanged if it is one.
 
     >>> as_pairwise("symmetric")
     Symmetric()

@@ -1,4 +1,4 @@
-"""The antisymmetric Kronecker kernel, for edges that mean the opposite when turned round."""
+"""The antisymmetric Kronecker kernel, for edges that mean the opposite when reversed."""
 
 from vectrick.kernels.pairwise.base import PairwiseKernel, VertexFactors
 from vectrick.operators import Term
@@ -26,6 +26,6 @@ class Antisymmetric(PairwiseKernel):
     symmetry = -1
 
     def terms(self, start: VertexFactors, end: VertexFactors) -> list[Term]:
-        """Return the term of the edge, minus the term of the edge turned round."""
+        """Return the term of the edge, minus the term of the reversed edge."""
         k = start.kernel
         return [Term(1.0, k, k), Term(-1.0, k, k, cols=(1, 0))]

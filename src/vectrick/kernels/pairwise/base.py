@@ -13,9 +13,9 @@ from vectrick.operators import LowRank, Term
 
 
 class VertexFactors:
-    """The matrices of one side from which terms are made, between the vertices of the rows and those of the columns.
+    """The matrices of one side for the terms of a kernel, between the row vertices and the column vertices.
 
-    It holds O(m²) numbers, or O(m r) of a thin factor.
+    It holds O(m²) numbers, or O(m r) for a low-rank factor.
 
     Parameters
     ----------
@@ -73,17 +73,17 @@ class PairwiseKernel(BaseEstimator):
     one_set = False
     symmetry = 0
     is_product = False  # whether it is one Kronecker product, k(d, d') · g(t, t')
-    is_mirrored = False  # whether it is one Kronecker product, plus or minus the one of the edge turned round
+    is_mirrored = False  # whether it is one Kronecker product, plus or minus the product of the reversed edge
 
     @abstractmethod
     def terms(self, start: VertexFactors, end: VertexFactors) -> list[Term]:
-        """Return the terms; for one vertex set, ``start`` and ``end`` are one object.
+        """Return the terms; for one vertex set, ``start`` and ``end`` are the same object.
 
         The first index of an edge is its start vertex, the second its end vertex.
         """
 
     def vertex_kernel(self, kernel: Kernel, argument: str) -> Any:
-        """Return the vertex kernel to use in place of the one that the user gave."""
+        """Return the vertex kernel to use instead of the given one."""
         return kernel
 
 

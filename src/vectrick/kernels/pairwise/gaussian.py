@@ -1,4 +1,4 @@
-"""The Gaussian pairwise kernel: a product of Gaussians of both ends."""
+"""The Gaussian pairwise kernel: a product of Gaussian kernels of both ends."""
 
 from vectrick.kernels.base import Kernel
 from vectrick.kernels.gaussian import Gaussian as VertexGaussian
@@ -11,8 +11,8 @@ from vectrick.operators import Term
 class Gaussian(PairwiseKernel):
     """``exp(-γ ‖d - d'‖²) exp(-γ ‖t - t'‖²)``: the Gaussian kernel of the features of both ends.
 
-    With a number for gamma, it is the Gaussian kernel of both feature vectors side by side, as for LIBSVM. "scale" and
-    "auto" become a number for each end. Leave the vertex kernels at "linear", whose features it takes; Gaussian vertex
+    With a number for gamma, it is the Gaussian kernel of both feature vectors side by side, as in LIBSVM. "scale" and
+    "auto" become a number for each end. Leave the vertex kernels at "linear", to use their features; Gaussian vertex
     kernels keep their own gamma.
 
     A product takes as long as one of the Kronecker kernel, O((m + q) n) or less.
@@ -20,7 +20,7 @@ class Gaussian(PairwiseKernel):
     Parameters
     ----------
     gamma : float or str
-        As for `vectrick.Gaussian`: a positive number, "scale" or "auto", for each end by itself.
+        As for `vectrick.Gaussian`: a positive number, "scale" or "auto", for each end separately.
 
     Examples
     --------
@@ -44,7 +44,7 @@ class Gaussian(PairwiseKernel):
         return [Term(1.0, start.kernel, end.kernel)]
 
     def vertex_kernel(self, kernel: Kernel, argument: str) -> Kernel:
-        """Return the Gaussian of the features."""
+        """Return the Gaussian kernel of the features."""
         if isinstance(kernel, VertexGaussian):
             return kernel
         if isinstance(kernel, Linear):

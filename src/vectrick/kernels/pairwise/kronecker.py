@@ -5,7 +5,7 @@ from vectrick.operators import Term
 
 
 class Kronecker(PairwiseKernel):
-    """``k(d, d') g(t, t')``: edges are alike if both ends are alike.
+    """``k(d, d') g(t, t')``: edges are similar if both ends are similar.
 
     A product takes O((m + q) n) or O(m q (m + q)), whichever is less; see `vectrick.kron`.
 

@@ -5,7 +5,7 @@ from vectrick.operators import Term
 
 
 class MetricLearning(PairwiseKernel):
-    """``(k(d, d') - k(d, t') - k(t, d') + k(t, t'))²``: edges are alike if their ends differ in the same way.
+    """``(k(d, d') - k(d, t') - k(t, d') + k(t, t'))²``: edges are similar if their ends differ similarly.
 
     With the features ``φ`` of k, it is ``((φ(d) - φ(t))ᵀ (φ(d') - φ(t')))²``. Its functions are the quadratic forms of
     ``φ(d) - φ(t)``, which include all distances of the vertices.

@@ -26,6 +26,6 @@ class Symmetric(PairwiseKernel):
     symmetry = 1
 
     def terms(self, start: VertexFactors, end: VertexFactors) -> list[Term]:
-        """Return the term of the edge, and the term of the edge turned round."""
+        """Return the term of the edge, and the term of the reversed edge."""
         k = start.kernel
         return [Term(1.0, k, k), Term(1.0, k, k, cols=(1, 0))]

@@ -11,7 +11,7 @@ class TwoStep(PairwiseKernel):
 
     It is ridge regression with ``alpha=1`` and the edge kernel ``(K ⊗ G)(λ μ I + μ K ⊗ I + λ I ⊗ G)⁻¹``. This
     kernel is not a finite sum of products of vertex kernels, but has their eigenvectors. It is for `KronRidge` on
-    complete graphs only, where the coefficients are those of a Kronecker kernel, in closed form.
+    complete graphs only, because the coefficients then belong to a Kronecker kernel and have a closed form.
 
     The closed form takes two eigendecompositions, O(m³ + q³).
 

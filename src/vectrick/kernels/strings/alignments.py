@@ -1,8 +1,8 @@
-"""Scores of local alignments: by parasail in threads, remembered in memory and on disk.
+"""Scores of local alignments, computed by parasail in threads and cached in memory and on disk.
 
-Scores of more than a thousand new pairs are written to ``alignments.sqlite`` in the folder that ``VECTRICK_CACHE_DIR``
-names, by default ``vectrick`` in the user's cache folder. Sequences go there as hashes. A file that cannot be read or
-written is never an error: scores are then computed.
+A thousand or more new scores are written to ``alignments.sqlite`` in the folder ``VECTRICK_CACHE_DIR``, by default
+``vectrick`` in the user's cache folder. Sequences are stored as hashes. If the file cannot be read or written, scores
+are computed; this is never an error.
 """
 
 import hashlib
@@ -20,9 +20,9 @@ from vectrick.backends.rates import cache_folder
 from vectrick.backends.threads import count_threads, run_tasks
 
 _NEEDED = "alignments need parasail, which is not installed: pip install 'vectrick[molecules]'"
-_MOST = 6_000  # sequences whose scores are remembered, as a square matrix
-_WORTH = 1_000  # new scores from which on they are written to disk
-_STANDARD = str.maketrans("UOJ", "CKL")  # rare amino acids as those that they are most like
+_MOST = 6_000  # sequences whose scores are cached, as a square matrix
+_WORTH = 1_000  # least number of new scores that are written to disk
+_STANDARD = str.maketrans("UOJ", "CKL")  # rare amino acids and the most similar common ones
 _ENTRY = np.dtype([("other", "<i8"), ("score", "<i4")])
 _WAIT = 10.0  # seconds for another process that writes
 
@@ -34,7 +34,7 @@ def alignment_scores(
     store = _store_of(matrix.lower(), opening, extension)
     first, second = ([sequence.translate(_STANDARD) for sequence in part] for part in (X, Y))
     if len(store.place.keys() | set(first) | set(second)) > _MOST:
-        store = _Store(store.settings)  # of these alone
+        store = _Store(store.settings)  # for these sequences only
     return store.scores(first, second)
 
 
@@ -62,7 +62,7 @@ def _store_of(*settings: Any) -> "_Store":
 
 
 class _Store:
-    """The scores that are known, for one matrix and one cost of gaps."""
+    """The computed scores for one substitution matrix and one gap cost."""
 
     def __init__(self, settings: Any) -> None:
         self.settings = settings
@@ -88,7 +88,7 @@ class _Store:
             self.known = larger
 
     def _complete(self, rows: Array, columns: Array) -> None:
-        """Find or compute what is missing of a block, and of the diagonal."""
+        """Read or compute the missing scores of a block, and of the diagonal."""
         pairs = self._missing(rows, columns)
         if not len(pairs):
             return
@@ -103,7 +103,7 @@ class _Store:
             kept.write(codes, pairs, self.known)
 
     def _missing(self, rows: Array, columns: Array) -> Array:
-        """Return the pairs of a block, and of its vertices with themselves, that have no score yet."""
+        """Return the pairs of a block, and of its sequences with themselves, that have no score yet."""
         at, to = np.nonzero(self.known[np.ix_(rows, columns)] < 0)
         both = np.union1d(rows, columns)
         own = both[self.known.diagonal()[both] < 0]
@@ -115,7 +115,7 @@ class _Store:
         if not len(pairs):
             return
         matrix, opening, extension = self.settings
-        table = known_matrix(matrix)  # which says what is missing
+        table = known_matrix(matrix)  # raises if parasail is missing
         import parasail
 
         starts = np.flatnonzero(np.diff(pairs[:, 0], prepend=-1))
@@ -137,13 +137,13 @@ class _Store:
 
 
 class _Kept:
-    """Scores on disk: for each sequence those with others, by hashes."""
+    """Scores on disk: for each sequence its scores with others, by hashes."""
 
     def __init__(self, settings: Any) -> None:
         self.settings = "-".join(map(str, settings))
 
     def read(self, codes: list[int], wanted: Array, known: Array) -> None:
-        """Put what is on disk for some sequences into the matrix of scores."""
+        """Copy the scores of some sequences from disk to the matrix of scores."""
         place = {code: number for number, code in enumerate(codes)}
         with suppress(sqlite3.Error, OSError, ValueError), closing(self._open()) as file:
             for number in wanted.tolist():
@@ -153,7 +153,7 @@ class _Kept:
                 known[number, at[here]] = known[at[here], number] = scores[here]
 
     def write(self, codes: list[int], pairs: Array, known: Array) -> None:
-        """Add new scores, each beside the first sequence of its pair."""
+        """Add new scores, each to the row of the first sequence of its pair."""
         with suppress(sqlite3.Error, OSError, ValueError), closing(self._open()) as file:
             file.execute("begin immediate")
             for number in np.unique(pairs[:, 0]).tolist():

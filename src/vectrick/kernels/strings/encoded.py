@@ -13,12 +13,12 @@ from vectrick._typing import Array, Features
 from vectrick.data.strings.table import as_characters, strings_of
 from vectrick.kernels.base import Kernel, are_equal
 
-_RECENT = 16  # tables whose features are remembered
-_KEPT = 200_000  # strings whose features are remembered, of each kind of features
+_RECENT = 16  # tables whose features are cached
+_KEPT = 200_000  # strings whose features are cached, for each kind of features
 
 
 class Encoded(Kernel):
-    """A kernel of features that it makes itself of the vertices; it has a parameter ``kernel``, the kernel of these."""
+    """A kernel that makes features of the vertices; its parameter ``kernel`` is the kernel of these features."""
 
     kernel: Any
 
@@ -45,16 +45,16 @@ class Encoded(Kernel):
         return self.inner.diagonal(self.encoded(X))
 
     def features(self, X: Features) -> Features | None:
-        """Return the features of the kernel of features, if it has finitely many."""
+        """Return the features of the inner kernel, if it has finitely many."""
         return self.inner.features(self.encoded(X))
 
 
 class TextKernel(Encoded):
-    """A kernel of strings. A subclass defines `encode`, which makes features of them, and has a parameter ``kernel``.
+    """A kernel of strings. A subclass defines `encode`, to make features of strings, and has a parameter ``kernel``.
 
-    It is called with strings, or with the tables of characters in which vertices that are strings are kept.
+    Call it with strings, or with the tables of characters that hold vertices given as strings.
 
-    Strings are encoded once each, O(total length); then the cost is that of the kernel of their features.
+    Each string is encoded once, O(total length); then the cost is that of the kernel of their features.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class TextKernel(Encoded):
         return RECENT.of(self, table, lambda: self.encode(strings_of(table)))
 
     def resolve(self, X: Features, positions: Array) -> "TextKernel":
-        """Return the kernel with the kernel of its features resolved; itself, if that does not depend on the data."""
+        """Return the kernel with its inner kernel resolved; itself, if the inner kernel does not depend on the data."""
         settled = self.inner.resolve(self.encoded(X), positions)
         if are_equal(settled, self.inner):
             return self
@@ -85,7 +85,7 @@ class TextKernel(Encoded):
 
 
 def chosen_kernel(kernel: Kernel, usual: Kernel) -> Kernel:
-    """Return the kernel of the features that was asked for, or the usual one."""
+    """Return the given kernel of the features, or the usual one."""
     if kernel is None:
         return usual
     if not isinstance(kernel, Kernel) or kernel.reads == "text" or kernel.needs_labels or kernel.is_matrix:
@@ -94,9 +94,9 @@ def chosen_kernel(kernel: Kernel, usual: Kernel) -> Kernel:
 
 
 class RowCache:
-    """Sparse rows of strings that were computed before, by what made them: folds ask for the same strings again.
+    """A cache of the sparse rows of strings, by kind of features, because folds need the same strings repeatedly.
 
-    They are shared by all kernels of a process, and safe to share among threads.
+    All kernels of a process share it; it is thread-safe.
     """
 
     def __init__(self) -> None:
@@ -125,14 +125,14 @@ class RowCache:
 
 
 class Recent:
-    """The features of the last tables that were asked for: each prediction asks for those of the training table."""
+    """A cache of the features of recent tables, because each prediction needs the features of the training table."""
 
     def __init__(self) -> None:
         self._made: dict[Any, tuple[Any, Any]] = {}
         self._lock = threading.Lock()
 
     def of(self, kernel: Kernel, table: Features, make: Any) -> Any:
-        """Return the features of a table, made once while the table lives and is among the last few."""
+        """Return the features of a table, computed once while the table exists and is among the last few."""
         own = {name: value for name, value in kernel.get_params(deep=False).items() if name not in ("kernel", "known")}
         key = type(kernel), tuple(own.items()), id(table), id(getattr(kernel, "known", None))
         with self._lock:

@@ -19,7 +19,7 @@ from vectrick.kernels.minmax import MinMax
 from vectrick.kernels.strings.encoded import ROWS, TextKernel, chosen_kernel
 from vectrick.kernels.tanimoto import Tanimoto
 
-_AT_ONCE, _MANY = 1000, 20_000  # molecules of a part, and from how many on parts go to processes
+_AT_ONCE, _MANY = 1000, 20_000  # molecules of a part, and the number from which processes compute the parts
 _SHOWN = 60  # characters of an invalid string
 _LARGEST = {"radius": 10, "n_bits": 1 << 24}
 
@@ -27,26 +27,26 @@ _LARGEST = {"radius": 10, "n_bits": 1 << 24}
 class Morgan(TextKernel):
     """A kernel of molecules, given as SMILES strings, by their Morgan (ECFP) fingerprints.
 
-    A fingerprint says which neighbourhoods of atoms a molecule has, up to ``radius`` bonds away. Two molecules are
-    compared by the share of neighbourhoods that they have in common (`Tanimoto`), or with counts by `MinMax`. It needs
-    RDKit (``pip install 'vectrick[molecules]'``). A fingerprint takes about 0.2 ms once; it is remembered.
+    A fingerprint records the neighborhoods of atoms in a molecule, up to ``radius`` bonds away. Two molecules are
+    compared by their share of common neighborhoods (`Tanimoto`), or with counts by `MinMax`. The kernel needs RDKit
+    (``pip install 'vectrick[molecules]'``).
 
-    A fingerprint takes some tenths of a millisecond, values between m and p molecules O(m p) times the bits that are
-    set.
+    A fingerprint takes about 0.2 ms and is cached; values between m and p molecules take O(m p) times the number of set
+    bits.
 
     Parameters
     ----------
     radius : int
-        The largest number of bonds between an atom and those of its neighbourhood; 2 is ECFP4.
+        The largest number of bonds between an atom and the atoms of its neighborhood; 2 is ECFP4.
     n_bits : int
         The length of the fingerprint.
     counts : bool
-        Whether to count how often a neighbourhood occurs.
+        Whether to count how often a neighborhood occurs.
     functional : bool
-        Whether to tell atoms apart by what they do (donors, acceptors, charged, aromatic, halogens) in place of which
-        they are; fingerprints are then FCFP, not ECFP.
+        Whether to distinguish atoms by function (donors, acceptors, charged, aromatic, halogens) instead of by type;
+        fingerprints are then FCFP, not ECFP.
     parent : bool
-        Whether to compare what chemists do: the largest organic fragment of a salt, uncharged, without isotopes.
+        Whether to compare parent molecules: the largest organic fragment of a salt, uncharged, without isotopes.
     kernel : Kernel, optional
         The kernel of the fingerprints: by default ``Tanimoto()``, or ``MinMax()`` for counts.
 
@@ -104,13 +104,13 @@ class Morgan(TextKernel):
                 raise ValueError(f"{name} is {getattr(self, name)!r}, but it must be True or False")
 
     def _fingerprints(self, strings: list[str]) -> Iterator[tuple[Array, Array]]:
-        """Yield the places and the values of the entries of fingerprints that are not zero."""
-        rdkit()  # which says what is missing
+        """Yield the places and the values of the nonzero entries of fingerprints."""
+        rdkit()  # raises if RDKit is missing
         settings = int(self.radius), int(self.n_bits), bool(self.counts), bool(self.functional), bool(self.parent)
         progress, n_jobs = Progress("fingerprints", len(strings), 0), count_threads(None)
         parts = [strings[low : low + _AT_ONCE] for low in range(0, len(strings), _AT_ONCE)]
         made: Any = (_rows(part, *settings, molecule) for part in parts)
-        if len(strings) >= _MANY and n_jobs > 1:  # in processes, since RDKit reads one molecule of a process at a time
+        if len(strings) >= _MANY and n_jobs > 1:  # in processes, since RDKit reads one molecule per process at a time
             made = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(_rows)(part, *settings) for part in parts)
         odd: list[str] = []
         for part, rows in zip(parts, made, strict=True):
@@ -130,9 +130,9 @@ def _rows(
     parent: bool,
     read: Callable[[str, bool], Any] = molecule.__wrapped__,
 ) -> list[tuple[Array, Array, bool]]:
-    """Return the places and the values of the entries of fingerprints that are not zero; processes remember nothing.
+    """Return the places and the values of the nonzero entries of fingerprints; processes cache no molecules.
 
-    With each comes whether the molecule was read without the check of valences.
+    Each item also states whether the molecule was read without the check of valences.
     """
     from rdkit.Chem.rdFingerprintGenerator import GetMorganFeatureAtomInvGen, GetMorganGenerator
 
@@ -144,7 +144,7 @@ def _rows(
         if found is None:
             raise ValueError(
                 f"{string[:_SHOWN]!r} is no molecule: RDKit cannot read this SMILES string; vt.Edges(..., "
-                "invalid='skip') leaves such vertices out, with their edges"
+                "invalid='skip') leaves out invalid vertices and their edges"
             )
         if counts:
             entries = sorted(generator.GetCountFingerprint(found).GetNonzeroElements().items())
@@ -156,11 +156,11 @@ def _rows(
     return rows
 
 
-_told: set[str] = set()  # molecules that were warned of
+_told: set[str] = set()  # molecules with a warning
 
 
 def _tell_odd(strings: list[str]) -> None:
-    """Warn once of molecules that were read without the check of valences."""
+    """Warn once about molecules that were read without the check of valences."""
     new = [string for string in strings if string not in _told]
     if new:
         _told.update(new)

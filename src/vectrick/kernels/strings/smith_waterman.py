@@ -1,4 +1,4 @@
-"""The kernel of sequences by their local alignments."""
+"""The kernel of sequences by local alignment."""
 
 import re
 from collections.abc import Sequence
@@ -21,23 +21,23 @@ _MATRIX = re.compile(r"(blosum|pam)\d+")
 class SmithWaterman(TextKernel):
     """A kernel of protein sequences: scores of local alignments, ``s(x, y) / √(s(x, x) s(y, y))``.
 
-    The scores are not those of a kernel in general: negative eigenvalues of their matrix are set to zero, as for
-    precomputed kernels. With a ``kernel``, the scores of a sequence with the training sequences are its features; a new
-    sequence, which is none of them, then lacks the score of one with itself. ``Radial(SmithWaterman())`` does not.
-    It needs parasail (``pip install 'vectrick[molecules]'``). An alignment takes O(length²), about 0.05 ms for two
-    kinases; scores are remembered, and kept on disk: `vectrick.kernels.strings.alignments` says where.
+    In general, the scores are not a positive semi-definite kernel: negative eigenvalues of their matrix are set to
+    zero, as for precomputed kernels. With a ``kernel``, the scores of a sequence with the training sequences are its
+    features; the features of a new sequence then lack its score with itself. ``Radial(SmithWaterman())`` avoids this.
+    The kernel needs parasail (``pip install 'vectrick[molecules]'``). An alignment takes O(length²), about 0.05 ms for
+    two kinases; scores are cached in memory and on disk (see `vectrick.kernels.strings.alignments`).
 
     Parameters
     ----------
     matrix : str
         The substitution matrix by its name in parasail, such as "BLOSUM62", "BLOSUM50" or "PAM250".
     open, extend : int
-        What a gap costs: ``open`` for its first letter, ``extend`` for each further one.
+        The cost of a gap: ``open`` for its first letter, ``extend`` for each further one.
     kernel : Kernel, optional
-        A kernel of the scores with the training sequences, such as ``Gaussian()``; by default the scores themselves
-        are the values of the kernel.
+        A kernel of the scores with the training sequences, for example ``Gaussian()``; by default the scores are the
+        kernel values.
     known : table of characters, optional
-        The training sequences; they are learned.
+        The training sequences; a fit sets them.
 
     Examples
     --------
@@ -72,12 +72,12 @@ class SmithWaterman(TextKernel):
         return chosen_kernel(self.kernel, _Scores())
 
     def similarities(self, X: Sequence[str], Y: Sequence[str]) -> Array:
-        """Return the normalised scores of sequences X with sequences Y."""
+        """Return the normalized scores of sequences X with sequences Y."""
         self._check()
         first, second = _plain(X), _plain(Y)
         scores, own_first, own_second = alignment_scores(first, second, self.matrix, int(self.open), int(self.extend))
         values = scores / np.sqrt(np.multiply.outer(np.maximum(own_first, 1), np.maximum(own_second, 1)))
-        for row in np.flatnonzero(own_first <= 0):  # of unknown letters alone; it is still like itself
+        for row in np.flatnonzero(own_first <= 0):  # only unknown letters, but equal to itself
             values[row, [other == first[row] for other in second]] = 1.0
         return values
 
@@ -85,8 +85,8 @@ class SmithWaterman(TextKernel):
         """Return the scores of sequences with the training sequences, a row for each."""
         if self.known is None:
             raise ValueError(
-                "SmithWaterman(kernel=...) takes scores with the training sequences, which it knows only after it was "
-                "fitted with them"
+                "SmithWaterman(kernel=...) takes scores with the training sequences, so it has features only after it "
+                "was fitted"
             )
         return self.similarities(strings, strings_of(self.known))
 
@@ -123,13 +123,13 @@ class SmithWaterman(TextKernel):
 
 
 class _Scores(Kernel):
-    """Stands for scores that are the values of the kernel themselves."""
+    """A placeholder for scores that are the kernel values."""
 
     is_psd = False
 
 
 def _plain(sequences: Sequence[str]) -> list[str]:
-    """Return sequences as they are aligned, or refuse those with other letters than A to Z."""
+    """Return sequences in the form for alignment; raise on letters other than A to Z."""
     for sequence in sequences:
         wrong = wrong_sequence(sequence)
         if wrong is not None:

@@ -13,26 +13,26 @@ from vectrick.kernels.cosine import Cosine
 from vectrick.kernels.strings.encoded import ROWS, TextKernel, chosen_kernel
 
 _LETTERS = 26
-_EXACT = 4  # letters of words that have a column each; longer ones share columns, hardly ever with another word
+_EXACT = 4  # letters up to which each word has its own column; longer words are hashed and rarely collide
 _COLUMNS = 1_048_573  # a prime
 _LONGEST = 20
 _SHOWN = 30
 
 
 class Spectrum(TextKernel):
-    """A kernel of sequences (of amino acids or bases) by the words of ``k`` letters that they have in common.
+    """A kernel of sequences (of amino acids or bases) by their common words of ``k`` letters (k-mers).
 
-    The features are the numbers of times that each word occurs. By default their cosine counts, so that long
-    sequences are not more similar than short ones. It takes O(length) for a sequence, once, and needs no other package.
+    The features are the counts of each word. The default kernel is their cosine, so that long sequences are not more
+    similar than short ones. A sequence takes O(length), once. The kernel needs no optional package.
 
     Parameters
     ----------
     k : int
-        The number of letters of a word. Words of up to 4 letters have a column each; longer ones are hashed to a
+        The number of letters of a word. Words of up to 4 letters have a column each; longer words are hashed to a
         million columns.
     kernel : Kernel, optional
-        The kernel of the counts: by default ``Cosine()``; ``Linear()`` is the spectrum kernel as it was published,
-        ``Gaussian()`` and ``MinMax()`` are others.
+        The kernel of the counts, by default ``Cosine()``. ``Linear()`` gives the original spectrum kernel;
+        ``Gaussian()`` and ``MinMax()`` are alternatives.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class Spectrum(TextKernel):
         return chosen_kernel(self.kernel, Cosine())
 
     def encode(self, strings: Sequence[str]) -> csr_array:
-        """Return the numbers of times that words occur in sequences, as a sparse matrix with a row for each.
+        """Return the counts of the words of sequences, as a sparse matrix with a row for each sequence.
 
         >>> Spectrum(k=1).encode(["ABBA"]).toarray()[0, :2]
         array([2., 2.])
@@ -66,7 +66,7 @@ class Spectrum(TextKernel):
         return ROWS.of(("spectrum", int(self.k)), strings, n_columns, self._counts)
 
     def _counts(self, strings: list[str]) -> Iterator[tuple[Array, Array]]:
-        """Yield the columns and the numbers of the words of sequences."""
+        """Yield the columns and the counts of the words of sequences."""
         k, n_columns = int(self.k), _LETTERS**self.k if self.k <= _EXACT else _COLUMNS
         for string in strings:
             wrong = wrong_sequence(string)

@@ -1,1 +1,1 @@
-"""The models we are compared with, and comparisons."""
+"""Baselines for comparison with vectrick's models, and comparisons."""

@@ -1,4 +1,4 @@
-"""Methods for two classes as methods for several, each class against the rest."""
+"""One-vs-rest classification with methods for two classes."""
 
 from typing import Self
 
@@ -11,12 +11,12 @@ from vectrick.data import Edges
 
 
 class AgainstRest(BaseEstimator):
-    """A copy of a method for each class. scikit-learn's OneVsRestClassifier would ask X for its rows.
+    """A copy of a method for each class. scikit-learn's OneVsRestClassifier requires an X with rows.
 
     Parameters
     ----------
     method : estimator
-        One for two classes, with ``decision_function``.
+        An estimator for two classes, with ``decision_function``.
     """
 
     def __init__(self, method: BaseEstimator) -> None:

@@ -1,4 +1,4 @@
-"""Baselines beside a trained model, on the edges that it held out, and with no more edges than take seconds."""
+"""Compare a trained model with baselines on its held-out edges, within seconds."""
 
 import time
 from collections.abc import Callable
@@ -15,13 +15,13 @@ from vectrick.model_selection.scorers import get_scorer, predictions
 from vectrick.model_selection.splitting.pairs import Pairs
 from vectrick.model_selection.trained import Trained
 
-_NUMBERS, _LEAST = 20_000_000, 2000  # feature values that a baseline may train on, and edges that it gets at least
-_NUMBERS_OF_FOLD = 5_000_000  # where it trains once for each of many folds
+_NUMBERS, _LEAST = 20_000_000, 2000  # most feature values and fewest edges to train a baseline on
+_NUMBERS_OF_FOLD = 5_000_000  # most feature values if it trains once for each of many folds
 _CHEAP = ("vertex mean",)
 
 
 def limited(others: dict[str, Any], X: Edges, n_edges: int | None = None) -> dict[str, Any]:
-    """Return baselines that train on at most ``n_edges`` edges, by default on as many as take seconds; names say so."""
+    """Limit baselines to ``n_edges`` training edges (default: as many as take seconds), and add this to their names."""
     n_features = X.start_table.n_features + X.end_table.n_features
     most = max(_LEAST, _NUMBERS_OF_FOLD // max(1, n_features)) if n_edges is None else n_edges
     if most >= len(X):
@@ -34,7 +34,7 @@ def limited(others: dict[str, Any], X: Edges, n_edges: int | None = None) -> dic
 
 @dataclass(frozen=True)
 class Verdict:
-    """How a method compares with the best of the others in one setting.
+    """The difference between a method and the best other method in one setting.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Verdict:
 
 
 def verdicts(rows: Frame) -> list[Verdict]:
-    """Compare the first method of a frame of settings, methods and folds with the best of the others, fold by fold."""
+    """Compare the first method of a frame of settings, methods and folds with the best other method, fold by fold."""
     found = []
     for setting, some in rows.groupby("setting", sort=False):
         scores = {method: part["score"].to_numpy() for method, part in some.groupby("method", sort=False)}
@@ -87,9 +87,9 @@ def beside_baselines(
 ) -> Any:
     """Train baselines on the same edges; return a pandas frame with a row for each setting and method.
 
-    If that would take long, they train on some of the edges, and their names say so. A baseline that fails, for example
-    for lack of memory, is left out after a call of ``failed``. ``done`` is called after each baseline. If there is
-    nothing to compare, the result is None.
+    If that would take long, they train on a sample of the edges, and their names contain its size. If a baseline fails,
+    for example for lack of memory, ``failed`` is called and the baseline is left out. ``done`` is called after each
+    baseline. If there is nothing to compare, the result is None.
     """
     import pandas as pd
 

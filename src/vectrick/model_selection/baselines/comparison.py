@@ -1,4 +1,4 @@
-"""Several methods on the same folds: mean, spread and seconds of each."""
+"""Compare methods on the same folds: mean, spread and seconds of each."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -39,8 +39,8 @@ def compare(
 ) -> Any:
     """Compare methods on the same folds of vertices.
 
-    The methods run one after another, each with all CPUs, so that their seconds can be compared. A method that fails in
-    a fold gets a warning and NaN, and the others go on.
+    The methods run one after another, each with all CPUs, so that their seconds can be compared. If a method fails in a
+    fold, it gets a warning and the score NaN, and the other methods continue.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def compare(
         The folds, by default ``VertexKFold(3, 3, random_state=0)``; with ``n_repeats`` the spread is over repeats.
     scoring : str
         A name that `get_scorer` accepts, or "auto": "auc" for classes, "concordance" for values. For several classes
-        (words), "auc" is the mean over the classes, each against the rest.
+        (strings, or numbers with a classifier), "auc" is the mean over the classes, each against the rest.
     baselines : bool or dict
         Whether to compare with `baselines` as well, or a dict of the baselines to use.
     per_fold : bool
@@ -63,14 +63,14 @@ def compare(
         A file that keeps finished results. After an interruption, the same call continues from it. Remove it
         afterwards.
     callback : callable, optional
-        Called with each row of ``per_fold`` as it is finished.
+        Called with each finished row of ``per_fold``.
 
     Returns
     -------
     pandas.DataFrame
-        A row for each method, the best first. The columns are "mean", "spread" (the standard deviation between repeats
-        of their mean scores; with one repeat, that between folds), the "lowest" and the "highest" score of a fold, and
-        the "seconds" for all folds, split into "fit" and "predict". ``columns.name`` is the name of the score.
+        A row for each method, the best first. The columns are "mean", "spread" (the standard deviation of the mean
+        scores of the repeats; with one repeat, of the scores of the folds), the "lowest" and the "highest" score of a
+        fold, and the "seconds" for all folds, split into "fit" and "predict". ``columns.name`` is the score's name.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def compare(
     target = np.asarray(unmasked(y, "y"))
     labels = split_bounds(target)[0]
     several = _has_several_classes(methods, labels)
-    if several:  # for which the baselines are not made
+    if several:  # the baselines support two classes only
         methods = {name: AgainstRest(each) if isinstance(each, Baseline | OnSomeEdges) else each
                    for name, each in methods.items()}  # fmt: skip
     if scoring == "auto":
@@ -107,7 +107,7 @@ def compare(
                 row = work.get(fold.name, dict)
                 if row is None:
                     row = run_fold(name, method, X, target, fold, scorer)
-                    if row["error"] is None:  # another time it may not fail
+                    if row["error"] is None:  # a failed fold is tried again later
                         work.put(fold.name, row)
                 repeat = number // (len(folds) // cv.n_repeats)
                 rows.append({"method": name, "repeat": repeat, "fold": fold.name, **row})
@@ -119,14 +119,14 @@ def compare(
 
 
 def _has_several_classes(methods: dict[str, Any], labels: Array) -> bool:
-    """Return whether there are more than two classes: words, or numbers if one of the methods is a classifier."""
+    """Return whether there are more than two classes: strings, or numbers if any method is a classifier."""
     if len(np.unique(labels)) <= 2:
         return False
     return labels.dtype.kind not in "biuf" or any(is_classifier(method) for method in methods.values())
 
 
 def _methods(estimators: Any, baselines: Any) -> dict[str, Any]:
-    """Return the methods and the baselines by name, checked."""
+    """Check the methods and the baselines; return them by name."""
     if not isinstance(baselines, bool | Mapping):
         raise TypeError(f"baselines is of type {type(baselines).__name__}, but it must be True, False or a dict")
     methods = _named(estimators)
@@ -156,7 +156,7 @@ def _named(estimators: Any) -> dict[str, Any]:
 
 
 def run_fold(name: str, method: BaseEstimator, X: Edges, y: Array, fold: Fold, scorer: EdgeScorer) -> dict[str, Any]:
-    """Return the score of a method in one fold and its seconds, or warn and return why it failed."""
+    """Return the score of a method in one fold and its seconds, or warn and return the error."""
     try:
         return {**_judged(method, X, y, fold, scorer), "error": None}
     except Exception as error:
@@ -168,13 +168,13 @@ def run_fold(name: str, method: BaseEstimator, X: Edges, y: Array, fold: Fold, s
 
 
 def _takes_bounds(method: object) -> bool:
-    """Whether a method, or the one that it searches parameters of, takes labels with bounds."""
+    """Whether a method, or the inner estimator of a search, accepts labels with bounds."""
     inner = getattr(method, "estimator", None)
     return bool(getattr(method, "_takes_bounds", False)) or (inner is not None and _takes_bounds(inner))
 
 
 def _was_interrupted(error: BaseException | None) -> bool:
-    """Tell whether an error comes from Ctrl-C: NumPy's reading of a buffer, for one, makes a ValueError of it."""
+    """Return whether Ctrl-C caused an error; for example, NumPy turns it into a ValueError when it reads a buffer."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__
     return error is not None
@@ -186,7 +186,7 @@ def _judged(method: BaseEstimator, X: Edges, y: Array, fold: Fold, scorer: EdgeS
     values, bounds = split_bounds(y)
     target = y if bounds is None or _takes_bounds(method) else values
     model = clone(method).fit(X[fold.train], target[fold.train])
-    if getattr(model, "_was_interrupted", False):  # a search then keeps what it has, but a comparison ends
+    if getattr(model, "_was_interrupted", False):  # a search keeps its results, but a comparison ends
         raise KeyboardInterrupt
     fitted = time.perf_counter()
     test = X[fold.test]
@@ -202,7 +202,7 @@ def _summary(rows: Frame) -> Any:
 
     summary = {}
     for name, results in rows.groupby("method", sort=False):
-        # NaN where one fold failed: a mean over the others could not be compared.
+        # NaN if a fold failed: a mean over the other folds is not comparable.
         score = results["score"]
         means = np.array([rows.mean(skipna=False) for _, rows in score.groupby(results["repeat"])])
         fit, predict = results["fit"].sum(skipna=False), results["predict"].sum(skipna=False)

@@ -1,7 +1,7 @@
-"""Baselines for models of edges: linear models, neighbours, LIBSVM and trees on concatenated features, and means.
+"""Baselines for models of edges: linear models, neighbors, LIBSVM and trees on concatenated features, and means.
 
-The features of an edge are those of its start vertex followed by those of its end vertex. The methods come from
-scikit-learn; this module adds the concatenation, and the search for one parameter over vertex-disjoint folds.
+The features of an edge are the features of its start vertex, followed by the features of its end vertex. The methods
+come from scikit-learn; this module adds the concatenation, and the search for one parameter over vertex-disjoint folds.
 """
 
 from abc import abstractmethod
@@ -29,7 +29,7 @@ from vectrick.model_selection.splitting.folds import Fold
 from vectrick.model_selection.splitting.splitters import VertexKFold
 from vectrick.models.limits import check_memory
 
-_QUERIES = 100_000  # edges whose neighbours are held at a time
+_QUERIES = 100_000  # edges in a block of neighbor queries
 
 
 class Baseline(BaseEstimator):
@@ -69,7 +69,7 @@ class Baseline(BaseEstimator):
         return get_scorer("concordance").score(y, self.decision_function(X))
 
     def predict(self, X: Edges) -> Array:
-        """Return the class of each edge, or the prediction where labels are real-valued."""
+        """Return the class of each edge, or the prediction if labels are real-valued."""
         score = self.decision_function(X)
         return score if self.classes_ is None else np.asarray(self.classes_[(score > 0).astype(int)])
 
@@ -82,12 +82,12 @@ class SGD(Baseline):
     loss : str
         "hinge" or "log_loss" for classes; values are fitted with the squared loss.
     penalties : sequence of float
-        The weights of the regularizer to choose from. Three vertex-disjoint inner folds choose one, or folds of edges
-        if one of those would have only one label.
+        The weights of the regularizer to choose from. One is chosen on three vertex-disjoint inner folds, or on folds
+        of edges if a vertex-disjoint fold would have only one label.
     n_updates : int
         The number of updates; training makes at least one pass over the edges.
     scale : bool
-        Whether to standardise the features first.
+        Whether to standardize the features first.
     random_state : int, optional
         A seed.
     """
@@ -134,8 +134,8 @@ class Neighbours(Baseline):
     Parameters
     ----------
     ks : sequence of int
-        The numbers of neighbours to choose from. Three vertex-disjoint inner folds choose one, or folds of edges if one
-        of those would have only one label.
+        The numbers of neighbors to choose from. One is chosen on three vertex-disjoint inner folds, or on folds of
+        edges if a vertex-disjoint fold would have only one label.
     random_state : int, optional
         The seed of the inner folds.
     """
@@ -147,7 +147,7 @@ class Neighbours(Baseline):
     def _fit(self, X: Edges, y: Array) -> None:
         self.rows_ = ConcatenatedFeatures(X)
         rows = self.rows_.of(X)
-        means: dict[str, Array] = {}  # one query for the most neighbours serves all k
+        means: dict[str, Array] = {}  # one query for the most neighbors serves all k
 
         def score(k: int, fold: Fold) -> float:
             if fold.name not in means:
@@ -164,7 +164,7 @@ class Neighbours(Baseline):
 
 
 class LibSVM(Baseline):
-    """LIBSVM with a Gaussian kernel on concatenated features, which is the product of Gaussian vertex kernels.
+    """LIBSVM with a Gaussian kernel on concatenated features: the product of Gaussian vertex kernels.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ class LibSVM(Baseline):
         if len(y) > self.max_edges:
             taken = np.sort(check_random_state(self.random_state).permutation(len(y))[: self.max_edges])
             if len(np.unique(y[taken])) < 2:
-                raise ValueError(f"max_edges is {self.max_edges}, but so many edges have one label only; raise it")
+                raise ValueError(f"max_edges is {self.max_edges}, but so few edges have one label only; raise it")
         self.rows_ = ConcatenatedFeatures(X)
         kind = SVC if self.classes_ is not None else SVR
         self.model_ = kind(C=self.C, gamma=self.gamma, cache_size=1000).fit(self.rows_.of(X[taken]), y[taken])
@@ -203,7 +203,7 @@ class LibSVM(Baseline):
 
 
 class BoostedTrees(Baseline):
-    """Gradient-boosted trees on concatenated features, scikit-learn's histogram-based ones.
+    """scikit-learn's histogram-based gradient-boosted trees on concatenated features.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ class BoostedTrees(Baseline):
     def _fit(self, X: Edges, y: Array) -> None:
         kind = HistGradientBoostingClassifier if self.classes_ is not None else HistGradientBoostingRegressor
         self.rows_ = ConcatenatedFeatures(X)
-        # Without early stopping, which would hold out edges at random, not vertices.
+        # No early stopping, since it would hold out edges at random, not vertices.
         self.model_ = kind(max_iter=self.max_iter, early_stopping=False, random_state=self.random_state)
         self.model_.fit(self.rows_.of(X), y)
 
@@ -230,15 +230,15 @@ class BoostedTrees(Baseline):
 
 
 class VertexMean(Baseline):
-    """The mean label of the edges of the start vertex plus that of the end vertex.
+    """The mean of all labels, plus the mean deviations from it of the edges of the start and of the end vertex.
 
-    It knows nothing of a vertex without training edges, and takes the mean of all labels for it. So it is at chance if
-    both vertices are new, and its score in other settings does not come from interactions.
+    A vertex without training edges has the deviation zero. So predictions are at chance if both vertices are new, and
+    the score in other settings does not come from interactions.
 
     Parameters
     ----------
     prior : float
-        The number of edges, with the mean of all labels, that each vertex gets beside its own.
+        The number of additional edges, with the mean of all labels as their label, for each vertex.
     """
 
     def __init__(self, prior: float = 1.0) -> None:
@@ -253,7 +253,7 @@ class VertexMean(Baseline):
             self.means_[side] = table, sums / (np.bincount(rows, minlength=len(table)) + self.prior)
 
     def _decide(self, X: Edges) -> Array:
-        """Return the sums of the means of both vertices."""
+        """Return the mean of all labels plus the deviations of both vertices."""
         total = np.full(len(X), self.mean_)
         for side in ("start", "end"):
             table, means = self.means_[side]
@@ -267,7 +267,7 @@ class VertexMean(Baseline):
 
 
 class ConcatenatedFeatures:
-    """Concatenated features of edges, in single precision, standardised over the training edges if asked for."""
+    """Concatenated features of edges, in single precision, optionally standardized over the training edges."""
 
     def __init__(self, X: Edges, scale: bool = False) -> None:
         self.shift: list[Array] = []
@@ -310,7 +310,7 @@ def _dense(features: Any) -> Array:
 
 def _decide(model: BaseEstimator, rows: Array) -> Array:
     decide = model.decision_function if hasattr(model, "decision_function") else model.predict
-    # The flag of an invalid operation was seen once in a small product of finite numbers; the result itself decides.
+    # A small product of finite numbers once raised the flag of an invalid operation, so only the result is checked.
     with np.errstate(invalid="ignore"):
         scores = np.asarray(decide(rows), np.float64)
     if not np.isfinite(scores).all():
@@ -323,7 +323,7 @@ def _score(y: Array, score: Array) -> float:
 
 
 def _neighbour_means(neighbours: Any, rows: Array, y: Array, ks: Sequence[int]) -> Array:
-    """Return the mean labels of the k nearest, a column for each k; some rows at a time."""
+    """Return the mean labels of the k nearest edges, a column for each k; in blocks of rows."""
     numbers: Array = np.minimum(np.asarray(ks), len(y))
     out = np.empty((len(rows), len(ks)))
     for low in range(0, len(rows), _QUERIES):
@@ -337,7 +337,7 @@ def _search(
 ) -> Any:
     """Return the value with the best mean score over three inner folds that share no vertex.
 
-    The folds are the diagonal blocks of 3 × 3. If a block has only one label, they are three folds of edges.
+    The folds are the diagonal of 3 × 3 folds. If a fold has only one label, three folds of edges are used.
     """
     if len(values) == 1 or len(y) < 9:
         return values[0]
@@ -358,7 +358,7 @@ def _search(
 
 
 def baselines(random_state: RandomState = 0) -> dict[str, Baseline]:
-    """Return the baselines by name, for `compare`: those of the paper, LIBSVM, trees, and the means of the vertices.
+    """Return the baselines by name, for `compare`: the paper's baselines, LIBSVM, trees, and the means of the vertices.
 
     >>> import vectrick as vt
     >>> list(vt.baselines())

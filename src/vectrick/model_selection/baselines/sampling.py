@@ -1,4 +1,4 @@
-"""Methods that train on some of the edges, where all of them would take too long."""
+"""Methods that train on a sample of the edges, if all edges would take too long."""
 
 from typing import Self
 
@@ -29,7 +29,7 @@ class OnSomeEdges(BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Edges, y: ArrayLike) -> Self:
-        """Train on some of the edges."""
+        """Train on a sample of the edges."""
         labels = np.asarray(unmasked(y, "y"))
         rows = drawn(labels, self.n_edges, np.random.default_rng(self.random_state))
         self.method_ = clone(self.method).fit(X[rows], labels[rows])
@@ -40,12 +40,12 @@ class OnSomeEdges(BaseEstimator):
         return np.asarray(self.method_.decision_function(X))
 
     def predict(self, X: Edges) -> Array:
-        """Return what the method predicts."""
+        """Return the predictions of the method."""
         return np.asarray(self.method_.predict(X))
 
 
 def drawn(labels: Array, n_edges: int, rng: np.random.Generator) -> Array:
-    """Return the sorted positions of at most ``n_edges`` edges; each of two classes gets its share, at least one.
+    """Return the sorted positions of at most ``n_edges`` edges; each of two classes gets its share, at least one edge.
 
     >>> import numpy as np
     >>> drawn(np.array([0, 0, 0, 0, 0, 1]), 3, np.random.default_rng(0)).max()

@@ -1,4 +1,4 @@
-"""Probabilities that hold for edges of new vertices: decisions of held-out edges, and what came of them."""
+"""Probabilities of classes for edges of new vertices, calibrated on the decision values of held-out edges."""
 
 from typing import Any
 
@@ -18,27 +18,27 @@ from vectrick.model_selection.calibration.folded import FoldedModel, calibration
 from vectrick.persistence.checks import numbers, of_kind
 
 _METHODS = ("sigmoid", "isotonic")
-_LEAST_SLOPE = 1e-3  # of probabilities where the folds say that predictions are of no use
+_LEAST_SLOPE = 1e-3  # of probabilities if predictions are useless on the folds
 
 
 class Calibrated(FoldedModel):
-    """A classifier with calibrated probabilities, by folds that hold out vertices as the question does.
+    """A classifier with calibrated probabilities, learned on folds that hold out vertices as in ``new``.
 
-    The model is trained on all edges. How its decisions become probabilities is learned on folds: from the decisions
-    for edges that a fold held out. scikit-learn's ``CalibratedClassifierCV(model, cv=vt.VertexKFold(...))`` works on
-    `Edges` as well; with ``ensemble=False`` it needs folds that test every edge once.
+    The model is trained on all edges. The map from its decision values to probabilities is learned from the decision
+    values of the held-out edges of folds. scikit-learn's ``CalibratedClassifierCV(model, cv=vt.VertexKFold(...))``
+    works on `Edges` as well; with ``ensemble=False`` it needs folds that test every edge once.
 
-    It takes one fit for each fold and one to all edges, and O(n log n) for the calibration.
+    It takes one fit for each fold, one fit to all edges, and O(n log n) for the calibration.
 
     Parameters
     ----------
     model : estimator
         A `KronSVM`, `KronLogistic` or `AutoKron`.
     new : str
-        What is new about the edges to come: "both", "start", "end" or "neither" of their vertices.
+        Which vertices are new at prediction: "both", "start", "end" or "neither".
     method : str
-        "sigmoid": the logarithm of the odds is linear in the decision (Platt 1999). "isotonic": it increases with it,
-        which needs some thousand edges.
+        "sigmoid": the log-odds are linear in the decision value (Platt 1999). "isotonic": they increase with it; this
+        needs some thousand edges.
     n_folds : int
         The number of folds.
     random_state : int, optional
@@ -106,12 +106,12 @@ class Calibrated(FoldedModel):
 
     def _why_classes(self) -> str:
         return (
-            f"model is {self.model!r}, which is trained with values, but probabilities are of classes; use a "
+            f"model is {self.model!r} and its labels are values, but probabilities are for classes; use a "
             "classifier, such as vt.KronSVM, or vt.ConformalKron for intervals"
         )
 
     def _learned(self, decisions: Array, positive: Array) -> dict[str, list[float]]:
-        """Return what turns decisions into probabilities, as numbers."""
+        """Return the numbers that define the map from decision values to probabilities."""
         if self.method == "sigmoid":
             return {"line": list(log_odds(decisions, positive))}
         found = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip").fit(decisions, positive)
@@ -140,7 +140,7 @@ class Calibrated(FoldedModel):
         return float(accuracy_score(unmasked(to_host(y), "y"), self.predict(X), sample_weight=weight))
 
     def _file_state(self) -> dict[str, Any]:
-        """Return what is known beside the model."""
+        """Return the fitted state except the model."""
         return {"calibrators": self.calibrators_, "n_calibration": self.n_calibration_}
 
     def _restore(self, state: dict[str, Any], parts: list[Any]) -> None:
@@ -165,7 +165,7 @@ def _chance(decisions: Array, learned: dict[str, list[float]]) -> Array:
 
 
 def log_odds(scores: Array, positive: Array, weight: Array | None = None) -> tuple[float, float]:
-    """Return a slope and a constant that turn scores into the logarithm of the odds of the positive class.
+    """Return the slope and the intercept of the log-odds of the positive class as a function of scores.
 
     >>> import numpy as np
     >>> slope, constant = log_odds(np.array([-1.0, 1.0] * 50), np.array([False, True] * 45 + [True, False] * 5))
@@ -174,7 +174,7 @@ def log_odds(scores: Array, positive: Array, weight: Array | None = None) -> tup
     """
     model = LogisticRegression(C=1e6, max_iter=1000).fit(scores[:, None], positive, weight)
     slope, constant = float(model.coef_[0, 0]), float(model.intercept_[0])
-    if slope < _LEAST_SLOPE:  # the order of predictions stays, the share of the classes is all that is known
+    if slope < _LEAST_SLOPE:  # keeps the order of predictions; probabilities are near the share of the class
         share = float(np.average(positive, weights=weight))
         return _LEAST_SLOPE, float(np.log(share / (1 - share)))
     return slope, constant

@@ -1,4 +1,4 @@
-"""Intervals and sets of labels for new edges, calibrated on folds that are like the question."""
+"""Intervals and sets of labels for new edges, calibrated on folds of the same setting."""
 
 from typing import Any
 
@@ -29,34 +29,34 @@ _METHODS = ("full", "cv+")
 
 
 class ConformalKron(FoldedModel):
-    """Intervals for values, or sets of classes, that hold for edges of new vertices.
+    """Conformal intervals for values, or sets of classes, for edges of new vertices.
 
-    The model is trained on all edges, and on folds that hold out vertices (or edges) as the question does. The errors
-    on what each fold held out, relative to the standard deviation that its model has there, say how wide the intervals
-    of new edges must be: around the prediction of the model that was trained on all edges (``method="full"``), or by
-    the predictions of all models of the folds ("cv+", Barber and others, 2021), which are wider.
+    The model is trained on all edges, and on folds that hold out vertices (or edges) according to ``new``. The errors
+    on the held-out edges of each fold, relative to the standard deviations of the fold's model, determine the width of
+    the intervals. With ``method="full"``, intervals are around the prediction of the model that was trained on all
+    edges. With "cv+" (Barber and others, 2021), they combine the predictions of the models of all folds, and are wider.
 
-    What is guaranteed: with "cv+", if the edges were exchangeable, intervals would contain at least a share
-    ``1 - 2 (1 - coverage)`` of the labels, whatever the model. What is only measured: that the share is near
-    ``coverage``, and that this holds for "full" and for graphs, since edges that share a vertex are not exchangeable.
-    The guide on trust has the coverage on three data sets in four settings. It holds on average over edges, not for
-    each vertex; sets of classes have their coverage within each class.
+    One property is guaranteed: with "cv+" and exchangeable edges, intervals contain at least a share
+    ``1 - 2 (1 - coverage)`` of the labels, for any model. Other properties are only measured: the share is near
+    ``coverage``, also for "full" and for graphs, although edges that share a vertex are not exchangeable. The guide on
+    trust reports the coverage on three data sets in four settings. The coverage is an average over edges, not for each
+    vertex; sets of classes have their coverage within each class.
 
-    It takes one fit for each fold and one to all edges, and O(n log n) for the quantiles.
+    It takes one fit for each fold, one fit to all edges, and O(n log n) for the quantiles.
 
     Parameters
     ----------
     model : estimator
-        A `KronRidge`, or any other estimator of vectrick. Errors are relative to standard deviations where there are
-        some (`is_scaled_`): ridge regression, and means of them, with a product of kernels.
+        A `KronRidge`, or any other estimator of vectrick. Errors are relative to standard deviations (`is_scaled_`) if
+        the model has them: ridge regression, and ensembles of it, with a product of kernels.
     new : str
-        What is new about the edges to come: "both", "start", "end" or "neither" of their vertices.
+        Which vertices are new at prediction: "both", "start", "end" or "neither".
     coverage : float
         The share of the labels that should be in their intervals.
     method : str
         "full" or "cv+"; see above. With "full" the models of the folds are not kept.
     scaled : bool
-        Whether intervals are wider where the model is less sure; else all are about equally wide.
+        Whether intervals are wider if the standard deviation is larger; else all are about equally wide.
     n_folds : int
         The number of folds.
     random_state : int, optional
@@ -65,7 +65,7 @@ class ConformalKron(FoldedModel):
     Attributes
     ----------
     model_ : estimator
-        The model that was trained on all edges, which makes the predictions.
+        The model that was trained on all edges; it makes the predictions.
     n_calibration_ : int
         The number of held-out edges.
     is_scaled_ : bool
@@ -110,8 +110,8 @@ class ConformalKron(FoldedModel):
             raise ValueError(f"method is {self.method!r}, but it must be one of {', '.join(map(repr, _METHODS))}")
         if isinstance(self.model, KronRanker):
             raise ValueError(
-                "model is a KronRanker, whose scores order edges but are no values of labels; intervals are for "
-                "vt.KronRidge, and sets for classifiers"
+                "model is a KronRanker, but its scores rank edges and do not predict labels; use vt.KronRidge for "
+                "intervals, or a classifier for sets"
             )
         refuse_bounds(y, "ConformalKron")
         edges, labels = self._given(X, y)
@@ -119,19 +119,19 @@ class ConformalKron(FoldedModel):
         self._check_enough(labels, folds, is_classifier(self.model))
         self.__dict__.pop("classes_", None)
         held = self._train(edges, labels, sample_weight, folds)
-        self._check_enough(labels, folds, hasattr(self, "classes_"))  # which a search knows only now
+        self._check_enough(labels, folds, hasattr(self, "classes_"))  # a search has its classes only now
         self._calibrate(edges, labels, held)
 
     def _check_enough(self, y: Array, folds: list[Fold], is_classifier: bool) -> None:
-        """Refuse too few held-out edges, of each class if labels are classes."""
+        """Raise an error if held-out edges are too few, for each class if labels are classes."""
         tested = y[np.concatenate([fold.test for fold in folds])]
         counts = {f" of class {label!r}": int((tested == label).sum()) for label in np.unique(y).tolist()}
         least = self.coverage / (1.0 - self.coverage)
         for of_what, n in counts.items() if is_classifier else (("", len(tested)),):
             if n < least - 1e-9:
                 raise ValueError(
-                    f"coverage is {self.coverage}, which needs at least {int(np.ceil(least - 1e-9))} edges{of_what} to "
-                    f"calibrate on, but the folds hold out {n}; ask for less coverage, or give more data"
+                    f"coverage is {self.coverage} and needs at least {int(np.ceil(least - 1e-9))} edges{of_what} to "
+                    f"calibrate on, but the folds hold out {n}; use a lower coverage, or more data"
                 )
 
     def _calibrate(self, edges: Edges, y: Array, held: list[HeldOutFold]) -> None:
@@ -159,11 +159,11 @@ class ConformalKron(FoldedModel):
         X : Edges or array
             The edges.
         coverage : float, optional
-            Another coverage than that of the estimator; no further training is needed.
+            The coverage, by default the estimator's; a change needs no further training.
         """
         coverage = self._coverage(coverage)
         if hasattr(self, "classes_"):
-            raise ValueError("the labels are classes, which have no intervals; use predict_set")
+            raise ValueError("the labels are classes, but intervals are for values; use predict_set")
         edges = self._asked(X)
         centres = []
         for model, (errors,) in zip(self.models_, self.errors_, strict=True):
@@ -172,13 +172,13 @@ class ConformalKron(FoldedModel):
         return interval(centres, coverage)
 
     def predict_set(self, X: EdgesLike, coverage: float | None = None) -> Array:
-        """Return which classes edges may have: a row for each edge, a column for each of ``classes_``.
+        """Return a mask of the possible classes: a row for each edge, a column for each of ``classes_``.
 
-        A set may be empty, where no class is like the held-out edges of that class, or have several classes.
+        A set may have several classes. It is empty if the edge is unlike the held-out edges of every class.
         """
         coverage = self._coverage(coverage)
         if not hasattr(self, "classes_"):
-            raise ValueError("the labels are values, which have no classes; use predict_interval")
+            raise ValueError("the labels are values, but sets are for classes; use predict_interval")
         edges = self._asked(X)
         parts = [(decisions_of(model, edges), errors) for model, errors in zip(self.models_, self.errors_, strict=True)]
         return sets(parts, coverage)
@@ -189,21 +189,21 @@ class ConformalKron(FoldedModel):
         n_fewest = min(sum(errors[column].n for errors in self.errors_) for column in range(len(self.errors_[0])))
         if n_fewest < wanted / (1.0 - wanted) - 1e-9:
             raise ValueError(
-                f"coverage is {wanted}, which needs at least {int(np.ceil(wanted / (1.0 - wanted) - 1e-9))} edges to "
+                f"coverage is {wanted} and needs at least {int(np.ceil(wanted / (1.0 - wanted) - 1e-9))} edges to "
                 f"calibrate on, but there were {n_fewest}"
             )
         return wanted
 
     def _asked(self, X: EdgesLike) -> Edges:
-        """Return edges, with a warning of those that are newer than the ones that were calibrated on."""
+        """Return edges; warn if they have new vertices on a side without new vertices in the calibration."""
         edges: Edges = self.model_.predictor_.aligned(self._edges(X))
         news = news_of(self.model_, edges)
         known_sides = [side for side in ("start", "end") if self.new not in ("both", side)]
         newer = np.isin(news, [*known_sides, "both"] if known_sides else [])
         if newer.any():
             warn(
-                f"{int(newer.sum())} of {len(edges)} edges have new vertices on a side that is known with "
-                f"new={self.new!r}, so their intervals or sets are too small; calibrate with new='both'",
+                f"{int(newer.sum())} of {len(edges)} edges have new vertices on a side without new vertices in "
+                f"calibration (new={self.new!r}), so their intervals or sets are too small; calibrate with new='both'",
                 DataWarning,
             )
         return edges
@@ -213,7 +213,7 @@ class ConformalKron(FoldedModel):
         return [self.model_, *(self.models_ if self.method == "cv+" else [])]
 
     def _file_state(self) -> dict[str, Any]:
-        """Return what is known beside the models."""
+        """Return the fitted state except the models."""
         errors = [[each.header() for each in some] for some in self.errors_]
         return {"errors": errors, "is_scaled": self.is_scaled_, "n_calibration": self.n_calibration_}
 

@@ -15,12 +15,12 @@ from vectrick.estimators import label_scale
 from vectrick.persistence.checks import numbers, of_kind
 from vectrick.training.fitted import Fitted
 
-_KEPT = 1000  # errors of a setting; of more, the largest of each of as many equal shares is kept
+_KEPT = 1000  # errors kept for a setting; of more, the largest of each of as many equal shares
 _HALVINGS = 60
 
 
 def check_coverage(coverage: float, name: str = "coverage") -> float:
-    """Refuse a coverage that is none."""
+    """Return the coverage as a float, or raise an error if it is not between 0 and 1."""
     if isinstance(coverage, bool) or not isinstance(coverage, Real) or not 0 < float(coverage) < 1:
         raise ValueError(f"{name} is {coverage!r}, but it must be a number between 0 and 1, such as 0.9")
     return float(coverage)
@@ -28,7 +28,7 @@ def check_coverage(coverage: float, name: str = "coverage") -> float:
 
 @dataclass(frozen=True)
 class Errors:
-    """Sorted errors, the largest of each of equal shares of n of them.
+    """Sorted errors; of many, only the largest of each of equal shares of all n errors.
 
     >>> import numpy as np
     >>> errors = Errors.of(np.arange(10.0))
@@ -41,7 +41,7 @@ class Errors:
 
     @classmethod
     def of(cls, errors: Array) -> "Errors":
-        """Sort errors, and keep so many that a file stays small; intervals can only become wider by that."""
+        """Sort errors, and keep few enough for a small file; this can only widen intervals."""
         ordered, n = np.sort(errors), len(errors)
         if n > _KEPT:
             ordered = ordered[np.ceil(n * np.arange(1, _KEPT + 1) / _KEPT).astype(int) - 1]
@@ -52,11 +52,11 @@ class Errors:
         return self.n / max(1, len(self.values))
 
     def at_most(self, bound: Array) -> Array:
-        """Return how many errors are at most as large."""
+        """Return how many errors are at most ``bound``."""
         return self._share * np.searchsorted(self.values, bound, "right")
 
     def at_least(self, bound: Array) -> Array:
-        """Return how many errors are at least as large."""
+        """Return how many errors are at least ``bound``."""
         return self.n - self._share * np.searchsorted(self.values, bound, "left")
 
     def header(self) -> dict[str, Any]:
@@ -73,7 +73,7 @@ class Errors:
 
 
 class Centre(NamedTuple):
-    """Predictions of a model for some edges, how large its errors there should be, and errors that it made."""
+    """Predictions of a model for some edges, their expected errors, and the model's errors on held-out edges."""
 
     mean: Array
     scale: Array
@@ -81,7 +81,7 @@ class Centre(NamedTuple):
 
 
 def interval(centres: Sequence[Centre], coverage: float) -> tuple[Array, Array]:
-    """Return the bounds between which labels lie, by the errors of one model or of the models of several folds.
+    """Return the bounds of intervals for labels, from the errors of one model or of the models of several folds.
 
     The upper bound is the ``⌈coverage (n + 1)⌉``-th smallest of all ``mean + scale error``, each with the errors of its
     own model (the "CV+" of Barber and others, 2021).
@@ -109,15 +109,16 @@ def _upper(centres: Sequence[Centre], coverage: float) -> Array:
 
 
 def margins(decisions: Array) -> Array:
-    """Return how much each class is contradicted, a column for each; of two classes from their one decision."""
+    """Return the evidence against each class, a column for each; two classes share one decision value."""
     return np.stack([decisions, -decisions], axis=1) if decisions.ndim == 1 else -decisions
 
 
 def sets(parts: Sequence[tuple[Array, list[Errors]]], coverage: float) -> Array:
-    """Return which classes an edge may have, a column for each.
+    """Return a mask of the possible classes of edges, a column for each class.
 
-    A class is in the set unless it is contradicted more than by all but a share ``1 - coverage`` of the held-out edges
-    of that class, so that the coverage is that of each class. ``parts`` are decisions of models with their errors.
+    A class is left out of the set if the evidence against it exceeds that of all but a share ``1 - coverage`` of the
+    held-out edges of the class. So the coverage holds within each class. ``parts`` are decision values of models, and
+    their errors.
     """
     columns = []
     for label in range(len(parts[0][1])):
@@ -141,30 +142,30 @@ def decisions_of(model: Fitted, X: Edges) -> Array:
 
 
 def news_of(model: Fitted, X: Edges) -> Array:
-    """Return what is new about edges to a model: "both", "start", "end" or "neither"."""
+    """Return the setting of each edge for a model: "both", "start", "end" or "neither"."""
     kernel = model.predictor_.kernel
     new_start = kernel.start.places(X.start_table, X.start) < 0
     new_end = kernel.end.places(X.end_table, X.end) < 0
     return np.select([new_start & new_end, new_start, new_end], NEW[:3], NEW[3])
 
 
-# Of which settings the errors may stand for others, at most as hard
+# The settings whose errors may be used for each setting: at least as hard, its own first
 _HARDER = {"neither": ("neither", "start", "end", "both"), "start": ("start", "both"), "end": ("end", "both"),
            "both": ("both",)}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """The errors of a model on held-out edges by setting, which its file carries.
+    """The errors of a model on held-out edges by setting, saved in its file.
 
     Attributes
     ----------
     errors : dict
-        For each setting the errors of values, or those of each class.
+        For each setting, the errors of values, or of each class.
     scaled : dict
-        For each setting the errors of values relative to the standard deviations that the model has for labels; empty
-        if it has none. They are taken for edges of the same setting, the others for edges of an easier one, where
-        standard deviations are smaller, but need not be smaller by as much as errors.
+        For each setting, the errors of values relative to the model's standard deviations for labels; empty if it has
+        none. They are used for edges of the same setting. Edges of an easier setting use ``errors``, because their
+        standard deviations are smaller, but not necessarily by as much as their errors.
     """
 
     errors: dict[str, list[Errors]]
@@ -185,7 +186,7 @@ class Calibration:
         return cls(errors, {new: Errors.read(scaled[new]) for new in NEW if new in scaled})
 
     def setting_for(self, new: New, coverage: float) -> str | None:
-        """Return the setting whose errors are taken for edges of a setting: its own, else a harder one, else None."""
+        """Return the setting whose errors are used for edges of a setting: its own, else a harder one, else None."""
         for setting in _HARDER[new]:
             least = coverage / (1.0 - coverage)
             if setting in self.errors and all(each.n >= least - 1e-9 for each in self.errors[setting]):
@@ -193,7 +194,7 @@ class Calibration:
         return None
 
     def intervals(self, model: Fitted, X: Edges, decisions: Array, coverage: float) -> tuple[Array, Array, Array]:
-        """Return the bounds of intervals for edges, and the settings whose errors they are from, "" for none."""
+        """Return the bounds of intervals for edges, and the settings whose errors were used, "" for none."""
         low, high = np.full(len(X), -np.inf), np.full(len(X), np.inf)
         taken, news = self._settings(model, X, coverage)
         scale = label_scale(model, X) if self.scaled and len(X) else None
@@ -208,11 +209,11 @@ class Calibration:
         return low, high, taken
 
     def sets(self, model: Fitted, X: Edges, decisions: Array, coverage: float) -> tuple[Array, Array]:
-        """Return the sets of classes of edges, and the settings whose errors they are from, "" for none."""
+        """Return the sets of classes of edges, and the settings whose errors were used, "" for none."""
         taken, _ = self._settings(model, X, coverage)
         n_classes = 2 if decisions.ndim == 1 else decisions.shape[1]
         if any(len(errors) != n_classes for errors in self.errors.values()):
-            raise ValueError(f"the model has {n_classes} classes, but its calibration is that of another model")
+            raise ValueError(f"the model has {n_classes} classes, but its calibration belongs to another model")
         members = np.ones((len(X), n_classes), bool)
         for setting in np.unique(taken[taken != ""]).tolist():
             rows = taken == setting
@@ -220,7 +221,7 @@ class Calibration:
         return members, taken
 
     def _settings(self, model: Fitted, X: Edges, coverage: float) -> tuple[Array, Array]:
-        """Return the settings whose errors are taken for edges, and those of the edges."""
+        """Return the settings whose errors are used for edges, and the settings of the edges."""
         news = news_of(model, X)
         taken = np.full(len(X), "", dtype="U8")
         for new in np.unique(news).tolist():

@@ -1,4 +1,4 @@
-"""What `Calibrated` and `ConformalKron` share: a model, and the same model trained without parts of the data."""
+"""The base of `Calibrated` and `ConformalKron`: a model, and copies that are trained without parts of the data."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from vectrick.model_selection.splitting.folds import Fold, check_new, rarer_clas
 from vectrick.model_selection.splitting.pairs import Pairs
 from vectrick.model_selection.splitting.splitters import VertexKFold
 
-LEAST_VERTICES = 5  # held-out vertices of a new side, fewer of which say nothing of others
+LEAST_VERTICES = 5  # fewest held-out vertices of a new side that can represent others
 
 
 @dataclass(frozen=True)
@@ -34,14 +34,14 @@ class HeldOutFold:
 
 
 class FoldedModel(FitParameters, BaseEstimator):
-    """A model that is trained on all edges, and on folds that hold out edges like those that will be asked for."""
+    """A model that is trained on all edges, and on folds that hold out edges as in the setting ``new``."""
 
     model: Any
     new: New
     n_folds: int
     random_state: Any
     model_: Any
-    _known_edges = None  # the parts have them
+    _known_edges = None  # the models have them
     _source = None
 
     @property
@@ -52,7 +52,7 @@ class FoldedModel(FitParameters, BaseEstimator):
 
     @property
     def predictor_(self) -> Any:
-        """The trained function of the model that was trained on all edges."""
+        """The predictor of the model that was trained on all edges."""
         return self.model_.predictor_
 
     def fit(self, X: EdgesLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -62,7 +62,7 @@ class FoldedModel(FitParameters, BaseEstimator):
             self._check()
             self._fit(X, y, sample_weight)
             self._remember_parameters()
-        except BaseException:  # whatever the error, what was fitted before stays intact
+        except BaseException:  # after any error, the previous fit stays intact
             self.__dict__ = before
             raise
         return self
@@ -72,7 +72,7 @@ class FoldedModel(FitParameters, BaseEstimator):
         """Check, train and calibrate."""
 
     def _check(self) -> None:
-        """Refuse parameters that cannot be meant."""
+        """Raise an error for invalid parameters."""
         if not isinstance(self.model, FittedModel):
             raise TypeError(f"model is {self.model!r}, but it must be an estimator of vectrick, such as vt.KronRidge()")
         check_new(self.new)
@@ -81,11 +81,11 @@ class FoldedModel(FitParameters, BaseEstimator):
 
     def _given(self, X: EdgesLike, y: ArrayLike) -> tuple[Edges, Array]:
         """Return the edges and their labels."""
-        edges = as_edges(self, X, reset=True).on(HOST)  # which folds are made of; models move them where they compute
+        edges = as_edges(self, X, reset=True).on(HOST)  # folds are made there; models move the edges to their device
         labels = np.asarray(unmasked(to_host(y), "y"))
         labels = labels.reshape(-1) if labels.ndim == 2 and labels.shape[1] == 1 else labels
         if labels.shape != (len(edges),):
-            raise ValueError(f"y has shape {labels.shape}, but X has {len(edges)} edges, which need one label each")
+            raise ValueError(f"y has shape {labels.shape}, but X has {len(edges)} edges that need one label each")
         if labels.dtype.kind == "f" and not np.isfinite(labels).all():
             at = int(np.flatnonzero(~np.isfinite(labels))[0])
             raise ValueError(f"y[{at}] is {labels[at]}, but labels must be finite")
@@ -94,12 +94,12 @@ class FoldedModel(FitParameters, BaseEstimator):
         return edges, labels
 
     def _check_classes(self, y: Array, folds: list[Fold]) -> None:
-        """Refuse folds whose training edges lack a class."""
+        """Raise an error if the training edges of a fold lack a class."""
         for fold in folds:
             missing = np.setdiff1d(y, y[fold.train])
             if len(missing):
                 raise ValueError(
-                    f"{fold.name} has no training edge of class {missing.tolist()[0]!r}: its edges are those of few "
+                    f"{fold.name} has no training edge of class {missing.tolist()[0]!r}: its edges have few "
                     f"vertices; use another setting than new={self.new!r}, or another n_folds or random_state"
                 )
 
@@ -117,7 +117,7 @@ class FoldedModel(FitParameters, BaseEstimator):
         if is_classifier(self.model):
             self._check_classes(y, folds)
         held = [HeldOutFold(trained(fold.train), fold.test) for fold in folds]
-        if held and hasattr(held[0].model, "classes_"):  # which a search knows only now
+        if held and hasattr(held[0].model, "classes_"):  # a search has its classes only now
             self._check_classes(y, folds)
         self.model_ = trained(np.arange(len(edges)))
         if hasattr(self.model_, "classes_"):
@@ -145,7 +145,7 @@ class FoldedModel(FitParameters, BaseEstimator):
         return as_edges(self._as_fitted(), X, reset=False).on(HOST)
 
     def save(self, path: Path | str, *, about: dict[str, Any] | None = None) -> None:
-        """Write it to one file that `vectrick.load` reads; see `FittedModel.save`."""
+        """Write the model to one file that `vectrick.load` reads; see `FittedModel.save`."""
         check_is_fitted(self, "model_")
         save_model(self._as_fitted(), path, about)
 
@@ -170,10 +170,10 @@ class FoldedModel(FitParameters, BaseEstimator):
 
 
 def calibration_folds(X: Edges, y: Array, new: New, n_folds: int, random_state: RandomState) -> list[Fold]:
-    """Return folds in which every vertex of a new side is held out once, so that none has the same test edge twice.
+    """Return folds that hold out every vertex of a new side once, so that no edge is tested twice.
 
-    With both vertices new, fold i holds out part i of the start and part i of the end vertices. Most edges train in
-    each fold, so that its model is nearly as good as one that is trained on all edges.
+    With both vertices new, fold i holds out part i of the start and part i of the end vertices. Each fold trains
+    on most edges, so that its model is nearly as good as the model that is trained on all edges.
     """
     n_end = 1 if new == "neither" else n_folds
     pairs, named = Pairs.of(X), VertexKFold(n_folds, n_end, new)

@@ -1,4 +1,4 @@
-"""Cross-validation by clusters of vertices: what is like a test vertex does not train."""
+"""Cross-validation by clusters of vertices: no training vertex is similar to a test vertex."""
 
 from numbers import Real
 
@@ -16,29 +16,29 @@ from vectrick.model_selection.splitting.similarity import Similarity
 from vectrick.model_selection.splitting.splitters import VertexKFold
 
 SCAFFOLD = "scaffold"
-_LARGE = 1.5  # times its share that a part may have before somebody is told
+_LARGE = 1.5  # parts larger than this times an even share cause a warning
 
 
 class ClusterKFold(VertexKFold):
-    """A `VertexKFold` that keeps similar vertices in one part, so that "new" means new.
+    """A `VertexKFold` that keeps similar vertices in one part, so that test vertices differ from training vertices.
 
-    Vertices whose similarity is above a threshold are in one cluster, and so are those that a chain of such vertices
-    joins: no test vertex is more similar to any training vertex than the threshold. Parts have about equally many
-    vertices, as far as whole clusters allow. It takes a similarity for each pair of vertices of a side.
+    Vertices whose similarity is above a threshold are in one cluster, directly or through a chain of similar vertices.
+    So no test vertex is more similar to any training vertex than the threshold. The parts have nearly equal numbers of
+    vertices, as far as whole clusters allow.
 
-    Similarities of a side take O(m²) kernel values; a fold then takes O(n).
+    The similarities of all pairs of m vertices of a side take O(m²) kernel values; a fold then takes O(n).
 
     Parameters
     ----------
     n_start, n_end, new, stratify, n_repeats, strict, random_state
-        As for `VertexKFold`; "neither" divides edges, and has no clusters.
+        As for `VertexKFold`, except that "neither" is not allowed, because it divides edges.
     threshold : float
         The similarity, from 0 to 1, above which two vertices are in one cluster.
     start, end : str or Kernel
-        What makes vertices of a side similar: a kernel, whose values are divided by those of the vertices with
-        themselves; "scaffold", the Bemis–Murcko scaffold of molecules, which are similar if it is the same; or "auto":
-        Morgan fingerprints of molecules, alignments of sequences, a matrix of similarities as it is, the Tanimoto
-        kernel of bits, a Gaussian kernel of other features.
+        The similarity of the vertices of a side. A kernel is normalized to ``k(x, y) / √(k(x, x) k(y, y))``. "scaffold"
+        puts molecules with the same Bemis–Murcko scaffold into one cluster. "auto" uses Morgan fingerprints for
+        molecules, alignments for sequences, a given matrix of similarities, the Tanimoto kernel for bits, and a
+        Gaussian kernel for other features.
 
     Examples
     --------
@@ -74,11 +74,9 @@ class ClusterKFold(VertexKFold):
     def folds(self, X: EdgesLike, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> list[Fold]:
         """Check and return all folds; each has a readable name."""
         if not isinstance(X, Edges) or groups is not None:
-            raise TypeError(
-                f"X is of type {type(X).__name__}, but clusters need Edges, whose tables tell what is similar"
-            )
+            raise TypeError(f"X is of type {type(X).__name__}, but clusters need Edges with tables, and no groups")
         if self.new == "neither":
-            raise ValueError("new is 'neither', which divides edges; clusters are for 'both', 'start' and 'end'")
+            raise ValueError("new is 'neither', but clusters divide vertices; use 'both', 'start' or 'end'")
         is_number = isinstance(self.threshold, Real) and not isinstance(self.threshold, bool)
         if not is_number or not 0 <= float(self.threshold) < 1:
             raise ValueError(f"threshold is {self.threshold!r}, but it must be a number from 0 to below 1")
@@ -90,7 +88,7 @@ class ClusterKFold(VertexKFold):
             del self._clusters
 
     def clusters(self, X: Edges, side: str) -> Array:
-        """Return the cluster of each vertex of the table of a side, -1 for those without edges."""
+        """Return the cluster of each vertex of the table of a side, -1 for vertices without edges."""
         table, vertices = (X.start_table, X.start) if side == "start" else (X.end_table, X.end)
         used = np.unique(np.concatenate([X.start, X.end]) if X.is_one_set else vertices)
         given = self.start if side == "start" else self.end
@@ -111,14 +109,14 @@ class ClusterKFold(VertexKFold):
     def _parts(
         self, side: str, vertices: Array, size: int, n_parts: int, rng: np.random.Generator, positive: Array | None
     ) -> Array:
-        if side not in self._clusters:  # whose vertices are not divided
+        if side not in self._clusters:  # the vertices of this side are not divided
             return super()._parts(side, vertices, size, n_parts, rng, positive)
         cluster = self._clusters[side]
         n_clusters = int(cluster.max()) + 1
         if n_clusters < n_parts:
             raise ValueError(
-                f"the {side} vertices are {n_clusters} clusters, but there are to be {n_parts} parts; raise the "
-                f"threshold, which is {self.threshold}, or make fewer parts"
+                f"the {side} vertices form {n_clusters} clusters, but {n_parts} parts are needed; raise the threshold "
+                f"of {self.threshold}, or use fewer parts"
             )
         used = np.unique(vertices)
         sizes = np.bincount(cluster[used], minlength=n_clusters).astype(np.float64)
@@ -136,16 +134,16 @@ class ClusterKFold(VertexKFold):
         largest = int(np.bincount(parts[used]).max())
         if largest * n_parts > _LARGE * len(used):
             warn(
-                f"a cluster of {int(sizes.max())} of the {len(used)} {side} vertices makes a part of {largest}, where "
-                f"{len(used) // n_parts} would be even; a threshold above {self.threshold} makes smaller clusters",
+                f"a cluster of {int(sizes.max())} of the {len(used)} {side} vertices makes a part of {largest} instead "
+                f"of {len(used) // n_parts}; a threshold above {self.threshold} makes smaller clusters",
                 UserWarning,
             )
         return parts
 
 
 def _by_scaffold(table: VertexTable, used: Array, side: str) -> Array:
-    """Return a number for each scaffold; molecules without rings are one cluster."""
+    """Return the number of each molecule's scaffold; molecules without rings form one cluster."""
     strings = table.take(used).strings if table.text is not None else []
     if table.text is None or kind_of_strings(strings, table.text) != "smiles":
-        raise ValueError(f"{side} is 'scaffold', which molecules have, but the {side} vertices are no SMILES strings")
+        raise ValueError(f"{side} is 'scaffold', but the {side} vertices are not molecules in SMILES strings")
     return np.asarray(np.unique([scaffold(string) for string in strings], return_inverse=True)[1])

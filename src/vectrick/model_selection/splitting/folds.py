@@ -1,4 +1,4 @@
-"""The building blocks of splits by vertices: folds, parts of vertices or edges, and the checks of both."""
+"""Building blocks of splits by vertices: folds, parts of vertices or edges, and their checks."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,20 +12,20 @@ from vectrick.data.settings import NEW
 from vectrick.data.splits import divide_vertices
 from vectrick.model_selection.splitting.pairs import Pairs
 
-# What edges are used for, in pictures of splits.
+# Colors for the uses of edges in pictures of splits.
 COLOURS = {"training": BLUE, "validation": GREEN, "test": ORANGE, "left out": PALE}
 
 
 @dataclass(frozen=True)
 class Fold:
-    """The training and the test edges of a fold, as positions; the others are left out."""
+    """The training and the test edges of a fold, as positions; other edges are left out."""
 
     name: str
     train: Array
     test: Array
 
     def check(self, y: Array | None, advice: str) -> None:
-        """Refuse a fold that is useless for training or for testing."""
+        """Raise an error if the training or the test edges are empty or have only one label."""
         for part, rows in (("training", self.train), ("test", self.test)):
             if not len(rows):
                 raise ValueError(f"{self.name} has no {part} edges; {advice}")
@@ -35,7 +35,7 @@ class Fold:
 
 
 def make_fold(name: str, pairs: Pairs, new: New, train: Array, test: Array, strict: bool) -> Fold:
-    """Return a fold; with ``strict``, leave out test edges with a new vertex that should be known."""
+    """Return a fold; with ``strict``, leave out test edges with an unseen vertex on another side."""
     if strict:
         for side, vertices, size in (("start", pairs.start, pairs.n_start), ("end", pairs.end, pairs.n_end)):
             if new in ("both", side):
@@ -45,7 +45,7 @@ def make_fold(name: str, pairs: Pairs, new: New, train: Array, test: Array, stri
             if pairs.one_set:
                 known[(pairs.end if side == "start" else pairs.start)[train]] = True
             test = test & known[vertices]
-    kind = np.int32 if len(pairs) < 2**31 else np.int64  # there may be many folds of many edges
+    kind = np.int32 if len(pairs) < 2**31 else np.int64  # saves memory if many folds have many edges
     return Fold(name, np.flatnonzero(train).astype(kind), np.flatnonzero(test).astype(kind))
 
 
@@ -60,14 +60,14 @@ def divide_edges(
     """Return the part of each edge; edges between the same two vertices are in the same part.
 
     ``sizes_of`` returns the sizes of the parts for a number of distinct pairs. With a mask ``positive``, each part gets
-    its share of the pairs that have such an edge.
+    its share of the pairs that have a positive edge.
     """
     number = pairs.distinct()
     n_pairs = int(number.max(initial=-1)) + 1
     sizes = sizes_of(n_pairs)
     part, order = np.empty(n_pairs, int), rng.permutation(n_pairs)
     places = np.repeat(np.arange(len(sizes)), sizes)
-    if positive is not None:  # the pairs of one class after those of the other, dealt out evenly
+    if positive is not None:  # sorts the pairs by class, and deals them out evenly
         order = order[np.argsort((np.bincount(number, positive) > 0)[order], kind="stable")]
         shares = np.concatenate([(np.arange(size) + 0.5) / size for size in sizes])
         places = places[np.argsort(shares, kind="stable")]
@@ -76,12 +76,12 @@ def divide_edges(
 
 
 def even_sizes(total: int, n_parts: int) -> Array:
-    """Return the sizes of parts that differ by one at most."""
+    """Return the sizes of parts that differ by at most one."""
     return np.full(n_parts, total // n_parts) + (np.arange(n_parts) < total % n_parts)
 
 
 def as_labels(y: ArrayLike | None, n_edges: int) -> Array | None:
-    """Return labels as an array of the right length, if there are any."""
+    """Return labels as an array of the right length, or None if y is None."""
     if y is None:
         return None
     labels = np.asarray(unmasked(y, "y"))
@@ -101,7 +101,7 @@ def rarer_class(y: Array | None) -> Array:
 
 
 def stratify_advice(y: Array | None, stratify: bool) -> str:
-    """Return the advice to stratify where that is possible and was not done."""
+    """Return the advice to stratify if that is possible and not requested yet."""
     return "stratify=True, " if y is not None and not stratify and len(np.unique(y)) == 2 else ""
 
 

@@ -1,4 +1,4 @@
-"""Holding out vertices once: which edges train, and which are tested, by what is new about them."""
+"""One hold-out of vertices: the training edges, and the test edges of each setting."""
 
 import itertools
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ from vectrick.data.splits import hold_out_labeled
 
 @dataclass(frozen=True)
 class Holdout:
-    """Which edges train, and which are held out, by what is new about them."""
+    """The positions of the training edges, and of the held-out edges of each setting."""
 
     train: Array
-    tests: dict[str, Array]  # "both", "start", "end": positions of edges that do not train; one vertex set has no "end"
+    tests: dict[str, Array]  # positions for "both", "start" and "end"; one vertex set has no "end"
 
     @property
     def n_left_out(self) -> int:
@@ -36,7 +36,7 @@ def hold_out(X: Edges, y: Array, fraction: float = 0.25, seed: int = 0, n_labels
     seed : int
         The seed of the division.
     n_labels : int
-        How many different labels both the training edges and those with two new vertices must have.
+        The least number of different labels of the training edges, and of the edges with two new vertices.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def hold_out(X: Edges, y: Array, fraction: float = 0.25, seed: int = 0, n_labels
 
 
 def by_setting(X: Edges, train: Array) -> dict[str, Array]:
-    """Return masks of all edges by which of their vertices no training edge has; one vertex set has no "end".
+    """Return a mask of all edges for each setting, given the training edges; one vertex set has no "end".
 
     >>> import numpy as np, vectrick as vt
     >>> X = vt.Edges([0, 0, 1, 1], [0, 1, 0, 1], np.eye(2), np.eye(2))
@@ -71,6 +71,6 @@ def by_setting(X: Edges, train: Array) -> dict[str, Array]:
     if X.is_one_set:
         known_start = known_end = known_start | known_end
     start, end = ~known_start[X.start], ~known_end[X.end]
-    # The edges of one vertex set have one new vertex or the other: one setting.
+    # In one vertex set, edges with a new start or a new end vertex have the same setting.
     one = {"start": start ^ end} if X.is_one_set else {"start": start & ~end, "end": end & ~start}
     return {"both": start & end, **one, "neither": ~start & ~end}

@@ -23,9 +23,9 @@ class Pairs:
         return len(self.start)
 
     def distinct(self) -> Array:
-        """Return the number of the pair of vertices of each edge, by first occurrence: copies of an edge share it.
+        """Return the number of each edge's pair of vertices; pairs are numbered by first occurrence.
 
-        With one vertex set, an edge and its reverse share it too.
+        Copies of an edge have the same number. With one vertex set, an edge and its reverse do as well.
 
         >>> Pairs.of(np.array([[0, 1], [1, 0], [0, 1]])).distinct().tolist()
         [0, 1, 0]
@@ -41,7 +41,7 @@ class Pairs:
     def of(cls, X: EdgesLike, groups: ArrayLike | None = None, one_set: bool | None = None) -> "Pairs":
         """Return the vertices of edges, from ``groups`` (an n × 2 array of vertices) or else from X.
 
-        ``one_set`` says whether both ends come from one vertex set. By default `Edges` decide; arrays have two sets.
+        ``one_set`` is whether both ends come from one vertex set. By default, `Edges` determine it; arrays have two.
         """
         if isinstance(X, Edges):
             if one_set is not None and one_set != X.is_one_set:
@@ -55,7 +55,7 @@ class Pairs:
         if array.ndim != 2 or array.shape[1] != 2:
             raise ValueError(
                 f"{name} has shape {array.shape}, but it must be Edges or an array with two columns, the start and the "
-                "end vertex of each edge; for a table of features give such an array as groups"
+                "end vertex of each edge; for a table of features, pass the pairs as groups"
             )
         if len(array) != np.shape(X)[0]:
             raise ValueError(f"groups has {len(array)} rows, but X has {np.shape(X)[0]} edges")

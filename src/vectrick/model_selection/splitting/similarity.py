@@ -1,4 +1,4 @@
-"""How similar vertices are to each other, from 0 to 1: by a kernel that suits their table, or by one that is given."""
+"""Similarities between vertices, from 0 to 1, by a given kernel or by a kernel that suits the vertex table."""
 
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -22,7 +22,7 @@ from vectrick.kernels import (
     as_kernel,
 )
 
-_AT_ONCE = 2048  # rows of the matrix of similarities
+_AT_ONCE = 2048  # rows of the similarity matrix that are computed together
 
 
 class Similarity:
@@ -33,12 +33,12 @@ class Similarity:
     table : VertexTable
         The table.
     used : array
-        Its rows that count.
+        The rows of the vertices that have edges.
     kernel : str or Kernel
-        "auto": Morgan fingerprints of molecules, alignments of sequences (or their words, without parasail), a matrix
-        of similarities as it is, the Tanimoto kernel of bits, a Gaussian kernel of other features.
+        "auto" uses Morgan fingerprints for molecules, alignments for sequences (a spectrum kernel without parasail), a
+        given matrix of similarities, the Tanimoto kernel for bits, and a Gaussian kernel for other features.
     name : str
-        What errors call the kernel.
+        The name of the kernel in error messages.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Similarity:
             self._norms = np.sqrt(np.maximum(np.asarray(self.kernel.diagonal(self.features), np.float64), 1e-300))
 
     def blocks(self, rows: Array, columns: Array) -> Iterator[tuple[Array, Array]]:
-        """Yield rows, a few at a time, and their similarities with all columns; both number the used vertices."""
+        """Yield blocks of rows and their similarities with all columns; both index the used vertices."""
         train: Any = self.features
         for low in range(0, len(rows), _AT_ONCE):
             some = rows[low : low + _AT_ONCE]
@@ -77,7 +77,7 @@ def _usual(table: VertexTable, used: Array) -> Kernel:
 
 
 def largest_similarity(X: Edges, train: Array, test: Array, side: str) -> Array:
-    """Return, for each test edge, the largest similarity of its vertex of a side to those of the training edges."""
+    """Return, for each test edge, the largest similarity of its vertex of a side to the training vertices."""
     table, vertices = (X.start_table, X.start) if side == "start" else (X.end_table, X.end)
     trained = np.concatenate([X.start[train], X.end[train]]) if X.is_one_set else vertices[train]
     used = np.unique(np.concatenate([trained, vertices[test]]))

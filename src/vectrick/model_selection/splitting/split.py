@@ -1,4 +1,4 @@
-"""One split of edges by their vertices into training, validation and test part."""
+"""One split of edges by their vertices into training, validation and test parts."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ class VertexSplit:
 
     @property
     def n_left_out(self) -> int:
-        """The number of edges that are in no part, since they join vertices of different parts."""
+        """The number of edges in no part: they join vertices of different parts, or ``strict`` removed them."""
         return self.n_edges - len(self.train) - len(self.validation) - len(self.test)
 
     def __iter__(self) -> Iterator[Array]:
@@ -90,8 +90,8 @@ def vertex_split(
     Returns
     -------
     VertexSplit
-        It unpacks as ``train, validation, test = vertex_split(X, y)``, which are positions for ``X[train]`` and so on.
-        It shows how many edges were left out.
+        It unpacks as ``train, validation, test = vertex_split(X, y)``, positions for ``X[train]`` and so on. It shows
+        how many edges were left out.
 
     Examples
     --------
@@ -126,21 +126,21 @@ def vertex_split(
 
 
 def _check_sizes(validation_size: float, test_size: float) -> None:
-    """Refuse shares that leave nothing to test, or nothing to train on."""
+    """Raise an error if the shares leave nothing to test, or nothing to train on."""
     for name, share in (("validation_size", validation_size), ("test_size", test_size)):
         least = 0.0 if name == "validation_size" else 1e-9
         if isinstance(share, bool) or not isinstance(share, Real) or not least <= share < 1:
             raise ValueError(f"{name} is {share!r}, but it must be a share between 0 and 1")
     if validation_size + test_size >= 1:
         raise ValueError(
-            f"validation_size is {validation_size} and test_size {test_size}, which leaves nothing to train on"
+            f"validation_size is {validation_size} and test_size is {test_size}; this leaves nothing to train on"
         )
 
 
 def _parts(
     pairs: Pairs, new: New, shares: Array, rng: np.random.Generator, positive: Array | None
 ) -> tuple[Array, Array]:
-    """Return for each edge the part of its start and of its end vertex: 0 trains, 1 validates, 2 tests."""
+    """Return the part of each edge's start and end vertex: 0 for training, 1 for validation, 2 for testing."""
     if new == "neither":
         part = divide_edges(pairs, lambda n_pairs: _sizes(n_pairs, shares, "pairs of vertices"), rng, positive)
         return part, part
@@ -159,7 +159,7 @@ def _parts(
 
 
 def _sizes(total: int, shares: Array, what: str = "vertices") -> Array:
-    """Return the sizes of the training, validation and test parts; a part with a share has at least one."""
+    """Return the sizes of the training, validation and test parts; a part with a positive share is not empty."""
     held = [max(1, round(share * total)) if share else 0 for share in shares[1:]]
     if sum(held) >= total:
         raise ValueError(f"validation_size and test_size leave none of {total} {what} to train on")

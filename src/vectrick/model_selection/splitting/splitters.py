@@ -34,18 +34,18 @@ class VertexKFold(BaseCrossValidator):
     """A cross-validator that divides the vertices, for models that predict edges of new vertices.
 
     It works like any scikit-learn splitter, with ``cross_val_score``, ``GridSearchCV`` and similar functions. ``new``
-    says which vertices of a test edge occur in no training edge:
+    determines which vertices of a test edge occur in no training edge:
 
     - "both": the start and the end vertices are divided into parts. Each of the ``n_start × n_end`` folds tests the
       edges between a start part and an end part, and trains on the edges with neither. Edges that join a test vertex to
-      a training vertex are left out. With 3 × 3 parts this is the paper's ninefold cross-validation, which trains on
-      4/9 of the edges.
+      a training vertex are left out. With 3 × 3 parts this is the paper's ninefold cross-validation, with 4/9 of the
+      edges for training.
     - "start" (or "end"): a fold tests the edges of one of ``n_start`` parts of the start vertices, and trains on the
       other edges. The end vertex of a test edge occurs in the training edges.
     - "neither": the edges themselves are divided into ``n_start × n_end`` parts (``n_end`` may be 1). Both vertices of
       a test edge occur in the training edges. Repeated edges between the same two vertices stay in the same part.
 
-    If both ends come from one vertex set, a vertex is new on both sides at once, and there are ``n_start`` parts and
+    If both ends come from one vertex set, a new vertex is new on both sides, and there are ``n_start`` parts and
     folds. "both" tests the edges within a part; "start" and "end" test the edges from it or to it. With "neither", an
     edge and its reverse are in the same part.
 
@@ -60,13 +60,13 @@ class VertexKFold(BaseCrossValidator):
     stratify : bool
         Whether to spread the rarer class evenly over the parts; this needs two classes.
     n_repeats : int
-        How many times to divide, each time anew.
+        The number of repeats, each with a new division.
     strict : bool
-        Whether to leave out test edges that are new in another way than ``new`` says. With "start", these are the edges
+        Whether to leave out test edges with more new vertices than ``new`` allows. With "start", these are the edges
         whose end vertex has no training edge. ``strict=False`` keeps them: ``cross_val_predict`` needs each edge in one
         test part.
     one_set : bool, optional
-        Whether both ends come from one vertex set, if X does not tell. By default, an array of pairs has two sets.
+        Whether both ends come from one vertex set, if X is an array of pairs. By default, an array has two sets.
     random_state : int, optional
         The seed of the division.
 
@@ -84,7 +84,7 @@ class VertexKFold(BaseCrossValidator):
     1    797   210       793
     """
 
-    __metadata_request__split: ClassVar = {"groups": True}  # so that scikit-learn's metadata routing passes them on
+    __metadata_request__split: ClassVar = {"groups": True}  # so that scikit-learn's metadata routing passes groups on
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class VertexKFold(BaseCrossValidator):
         X : Edges or array
             The edges: `Edges`, or an n × 2 array with the start and the end vertex of each (numbers or ids).
         y : array, optional
-            The labels of the edges. With labels, a fold with only one label is refused.
+            The labels of the edges. If given, a fold with only one label raises an error.
         groups : array, optional
             An n × 2 array with the vertices, if X is something else, such as a table of features.
         """
@@ -162,9 +162,9 @@ class VertexKFold(BaseCrossValidator):
         return pd.DataFrame(rows)
 
     def board(self) -> list[list[str]]:
-        """Return what the first fold does with edges between parts of start vertices (rows) and of end vertices.
+        """Return the use of edges in the first fold, by parts of start vertices (rows) and of end vertices (columns).
 
-        The words are "training", "test" and "left out". With ``new="neither"`` the parts are parts of the edges.
+        The uses are "training", "test" and "left out". With ``new="neither"`` the parts are parts of the edges.
 
         >>> import vectrick as vt
         >>> vt.VertexKFold(2, 2).board()
@@ -174,7 +174,7 @@ class VertexKFold(BaseCrossValidator):
         if self.new == "neither":
             return [["test" if i == j == 0 else "training" for j in range(n_end)] for i in range(self.n_start)]
         start, end = np.meshgrid(np.arange(self.n_start) == 0, np.arange(n_end) == 0, indexing="ij")
-        if not self.one_set:  # a side whose vertices stay known has no held-out part
+        if not self.one_set:  # a side without new vertices has no held-out part
             start, end = start & (self.new != "end"), end & (self.new != "start")
         train, test = edges_of_split(self.new, start, end)
         board: list[list[str]] = np.where(test, "test", np.where(train, "training", "left out")).tolist()
@@ -183,7 +183,7 @@ class VertexKFold(BaseCrossValidator):
     def _repr_html_(self) -> str:
         numbers = [self.n_start, self.n_start if self.n_end is None else self.n_end]
         if self.new not in SETTINGS or not all(isinstance(each, Integral) and 1 <= each <= _BOARD for each in numbers):
-            return html_note(repr(self))  # what cannot be drawn, or is refused when it is used
+            return html_note(repr(self))  # too large to draw, or invalid
         board, label = self.board(), settings_of(bool(self.one_set))[self.new].words
         picture = html_cells([[COLOURS[use] for use in row] for row in board], f"the first fold, {label}")
         kinds = [use for use in COLOURS if any(use in row for row in board)]
@@ -195,7 +195,7 @@ class VertexKFold(BaseCrossValidator):
     def get_n_splits(
         self, X: EdgesLike | None = None, y: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> int:
-        """Return the number of folds; X tells whether there is one vertex set, which has fewer folds."""
+        """Return the number of folds; one vertex set in X makes fewer folds."""
         one_set = bool(self.one_set) if X is None else Pairs.of(X, groups, self.one_set).one_set
         n_end = self.n_start if self.n_end is None else self.n_end
         if self.new in ("both", "neither") and not (one_set and self.new == "both"):
@@ -221,7 +221,7 @@ class VertexKFold(BaseCrossValidator):
         else:
             start = self._parts("start", pairs.start, pairs.n_start, self.n_start, rng, positive)[pairs.start]
             end = self._parts("end", pairs.end, pairs.n_end, n_end, rng, positive)[pairs.end]
-            # A side whose vertices stay known has no held-out part: -1 matches no part.
+            # A side without new vertices has no held-out part: -1 matches no part.
             starts = range(self.n_start) if self.new != "end" else [-1]
             ends = range(n_end) if self.new != "start" else [-1]
             masks = []
@@ -234,7 +234,7 @@ class VertexKFold(BaseCrossValidator):
     def _parts(
         self, side: str, vertices: Array, size: int, n_parts: int, rng: np.random.Generator, positive: Array | None
     ) -> Array:
-        """Return the part of each vertex of a side, -1 for those without edges."""
+        """Return the part of each vertex of a side, -1 for vertices without edges."""
         return divide_evenly(vertices, size, n_parts, rng, positive)
 
     def _check(self, pairs: Pairs) -> None:
@@ -258,8 +258,8 @@ class VertexKFold(BaseCrossValidator):
         if pairs.one_set:
             if n_end != self.n_start:
                 raise ValueError(
-                    f"n_start is {self.n_start} and n_end is {n_end}, but both ends come from one vertex set, which is "
-                    "divided once: give n_start alone"
+                    f"n_start is {self.n_start} and n_end is {n_end}, but both ends come from one vertex set and share "
+                    "its parts: give n_start alone"
                 )
             available = [("n_start", self.n_start, "", np.concatenate([pairs.start, pairs.end]))]
         else:

@@ -6,7 +6,7 @@ async function unpack(id) {
   return await new Response(stream).text();
 }
 
-// Plotly reads some tags in text; what comes from the data is shown as it is.
+// Plotly interprets some tags in text, so text from the data is escaped.
 function plain(text) {
   return String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 }
@@ -17,7 +17,7 @@ function colour(name) {
 
 const fromData = new Set(["starts", "ends", "states", "words"]);
 
-// Figures name the colours of the page, "--one", so that they follow light and dark.
+// Figures use the names of the page's colors, such as "--one", so that they follow the light and dark themes.
 function painted(value) {
   if (typeof value === "string") return value.startsWith("--") ? colour(value.slice(2)) : value;
   if (Array.isArray(value)) return value.length > 1000 ? value : value.map(painted);
@@ -45,7 +45,7 @@ function layout(given) {
   return made;
 }
 
-// A row of "states" has a character for each pair: 0 is new, others are known with a label.
+// A row of "states" has a character for each pair: 0 is new, other digits are known edges.
 function heat(trace) {
   const { starts, ends, states, words, ...rest } = trace;
   return {
@@ -55,7 +55,7 @@ function heat(trace) {
   };
 }
 
-// The matrix is the heaviest and comes last; between figures the page stays alive.
+// The matrix takes the longest, so it comes last; between figures, the page stays responsive.
 async function draw(figures) {
   const order = Object.entries(figures).sort((a, b) => (a[0] === "matrix") - (b[0] === "matrix"));
   for (const [id, figure] of order) {
@@ -68,7 +68,7 @@ async function draw(figures) {
   }
 }
 
-// Plotly's bar would cover the legend, above all on a phone: it comes when it is asked for.
+// Plotly's mode bar would cover the legend, above all on a phone, so a button shows it.
 const withTools = new Set();
 
 function toggleTools(button, figures) {
@@ -80,7 +80,7 @@ function toggleTools(button, figures) {
 
 const shownRows = 200;
 
-// A table with data of its own shows some of its rows; any other has all of them in the page.
+// A table with separate data shows some of its rows; any other table has all of its rows in the page.
 function rowsOf(table, tables, explanations) {
   const given = tables[table.id], why = explanations[table.id] || [];
   if (given) return given.map((cells, j) => ({ cells, why: why[j], text: cells.slice(0, 2).join(" ").toLowerCase() }));
@@ -89,7 +89,7 @@ function rowsOf(table, tables, explanations) {
   }));
 }
 
-// What the number of a row is a sum of, below the row: it comes and goes with a click, or with the enter key.
+// The terms of a row's score, below the row; a click or the Enter key shows and hides them.
 function explainable(row, why) {
   row.classList.add("explained");
   row.tabIndex = 0;
@@ -102,7 +102,7 @@ function explainable(row, why) {
     below.className = "why";
     cell.colSpan = row.cells.length;
     const total = why.reduce((sum, [, value]) => sum + value, 0), largest = Math.max(...why.map(([, value]) => Math.abs(value)));
-    for (const [name, value] of [...why, ["together", total]]) {
+    for (const [name, value] of [...why, ["total", total]]) {
       const line = list.insertRow(), bar = document.createElement("span");
       line.insertCell().textContent = name;
       const number = line.insertCell();
@@ -134,7 +134,7 @@ function compared(a, b) {
   return typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), undefined, { numeric: true });
 }
 
-// Sorting by a click on a header, and searching where there is a field for it.
+// Sort by a click on a header, and search if the table has a search field.
 function enliven(table, tables, explanations) {
   const all = rowsOf(table, tables, explanations), headers = Array.from(table.tHead.rows[0].cells);
   const numeric = headers.map((header) => header.classList.contains("number"));
@@ -176,7 +176,7 @@ function enliven(table, tables, explanations) {
   await draw(figures);
   document.querySelectorAll("button.tools").forEach((button) => button.addEventListener("click", () => toggleTools(button, figures)));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => draw(figures));
-  // Paper is light, and narrower than the screen.
+  // Printed pages are light, and narrower than the screen.
   const print = matchMedia("print");
   print.addEventListener("change", () => draw(figures));
   addEventListener("beforeprint", () => document.querySelectorAll(".plot").forEach((plot) => Plotly.relayout(plot, { width: 660 })));

@@ -1,4 +1,4 @@
-"""Ridge regression on a complete graph: one eigendecomposition of each kernel, and every alpha follows."""
+"""Ridge regression on a complete graph for any alpha, from one eigendecomposition of each kernel."""
 
 from collections.abc import Sequence
 
@@ -10,13 +10,13 @@ from vectrick.solvers.quadratic import LinearCallback, LinearResult, LinearSyste
 
 
 class Eigen(QuadraticSolver):
-    """The closed form of ridge regression on a complete graph; `KronRidge` makes it from the kernels themselves."""
+    """The closed form of ridge regression on a complete graph; `KronRidge` computes it from the vertex kernels."""
 
     name = "eigen"
     is_general = False
 
     def solve(self, system: LinearSystem, tol: float, max_iter: int, callback: LinearCallback | None) -> LinearResult:
-        """Refuse: the closed form needs the vertex kernels, which are not known here."""
+        """Raise ValueError, because the closed form needs the vertex kernels."""
         raise ValueError(
             "solver is 'eigen', which is for ridge regression in dual form on a complete graph without weights and "
             "early stopping; use 'auto'"
@@ -24,7 +24,7 @@ class Eigen(QuadraticSolver):
 
 
 class CompleteGraph:
-    """The eigendecompositions of both kernels, O(m³ + q³), from which ridge regression follows for any labels.
+    """Ridge regression on a complete graph for any labels, from eigendecompositions of both kernels, O(m³ + q³).
 
     Examples
     --------
@@ -47,8 +47,8 @@ class CompleteGraph:
         """Solve ``K A G + α A + b = Y`` for every alpha; return dual coefficients A and intercepts b.
 
         Y has a row for each start vertex and a column for each end vertex. It takes O(m² q + m q²) for each alpha. The
-        coefficients are the smallest ones with these predictions: parts that the kernels map to zero are left out,
-        since rounding would make them matter for a small alpha.
+        coefficients are the smallest ones with these predictions: components that the kernels map to zero are left
+        out, because rounding would make them matter for a small alpha.
 
         >>> import numpy as np
         >>> CompleteGraph(np.array([[2.0]]), np.array([[3.0]])).solve(np.array([[7.0]]), [1.0])[0][0]

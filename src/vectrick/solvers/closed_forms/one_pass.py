@@ -1,4 +1,4 @@
-"""Ridge regression by one pass over the edges: ``M⁻¹ Zᵀ y`` with the degree model M, for every alpha and filter."""
+"""Ridge regression by one pass over the edges: ``M⁻¹ Zᵀ y`` with the degree model M, for any alpha and filter."""
 
 from vectrick.losses import Loss
 from vectrick.objectives.space import Space
@@ -7,9 +7,9 @@ from vectrick.solvers.solution import Solution
 
 
 class OnePass(Solver):
-    """One pass over the edges, then a closed form; `KronRidge` makes it from the kernels themselves.
+    """One pass over the edges, then a closed form; `KronRidge` computes it from the vertex kernels.
 
-    One pass takes one product and two eigendecompositions, O(m³ + q³) or less with thin factors.
+    It takes one product and two eigendecompositions, O(m³ + q³), or less with low-rank factors.
 
     Examples
     --------
@@ -28,5 +28,5 @@ class OnePass(Solver):
     verified = ""
 
     def minimise(self, space: Space, loss: Loss, alpha: float, limits: Limits) -> Solution:
-        """Refuse: it needs the vertex kernels, which are not known here."""
+        """Raise ValueError, because this solver needs the vertex kernels."""
         raise ValueError("solver is 'one-pass', which is for KronRidge; use 'auto'")

@@ -1,4 +1,4 @@
-"""Conjugate gradients: the one loop of the package, for systems of every kind, and for several shifts at once."""
+"""Conjugate gradients: the only loop of the package, for systems of every kind and for several shifts together."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -12,52 +12,52 @@ from vectrick.solvers.base import SOLVERS, Accept, Limits, refined
 from vectrick.solvers.quadratic import LinearCallback, LinearResult, LinearSystem, QuadraticSolver
 from vectrick.solvers.solution import CALLBACK, LIMIT, STALLED, TOLERANCE, Solution
 
-_CORRECTIONS = 50  # of a linear system at most
+_CORRECTIONS = 50  # maximum number for a linear system
 
 
 class System(Protocol):
-    """Equations ``S x = b`` with a positive definite S, for one function or for several columns of them."""
+    """Equations ``S x = b`` with a positive definite S, for one function or for several functions as columns."""
 
     @property
     def measures_last(self) -> bool:
-        """Whether the residual after the last iteration is worth its price."""
+        """Whether to compute the residual after the last iteration."""
 
     def measured(self, r: Array) -> Measured:
-        """Return a residual, preconditioned."""
+        """Return a preconditioned residual."""
 
     def next_direction(self, z: Measured, beta: Any, p: Element | None) -> Element:
-        """Return the next direction ``z + β p``, and use up p."""
+        """Return the next direction ``z + β p``; p must not be used afterwards."""
 
     def curved(self, p: Element) -> tuple[Array, Any]:
-        """Return the inner product of a direction and its image, after anything that the image is then made from."""
+        """Return the input of `image`, and the inner product of a direction and its image."""
 
     def image(self, made: Array, p: Element) -> Array:
         """Return the image ``S p``."""
 
     def reached(self, k: int, x: Any, z: Measured | None) -> Any:
-        """Return a reason to stop after k iterations, None, or the columns that go on; z is None if not measured."""
+        """Return a reason to stop after k iterations, None, or the columns to continue; z is None if not measured."""
 
 
 def conjugate_gradients(
     system: System, x: Any, r: Array, max_iter: int, z: Measured | None = None, n_before: int = 0
 ) -> tuple[str, int]:
-    """Solve ``S x = b`` from x, in place, and return why iterations ended, and their number.
+    """Solve ``S x = b`` from x in place; return the reason to stop, and the number of iterations.
 
-    S is self-adjoint in the inner product that `System.measured` and `System.curved` belong to. An iteration costs a
-    product with it. Every iterate is a descent direction.
+    S is self-adjoint in the inner product of `System.measured` and `System.curved`. An iteration costs a product with
+    S. Every iterate is a descent direction.
 
     Parameters
     ----------
     x : Element
-        Where to start, with a method ``add``.
+        The start, an object with a method ``add``.
     r : array
-        The residual ``b - S x`` there, which is used up.
+        The residual ``b - S x`` at the start; it is overwritten.
     max_iter : int
         The number of the last iteration.
     z : Measured, optional
-        The residual as `System.measured` returns it, if it is known.
+        The residual as `System.measured` returns it, if available.
     n_before : int
-        The number of iterations before.
+        The number of earlier iterations.
     """
     z = system.measured(r) if z is None else z
     p, beta = None, None
@@ -88,14 +88,14 @@ def conjugate_gradients(
 
 
 def _is_positive(curve: Any, along: Any) -> bool:
-    """Whether all products of directions and their images are positive and finite."""
+    """Return whether all inner products of directions and their images are positive and finite."""
     if isinstance(curve, float):
         return 0 < curve < inf and isfinite(along)
     return bool(((curve > 0) & (curve < inf)).all())
 
 
 class ImageSystem:
-    """``(B + α) x = b``, where a function gives products with B, in the plain inner product."""
+    """``(B + α) x = b`` in the plain inner product, for a function that computes products with B."""
 
     measures_last = True
 
@@ -113,7 +113,7 @@ class ImageSystem:
         self.residuals: list[float] = []
 
     def measured(self, r: Array) -> Measured:
-        """Return a residual, preconditioned."""
+        """Return a preconditioned residual."""
         z = self.inverse.times(r)
         return Measured(z, float(r @ z), float(r @ r))
 
@@ -131,7 +131,7 @@ class ImageSystem:
         return made
 
     def reached(self, k: int, x: Element, z: Measured | None) -> str | None:
-        """Return why to stop, or None."""
+        """Return a reason to stop, or None."""
         assert z is not None
         self.residuals.append(z.norm / self.scale if self.scale else 0.0)
         if k and self.callback is not None and self.callback(k, x.c, self.residuals[-1]):
@@ -140,7 +140,7 @@ class ImageSystem:
 
 
 class ConjugateGradients(QuadraticSolver):
-    """Conjugate gradients in the kernel's inner product: good predictions early, and all shifts at once."""
+    """Conjugate gradients in the kernel's inner product: good predictions early, and several shifts in one run."""
 
     name = "cg"
     has_mixed = True
@@ -149,13 +149,13 @@ class ConjugateGradients(QuadraticSolver):
     krylov = False
 
     def solve(self, system: LinearSystem, tol: float, max_iter: int, callback: LinearCallback | None) -> LinearResult:
-        """Return the solutions for each alpha."""
+        """Return the solution for each alpha."""
         rhs = system.space.measured(system.rhs)
         of_system = system.space, system.curvature, rhs, system.alphas, system.preconditioner
         return solve_system(*of_system, tol=tol, max_iter=max_iter, callback=callback, accept=system.accept)
 
     def minimise(self, space: Space, loss: Loss, alpha: float, limits: Limits) -> Solution:
-        """Return the minimum; in mixed precision, by Newton's method, which is then iterative refinement."""
+        """Return the minimum; mixed precision uses Newton's method as iterative refinement."""
         if limits.mixed:
             return SOLVERS["newton"]().minimise(space, loss, alpha, refined(limits, _CORRECTIONS))
         return super().minimise(space, loss, alpha, limits)
@@ -175,10 +175,9 @@ def solve_system(
 ) -> LinearResult:
     """Solve ``(B + α I) x = b`` for every α in ``shifts``, with ``B x = lift(H predict(x))``.
 
-    B is self-adjoint in the inner product of the space, so an iteration takes one product in dual form, where ``A x``
-    comes with it, and in primal form one with the features and one with their transpose. With a preconditioner there
-    must be one shift. ``tol`` is relative to the norm of b. ``accept`` is asked when it was reached, and may name a
-    smaller one.
+    B is self-adjoint in the inner product of the space. So an iteration takes one product in dual form (this also gives
+    ``A x``), and in primal form one with the features and one with their transpose. A preconditioner requires a single
+    shift. ``tol`` is relative to the norm of b. ``accept`` is called when it is reached, and may return a smaller one.
     """
     system = _SpaceSystem(space, curvature, rhs, shifts, inverse, tol, callback, accept)
     known = rhs if inverse is None else None
@@ -188,9 +187,9 @@ def solve_system(
 
 @dataclass
 class _Shifted:
-    """The state of a shift that follows the smallest one: its residual is ζ times that of the smallest."""
+    """The state of a larger shift: its residual is ζ times the residual of the smallest shift."""
 
-    gap: float  # to the smallest shift
+    gap: float  # the difference to the smallest shift
     x: Element
     p: Element | None = None
     zeta: float = 1.0
@@ -198,7 +197,7 @@ class _Shifted:
     done: bool = False
 
     def move(self, step: float, step_before: float, beta_before: float) -> None:
-        """Take the step that follows from the one of the smallest shift."""
+        """Take the step that follows from the step of the smallest shift."""
         assert self.p is not None
         old, older = self.zeta, self.zeta_before
         below = step * beta_before * (older - old) + older * step_before * (1 + self.gap * step)
@@ -214,8 +213,10 @@ class _Shifted:
 
 
 class _Shifts:
-    """The functions of all shifts. Krylov spaces do not depend on the shift: the larger ones follow the smallest for
-    O(n) each, since their residuals are multiples of its own (Jegerlehner 1996).
+    """The functions of all shifts.
+
+    Krylov spaces do not depend on the shift. The residuals of larger shifts are multiples of the residual of the
+    smallest, so each of them costs only O(n) (Jegerlehner 1996).
     """
 
     def __init__(self, space: Space, shifts: Sequence[float], like: Array) -> None:
@@ -228,11 +229,11 @@ class _Shifts:
 
     @property
     def worst(self) -> float:
-        """The largest residual, relative to that of the smallest shift."""
+        """The largest residual, relative to the residual of the smallest shift."""
         return max([1.0, *(other.zeta for other in self.others)])
 
     def add(self, step: float, p: Element) -> None:
-        """Take a step of the smallest shift, and those that follow from it."""
+        """Take a step of the smallest shift, and the resulting steps of the others."""
         self.x.add(step, p)
         for other in self.others:
             if not other.done:
@@ -240,7 +241,7 @@ class _Shifts:
         self._step = step
 
     def turn(self, p: Element, before: Array | None, r: Array, beta: float | None) -> None:
-        """Make the next directions, given that of the smallest shift, and β times the predictions of its last one."""
+        """Make the next directions; p is of the smallest shift, ``before`` is β times its last predictions."""
         self._beta = beta or 0.0
         for other in self.others:
             if beta is None:
@@ -251,7 +252,7 @@ class _Shifts:
 
 @dataclass
 class _SpaceSystem:
-    """A system of the functions of a space."""
+    """A system in a space of functions."""
 
     space: Space
     curvature: Curvature
@@ -269,11 +270,11 @@ class _SpaceSystem:
 
     @property
     def measures_last(self) -> bool:
-        """Whether the last residual is measured: without a preconditioner it takes a product."""
+        """Whether to measure the last residual; without a preconditioner, this takes a product."""
         return self.inverse is not None
 
     def measured(self, r: Array) -> Measured:
-        """Return a residual, preconditioned."""
+        """Return a preconditioned residual."""
         return self.space.measured(r, self.inverse)
 
     def next_direction(self, z: Measured, beta: float | None, p: Element | None) -> Element:
@@ -295,7 +296,7 @@ class _SpaceSystem:
         return self.space.lift(made) + self.alpha * p.c
 
     def reached(self, k: int, x: Any, z: Measured | None) -> str | None:
-        """Return why to stop, or None."""
+        """Return a reason to stop, or None."""
         if z is not None:
             first = 1.0 if z.square > 0 or z.square != z.square else 0.0
             self.residuals.append(z.norm / self.rhs.norm if k else first)

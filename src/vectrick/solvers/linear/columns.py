@@ -1,8 +1,8 @@
-"""Least squares for several columns of labels at once: each has its own conjugate gradients, and they share products.
+"""Least squares for several columns of labels, by conjugate gradients of each column that share their products.
 
-A product with a block of vectors loads the factors of the operator once for all of them. The loss is the squared one,
-with weights and an intercept if there are, so that the curvature is the same for all columns, and the gradient at the
-predictions F is ``H (F - Y)``.
+A product with several vectors loads the factors of the operator only once. The loss is the squared loss, optionally
+with weights and an intercept. So the curvature is the same for all columns, and the gradient at the predictions F is
+``H (F - Y)``.
 """
 
 from collections.abc import Callable
@@ -21,8 +21,8 @@ from vectrick.objectives.space import Dual, Element, Measured, Primal, Space
 from vectrick.solvers.linear.cg import conjugate_gradients
 from vectrick.solvers.solution import LIMIT, STALLED, TOLERANCE, Solution, finest
 
-_LOOKS = 4  # at the dual problem at most, each to a smaller residual
-_CLOSER = 0.5  # below the residual that should suffice
+_LOOKS = 4  # maximum number of checks of the dual problem, each at a smaller residual
+_CLOSER = 0.5  # times the residual that should suffice
 
 # Called after each iteration with its number and the largest relative residual.
 ColumnCallback = Callable[[int, float], None]
@@ -30,7 +30,7 @@ ColumnCallback = Callable[[int, float], None]
 
 @dataclass
 class _Column:
-    """How far the iterations of one column came."""
+    """The progress of the iterations of one column."""
 
     reason: str = LIMIT
     n_iter: int = 0
@@ -58,13 +58,13 @@ class LeastSquares:
         return self.space.lift(self.curved(x.f - self.Y)) + self.alpha * x.c
 
     def relative(self, square: Array, which: Array | slice = slice(None)) -> NDArray[Any]:
-        """Return the norms of columns relative to those of the gradient at zero, on the host."""
+        """Return the norms of columns relative to the norms of the gradient at zero, on the host."""
         norms, scale = np.sqrt(np.maximum(to_host(square), 0.0)), self.scale[which]
         result: NDArray[Any] = norms / np.where(scale > 0, scale, 1.0)
         return result
 
     def measured(self, r: Array, preconditioner: Preconditioner | None = None) -> Measured:
-        """Return the norms of a residual; one product in dual form."""
+        """Return a residual with its norms; one product in dual form."""
         if isinstance(self.space, Dual):
             f = self.space.predict(r)
             square = (r * f).sum(0)
@@ -76,12 +76,12 @@ class LeastSquares:
         return Measured(z, (r * z).sum(0), square)
 
     def looked_at(self, c: Array) -> tuple[Element, NDArray[Any]]:
-        """Return functions with true predictions, and how large their gradients are; two products."""
+        """Return functions with recomputed predictions, and the relative norms of their gradients; two products."""
         x = self.space.element(c)
         return x, self.relative(self.measured(self.gradient(x)).square)
 
     def zero(self) -> Element:
-        """Return the function zero for each column."""
+        """Return the zero function for each column."""
         k = self.Y.shape[1]
         return Element(zeros((self.space.size, k), self.Y), zeros((self.space.n_edges, k), self.Y))
 
@@ -94,7 +94,7 @@ class LeastSquares:
         preconditioner: Preconditioner | None = None,
         callback: ColumnCallback | None = None,
     ) -> None:
-        """Minimise from x, in place, each column to its own tolerance; an iteration is a product with all of them."""
+        """Minimize from x in place, each column to its own tolerance; an iteration is one product with all columns."""
         before = max(column.n_iter for column in columns)
         r = -self.gradient(x) if before else self.rhs + 0.0
         known = None if before or preconditioner is not None else self.first
@@ -106,7 +106,7 @@ class LeastSquares:
 
 
 class _ColumnSystem:
-    """The systems of all columns; one that has reached its tolerance is left out of further products."""
+    """The systems of all columns; columns that have reached their tolerance are left out of further products."""
 
     measures_last = True
 
@@ -121,16 +121,16 @@ class _ColumnSystem:
     ) -> None:
         self.problem, self.x, self.tol, self.columns = problem, x, tol, columns
         self.preconditioner, self.callback = preconditioner, callback
-        self.which = np.arange(len(columns))  # those that go on
+        self.which = np.arange(len(columns))  # the active columns
 
     def add(self, step: Array, p: Element) -> None:
-        """Move the columns that go on."""
+        """Update the active columns."""
         taken = slice(None) if len(self.which) == len(self.columns) else like(self.which, p.c)
         self.x.c[:, taken] += step * p.c
         self.x.f[:, taken] += step * p.f
 
     def measured(self, r: Array) -> Measured:
-        """Return residuals, preconditioned."""
+        """Return preconditioned residuals."""
         return self.problem.measured(r, self.preconditioner)
 
     def next_direction(self, z: Measured, beta: Array | None, p: Element | None) -> Element:
@@ -151,7 +151,7 @@ class _ColumnSystem:
         return self.problem.space.lift(made) + self.problem.alpha * p.c
 
     def reached(self, k: int, x: Any, z: Measured | None) -> Any:
-        """Return why to stop, or the columns that go on if they have become fewer."""
+        """Return a reason to stop, the columns that remain active if some have finished, or None."""
         assert z is not None
         relative = self.problem.relative(z.square, self.which)
         on = relative > self.tol[self.which]
@@ -180,9 +180,9 @@ def minimise_columns(
     model: DegreeModel | None = None,
     callback: ColumnCallback | None = None,
 ) -> list[Solution]:
-    """Minimise the squared loss for every column of Y; each solution says whether its own gradient is small.
+    """Minimize the squared loss for every column of Y; each solution reports its own convergence.
 
-    ``n_products`` counts products with blocks of vectors.
+    ``n_products`` counts products with several vectors as one.
     """
     tol = max(tol, finest(Y))
     problem = LeastSquares(space, curvature, Y, alpha)
@@ -223,10 +223,10 @@ def _with_model(
     tol: float,
     callback: ColumnCallback | None,
 ) -> tuple[Element, NDArray[Any]]:
-    """Minimise with the features of a degree model; return functions of the space, and their relative gradients.
+    """Minimize with the features of a degree model; return functions of the space, and their relative gradients.
 
-    Dual coefficients are those of the gradient; until ``A a`` shows that they solve the dual problem, the residual is
-    made smaller.
+    Dual coefficients follow from the gradient. The residual is reduced until ``A a`` shows that they solve the dual
+    problem.
     """
     space, alpha = problem.space, problem.alpha
     inside = LeastSquares(model.space, problem.curvature, problem.Y, alpha)

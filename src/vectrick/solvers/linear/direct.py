@@ -1,4 +1,4 @@
-"""A dense solve, for systems that are too small for anything else to be worthwhile."""
+"""A dense solver for small systems."""
 
 import numpy as np
 
@@ -14,13 +14,13 @@ _SAFE = 1e8  # up to this ratio of the largest eigenvalue to alpha, elimination 
 
 
 class Direct(QuadraticSolver):
-    """A dense solve of the whole problem, for at most a few hundred coefficients."""
+    """A dense solver of the whole problem, for at most a few hundred coefficients."""
 
     name = "direct"
     solves_paths = True
 
     def solve(self, system: LinearSystem, tol: float, max_iter: int, callback: LinearCallback | None) -> LinearResult:
-        """Return the solutions for each alpha."""
+        """Return the solution for each alpha."""
         parts = system.space, system.curvature, system.rhs
         functions = [solve_directly(*parts, alpha) for alpha in system.alphas]
         if callback is not None:
@@ -32,13 +32,13 @@ def solve_directly(space: Space, curvature: Curvature, rhs: Array, alpha: float)
     """Solve ``(B + α I) x = b`` with ``B x = lift(H predict(x))`` by forming the matrix; O(size³).
 
     If B is much larger than α, dual coefficients that the kernel maps to zero would be large, and rounding would turn
-    them into predictions. The solution is then sought among the eigenvectors that the kernel does not map to zero.
+    them into predictions. The solution is then restricted to eigenvectors that the kernel does not map to zero.
     """
     dtype = numpy_dtype(rhs)
     columns = [to_host(space.predict(column)) for column in like(np.eye(space.size, dtype=dtype), rhs)]
     if not columns:
         return space.zero(rhs)
-    # A small matrix is solved on the CPU, wherever the products were made.
+    # Small matrices are solved on the CPU, even if products are computed on another device.
     predictions, b = np.stack(columns, axis=1).astype(np.float64), to_host(rhs).astype(np.float64)
     _check_finite(predictions)
     if isinstance(space, Dual):
@@ -63,7 +63,7 @@ def _solve_dual(A: Array, curvature: Curvature, b: Array, alpha: float, at: Arra
 
 
 def _solve_features(features: Array, curvature: Curvature, b: Array, alpha: float, at: Array) -> Array:
-    """Solve ``(Φᵀ H Φ + α I) w = b``, by least squares, which also works for a singular matrix."""
+    """Solve ``(Φᵀ H Φ + α I) w = b`` by least squares, because the matrix may be singular."""
     curved = _curved(features, curvature, at)
     with np.errstate(over="ignore", invalid="ignore"):
         matrix = features.T @ curved
@@ -77,6 +77,6 @@ def _curved(matrix: Array, curvature: Curvature, at: Array) -> Array:
 
 
 def _check_finite(matrix: Array) -> None:
-    """Refuse a matrix that is not finite, which LAPACK cannot handle."""
+    """Raise ValueError if a matrix is not finite, because LAPACK requires finite values."""
     if not np.isfinite(matrix).all():
         raise ValueError("kernel values between edges are NaN or too large for their dtype; scale the features")

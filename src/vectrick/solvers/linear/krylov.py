@@ -1,4 +1,4 @@
-"""A Krylov basis of a quadratic problem: from one run, the iterates of CG or MINRES for every alpha and iteration."""
+"""A Krylov basis of a quadratic problem: one run gives the iterates of CG or MINRES for every alpha and iteration."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from vectrick.backends.arrays import empty, namespace
 from vectrick.losses import Curvature
 from vectrick.objectives.space import Element, Space
 
-_BROKEN = 1e-14  # a next vector this small, relative to the first, is rounding: the space is exhausted
+_BROKEN = 1e-14  # a next vector this small, relative to the first, is rounding error: the space is exhausted
 
 
 @dataclass(frozen=True)
@@ -21,14 +21,14 @@ class KrylovBasis:
     """Orthonormal functions ``v₁ … v_k`` in which ``B = lift ∘ H ∘ predict`` is a tridiagonal matrix T.
 
     Iterate k of conjugate gradients for ``(B + α I) x = b`` is ``Σ zᵢ vᵢ`` with ``(T_k + α I) z = ‖b‖ e₁``. Iterate k
-    of MINRES minimises ``‖(T̄_k + α Ī) z - ‖b‖ e₁‖``, where T̄ has one more row. So any number of alphas and iterations
-    costs small systems of O(k) each, and O(n k) to compute coefficients from them. (The solvers in `cg` and `minres`
-    update the iterates of several alphas, which takes O(n) for each alpha and iteration but keeps no basis.)
+    of MINRES minimizes ``‖(T̄_k + α Ī) z - ‖b‖ e₁‖``, where T̄ has one more row. So each alpha and iteration
+    takes a small system in O(k), and O(n k) to compute its coefficients. (The solvers in `cg` and `minres` keep no
+    basis. They update the iterates of several alphas, in O(n) for each alpha and iteration.)
     """
 
     vectors: Array  # the coefficients of vᵢ in row i
     diagonal: NDArray[Any]
-    beside: NDArray[Any]  # of the row i + 1, in column i
+    beside: NDArray[Any]  # the entry of row i + 1 in column i
     length: float  # ‖b‖
     minimal_residual: bool
 
@@ -57,7 +57,7 @@ class KrylovBasis:
         """Return z by Givens rotations, as MINRES does, for all alphas together."""
         k = len(rhs) - 1
         diagonal, beside = self.diagonal[:k, None] + alphas, np.append(self.beside[:k], 0.0)
-        upper = np.zeros((3, k, len(alphas)))  # of the triangular factor: diagonal, next to it, and beyond
+        upper = np.zeros((3, k, len(alphas)))  # the triangular factor: its diagonal and the two above
         here, right = diagonal[0], np.full(len(alphas), beside[0])  # the row that the next rotation turns
         for i in range(k):
             r = np.maximum(np.hypot(here, beside[i]), 1e-300)
@@ -73,7 +73,7 @@ class KrylovBasis:
         return z[:k]
 
     def residual(self, alpha: float, z: NDArray[Any]) -> float:
-        """Return the norm of ``b - (B + α I) x``, relative to that of b, for the weights z of x."""
+        """Return the norm of ``b - (B + α I) x``, relative to the norm of b, for the weights z of x."""
         k = len(z)
         if k == 0:
             return 0.0
@@ -97,8 +97,8 @@ def krylov_basis(
     """Make at most ``max_iter`` vectors by the Lanczos process; each takes a product (two in primal form) and O(n).
 
     The process uses the inner product of the space, as conjugate gradients does. With ``minimal_residual`` it uses the
-    plain one, as MINRES does (for the squared loss without weights, where B is symmetric). ``told`` is called with each
-    vector and its predictions.
+    plain one, as MINRES does (for the squared loss without weights, because B must be symmetric). ``told`` is called
+    with each vector and its predictions.
     """
     vectors = empty((max_iter, rhs.shape[0]), rhs)
     diagonal: list[float] = []

@@ -1,4 +1,4 @@
-"""MINRES for several shifts at once."""
+"""MINRES for several shifts together."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class _Rotations:
     done: bool = False
 
     def turn(self, v: Element, diagonal: float, beyond: float) -> None:
-        """Take in one more column of the tridiagonal matrix: its diagonal entry and the one below."""
+        """Add a column of the tridiagonal matrix: its diagonal entry and the entry below."""
         diagonal += self.shift
         old_epsilon = self.epsilon
         delta = self.cosine * self.delta + self.sine * diagonal
@@ -52,7 +52,7 @@ class Minres(QuadraticSolver):
     krylov = True
 
     def solve(self, system: LinearSystem, tol: float, max_iter: int, callback: LinearCallback | None) -> LinearResult:
-        """Return the solutions for each alpha."""
+        """Return the solution for each alpha."""
         return minres(system.space, system.rhs, system.alphas, tol, max_iter, callback)
 
 
@@ -67,8 +67,8 @@ def minres(
     """Solve ``(A + α I) x = b`` for every α in ``shifts`` in the plain inner product: the paper's ridge regression.
 
     ``A`` is the kernel matrix in dual form, ``Φᵀ Φ`` in primal form. Each iteration makes one product (one with Φ and
-    one with its transpose in primal form), whatever the number of shifts; each shift takes O(n).
-    SciPy has MINRES for one shift, and does not pass on the predictions that come with the iterates.
+    one with its transpose in primal form) for any number of shifts, and each shift takes O(n).
+    SciPy's MINRES solves for one shift and does not return the predictions of its iterates.
     """
     beta = first = float(rhs @ rhs) ** 0.5
     zero = space.zero(rhs)

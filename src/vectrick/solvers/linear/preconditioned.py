@@ -1,8 +1,8 @@
-"""Minimising with the degree model as preconditioner, and the way back to the coefficients of a form.
+"""Minimization with the degree model as preconditioner, and conversion to dual or primal coefficients.
 
-The work is done with the features of the degree model, in which it is diagonal, whatever the form. Primal coefficients
-are turned back. Dual ones follow from the gradient, ``a = -L'(p) / α``. Their error is that of the predictions p over
-α, so iterations go on until ``A a`` shows that they solve the dual problem too.
+Iterations use the features that make the degree model diagonal, in both forms. Primal coefficients are transformed
+back. Dual coefficients follow from the gradient, ``a = -L'(p) / α``. Their error is the error of the predictions p
+divided by α, so iterations continue until ``A a`` shows that they also solve the dual problem.
 """
 
 from dataclasses import dataclass, replace
@@ -17,22 +17,22 @@ from vectrick.solvers.base import Limits, Solver
 from vectrick.solvers.quadratic import gradient_at_zero
 from vectrick.solvers.solution import CALLBACK, TOLERANCE, Iterate, Solution, finest
 
-_CLOSER = 0.5  # how much below the residual that should suffice the next look at the dual problem is made
-_NEAR = 1e-4  # a relative residual from which the last digits are worth finding without the preconditioner
-_FIRST_LOOK, _EARLY = 5, 0.1  # iterations before patience can end, and as a share of what it allows
+_CLOSER = 0.5  # the next check of the dual problem is at this share of the residual that should suffice
+_NEAR = 1e-4  # from this relative residual on, the last digits are found without the preconditioner
+_FIRST_LOOK, _EARLY = 5, 0.1  # iterations before patience can end: a number, and a share of the number allowed
 
 
 class DualLook:
-    """Looks whether the dual coefficients of predictions solve the dual problem, and keeps the last ones."""
+    """Checks whether the dual coefficients of predictions solve the dual problem, and keeps the last ones."""
 
     def __init__(self, space: Dual, loss: Loss, alpha: float, tol: float) -> None:
         self.space, self.loss, self.alpha, self.tol = space, loss, alpha, tol
         self.scale = 0.0  # the norm of the gradient at zero
         self.relative = inf
-        self.a: Any = None  # the coefficients of the last look
+        self.a: Any = None  # the coefficients of the last check
 
     def __call__(self, x: Element, residual: float) -> float | None:
-        """Return None if they do, or the residual at which to look again."""
+        """Return None if they do, or the residual at which to check again."""
         self.look(x.f)
         if self.relative <= self.tol:
             return None
@@ -50,7 +50,7 @@ class DualLook:
 
 @dataclass
 class Patience:
-    """How many preconditioned iterations take as long as a fit without the preconditioner.
+    """The number of preconditioned iterations that take as long as a fit without the preconditioner.
 
     It costs O(1).
 
@@ -62,10 +62,10 @@ class Patience:
     """
 
     iterations: float
-    residual: float  # to be reached
+    residual: float  # the residual to reach
 
     def is_over(self, k: int, residual: float) -> bool:
-        """Whether the iterations so far say that so many are still to come: what was done is done in either case."""
+        """Return whether the iterations still to come, extrapolated from the first k, are too many."""
         if k < max(_FIRST_LOOK, _EARLY * self.iterations):
             return False
         progress = log(residual) / log(self.residual) if 0 < residual < 1 else 0.0
@@ -81,16 +81,17 @@ def minimise_preconditioned(
     model: DegreeModel,
     patience: Patience | None,
 ) -> Solution:
-    """Minimise with the features of a degree model, and return the coefficients of a space of the same functions.
+    """Minimize with the features of a degree model, and return the coefficients of a space of the same functions.
 
-    In dual form the result says that it converged only if its dual coefficients were seen to solve the dual problem.
-    If rounding does not let them, the solver goes on in dual form, without the preconditioner. If they are far off, or
-    if patience ends (of a quadratic loss, whose residual falls steadily), it begins anew without it.
+    In dual form, the result counts as converged only if its dual coefficients solve the dual problem. If rounding
+    prevents this, the solver continues in dual form without the preconditioner. If the coefficients are far off, the
+    solver starts again without it. It also starts again if patience ends (only for quadratic losses, because their
+    residual falls steadily).
     """
     inside = model.space
     look = DualLook(space, loss, alpha, limits.tol) if isinstance(space, Dual) else None
     slow = 0  # iterations after which patience ended
-    asked_for = getattr(limits.callback, "reads_coefficients", True)  # turning them may take as long as a product
+    asked_for = getattr(limits.callback, "reads_coefficients", True)  # transforming them may take as long as a product
 
     def n_products() -> int:
         return inside.n_products + (0 if inside is space else space.n_products)
@@ -111,7 +112,7 @@ def minimise_preconditioned(
         return slow > 0
 
     def without(start: Array | None, before: Solution) -> Solution:
-        """Go on without the preconditioner."""
+        """Continue without the preconditioner."""
 
         def shifted(iterate: Iterate) -> bool | None:
             assert limits.callback is not None
@@ -136,11 +137,11 @@ def minimise_preconditioned(
     solution = replace(solution, preconditioner="kronecker")
     if look is None:
         return replace(solution, x=model.to_features(solution.x), n_products=n_products())
-    if solution.reason != TOLERANCE or look.a is None:  # else the last look was at this solution
+    if solution.reason != TOLERANCE or look.a is None:  # otherwise, this solution was checked last
         look.look(solution.predictions)
     if solution.converged and look.relative > limits.tol:
-        # What rounding allowed with the features is not enough for the dual coefficients, which may be far off where
-        # the kernel maps some of them to zero.
+        # Rounding with the features limits the accuracy of the dual coefficients. They may be far off if the kernel
+        # maps some of them to zero.
         if look.relative > _NEAR:
             return replace(without(limits.start, solution), preconditioner="none")
         return replace(without(look.a, solution), preconditioner="kronecker")

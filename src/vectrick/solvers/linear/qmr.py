@@ -1,4 +1,4 @@
-"""Quasi-minimal residuals, the paper's own inner solver.
+"""Quasi-minimal residuals, the inner solver of the paper.
 
 SciPy's version is for NumPy only; this one runs on the backend of the operator.
 """
@@ -35,8 +35,8 @@ def quasi_minimal_residuals(
 ) -> LinearResult:
     """Solve ``(B + α I) x = b`` with ``B x = lift(H predict(x))``.
 
-    An iteration makes two products with B or its transpose. A callback costs one more product, since QMR does
-    not know the predictions of its iterates. The method is the two-term recurrence without look-ahead (Barrett and
+    An iteration makes two products with B or its transpose. A callback costs one more product, because QMR does
+    not compute the predictions of its iterates. The method is the two-term recurrence without look-ahead (Barrett and
     others, "Templates for the Solution of Linear Systems", figure 2.8), without a preconditioner.
     """
 

@@ -1,7 +1,7 @@
-"""The two products of the generalized vec trick for several vectors at once, as Numba kernels for one thread.
+"""The two products of the generalized vec trick for a block of vectors, as Numba kernels for one thread.
 
-The elements of the right-hand sides lie side by side, so that an element of a factor, loaded once, serves all of them.
-As in `kernels`, addresses are in bytes, and every part of the work writes to places of its own.
+The elements of the right-hand sides are stored side by side, so that each element of a factor is loaded once for all.
+As in `kernels`, addresses are in bytes, and each task writes to its own memory.
 """
 
 from numba import njit
@@ -10,12 +10,12 @@ from vectrick.backends.cpu.compiled.simd import VECTOR_BYTES, make_add_block, ma
 from vectrick.backends.cpu.layout import BLOCK_BYTES, BLOCK_ROWS
 
 _VECTORS = BLOCK_BYTES // VECTOR_BYTES
-_EDGES = 8  # that the sampled product handles at once
+_EDGES = 8  # edges that the sampled product processes together
 
 _add_block = make_add_block(BLOCK_ROWS, _VECTORS)
 _dot_block = make_dot_block(_EDGES, _VECTORS)
 _dot_one = make_dot_block(1, _VECTORS)
-_prefetch_row = make_prefetch_row(4)  # of the next edges: the hardware sees the rest of a row coming
+_prefetch_row = make_prefetch_row(4)  # of the next edges; the hardware prefetches the rest of a row
 
 
 @njit(nogil=True, cache=True)

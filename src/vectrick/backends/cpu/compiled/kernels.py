@@ -1,8 +1,8 @@
 """The two products of the generalized vec trick, blocked for the caches, as Numba kernels for one thread.
 
-Both work on edges in the order of `layout`, and both write to places that no other part of the work writes to, so any
-division of the work among threads gives the same bits. Matrices come as addresses (``…_at``), in bytes as in `simd`:
-arrays would take Numba a third longer to compile, and a new user waits for that.
+Both process edges in the order of `layout`. Each task writes to its own memory, so any division of the work among
+threads gives the same bits. Matrices are passed as addresses (``…_at``), in bytes as in `simd`: Numba would take a
+third longer to compile code with arrays, and new users wait for the compilation.
 """
 
 from numba import njit
@@ -28,7 +28,7 @@ _add_dots_of_one_row = make_add_dots(PANEL_BYTES // VECTOR_BYTES, one_row=True)
 _transpose = make_transpose(past_the_cache=False)
 _transpose_to_memory = make_transpose(past_the_cache=True)
 _prefetch_row = make_prefetch_row(PANEL_BYTES // VECTOR_BYTES)
-# Held rows lie far apart, where the hardware does not see them coming; this many edges ahead hides the latency.
+# The hardware cannot predict held rows, because they are far apart; prefetching this far ahead hides the latency.
 _AHEAD = 4 * EDGES_AT_ONCE
 
 
@@ -38,12 +38,12 @@ def sparse_product(  # type: ignore[no-untyped-def]
     packed_at, keeps_blocks, chunk_at, chunk_rows, out_at, panel_size, panel_stride, row_stride, n_panels,
     past_the_cache, strip0, strip1, chunk0, chunk1,
 ):  # fmt: skip
-    """Write strips of ``F Vᵀ`` for sparse ``V``; all of them take O(e·w + w·(i + k)).
+    """Write strips of ``F Vᵀ`` for sparse ``V``; all strips take O(e·w + w·(i + k)).
 
-    ``F`` is w × i and ``V`` is k × i with a value per column edge. Strip by strip of ``F``'s rows, chunk by chunk of
-    the result and block by block of ``i``: pack the block transposed, so that it stays in the cache; add
-    ``value · packed[contracted]`` to row ``kept`` of the chunk; write the chunk transposed, so that each row of the
-    result is contiguous along ``k``. Where there are several chunks, the first one packs for all.
+    ``F`` is w × i and ``V`` is k × i with a value per column edge. For each strip of rows of ``F``, each chunk of the
+    result and each block of ``i``, pack the block transposed, so that it stays in the cache, and add
+    ``value · packed[contracted]`` to row ``kept`` of the chunk. Then write the chunk transposed, so that each row of
+    the result is contiguous along ``k``. If there are several chunks, the first one packs the blocks for all of them.
     """
     strip_rows = STRIP_BYTES // size
     row_size = n_contracted * size
@@ -70,7 +70,7 @@ def sparse_product(  # type: ignore[no-untyped-def]
                         from_at, to_at = F_at + (row0 + o) * row_size, place_at + o * size
                         for i in range(whole if o < rows8 else i0, i1):
                             copy_element(from_at + i * size, to_at + (i - i0) * STRIP_BYTES, like)
-                vertex_at = place_at - i0 * STRIP_BYTES  # of vertex 0, were it there
+                vertex_at = place_at - i0 * STRIP_BYTES  # address of vertex 0, if it were in the block
                 for run in range(cell_start[c * n_blocks + b], cell_start[c * n_blocks + b + 1]):
                     h = run_start[run]
                     _add_rows(
@@ -96,8 +96,8 @@ def sampled_product(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """Write ``u[h] = A[held[h]] · B[tile[h]]`` for a range of row edges in O(k) each.
 
-    The panel loop is outermost, so that a panel of ``B`` stays in the cache while the edges pass over it; eight edges
-    share one reduction and, where they share the held row, its loads too.
+    The panel loop is outermost, so that a panel of ``B`` stays in the cache for all edges. Eight edges share one
+    reduction, and if they have the same held row, they also share its loads.
     """
     clear(u_at + start * size, (stop - start) * size)
     for panel in range(n_panels):

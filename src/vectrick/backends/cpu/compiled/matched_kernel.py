@@ -41,7 +41,7 @@ def matched_product(
     """Write ``Σ A[held, contracted] · value`` over the column edges of the same shared vertex, for every row edge.
 
     ``edges`` has a pair for rows and a pair for columns: the other vertex of each edge, sorted by the shared vertex,
-    and where the edges of each shared vertex end. ``A`` is C-contiguous.
+    and the bounds of the edges of each shared vertex. ``A`` is C-contiguous.
     """
     (held, row_ends), (contracted, col_ends) = edges
     parts = even_parts(len(row_ends) - 1, _TASKS)

@@ -1,8 +1,8 @@
-"""A pass over sorted edges, as Numba kernels for one thread: predictions, and sums of features, in one reading.
+"""Numba kernels for one thread that compute predictions and sums of features in one pass over sorted edges.
 
-Edges lie in pieces of a tile; ``row`` and ``col`` are places in it. ``L`` has a row of coefficients for each row
+Edges are stored by tile; ``row`` and ``col`` are places in a tile. ``L`` has a row of coefficients for each row
 vertex, ``C`` the features of the column vertices, ``S`` a row of sums for each row vertex; rows of ``L`` and ``S``
-begin at ``low``. A row of ``S`` takes its edges in their order, whatever the division among threads.
+begin at ``low``. A row of ``S`` adds its edges in their order, for any division among threads.
 """
 
 import numpy as np
@@ -35,8 +35,9 @@ def _add(x, C, a, b, c, d, p, q, r, s):  # type: ignore[no-untyped-def]
 def quadratic(L, C, S, row, col, weight, with_weight, low, row0, col0, first, stop):  # type: ignore[no-untyped-def]
     """Add ``h p ψ`` to the sums of the row of each edge, with ``p = L · ψ``.
 
-    Four edges of a row at a time share the loads of ``L`` and ``S``: 0.65 to 0.8 of the time of one after the other
-    with 64 features or more. (Losses take as long as their features, so that their loops gain a tenth at most.)
+    Four edges of a row share the loads of ``L`` and ``S``: with 64 features or more, this takes 0.65 to 0.8 of the
+    time of one edge after the other. (The loops of losses would gain a tenth at most, because computing the loss takes
+    as long as the features.)
     """
     rank = C.shape[1]
     h = first
@@ -80,7 +81,7 @@ def predictions(L, C, row, col, low, row0, col0, first, stop, out):  # type: ign
 
 @njit(nogil=True, cache=True, fastmath=_FASTMATH)
 def row_sums(C, S, row, col, value, low, row0, col0, first, stop):  # type: ignore[no-untyped-def]
-    """Add ``value ψ`` to the sums of the row of each edge; values begin with that of ``first``."""
+    """Add ``value ψ`` to the sums of the row of each edge; ``value[0]`` belongs to edge ``first``."""
     rank = C.shape[1]
     sums = np.empty(rank, C.dtype)
     last = -1
@@ -103,7 +104,7 @@ def row_sums(C, S, row, col, value, low, row0, col0, first, stop):  # type: igno
 
 @njit(nogil=True, cache=True, fastmath=_FASTMATH)
 def two_row_sums(C, S, T, row, col, value, other, low, row0, col0, first, stop):  # type: ignore[no-untyped-def]
-    """Add ``value ψ`` and ``other ψ`` to two sums of the row of each edge, in one reading of ψ."""
+    """Add ``value ψ`` and ``other ψ`` to two sums of the row of each edge, reading ψ once."""
     rank = C.shape[1]
     sums, more = np.empty(rank, C.dtype), np.empty(rank, C.dtype)
     last = -1

@@ -1,4 +1,4 @@
-"""The functions of an array namespace for single numbers, as compiled formulas of losses call them."""
+"""Functions of an array namespace for single numbers, called by the compiled formulas of losses."""
 
 import math
 

@@ -1,10 +1,10 @@
 """Vector primitives for the Numba kernels, written as LLVM vector code.
 
-Numba's own loops load and store their accumulators in memory and check for overlap at every short loop; with
-accumulators held in vector registers the same work runs about twice as fast. LLVM maps the 64-byte vectors to whatever
-the CPU has (one AVX-512, two AVX2 or four NEON registers), so there is nothing here for a particular machine.
+Numba's own loops load and store their accumulators in memory and check for overlap at every short loop. With
+accumulators in vector registers the same work runs about twice as fast. LLVM maps the 64-byte vectors to the registers
+of the CPU (one AVX-512, two AVX2 or four NEON registers), so this file has no code for a particular machine.
 
-All addresses and strides are in bytes, as ``int64``. The last argument gives the element type by example.
+All addresses and strides are in bytes, as ``int64``. The last argument is an example of the element type.
 """
 
 import itertools
@@ -77,7 +77,7 @@ def _sum_each(builder: ir.IRBuilder, vectors: list[ir.Value]) -> ir.Value:
         n_lanes = half
     step = 1
     while len(vectors) > 1:
-        # Lanes where the bit `step` is clear come from x, the others from y, each added to its partner `step` away.
+        # Lanes with the bit `step` clear come from x, the others from y; each is added to its partner `step` away.
         source = [(lane & ~step) + (n_lanes if lane & step else 0) for lane in range(n_lanes)]
         partner = [lane + step for lane in source]
         vectors = [
@@ -137,7 +137,7 @@ def make_add_dots(n_vectors: int, one_row: bool) -> Any:
     """Return ``add_dots(target, A, stride_A, i, B, stride_B, j, like)`` for eight edges.
 
     It computes ``target[h] += A[i[h]] · B[j[h]]`` for h = 0 … 7 over the first ``n_vectors`` vectors of the rows. Rows
-    of ``B`` are aligned, those of ``A`` need not be. With ``one_row`` all eight ``i[h]`` are known to be equal.
+    of ``B`` must be aligned, rows of ``A`` need not be. With ``one_row`` all eight ``i[h]`` must be equal.
     """
 
     @intrinsic
@@ -179,7 +179,7 @@ def make_add_dots(n_vectors: int, one_row: bool) -> Any:
 
 
 def make_add_block(n_rows: int, n_vectors: int) -> Any:
-    """Return ``add_block(target, stride, packed, indices, values, count, like)`` for several right-hand sides at once.
+    """Return ``add_block(target, stride, packed, indices, values, count, like)`` for a block of right-hand sides.
 
     It computes ``target[o] = Σ_h packed[indices[h]][o] · values[h]`` for ``n_rows`` values of o: packed rows hold one
     element for each o, ``values[h]`` and ``target[o]`` are ``n_vectors`` aligned vectors with an element for each
@@ -226,10 +226,10 @@ def make_add_block(n_rows: int, n_vectors: int) -> Any:
 
 
 def make_dot_block(n_edges: int, n_vectors: int) -> Any:
-    """Return ``dot_block(target, A, stride, held, tile, count, like)`` for several right-hand sides and edges at once.
+    """Return ``dot_block(target, A, stride, held, tile, count, like)`` for a block of right-hand sides and edges.
 
-    It computes ``target[h] += Σ_k A[held[h]][k] · tile[k]`` for ``n_edges`` edges of one tile row, where ``tile[k]``
-    and ``target[h]`` are ``n_vectors`` aligned vectors with an element for each right-hand side.
+    It computes ``target[h] += Σ_k A[held[h]][k] · tile[k]`` for ``n_edges`` edges of one tile row. ``tile[k]`` and
+    ``target[h]`` are ``n_vectors`` aligned vectors with an element for each right-hand side.
     """
 
     @intrinsic
@@ -289,10 +289,10 @@ def _store_vectors(builder: ir.IRBuilder, totals: list[ir.Value], address: ir.Va
 
 
 def make_transpose(past_the_cache: bool) -> Any:
-    """Return ``transpose(source, source_stride, target, target_stride, like)``, which copies an 8 × 8 block transposed.
+    """Return ``transpose(source, source_stride, target, target_stride, like)`` to copy an 8 × 8 block transposed.
 
-    With ``past_the_cache`` the rows of the target are aligned and go straight to memory: a result that does not fit
-    into the cache need not be read before it is written.
+    With ``past_the_cache`` the rows of the target must be aligned and are written directly to memory: a result that
+    does not fit into the cache need not be read before it is written.
     """
 
     @intrinsic
@@ -356,7 +356,7 @@ def copy_element(_context: BaseContext, source: types.Type, target: types.Type, 
 
 
 def make_prefetch_row(n_vectors: int) -> Any:
-    """Return ``prefetch_row(address)``, which asks the caches for the ``n_vectors`` vectors from the address on."""
+    """Return ``prefetch_row(address)`` to load the ``n_vectors`` vectors from the address on into the caches."""
 
     @intrinsic
     def prefetch_row(_context: BaseContext, address: types.Type) -> Any:
@@ -368,7 +368,7 @@ def make_prefetch_row(n_vectors: int) -> Any:
             function = cgutils.get_or_insert_function(builder.module, signature, "llvm.prefetch.p0")
             for i in range(n_vectors):
                 line = builder.inttoptr(builder.add(args[0], _I64(i * VECTOR_BYTES)), pointer)
-                builder.call(function, [line, _I32(0), _I32(3), _I32(1)])  # to read, into every level, data
+                builder.call(function, [line, _I32(0), _I32(3), _I32(1)])  # read access, all cache levels, data cache
             return context.get_dummy_value()
 
         return types.void(address), codegen
