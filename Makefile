@@ -77,4 +77,4 @@ reproduce-quick: install
 	$(BIN)/python -m experiments --quick
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist docs/_build docs/tutorials docs/numbers docs/reference/generated docs/guide/commands.md
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist docs/_build docs/tutorials docs/numbers docs/reference/generated docs/guide/commands.md docs/develop/tuning.md

@@ -26,6 +26,7 @@ extensions = [
     "sphinx_design",
     "mathml",
     "commands",
+    "tuned_numbers",
     "numbers_pages",
     "recorded",
 ]

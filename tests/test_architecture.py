@@ -6,7 +6,10 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import vectrick as vt
 
@@ -19,9 +22,9 @@ def section(title):
     return PAGE.partition(f"# {title}\n")[2].partition("\n#")[0]
 
 
-def floors():
-    """Return the floors from the top down, each with the names on it, as the table has them."""
-    rows = [line for line in section("Floors").splitlines() if line.startswith("| `")]
+def layers():
+    """Return the names of each layer, from the top down, as in the table."""
+    rows = [line for line in section("Layers").splitlines() if line.startswith("| `")]
     return [re.findall(r"`(\w+)`", row.split("|")[1]) for row in rows]
 
 
@@ -45,28 +48,54 @@ def imports_of(file, known):
             yield from (alias.name for alias in node.names if alias.name in known)
 
 
-def test_every_file_is_on_a_floor():
-    named = {name for floor in floors() for name in floor}
+def test_every_file_is_in_a_layer():
+    named = {name for layer in layers() for name in layer}
     inside = {file.relative_to(SOURCE).parts[0].removesuffix(".py") for file in SOURCE.rglob("*.py")}
     assert inside - {"__init__", "__main__"} == named
 
 
 def test_imports_point_down():
     known = modules()
-    rank = {name: number for number, floor in enumerate(floors()) for name in floor}
+    rank = {name: number for number, layer in enumerate(layers()) for name in layer}
     for name, file in known.items():
         if name in ("vectrick", "vectrick.__main__"):
             continue
-        floor = name.split(".")[1]
+        layer = name.split(".")[1]
         for other in imports_of(file, known):
             below = other.split(".")[1:2]
             if below:  # `import vectrick` itself loads nothing
-                assert rank[below[0]] >= rank[floor], f"{name} imports {other}"
+                assert rank[below[0]] >= rank[layer], f"{name} imports {other}"
 
 
 def test_rooms_are_small():
     rooms = Counter(file.parent for file in SOURCE.rglob("*.py"))
     assert not {room.name: size for room, size in rooms.items() if size > 16}
+
+
+def functions():
+    """Yield each function of the package with its file."""
+    for file in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.FunctionDef):
+                yield file, node
+
+
+def test_files_and_functions_are_short():
+    assert not {file.name for file in SOURCE.rglob("*.py") if len(file.read_text().splitlines()) > 400}
+    for file, function in functions():  # without its parameters and its docstring
+        body = function.body[ast.get_docstring(function) is not None :]
+        assert not body or body[-1].end_lineno - body[0].lineno < 60, f"{function.name} in {file.name}"
+
+
+def test_few_parameters_may_be_anything():
+    def parameters(function):
+        a = function.args
+        return [*a.posonlyargs, *a.args, *a.kwonlyargs, *filter(None, (a.vararg, a.kwarg))]
+
+    every = [(file, p) for file, function in functions() for p in parameters(function)]
+    loose = [(file, p) for file, p in every if p.annotation is not None and ast.unparse(p.annotation) == "Any"]
+    assert len(every) > 5000
+    assert len(loose) <= 250
 
 
 def test_there_is_no_cycle():
@@ -86,11 +115,11 @@ def test_one_file_tells_lakes_from_edges_in_memory():
         assert not asks or file == SOURCE / "data" / "source.py", f"{file.name}: use is_lake"
 
 
-def test_upper_floors_use_the_door_of_estimators():
+def test_upper_layers_use_the_door_of_estimators():
     known = modules()
-    for floor in ("cli", "reports", "plot", "model_selection", "extensions"):
+    for layer in ("cli", "reports", "plot", "model_selection", "extensions"):
         for name, file in known.items():
-            if name.startswith(f"vectrick.{floor}"):
+            if name.startswith(f"vectrick.{layer}"):
                 inside = [other for other in imports_of(file, known) if other.startswith("vectrick.estimators.")]
                 assert not inside, f"{name} imports {inside[0]}"
 
@@ -101,22 +130,12 @@ def test_models_know_neither_scikit_learn_nor_fitting():
 
 
 def test_the_files_that_are_named_exist():
-    named = set(re.findall(r"`([\w/]+\.py)`", PAGE))
+    named = set(re.findall(r"`([\w/]+\.py)`", PAGE + (ROOT / "docs/develop/engine.md").read_text()))
     assert len(named) > 30
-    for name in named - {"kernels/mine.py", "kernels/pairwise/mine.py", "losses/mine.py", "solvers/mine.py",
-                         "cli/commands/mine.py", "kernels/strings/mine.py"}:  # fmt: skip
-        assert (SOURCE / name).exists() or (ROOT / name).exists(), name
+    for name in named:
+        assert name.endswith("/mine.py") or (SOURCE / name).exists() or (ROOT / name).exists(), name
     for folder in ("backends/reference", "backends/cpu", "backends/torch"):
         assert (SOURCE / folder).is_dir()
-
-
-def test_the_files_of_the_picture_exist():
-    picture = section("One picture").partition("```\n")[2].partition("```")[0]
-    floor = None
-    for line in picture.splitlines():
-        floor = match[1] if (match := re.match(r" (\w+) ", line)) else floor
-        for name in re.findall(r"[\w/]+\.py", line):
-            assert (SOURCE / floor / name).exists(), f"{floor}/{name}"
 
 
 def files_passed(work):
@@ -136,16 +155,56 @@ def files_passed(work):
     return [str(Path(name).relative_to(SOURCE)) for name in order if name.startswith(str(SOURCE))]
 
 
-@pytest.mark.parametrize("title", ["The way of a fit", "The way of a prediction"])
-def test_calls_pass_the_files_in_this_order(title):
-    X, y = vt.datasets.make_checkerboard(60, noise=0.1, random_state=0)
-    model = vt.KronSVM(vt.Gaussian(1.0), vt.Gaussian(1.0), alpha=0.1).fit(X, y)
-    passed = files_passed((lambda: model.fit(X, y)) if title.endswith("fit") else (lambda: model.decision_function(X)))
-    steps = [line for line in section(title).splitlines() if re.match(r"\d+\. ", line)]
-    told = [re.search(r"`([\w/]+\.py)`", line)[1] for line in steps]
-    assert len(told) > 4
-    assert set(told) <= set(passed)
-    assert told == sorted(told, key=passed.index)
+def column(number):
+    """Return the files in a column of the table of a fit, from top to bottom."""
+    rows = [line.split("|")[1:-1] for line in section("One way of a fit").splitlines() if line.startswith("| ")]
+    return [name for row in rows[2:] for name in re.findall(r"`([\w/]+\.py)`", row[number])]
+
+
+def features(m, n, seed):
+    rng = np.random.default_rng(seed)
+    X = vt.Edges(*(rng.integers(0, m, n) for _ in range(2)), *(rng.standard_normal((m, 6)) for _ in range(2)))
+    return X, np.sign(X.start_table.features[X.start, 0] * X.end_table.features[X.end, 0] + rng.standard_normal(n))
+
+
+def in_memory(_):
+    X, y = features(300, 200_000, 0)  # enough edges for their vertices
+    return vt.KronRidge(), (X, y)
+
+
+def on_lake(folder):
+    X, y = features(40, 2000, 1)
+    parquet.write_table(pa.table({"start": X.start, "end": X.end, "label": y}), folder / "part.parquet")
+    tables = {"start_table": X.start_table.features, "end_table": X.end_table.features}
+    return vt.KronRidge(), (vt.scan_edges(str(folder), start="start", end="end", label="label", **tables),)
+
+
+def search(_):
+    return vt.AutoKron(new="both", budget=20, random_state=0), features(20, 300, 2)
+
+
+@pytest.mark.parametrize(("number", "make", "most"), [(1, in_memory, 80), (2, on_lake, 70), (3, search, 125)])
+def test_a_fit_enters_the_files_of_the_table_in_order(number, make, most, tmp_path):
+    first, data = make(tmp_path)
+    first.fit(*data)
+    model, data = make(tmp_path)
+    entered = files_passed(lambda: model.fit(*data))
+    named = column(number)
+    assert len(named) > 8
+    assert set(named) <= set(entered)
+    assert named == sorted(named, key=entered.index)
+    assert len(entered) <= most  # fewer are easier to follow
+
+
+def test_a_prediction_enters_the_files_of_the_list_in_order():
+    X, y = features(30, 500, 3)
+    model = vt.KronRidge().fit(X, y)
+    entered = files_passed(lambda: model.predict(X))
+    steps = [line for line in section("One way of a prediction").splitlines() if re.match(r"\d+\. ", line)]
+    named = [re.search(r"`([\w/]+\.py)`", line)[1] for line in steps]
+    assert len(named) == 5
+    assert named == sorted(named, key=entered.index)
+    assert len(entered) <= 25
 
 
 def test_what_the_user_asked_for_is_read_once():
@@ -186,6 +245,19 @@ def test_few_questions_about_devices_are_left_above_the_backends():
         if question.search(line) and not line.lstrip().startswith(("#", '"'))
     ]
     assert len(asked) < 10, "\n".join(asked)
+
+
+def test_tuned_numbers_are_explained():
+    sys.path.insert(0, str(ROOT / "docs" / "_ext"))
+    try:
+        from tuned_numbers import MEASUREMENTS, numbers_of, page
+    finally:
+        sys.path.pop(0)
+    for layer in MEASUREMENTS:
+        for file in (SOURCE / layer).rglob("*.py"):
+            for names, _, comment in numbers_of(file):
+                assert comment, f"{names} in {layer}/{file.name} has no comment"
+    assert page().count("\n| `") > 150
 
 
 def updates(loop):

@@ -3,7 +3,6 @@
 import itertools
 import json
 import pickle
-import time
 
 import numpy as np
 import pandas as pd
@@ -376,9 +375,9 @@ class TestEnding:
         assert 0 < len(model.search_) < n_first
 
     def test_budget(self, classes):
-        begin = time.perf_counter()
         model = vt.AutoKron(random_state=0, budget=1e-6).fit(*classes)
-        assert time.perf_counter() - begin < 20
+        assert set(model.search_["stage"]) == {"all kernels"}
+        assert len(model.search_) < len(vt.AutoKron(random_state=0).fit(*classes).search_) / 4
         assert any("budget" in line for line in model.told_)
         assert model.score_ > 0.5
 

@@ -149,18 +149,14 @@ def test_settings_come_in_one_order(place):
     assert [row["setting"] for row in told["evaluation"]] == ["both", "end", "neither"]
 
 
-def test_info_of_many_vertices_is_quick_and_needs_no_memory(tmp_path):
-    from time import perf_counter
-
+def test_info_of_many_vertices_needs_no_memory():
     from vectrick.cli.commands.info import describe
     from vectrick.data.files.dataset import Dataset
 
     rng = np.random.default_rng(0)
     m = 400_000
     X = vt.Edges(rng.integers(0, m, 1000), rng.integers(0, 50, 1000), rng.random((m, 1)), rng.random((50, 1)))
-    begin = perf_counter()
     facts = describe(Dataset(X, rng.random(1000), {"start": "features", "end": "features"}))
-    assert perf_counter() - begin < 10  # in quadratic time it took minutes
     assert facts["start_vertices"] == m
     everywhere = vt.Edges(rng.integers(0, m, m), rng.integers(0, 50, m), X.start_table.features, X.end_table.features)
     facts = describe(Dataset(everywhere, rng.random(m), {"start": "features", "end": "features"}))

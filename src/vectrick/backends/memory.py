@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-CACHE_LINE = 64
-HUGE_PAGE = 2**21
+CACHE_LINE = 64  # bytes
+HUGE_PAGE = 2**21  # bytes; large buffers are aligned to it
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
 

@@ -24,7 +24,7 @@ from vectrick.training.parameters import has_intercept
 from vectrick.training.update import source_of
 from vectrick.training.validate import as_edges
 
-N_SAMPLES = 64
+N_SAMPLES = 64  # samples that estimate variances if exact ones take too long
 _KEPT = 4  # cached posteriors of a model, with different samples
 _MOST_PARTS = 2  # members of an ensemble whose standard deviations scale errors
 MOST_COVARIANCES = 4000  # edges whose covariances are computed

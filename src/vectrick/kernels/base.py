@@ -144,7 +144,7 @@ class _Computed:
         return self._known[key][2]
 
 
-_KEPT_BYTES = 1 << 28
+_KEPT_BYTES = 1 << 28  # bytes of kernel values that are kept during one call
 _computed: ContextVar[_Computed | None] = ContextVar("computed", default=None)
 
 

@@ -31,7 +31,7 @@ from vectrick.model_selection.splitting.splitters import VertexKFold
 from vectrick.models.kernel_spec import KernelSpec
 from vectrick.persistence.checkpoints import Finished
 
-ALPHAS = (0.01, 0.1, 1.0, 10.0, 100.0)
+ALPHAS = (0.01, 0.1, 1.0, 10.0, 100.0)  # values that are tried for every kernel
 
 
 @dataclass(frozen=True)

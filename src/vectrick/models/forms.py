@@ -28,7 +28,7 @@ FORMS = get_args(FormName)
 
 # Pivoted Cholesky is tried if a side has at least this many vertices; it pays for a rank below this share of them.
 WORTH_FACTORING = 800
-WORTH_RANK = 0.4
+WORTH_RANK = 0.4  # share of the vertices; a larger factor does not pay
 WORTH_EDGES = 16  # per vertex, at least, to try it for a sum of pairwise kernels
 
 

@@ -17,7 +17,7 @@ from vectrick.operators.problem import Problem
 # If a product takes less than this, or if the best path is faster than all others by this factor at typical rates,
 # measuring the machine does not pay.
 _SHORT = 2e-3
-_CLEAR = 3.0
+_CLEAR = 3.0  # ratio of times from which typical rates decide
 _COLUMNS = ["", "path", "time", "memory", "steps"]
 
 

@@ -18,7 +18,7 @@ from vectrick.objectives.space import Space
 from vectrick.solvers.base import Limits, Solver
 from vectrick.solvers.solution import CALLBACK, LIMIT, STALLED, TOLERANCE, Callback, Iterate, Solution
 
-_POWER_STEPS = 12
+_POWER_STEPS = 12  # power iterations for a bound on the largest eigenvalue
 _STEP = 1.8  # times the inverse of a lower bound on the largest eigenvalue; convergence allows at most 2
 _BALANCE = 1.0  # limit of the gain by leaving the face, relative to the gain inside it
 

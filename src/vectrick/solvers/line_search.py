@@ -3,8 +3,8 @@
 from vectrick._typing import Array
 from vectrick.losses import Loss
 
-_MAX_STEPS = 50
-_PRECISION = 1e-6
+_MAX_STEPS = 50  # evaluations along a direction
+_PRECISION = 1e-6  # slope relative to the first slope at which a search ends
 
 
 def exact_step(loss: Loss, p: Array, d: Array, alpha: float, xd: float, dd: float) -> float:

@@ -15,7 +15,7 @@ from vectrick.models.limits import check_finite, check_memory, checked_features
 from vectrick.models.vertex_kernel import VertexKernel
 
 MOST_FEATURES = 1024  # exact features of a kernel that are used at most, unless n_components is given
-USUAL_COMPONENTS = 256
+USUAL_COMPONENTS = 256  # Nyström features if n_components is None and exact features do not exist
 _LOOKED_AT = 100  # vertices that determine the kind of features of a kernel
 _AT_ONCE = 1 << 15  # vertices of a block of features
 

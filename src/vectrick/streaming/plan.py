@@ -20,7 +20,7 @@ from vectrick.training.fitted import Trainable
 
 _PASSES = {"one-pass": 1, "quadratic": 8, "other": 40}  # of a usual fit; docs/guide/scale.md has measurements
 _ROUND_TRIP = 0.04  # seconds of overhead for a pass on a cluster
-_WORKERS = (1, 2, 4, 8, 16, 32, 64, 128)
+_WORKERS = (1, 2, 4, 8, 16, 32, 64, 128)  # numbers of workers that a plan lists
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from vectrick.training.fitted import Trainable
 from vectrick.training.holding_out import hold_out_some
 from vectrick.training.problem import FitInput
 
-_RIDGE = 0.25
+_RIDGE = 0.25  # share of the diagonal that is added per kernel, so that similar kernels share a weight
 _ROUNDING = 1e-13  # relative to the square of a kernel; a smaller centered kernel is only rounding
 _STEPS = (0.0, 0.25, 4.0)  # factors tried for each weight, to see whether the risk falls
 _ROUNDS, _BEST = 2, 4  # rounds over the weights, and the number of best single kernels tried in each

@@ -19,7 +19,7 @@ LEAST = 0.5  # share of a full block of vectors from which a block is faster
 # The tiles of the matrix between the two products stay in the last-level cache: F is read once for each panel of
 # columns, A once for each part of the rows. A part of the columns of A stays in the next smaller cache.
 _PANEL, _HEIGHT, _PART = 2048, 256, 512
-_TASKS_PER_THREAD = 4
+_TASKS_PER_THREAD = 4  # more tasks than threads, so that a slow thread does not delay the others
 
 
 @dataclass(frozen=True)

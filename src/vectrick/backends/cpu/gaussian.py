@@ -6,7 +6,7 @@ from vectrick._typing import Array
 
 # Up to this many features, differences are faster than a matrix product, and free of cancellation.
 VERY_FEW, FEW = 3, 16
-_LARGEST = 700.0
+_LARGEST = 700.0  # exponents beyond this underflow in float64
 _SMALLEST = np.exp(np.full(8, -_LARGEST))[0]  # as the vectorized exponential computes it
 _BLOCK = 1 << 14  # kernel values in one block
 

@@ -30,9 +30,9 @@ class Blocking:
         return self.block == _SMALL_BLOCK
 
 
-_SMALL_BLOCK = 128
+_SMALL_BLOCK = 128  # rows of a block that stays in the L1 cache
 _EDGES_PER_SMALL_BLOCK = 8  # edges of one vertex
-_ONE_CHUNK = 2048
+_ONE_CHUNK = 2048  # columns up to which they are one chunk
 
 
 def column_blocking(n_edges: int, n_kept: int, n_contracted: int) -> Blocking:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import torch
 
 
-_PLACES = 512
+_PLACES = 512  # entries that one program gathers or scatters
 
 
 @triton.jit

@@ -6,7 +6,7 @@ from vectrick._typing import DTypeLike, Tensor
 from vectrick.backends.torch.devices import load_torch
 from vectrick.backends.torch.ordering import is_ascending, is_ordered
 
-_LARGEST = 2**31
+_LARGEST = 2**31  # sizes from which indices need 64 bits
 _BLOCK, _PROGRAMS = (1 << 8, 1 << 14), 1 << 11  # minimum and maximum of edges in a block; preferred number of blocks
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-_SHOWN = 5
+_SHOWN = 5  # columns or words named in an error
 _FEW_ROWS = 20  # up to this number of rows, a column of different words may still hold categories
 
 

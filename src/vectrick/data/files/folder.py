@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 TABLES = ("features", "kernel", *KINDS)  # the kinds of tables that describe the vertices of a side
 _LONG = ("feature", "value")  # the columns of sparse features, apart from the ids
-_SHOWN = 5
+_SHOWN = 5  # ids or rows named in an error
 
 
 def read_dataset(folder: Path | str | None = None, options: ReadOptions | None = None) -> Dataset:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 _YES = ("yes", "y", "true", "t", "active", "positive", "pos", "+", "binder", "binding", "hit", "interaction")
-_SHOWN = 5
+_SHOWN = 5  # labels named in an error
 _MOST = 100  # classes
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from vectrick._typing import Array
 
-ROW_TILE = 1 << 16
+ROW_TILE = 1 << 16  # rows of a tile, so that a place in a tile takes 16 bits
 _NARROW, _WIDE = 1 << 13, 1 << 16  # columns of a tile
 _RUN = 4  # edges of a row in a tile that outweigh the cost of loading the row
 _COUNTERS = 4  # counters for each edge, up to which counting is the fastest way to sort

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow.fs as fs
 
 
-_FOOTERS_AT_ONCE = 16
+_FOOTERS_AT_ONCE = 16  # files whose footers are read at the same time
 _ENDINGS = (".parquet", ".pq", ".parq")
 
 

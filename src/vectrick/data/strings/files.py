@@ -18,7 +18,7 @@ from vectrick.data.strings.sequences import FASTA, opened, plain_sequence, read_
 from vectrick.data.tables import VertexTable
 
 SMI = (".smi", ".smi.gz", ".smiles")
-_SHOWN, _SHOWN_CHARACTERS = 3, 40
+_SHOWN, _SHOWN_CHARACTERS = 3, 40  # strings named in an error, and their characters
 _ISOTOPE = re.compile(r"\[\d+[A-Za-z]")
 
 

@@ -13,7 +13,7 @@ from vectrick.kernels.base import Kernel, ones
 from vectrick.kernels.strings.alignments import alignment_scores
 from vectrick.kernels.strings.encoded import TextKernel, chosen_kernel
 
-_SHOWN = 30
+_SHOWN = 30  # characters of a sequence shown in an error
 _LARGEST = 10_000  # penalty
 _MATRIX = re.compile(r"(blosum|pam)\d+")
 

@@ -12,11 +12,11 @@ from vectrick.kernels.base import Kernel
 from vectrick.kernels.cosine import Cosine
 from vectrick.kernels.strings.encoded import ROWS, TextKernel, chosen_kernel
 
-_LETTERS = 26
+_LETTERS = 26  # of the alphabet
 _EXACT = 4  # letters up to which each word has its own column; longer words are hashed and rarely collide
 _COLUMNS = 1_048_573  # a prime
-_LONGEST = 20
-_SHOWN = 30
+_LONGEST = 20  # characters of a word
+_SHOWN = 30  # characters of a sequence shown in an error
 
 
 class Spectrum(TextKernel):

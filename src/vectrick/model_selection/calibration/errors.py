@@ -16,7 +16,7 @@ from vectrick.persistence.checks import numbers, of_kind
 from vectrick.training.fitted import Fitted
 
 _KEPT = 1000  # errors kept for a setting; of more, the largest of each of as many equal shares
-_HALVINGS = 60
+_HALVINGS = 60  # bisection steps: an interval shrinks to rounding error
 
 
 def check_coverage(coverage: float, name: str = "coverage") -> float:

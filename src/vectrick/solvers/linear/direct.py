@@ -9,7 +9,7 @@ from vectrick.objectives.space import Dual, Element, Space
 from vectrick.solvers.quadratic import LinearCallback, LinearResult, LinearSystem, QuadraticSolver
 from vectrick.solvers.solution import EXACT
 
-MAX_SIZE = 500
+MAX_SIZE = 500  # equations up to which elimination is faster than iterations
 _SAFE = 1e8  # up to this ratio of the largest eigenvalue to alpha, elimination is accurate enough
 
 

@@ -5,7 +5,7 @@ from numba import njit, uint64
 from vectrick._typing import Array
 from vectrick.backends.threads import even_parts, run_tasks
 
-_TASKS = 32
+_TASKS = 32  # parts of the rows, each a task of the thread pool
 
 
 @njit(nogil=True, cache=True, fastmath={"contract", "nsz"})

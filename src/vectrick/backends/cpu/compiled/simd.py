@@ -20,7 +20,7 @@ from numba.extending import intrinsic
 
 from vectrick.backends.cpu.layout import EDGES_AT_ONCE
 
-VECTOR_BYTES = 64
+VECTOR_BYTES = 64  # one AVX-512 register, or several smaller ones
 
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
 
