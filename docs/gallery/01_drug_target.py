@@ -2,20 +2,21 @@
 Zero-shot drug–target prediction from kernel matrices
 =====================================================
 
-Which proteins does a drug bind that nobody has tested yet? And which does it bind if the
-*protein* is new, too? The second question is the zero-shot setting: both vertices of the
-edge are unknown to the model.
+Which proteins does a new drug bind? And which *new* proteins does it bind? The second
+question is the zero-shot setting: the training edges contain neither vertex of the edge.
 
 The data are drugs and G-protein-coupled receptors (Yamanishi 2008): a similarity matrix of
-the drugs, one of the receptors, and for every pair whether an interaction is recorded.
+the drugs, one of the receptors, and a label for every pair that shows whether an
+interaction is recorded.
 """
 
 # %%
 # Three tables
 # ------------
-# ``VECTRICK_DATA`` names a folder with a folder for each data set, in the layout that
-# ``vectrick fit`` reads; the data are not part of the project. Edges name their vertices by
-# id. A similarity matrix has a row and a column for each vertex, with the ids in both.
+# The environment variable ``VECTRICK_DATA`` names a folder with a subfolder for each data
+# set, in the layout that ``vectrick fit`` reads. The data are not part of the project.
+# Edges refer to vertices by id. A similarity matrix has a row and a column for each vertex,
+# both labeled with ids.
 
 import os
 from pathlib import Path
@@ -39,8 +40,8 @@ X
 # Hold out vertices, not edges
 # ----------------------------
 # A random split of the edges would leave every drug and every receptor in the training set,
-# and the score would say nothing about new ones. `vertex_split` divides the vertices. Edges
-# that join a held-out vertex to a training vertex are left out.
+# so the score would not apply to new ones. `vertex_split` divides the vertices. Edges
+# between a held-out vertex and a training vertex are left out.
 
 split = vt.vertex_split(
     X, y, validation_size=0.0, test_size=0.3, stratify=True, random_state=0
@@ -51,10 +52,11 @@ print(ax.get_title())
 ax.set_title("Drugs × receptors")
 
 # %%
-# Nothing to choose
-# -----------------
-# `AutoKron` recognises the similarity matrices, tries kernels, losses and regularization on
-# folds that hold out vertices in the same way, and trains the mean of the best.
+# Automatic model selection
+# -------------------------
+# `AutoKron` recognizes the similarity matrices. It compares kernels, losses and
+# regularization on folds that hold out vertices in the same way, and trains an ensemble of
+# the best models.
 
 model = vt.AutoKron(new="both", random_state=0).fit(X[train], y[train])
 print(model)
@@ -63,7 +65,7 @@ print(model)
 # How good is it?
 # ---------------
 # A single ridge regression on the matrices themselves is a good baseline. `Constant` adds
-# what a vertex does on its own: some drugs bind everything.
+# main effects of vertices: some drugs bind everything.
 
 kernel = vt.Precomputed() + vt.Constant(0.3)
 plain = vt.KronRidge(kernel, kernel, alpha=1.0).fit(X[train], y[train])
@@ -76,23 +78,23 @@ vt.plot.history(model, ax=axes[1])
 axes[1].set_title("What was tried, on inner folds")
 
 # %%
-# One split with few positive edges says little: the inner folds gave the search a higher
-# score than this test does. Over five divisions and 45 folds the mean AUC is on the page
-# :doc:`/numbers/paper`.
+# The score of one split with few positive edges is uncertain: the inner folds of the search
+# gave a higher score than this test. The page :doc:`/numbers/paper` has the mean AUC over
+# 45 folds of five divisions.
 
 # %%
-# What to test next
-# -----------------
-# Trained on everything, the model ranks the pairs without a recorded interaction. Here are
-# the best three for two drugs, without the receptors that they are known to bind. Labels
-# are ±1, and nearly all pairs have -1, so a score near zero stands out.
+# Which pairs to test next
+# ------------------------
+# A model that is trained on all edges ranks the pairs without a recorded interaction. Here
+# are the best three of these receptors for two drugs. Labels are ±1, and nearly all pairs
+# have -1, so a score near zero stands out.
 
 positive = y == 1
 final = vt.KronRidge(kernel, kernel, alpha=1.0).fit(X, y)
 final.recommend(["D00095", "D00283"], k=3, known=table[positive])
 
 # %%
-# And for a drug that is in no table: give its similarities to the drugs of the model.
+# For a drug that is not in the table, pass its similarities to the drugs of the model.
 
 new_drug = (0.7 * drugs.loc[["D00095"]] + 0.3 * drugs.loc[["D00283"]].to_numpy()).rename(
     index={"D00095": "new"}
@@ -100,9 +102,9 @@ new_drug = (0.7 * drugs.loc[["D00095"]] + 0.3 * drugs.loc[["D00283"]].to_numpy()
 final.recommend(new_drug, k=3)
 
 # %%
-# Why?
-# ----
-# A prediction is a sum over training edges, so it can be taken apart.
+# Explain a prediction
+# --------------------
+# A prediction is a sum over training edges, so ``explain`` lists the largest contributions.
 
 doubt = final.recommend(["D00095"], k=1, known=table[positive])
 pair = vt.Edges.from_frame(doubt, start_table=drugs, end_table=receptors)

@@ -2,17 +2,17 @@
 A recommender for new users
 ===========================
 
-Somebody signs up, says her age and what she does, and should see good films at once. Matrix
-factorisation has nothing to say about her: she has rated nothing. A Kronecker kernel
-compares users by what is known about them, and films likewise, so that every user and every
-film has a score.
+A new user signs up, enters her age and job, and should see good films immediately. This is
+the cold-start problem of collaborative filtering: matrix factorization cannot score films
+for a user without ratings. A Kronecker kernel compares users by their features, and films
+by theirs, so every pair of a user and a film has a score.
 """
 
 # %%
-# Frames with ids and words
-# -------------------------
-# The ratings of this page are simulated: young people like new and loud films, readers like
-# slow ones.
+# Frames with ids and categories
+# ------------------------------
+# The ratings on this page are simulated: young people like new films and action films,
+# readers like documentaries.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -55,9 +55,10 @@ ratings["stars"] = np.clip(np.round(taste + rng.normal(0, 0.7, len(both))), 1, 5
 ratings.head()
 
 # %%
-# Words become columns of zeros and ones, as pandas makes them; the command line does this
-# by itself. `Standardized` scales the columns on the training vertices. The constant gives
-# films and users a level of their own: some films are simply good.
+# ``pandas.get_dummies`` converts words to columns of zeros and ones; the command line does
+# so automatically. `Standardized` scales the columns to zero mean and unit variance over the
+# training vertices. The constant kernel adds main effects of users and films: some films
+# are simply good.
 
 user_table = pd.get_dummies(users.set_index("user"), dtype=float)
 film_table = pd.get_dummies(films.set_index("film"), dtype=float)
@@ -68,11 +69,11 @@ y = ratings["stars"].to_numpy()
 X
 
 # %%
-# Judge it on new users
-# ---------------------
-# ``new="start"``: the users of a test fold have no training edge, the films have. Beside it
-# stand boosted trees on the same features, and the mean rating of each film, which is what
-# a page of bestsellers shows.
+# Evaluate the model on new users
+# -------------------------------
+# With ``new="start"``, the users of a test fold have no training edges, but the films do.
+# The baselines are boosted trees on the same features, and the mean rating of each film, as
+# in a list of bestsellers.
 
 kernel = vt.Standardized(vt.Gaussian(gamma=0.05)) + vt.Constant(1.0)
 model = vt.KronRidge(kernel, kernel, alpha=10.0, fit_intercept=True)
@@ -99,9 +100,9 @@ ax.axvline(0.5, color="0.5", linestyle=":")
 ax.set(xlabel="concordance within a user (0.5 is chance)", xlim=(0.45, 0.85))
 
 # %%
-# Ten films for somebody new
-# --------------------------
-# A new user is a row of the same columns. Columns are matched by name.
+# Films for new users
+# -------------------
+# A new user is a row with the same columns. Columns are matched by name.
 
 fitted = model.fit(X, y)
 arrivals = pd.DataFrame(
@@ -117,7 +118,7 @@ shown.merge(films, left_on="end", right_on="film").sort_values(["start", "rank"]
 ]
 
 # %%
-# Known users are named by their ids, and films that they have rated are left out.
+# For users of the training data, pass their ids. Films that they have rated are left out.
 
 seen = set(ratings.loc[ratings.user == "u007", "film"])
 best = fitted.recommend(["u007"], k=5)
@@ -125,9 +126,9 @@ assert not seen & set(best["end"])
 best
 
 # %%
-# What it has learned
-# -------------------
-# The mean score of each genre against the age of a user that is average otherwise.
+# Inspect the learned preferences
+# -------------------------------
+# The figure shows the mean score of each genre against the age of an otherwise average user.
 
 ages = np.arange(16, 75)
 people = pd.DataFrame(

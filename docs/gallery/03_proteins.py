@@ -2,9 +2,9 @@
 Protein interactions: edges without direction
 =============================================
 
-Both ends of an interaction are proteins, and (A, B) is the same edge as (B, A). A symmetric
-kernel knows that: every prediction is the same in both directions, to the last bit, and
-every training edge counts in both.
+Both ends of an interaction are proteins, and (A, B) is the same edge as (B, A). With a
+symmetric kernel, predictions for both directions are bitwise identical, and every training
+edge counts in both directions.
 
 The data are interactions of yeast proteins (Guo 2008), with counts of amino acid triads as
 features.
@@ -13,8 +13,9 @@ features.
 # %%
 # One table
 # ---------
-# ``VECTRICK_DATA`` names a folder with a folder for each data set; the data are not part of
-# the project. Without an end table, both ends come from one vertex set.
+# The environment variable ``VECTRICK_DATA`` names a folder with a subfolder for each data
+# set. The data are not part of the project. Without an end table, both ends come from one
+# vertex set.
 
 import os
 from pathlib import Path
@@ -34,8 +35,9 @@ X
 # %%
 # Hold out proteins wherever they appear
 # --------------------------------------
-# In one vertex set a vertex is new on both sides at once. Two thirds of the proteins train;
-# the test edges are those between the others, and those that join the two groups.
+# In one vertex set, a held-out vertex is new on both sides. Two thirds of the proteins are
+# for training. Test edges are either between two held-out proteins, or between a held-out
+# protein and a training protein.
 
 split = vt.vertex_split(X, y, validation_size=0.0, test_size=1 / 3, random_state=0)
 train, _, test = split
@@ -47,10 +49,10 @@ print(
 )
 
 # %%
-# Symmetric beside ordinary
-# -------------------------
-# The ordinary Kronecker kernel takes (A, B) and (B, A) for different edges. `mlpk` learns
-# from differences of proteins.
+# Symmetric and ordinary kernels
+# ------------------------------
+# For the ordinary Kronecker kernel, (A, B) and (B, A) are different edges. The kernel
+# ``"mlpk"`` learns from differences of proteins.
 
 kernel = vt.Standardized(vt.Gaussian(gamma=0.3 / proteins.shape[1])) + vt.Constant(0.3)
 models = {
@@ -65,12 +67,12 @@ for ax, rows, words in zip(
     ax.set_title(words.capitalize())
 
 # %%
-# With one protein known, symmetric kernels are clearly ahead. With both new, these features
-# say next to nothing: no kernel is far from chance. That is a property of the data, and a
-# random split of the edges would have hidden it.
+# If one protein is in the training edges, symmetric kernels are clearly better. If both are
+# new, these features have almost no predictive power: all kernels are close to chance. That
+# is a property of the data, and a random split of the edges would have hidden it.
 #
-# The same both ways
-# ------------------
+# The same prediction in both directions
+# --------------------------------------
 
 some = vt.Edges(X.start[:5], X.end[:5], proteins)
 turned = vt.Edges(X.end[:5], X.start[:5], proteins)
@@ -80,7 +82,7 @@ for name, model in models.items():
 
 # %%
 # The matrix of all predictions among the hundred proteins with the most edges shows groups
-# that go together.
+# of interacting proteins.
 
 degree = np.bincount(np.concatenate([X.start, X.end]), minlength=len(proteins))
 few = np.sort(np.argsort(-degree)[:100])

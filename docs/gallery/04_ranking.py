@@ -2,18 +2,17 @@
 Ranking within a query
 ======================
 
-A search engine does not need to know how relevant a page is on some absolute scale. It has
-to put the pages of *one query* in the right order. Labels of different queries may not even
-be comparable: one judge is strict, another one is kind. `KronRanker` learns from the pairs
-of edges that share a start vertex.
+A search engine does not need an absolute scale of relevance. It must put the pages of *one
+query* in the right order. Labels of different queries may not even be comparable, because
+one judge is strict and another one is kind. `KronRanker` learns from pairs of edges that
+share a start vertex.
 """
 
 # %%
 # Queries with strict and kind judges
 # -----------------------------------
-# A query and a document have features. The relevance is an interaction of both; on top of
-# it, each query has a level of its own, which says nothing about the order of its
-# documents.
+# Queries and documents have features. The relevance is an interaction of both. In addition,
+# each query has a level of its own that does not affect the order of its documents.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -31,9 +30,9 @@ X
 # %%
 # Three models for the same order
 # -------------------------------
-# Ridge regression spends its strength on the levels, which no feature explains. A ranker
-# over all edges sees them as well. With ``groups="start"`` its loss has only differences
-# within a query, and the levels are gone.
+# Ridge regression tries to fit the levels, although no feature explains them. So does a
+# ranker over all edges. With ``groups="start"``, the loss has only differences within a
+# query, so the levels cancel.
 
 linear = vt.Linear()
 models = {
@@ -72,14 +71,14 @@ ax.invert_yaxis()
 ax.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.3, -0.22), ncols=2)
 
 # %%
-# Over all edges no model can be good: the level of a new query is not known to anybody.
-# That is why the score must ask the same question as the user:
+# Over all edges, no model can have a good score, because the level of a new query cannot be
+# predicted. So the score must match the use of the model:
 # ``scoring="concordance_per_start"``.
 #
-# Serve it
-# --------
-# The best documents of two queries that were never seen, from a million pairs if need be:
-# `top_k` works in blocks.
+# Rank documents for new queries
+# ------------------------------
+# `top_k` returns the best documents of two unseen queries. It works in blocks, so a million
+# pairs are possible as well.
 
 ranker = models["KronRanker, within a query"].fit(X, y)
 best, scores = ranker.top_k(rng.standard_normal((2, 4)), documents, k=5)

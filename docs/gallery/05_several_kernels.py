@@ -1,18 +1,19 @@
 """
-Several kernels at once
-=======================
+Several kernels with learned weights
+====================================
 
-Drugs can be compared by their structure, by their side effects, or by what they bind; cells
-by expression or by mutations. Which view is right? Give all of them. The weights of the
-pairs of views follow from the labels, in milliseconds, without a matrix between edges.
+Drugs can be compared by structure, by side effects, or by targets, and cells by expression
+or by mutations. You need not choose one view: pass all of them (multiple kernel learning).
+The weights of pairs of views are learned from the labels, in milliseconds, without a matrix
+between edges.
 """
 
 # %%
 # Three views of each side
 # ------------------------
-# The table of a side has all columns side by side. A view is a kernel of some of them. In
-# this simulation two of the nine pairs of views matter: structure with expression, and side
-# effects with mutations. The third view of each side is noise.
+# The table of a side has the columns of all views. The kernel of a view uses some of them.
+# In this simulation, two of the nine pairs of views matter: structure with expression, and
+# side effects with mutations. The third view of each side is noise.
 
 import time
 
@@ -43,8 +44,8 @@ views = [view(0), view(6), view(12)]
 # %%
 # Weights from the labels
 # -----------------------
-# ``kernel_weights="alignment"`` finds the nonnegative weights for which the kernel of the
-# edges is most similar to that of the labels.
+# ``kernel_weights="alignment"`` finds the nonnegative weights for which the centered kernel
+# of the edges is most similar to the kernel of the labels, ``y yᵀ``.
 
 train, _, test = vt.vertex_split(X, y, validation_size=0.0, test_size=0.3, random_state=0)
 begin = time.perf_counter()
@@ -71,10 +72,10 @@ ax.set(xlabel="view of the cells", ylabel="view of the drugs", title="Learned we
 ax.spines[:].set_visible(False)
 
 # %%
-# Does it pay?
-# ------------
-# Test edges have a new drug and a new cell. Beside the learned weights stand equal ones,
-# all columns in one kernel, and the best single pair of views.
+# Compare with other weights
+# --------------------------
+# Test edges have a new drug and a new cell. Learned weights are compared with equal weights,
+# with one kernel of all columns, and with the best single pair of views.
 
 methods = {
     "learned weights": model,
@@ -90,13 +91,13 @@ pd.Series(
 ).round(3).to_frame()
 
 # %%
-# All columns in one kernel mix each view of the drugs with each view of the cells: 324
-# pairs of columns, of which 12 matter. Only a sum of products keeps the views apart.
+# One kernel of all columns mixes each view of the drugs with each view of the cells: it has
+# 324 pairs of columns, but only 12 pairs matter. A sum of products keeps the views separate.
 #
 # Weights of your own, and other pairwise kernels
 # -----------------------------------------------
-# Weights can be given, as a matrix with a row for each start kernel. ``pairwise=`` takes a
-# list as well: here interactions, and main effects of both sides.
+# You can also pass the weights, as a matrix with a row for each start kernel. ``pairwise``
+# accepts a list as well: here interactions, and main effects of both sides.
 
 given = vt.KronRidge(views, views, kernel_weights=[[1, 0, 0], [0, 0.7, 0], [0, 0, 0]]).fit(
     X[train], y[train]
@@ -106,5 +107,6 @@ print(f"R² with the true weights: {scorer(given, X[test], y[test]):.3f}")
 print(mixed.components_)
 
 # %%
-# In grid searches the kernels of a list are numbered: ``start_kernel__0__gamma``.
-# :doc:`/guide/pairwise` says how the alignment is computed and when it is refused.
+# In grid searches, the kernels of a list are numbered: ``start_kernel__0__gamma``. The guide
+# :doc:`/guide/pairwise` explains the computation of the alignment, and the kernels that do
+# not support it.

@@ -2,17 +2,17 @@
 One product by hand
 ===================
 
-Everything in this library rests on one operation: a submatrix of a Kronecker product times
-a vector, without forming either. This page does it by hand, first as the textbook has it,
-then as the library does.
+This library is based on one operation: the product of a vector with a submatrix of a
+Kronecker product, without forming either matrix. This page computes it by hand: first
+directly, and then by the method of the library, the generalized vec trick.
 """
 
 # %%
 # The problem
 # -----------
-# Two kernel matrices: K of the start vertices, G of the end vertices. An edge joins start
-# vertex ``start[h]`` and end vertex ``end[h]``. The kernel of two edges is the product of
-# both kernel values:
+# There are two kernel matrices: K of the start vertices, and G of the end vertices. Edge h
+# joins start vertex ``start[h]`` and end vertex ``end[h]``. The kernel of two edges is the
+# product of both kernel values:
 #
 # .. math:: A_{hk} = K_{s_h s_k} \, G_{t_h t_k}
 
@@ -29,10 +29,10 @@ start, end = rng.integers(m, size=n), rng.integers(q, size=n)
 v = rng.standard_normal(n)
 
 # %%
-# As the textbook has it
-# ----------------------
-# With ``np.kron`` the whole product has 3000 × 3000 entries, and the rows and columns of
-# the edges are taken out of it.
+# Direct computation
+# ------------------
+# ``np.kron`` computes the whole product with 3000 × 3000 entries. Then the rows and columns
+# of the edges are selected.
 
 whole = np.kron(G, K)
 rows = end * m + start
@@ -45,8 +45,8 @@ print(
 # %%
 # The vec trick
 # -------------
-# Put the vector into a matrix, at the places of its edges. Then two ordinary matrix
-# products do everything:
+# Write the entries of the vector into a matrix V, at the positions of their edges. Then two
+# ordinary matrix products are sufficient:
 #
 # .. math:: u_h = \left( K V G \right)_{s_h t_h}
 
@@ -58,20 +58,20 @@ print(f"largest difference: {np.abs(by_trick - by_hand).max():.1e}")
 # %%
 # The operator
 # ------------
-# ``vt.kron`` makes an operator of it. Its indices are those of the whole product, rows and
-# columns may be different edges, and it is a SciPy ``LinearOperator``.
+# ``vt.kron`` creates a SciPy ``LinearOperator`` for this product. Its indices are the indices
+# of the whole product. Rows and columns may be different edges.
 
 op = vt.kron(G, K)[(end, start), (end, start)]
 print(f"largest difference: {np.abs(op @ v - by_hand).max():.1e}")
 op.plan
 
 # %%
-# The plan says how it was computed and why. Scattering the vector and two matrix products
-# is one way; going edge by edge is another one, which is better for few edges. The planner
-# compares the times that it expects.
+# The plan shows the chosen method and the reason. One method scatters the vector into a
+# matrix and computes two matrix products. Another one works edge by edge, and is faster for
+# few edges. The planner compares the estimated times.
 #
-# Where it pays
-# -------------
+# Time and the number of edges
+# ----------------------------
 # The explicit matrix grows with the square of the number of edges. The operator does not.
 
 sizes, seconds = (
@@ -109,8 +109,8 @@ ax.legend(frameon=False)
 # %%
 # From here to ridge regression
 # -----------------------------
-# Ridge regression on the edges solves ``(A + alpha I) a = y``. Any solver that takes an
-# operator will do.
+# Ridge regression on the edges solves ``(A + alpha I) a = y``. Any solver that accepts an
+# operator can be used.
 
 from scipy.sparse.linalg import minres
 

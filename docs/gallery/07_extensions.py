@@ -2,9 +2,9 @@
 A loss and a kernel of your own
 ===============================
 
-Some labels are wild. A few measurements are off by a factor of ten, and a squared loss
-follows them. Nothing in the library is special about the losses and kernels that it has:
-yours work in the same way, with every solver, in both forms, in searches and in files.
+A few labels are outliers: measurements that are wrong by a large amount, and a squared loss
+fits them. A robust loss does not. Your own losses and kernels work like the built-in ones:
+with every solver, in dual and primal form, in searches and in model files.
 """
 
 # %%
@@ -30,7 +30,7 @@ train = rng.random(len(X)) < 0.25
 # %%
 # A loss
 # ------
-# A loss of edges has values, slopes and curvatures. Huber's is quadratic near zero and
+# A loss of edges has values, slopes and curvatures. Huber's loss is quadratic near zero and
 # linear beyond.
 
 
@@ -53,8 +53,8 @@ class Huber(vt.losses.Pointwise):
 # %%
 # A kernel
 # --------
-# A vertex kernel has a matrix and a diagonal. Its parameters are those of ``__init__``, so
-# that grid searches reach them.
+# A vertex kernel has a matrix and a diagonal. Its parameters are the parameters of
+# ``__init__``, so grid searches can set them.
 
 
 class Laplacian(vt.kernels.Kernel):
@@ -75,7 +75,7 @@ class Laplacian(vt.kernels.Kernel):
 # %%
 # Use them
 # --------
-# Objects, or for a loss the class itself, go where names go.
+# Pass an object (for losses, the class) instead of a name.
 
 gaussian = vt.Gaussian(gamma=0.5)
 models = {
@@ -103,9 +103,9 @@ fig.supylabel("start vertices")
 # %%
 # Give them names
 # ---------------
-# ``vt.register`` makes the names known: in parameters, on the command line, in searches and
-# in model files. A file names what it needs and holds no code; the process that loads it
-# registers the class first.
+# After ``vt.register``, the names work in parameters, on the command line, in searches and in
+# model files. A model file stores names but no code, so a process must register the class
+# before it loads the file.
 
 vt.register(Laplacian)
 vt.register(Huber)
@@ -115,9 +115,9 @@ print(model.solution_)
 # %%
 # Test them
 # ---------
-# Contracts for extensions ship with the package: inherit from one, and pytest runs its
-# tests on your class. :doc:`/develop/extending` has a solver, a pairwise kernel and a
-# backend as well.
+# The package includes contracts for extensions: if your test class inherits from a contract,
+# pytest runs its tests on your extension. The page :doc:`/develop/extending` also shows a
+# solver, a pairwise kernel and a backend.
 
 from vectrick.testing import LossContract
 
@@ -131,6 +131,6 @@ class TestHuber(LossContract):
 
 
 tests = [name for name in dir(TestHuber) if name.startswith("test_")]
-for name in tests:  # which pytest would do
+for name in tests:  # as pytest would do
     getattr(TestHuber(), name)()
 print(f"{len(tests)} tests passed")

@@ -2,17 +2,17 @@
 Choosing alpha and the iteration
 ================================
 
-Two things keep a model from learning its training edges by heart: the regularization
-`alpha`, and stopping early. Both can be chosen from one Krylov basis: 41 values of alpha
-and 100 iterations share the products of one fit, and only their scores cost extra.
+Two hyperparameters prevent overfitting: the regularization `alpha`, and the number of
+iterations (early stopping). Both can be chosen from one Krylov basis: 41 values of alpha
+and 100 iterations share the products of one fit, and only their scores take extra time.
 """
 
 # %%
 # The data
 # --------
-# The paper's checkerboard: two vertices get a positive edge if their numbers, rounded down,
-# have the same parity. A fifth of the labels is flipped, so nobody can have an AUC above
-# 0.8.
+# The data are the paper's checkerboard: an edge is positive if the features of its vertices,
+# rounded down, have the same parity. A fifth of the labels is flipped, so no model can have
+# an AUC above 0.8.
 
 import time
 
@@ -27,8 +27,8 @@ k = vt.Gaussian(gamma=1.0)
 X
 
 # %%
-# The whole plane
-# ---------------
+# All alphas and iterations
+# -------------------------
 
 begin = time.perf_counter()
 ridge = vt.KronRidge(k, k)
@@ -46,36 +46,37 @@ path
 # %%
 
 ax = vt.plot.path(path)
-ax.set_title("AUC on vertices that are new")
+ax.set_title("AUC on unseen vertices")
 
 # %%
-# Tiny alphas need the early stop: their lines rise, and fall again. With an alpha near 0.02
-# nothing falls, and the end is nearly as good. Much larger alphas smooth the checkerboard
-# away. The best one on a third graph:
+# Tiny alphas need early stopping: their curves rise and then fall. With an alpha near 0.02,
+# the curve does not fall, and its end is nearly as good as the best score. Much larger
+# alphas smooth the checkerboard away. Here is the test score of the best model on a third
+# graph:
 
 scorer = vt.get_scorer("auc")
 print(f"validation {path.best.best_score:.3f}, test {scorer(path.best_model, *test):.3f}")
 
 # %%
-# Early stopping by itself
-# ------------------------
-# Without a path, a fit can stop by itself: it holds out a quarter of the vertices of each
-# side, watches the score, and goes back to the best iteration. That leaves 56 % of the
-# edges to train on, so the score is lower than above; ``refit=True`` trains once more on
-# all edges, for as many iterations.
+# Early stopping in a fit
+# -----------------------
+# A single fit can also stop early: it holds out a quarter of the vertices of each side,
+# monitors the score, and returns to the best iteration. That leaves 56 % of the edges for
+# training, so the score is lower than above. With ``refit=True`` the model is then trained
+# again on all edges, for the same number of iterations.
 
 model = vt.KronSVM(
     k, k, alpha=1e-4, inner_iter=20, early_stopping=True, random_state=0
 ).fit(X, y)
 print(model.solution_)
 ax = vt.plot.history(model)
-ax.set_title("Risk falls, the score has a summit")
+ax.set_title("The risk keeps falling, the score peaks")
 
 # %%
-# Every alpha in one reading
-# --------------------------
-# ``solver="one-pass"`` reads the edges once and has a closed form for every alpha. On a
-# graph whose edges are missing as if by chance, that is nearly the minimum itself.
+# Every alpha in one pass
+# -----------------------
+# ``solver="one-pass"`` reads the edges once and uses a closed form for every alpha. If edges
+# are missing at random, the result is close to the minimum of the objective.
 
 begin = time.perf_counter()
 quick = vt.alpha_path(ridge, X, y, 2.0 ** np.arange(-20, 21), validation, solver="one-pass")

@@ -2,15 +2,16 @@
 Honest evaluation: the four settings
 ====================================
 
-"AUC 0.95" says nothing about a pairwise model until one knows what was new about the test
-edges. There are four settings, and a model that shines in one can be worthless in another.
+An AUC of 0.95 for a pairwise model is meaningless unless it is clear which vertices of the
+test edges were new. There are four settings of cross-validation, and a model that is good
+in one can be useless in another.
 """
 
 # %%
 # The four settings
 # -----------------
-# Rows are start vertices, columns are end vertices. Orange edges are tested, blue ones
-# train, grey ones are left out.
+# Rows are start vertices, columns are end vertices. Orange edges are for testing, blue edges
+# for training, and gray edges are left out.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -21,7 +22,7 @@ starts, ends = rng.standard_normal((90, 3)), rng.standard_normal((70, 3))
 X = vt.Edges.grid(starts, ends)[rng.permutation(90 * 70)[:2500]]
 own = 1.5 * rng.standard_normal(
     90
-)  # what a start vertex does whatever its partner is; no feature tells
+)  # main effects of start vertices; no feature explains them
 signal = (starts[X.start] * ends[X.end]).sum(axis=1) + own[X.start]
 y = np.where(signal + rng.standard_normal(len(X)) > 0, 1, -1)
 
@@ -33,11 +34,11 @@ for ax, new in zip(axes.flat, settings, strict=True):
     ax.set_title(f'new="{new}"')
 
 # %%
-# Two models, four answers
-# ------------------------
-# A narrow kernel tells vertices apart and remembers what each has done. A wide one carries
-# what it has learned over to others. "vertex mean" knows only how often a vertex had
-# positive edges.
+# Two models in four settings
+# ---------------------------
+# A narrow kernel distinguishes vertices and memorizes the labels of each. A wide kernel
+# generalizes to other vertices. The baseline "vertex mean" uses only the mean labels of the
+# vertices.
 
 narrow, wide = (
     vt.Gaussian(gamma=5.0) + vt.Constant(0.3),
@@ -70,25 +71,24 @@ for number, (name, color) in enumerate(
     ax.bar(places, heights, 0.25, yerr=errors, color=color, label=name)
 ax.axhline(0.5, color="0.4", linestyle=":")
 ax.set_xticks(range(4), ["both new", "start new", "end new", "neither new"])
-ax.set(
-    ylabel="AUC, mean over folds", ylim=(0.4, 1.0), title="The same data, four questions"
-)
+ax.set(ylabel="AUC, mean over folds", ylim=(0.4, 1.0), title="The same data, four settings")
 ax.legend(frameon=False, loc="upper left", ncols=3)
 
 # %%
-# Where start vertices are known, the mean alone looks like a good model. For new ones it is
-# at chance. A score of the last group says nothing about the first.
+# If the start vertices are in the training edges, the vertex mean looks like a good model.
+# For new start vertices it is at chance. A score with ``new="neither"`` does not predict the
+# score with ``new="both"``.
 #
-# What each fold uses
-# -------------------
+# Edges of each fold
+# ------------------
 
 vt.VertexKFold(3, 3, new="both", random_state=0).report(X, y).head(3)
 
 # %%
 # Tuning inside the folds
 # -----------------------
-# The score of the best of many candidates is too good: it was chosen for it. Nested folds
-# choose inside the training edges only.
+# The score of the best of many candidates is optimistic, because it was used for model
+# selection. Nested cross-validation selects hyperparameters inside the training edges only.
 
 grid = {
     "start_kernel": [wide, narrow, "linear"],
@@ -98,17 +98,17 @@ grid = {
 ridge = vt.KronRidge(max_iter=30)
 search = vt.vertex_search(ridge, X, y, grid, scoring="auc")
 nested = vt.nested_score(ridge, X, y, grid, scoring="auc")
-print(f"the best on the folds that chose it: {search.score:.3f}")
+print(f"best score on the folds of the selection: {search.score:.3f}")
 print(
-    f"a choice made in the same way, on vertices that it has not seen: {nested.mean:.3f} ± {nested.spread:.3f}"
+    f"the same selection, scored on unseen vertices: {nested.mean:.3f} ± {nested.spread:.3f}"
 )
 
 # %%
-# Does it know interactions?
-# --------------------------
-# A model that only knows which vertices are good ranks well over all edges.
-# ``interaction_concordance`` asks for more: in a square of two start and two end vertices,
-# which diagonal is larger? Vertex means have 0.5 by construction.
+# Does the model learn interactions?
+# ----------------------------------
+# A model of main effects alone can rank all edges well. ``interaction_concordance`` measures
+# interactions: for two start and two end vertices, does the model predict the diagonal with
+# the larger sum of labels? Vertex means have 0.5 by construction.
 
 cv = vt.VertexKFold(3, 1, new="neither", random_state=0)
 vt.compare(methods, X, y, cv=cv, scoring="interaction_concordance", baselines=mean)[

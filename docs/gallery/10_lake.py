@@ -2,15 +2,16 @@
 A lake of edges on a local cluster
 ==================================
 
-A recommender has its edges in a folder of Parquet files, not in an array, and there may be
-more of them than memory. `vt.scan_edges` makes edges of such a folder without reading them.
-Fits go over them in passes, here or on the workers of a Dask cluster, with the same bits.
+The edges of a recommender are often in a folder of Parquet files, and may be larger than
+memory. `vt.scan_edges` creates edges from such a folder without reading them. Models read
+them in passes, on one machine or on the workers of a Dask cluster, with bitwise identical
+results.
 """
 
 # %%
 # A folder of Parquet files
 # -------------------------
-# Six months of ratings with text ids.
+# The files have six months of ratings with text ids.
 
 import tempfile
 import time
@@ -50,9 +51,9 @@ X = vt.scan_edges(
 X
 
 # %%
-# What will it take?
-# ------------------
-# A plan reads one partition, makes a pass over it, and says the rest.
+# Estimate time and memory
+# ------------------------
+# ``plan`` reads one partition, makes a pass over it, and extrapolates to the whole fit.
 
 model = vt.KronRidge(alpha=10.0, fit_intercept=True)
 model.plan(X)
@@ -60,7 +61,8 @@ model.plan(X)
 # %%
 # Split, choose, score
 # --------------------
-# The split is decided as edges are read. A path over alpha reads the lake once.
+# Edges are assigned to a part of the split as they are read. A path over alpha reads the
+# lake once.
 
 train, test = X.split(new="both", test_size=0.2, random_state=0)
 path = vt.alpha_path(
@@ -71,16 +73,16 @@ model = vt.KronRidge(alpha=path.best.alpha, fit_intercept=True).fit(train)
 alone = time.perf_counter() - begin
 score = vt.score_lake(model, test, "concordance")
 print(f"alpha {path.best.alpha:g}: concordance {float(score):.4f} for new users and items")
-print(f"its error, from the histograms of predictions, is below {score.bound:.0e}")
+print(f"its error, due to histograms of predictions, is below {score.bound:.0e}")
 ax = vt.plot.path(path)
 ax.set_title("R² on held-out vertices of the lake")
 
 # %%
 # The same on a cluster
 # ---------------------
-# Workers read their partitions, keep them, and send back one small matrix in each pass.
-# Here are two of them inside this process, so that the page runs anywhere. On a real
-# cluster, only the address changes: ``Client("tcp://scheduler:8786")``.
+# Each worker reads its partitions, keeps them, and returns one small matrix for each
+# partition in a pass. Here two workers run inside this process, so that the page runs
+# anywhere. On a real cluster, only the address changes: ``Client("tcp://scheduler:8786")``.
 
 from dask.distributed import Client, LocalCluster
 
@@ -95,12 +97,12 @@ with (
         train
     )
     together = time.perf_counter() - begin
-print(f"one process {alone:.1f} s, two workers {together:.1f} s with their reading")
+print(f"one process {alone:.1f} s, two workers {together:.1f} s, including reading")
 print(f"the same coefficients to the last bit: {bool((spread.coef_ == model.coef_).all())}")
 
 # %%
-# Write the predictions, serve a ranking
-# --------------------------------------
+# Write predictions and rank items
+# --------------------------------
 
 unlabeled = vt.scan_edges(
     lake / "edges", start="user", end="item", label=None, start_table=users, end_table=items
@@ -113,10 +115,10 @@ vt.load(lake / "stars.vt").recommend(["u7"], k=3, exclude_known=False)
 # %%
 # Where the time goes
 # -------------------
-# This lake is far too small for a cluster to pay. The first fit reads the files; a second
-# one to the same lake reads nothing. Passes are linear in the edges, and what is kept is
-# eight bytes for each, twelve where labels need double precision as here:
-# :doc:`/guide/scale` has the formulas, and 10⁸ edges measured.
+# This lake is too small to benefit from a cluster. The first fit reads the files; a second
+# fit to the same lake does not. The time of a pass is linear in the number of edges. An edge
+# takes eight bytes, or twelve if labels need double precision, as here. The guide
+# :doc:`/guide/scale` has the formulas, and measurements with 10⁸ edges.
 
 begin = time.perf_counter()
 vt.KronRidge(alpha=1.0, fit_intercept=True).fit(X)
@@ -126,7 +128,7 @@ vt.KronRidge(alpha=2.0, fit_intercept=True).fit(X)
 second = time.perf_counter() - begin
 
 fig, ax = plt.subplots(figsize=(6.4, 2.6))
-words = ["first fit, with the reading", "second fit"]
+words = ["first fit, including reading", "second fit"]
 ax.barh(words, [first, second], color=["#c8641b", "#2a6fc9"])
 for place, seconds in enumerate((first, second)):
     ax.text(seconds, place, f" {seconds:.2f} s", va="center")

@@ -2,9 +2,9 @@
 On a GPU
 ========
 
-The same models, solvers and operators compute with torch: ``pip install
-'vectrick[torch]'``, and ``backend="torch"``. This page runs wherever torch is installed, on
-the CPU if there is no card; the figures at its end were recorded on one H200.
+All models, solvers and operators can compute with torch: install it with ``pip install
+'vectrick[torch]'``, and set ``backend="torch"``. This page also runs on the CPU, with or
+without torch. The measurements at its end were recorded on one H200.
 """
 
 # %%
@@ -24,14 +24,13 @@ model = vt.KronSVM(k, k, alpha=0.1, backend=backend).fit(X, y)
 print(backend, model.solution_)
 
 # %%
-# ``device`` is "cuda", "cuda:1", "cpu", or "auto" (the default: a card if there is one).
-# ``backend="auto"`` takes a GPU where there is one and the CPU otherwise. On the command
-# line it is ``vectrick fit DATA --backend torch``, and ``vectrick doctor`` shows and tests
-# the card.
+# ``device`` is "cuda", "cuda:1", "cpu", or "auto" (the default: a GPU if there is one).
+# ``backend="auto"`` uses a GPU if there is one, and otherwise the CPU. On the command line,
+# use ``vectrick fit DATA --backend torch``; ``vectrick doctor`` shows and tests the GPU.
 #
 # The operator
 # ------------
-# Factors may be tensors, and then results are tensors on the same device.
+# If factors are tensors, results are tensors on the same device.
 
 rng = np.random.default_rng(0)
 K, G = rng.random((300, 300)), rng.random((200, 200))
@@ -43,23 +42,24 @@ assert np.allclose(
 op.plan
 
 # %%
-# What to know
-# ------------
-# - **Tensors on the device** are taken as they are: ``X.on("cuda")`` puts edges there once.
-# - **Precision**: float64, float32 (never TF32 by itself), or ``precision="mixed"``:
-#   directions from products of float32, by TF32 on a GPU, corrected with residuals of
-#   float64 to the same tolerance.
-# - **Memory** is estimated before it is taken. What does not fit is computed in blocks of
-#   rows, and kernel matrices that are too large stay on the host. If that does not help,
-#   the error names the largest array.
-# - **The same seed gives the same bits** on the same card: sums are made in a fixed order.
-# - **Models move**: ``model.set_params(backend="cpu", device=None)`` predicts on the CPU,
-#   also after ``vt.load``.
+# Devices, precision and memory
+# -----------------------------
+# - **Tensors on the device** are used directly: ``X.on("cuda")`` moves edges there once.
+# - **Precision** is float64, float32 (never TF32), or ``precision="mixed"``: directions
+#   come from products in float32, by TF32 on a GPU, and residuals in float64 correct them to
+#   the same tolerance.
+# - **Memory** is estimated before it is allocated. Products that do not fit are computed in
+#   blocks of rows, and kernel matrices that are too large stay on the host. If memory is
+#   still too small, the error names the largest array.
+# - **Results are reproducible**: the same seed gives bitwise identical results on the same
+#   GPU, because sums are computed in a fixed order.
+# - **Models can move**: after ``model.set_params(backend="cpu", device=None)`` a model
+#   predicts on the CPU, also after ``vt.load``.
 #
-# Recorded on one H200
-# --------------------
-# Ten million edges between 6400 × 6400 vertices, read from the file that ``python -m
-# benchmarks.gpu`` has written (this part needs a clone of the repository).
+# Measurements on one H200
+# ------------------------
+# The graph has ten million edges between 6400 × 6400 vertices. The figure reads the results
+# that ``python -m benchmarks.gpu`` has written (this part needs a clone of the repository).
 
 from benchmarks.tables import gpu_row, read
 

@@ -1,17 +1,17 @@
 """
-How sure is it, and what should be measured next?
-=================================================
+Uncertainty and active learning
+===============================
 
-A screen has wells for a few hundred pairs, and millions of pairs are open. A model should
-say where it is unsure, give intervals that hold, and choose the next plate.
+A screen has millions of candidate pairs, but wells for only a few hundred. A model should
+quantify its uncertainty, give intervals with the nominal coverage, and choose the next
+plate.
 """
 
 # %%
 # A first plate
 # -------------
-# The response is a smooth function of one property of the drug and one of the cell. A
-# hundred and twenty pairs are measured, most of them in one corner: those that were easy to
-# get.
+# The response is a smooth function of one property of the drug and one of the cell. The
+# first plate has 120 measured pairs, most of them in the corner that was easy to measure.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -29,7 +29,8 @@ first = rng.choice(len(grid), 120, replace=False, p=easy / easy.sum())
 # %%
 # Standard deviations
 # -------------------
-# Ridge regression is the mean of a Gaussian process, and has its standard deviations.
+# Ridge regression is the mean of a Gaussian process, so it also has the posterior standard
+# deviations.
 
 kernel = vt.Gaussian(gamma=8.0)
 model = vt.KronRidge(kernel, kernel, alpha=0.02).fit(grid[first], y[first])
@@ -53,9 +54,10 @@ axes[1].plot(c[first], d[first], ".", color="w", markersize=4)
 # %%
 # The next plate
 # --------------
-# ``vt.suggest`` chooses a batch: each edge as if those before it were measured already, so
-# that it does not ask the same question twice. At most three wells of a drug. A random
-# plate is not bad either, since it is spread over the whole board; it is just not as good.
+# ``vt.suggest`` chooses a batch. It chooses each edge as if the edges before it were already
+# measured, to avoid redundant measurements. Here a drug gets at most three wells. A random
+# plate is good as well, since it is spread over the whole board, but the chosen plate is
+# better.
 
 pool = np.setdiff1d(np.arange(len(grid)), first)
 plate = vt.suggest(model, grid[pool], n=48, per_start=3, random_state=0)["row"].to_numpy()
@@ -74,7 +76,7 @@ print(
     f"error before {before:.3f}, after the plate {error:.3f}, after a random one {by_chance:.3f}"
 )
 fig, axes = plt.subplots(2, 1, figsize=(5.4, 8))
-board(axes[0], std, "what it asks for", cmap="magma")
+board(axes[0], std, "suggested edges", cmap="magma")
 axes[0].plot(c[chosen], d[chosen], "o", color="#5cc596", markersize=5)
 board(
     axes[1],
@@ -85,10 +87,10 @@ board(
 )
 
 # %%
-# Intervals that hold
+# Conformal intervals
 # -------------------
-# Standard deviations believe the model. `ConformalKron` does not: it holds out vertices as
-# the question does, and takes the errors that it sees there.
+# Standard deviations assume that the model is correct. `ConformalKron` does not: it holds
+# out vertices or edges according to ``new``, and computes intervals from the errors on them.
 
 known = np.concatenate([first, chosen])
 test = np.setdiff1d(np.arange(len(grid)), known)
@@ -98,13 +100,14 @@ conformal = vt.ConformalKron(
 lower, upper = conformal.fit(grid[known], y[known]).predict_interval(grid[test])
 inside = (lower <= y[test]) & (y[test] <= upper)
 print(
-    f"{inside.mean():.1%} of the labels are inside intervals of 90 %, whose mean width is {np.mean(upper - lower):.2f}"
+    f"{inside.mean():.1%} of the labels are in their 90 % intervals; the mean width is {np.mean(upper - lower):.2f}"
 )
 
 # %%
-# Why this prediction?
+# Explain a prediction
 # --------------------
-# The pair that the model is still least sure about:
+# This is the pair with the largest standard deviation, and the training edges that
+# contribute most to its prediction:
 
 left = updated.predict(grid, return_std=True)[1]
 doubtful = grid[[int(np.argmax(left))]]
@@ -113,5 +116,5 @@ updated.explain(doubtful, k=4, by="edge")[
 ].round(3)
 
 # %%
-# :doc:`/guide/trust` has the figures on real data: coverage in the four settings, and how many
-# labels a good choice saves.
+# The guide :doc:`/guide/trust` has results on real data: the coverage in the four settings,
+# and the number of labels that active learning saves.

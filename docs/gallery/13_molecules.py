@@ -1,19 +1,20 @@
 """
-Molecules and proteins, as they are
-===================================
+Molecules and proteins from SMILES and sequences
+================================================
 
-SMILES strings and sequences are vertices like others. No fingerprint, no alignment, no
-feature table has to be made first: ``pip install 'vectrick[molecules]'``.
+Vertices can be SMILES strings and protein sequences. You need not compute fingerprints,
+alignments or feature tables first; install the extra with ``pip install
+'vectrick[molecules]'``.
 
-The data are affinities of kinase inhibitors (KIBA, Tang 2014), of which this page takes a
-part.
+The data are affinities of kinase inhibitors (KIBA, Tang 2014). This page uses a subset.
 """
 
 # %%
 # Strings are tables
 # ------------------
-# ``VECTRICK_DATA`` names a folder with a folder for each data set; the data are not part of
-# the project. A column of strings with ids as its index is a vertex table.
+# The environment variable ``VECTRICK_DATA`` names a folder with a subfolder for each data
+# set. The data are not part of the project. A column of strings with ids as its index is a
+# vertex table.
 
 import os
 from pathlib import Path
@@ -36,8 +37,9 @@ X
 # %%
 # Kernels of strings
 # ------------------
-# Morgan fingerprints are compared by Tanimoto's coefficient, sequences by local alignments.
-# Alignments are remembered on disk, so the second run is quick.
+# Morgan fingerprints with counts are compared by `MinMax`, the Tanimoto coefficient of
+# counts, and sequences by local alignments. Alignments are cached on disk, so a second run
+# is fast.
 
 drug_kernel = vt.Morgan(radius=3, counts=True) + vt.Constant(0.3)
 target_kernel = vt.SmithWaterman() + vt.Constant(0.3)
@@ -74,10 +76,10 @@ ax.axhline(0.5, color="0.4", linestyle=":")
 ax.set(ylabel="concordance index", ylim=(0.45, 0.9), title="KIBA, from strings alone")
 
 # %%
-# Honest splits
-# -------------
-# A held-out molecule often has a near copy among the training molecules. `ClusterKFold`
-# keeps similar ones in one part.
+# Splits by clusters of similar molecules
+# ---------------------------------------
+# A held-out molecule is often very similar to a training molecule. `ClusterKFold` keeps
+# similar molecules in the same part.
 
 cv = vt.ClusterKFold(3, new="start", threshold=0.6, random_state=0)
 apart = [
@@ -97,7 +99,7 @@ imatinib = "Cc1ccc(NC(=O)c2ccc(CN3CCN(C)CC3)cc2)cc1Nc1nccc(-c2cccnc2)n1"
 model.recommend(pd.DataFrame({"smiles": [imatinib]}, index=["imatinib"]), k=5)
 
 # %%
-# The same on the command line: ``vectrick fit --edges affinities.csv --start-smiles
-# drugs.smi --end-sequences targets.fasta``, then ``vectrick rank model.vt --start-smiles
-# "CC(=O)Oc1ccccc1C(=O)O"``. :doc:`/guide/molecules` has bounds of measurements, clusters,
-# and published networks beside it.
+# On the command line, use ``vectrick fit --edges affinities.csv --start-smiles drugs.smi
+# --end-sequences targets.fasta``, then ``vectrick rank model.vt --start-smiles
+# "CC(=O)Oc1ccccc1C(=O)O"``. The guide :doc:`/guide/molecules` describes bounds of
+# measurements and clusters, and compares vectrick with published networks.

@@ -14,7 +14,7 @@ _here = threading.local()  # .inside is true in a thread that runs a task of the
 _lock = threading.Lock()
 _pool: ThreadPoolExecutor | None = None
 _pool_size = 0
-_MOST_THREADS = 1 << 16
+_MOST_THREADS = 1 << 16  # larger numbers are an error
 _share: int | None = None  # of the CPUs, if several processes of one program share them
 
 
