@@ -265,9 +265,10 @@ class AutoKron(MeanModel):
         self.score_, self.spread_ = (float("nan"), float("nan")) if mean is None else (mean.score, mean.spread)
         self.scoring_ = found.scoring
         self.folds_ = found.folding.words(len(chosen[0].folds)) if found.folding else "no folds"
-        self.told_ = found.told
+        self.told_ = found.messages
         if labels.bounds is not None:
-            self.told_ = [*found.told, "the search treated bounds as values; the members are trained with the bounds"]
+            bounds = "the search treated bounds as values; the members are trained with the bounds"
+            self.told_ = [*found.messages, bounds]
         self.search_ = search_frame(found, chosen)
         self._was_interrupted = found.run is not None and found.run.ended == INTERRUPTED
         self._held_out, self._paths = found.held_out(chosen, mean), alpha_paths(found, chosen)

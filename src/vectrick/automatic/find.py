@@ -39,10 +39,10 @@ class SearchWarning(UserWarning):
     --------
     >>> import warnings, numpy as np, vectrick as vt
     >>> X = vt.Edges([0, 0, 1], [0, 1, 0], np.eye(2), np.eye(2))
-    >>> with warnings.catch_warnings(record=True) as told:
+    >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
     ...     model = vt.AutoKron(random_state=0).fit(X, [1.0, 2.0, 3.0])  # too few vertices to hold any out
-    >>> any(issubclass(each.category, vt.SearchWarning) for each in told)
+    >>> any(issubclass(each.category, vt.SearchWarning) for each in caught)
     True
     """
 
@@ -78,7 +78,7 @@ class Found:
         The results on all folds, the best first.
     results : list of Result
         All results.
-    told : list of str
+    messages : list of str
         Notes for the user.
     rows : array
         The rows of the edges that the folds divide.
@@ -93,7 +93,7 @@ class Found:
     folding: Folding | None = None
     ranked: list[Result] = field(default_factory=list)
     results: list[Result] = field(default_factory=list)
-    told: list[str] = field(default_factory=list)
+    messages: list[str] = field(default_factory=list)
     ended: str = ""
     run: Any = None
     rows: Any = None
@@ -127,7 +127,7 @@ def search(model: SearchParameters, edges: Edges, labels: Labels, weight: Array 
     X, y, backend = edges.on(HOST), labels.y, settle_backend(model.backend, model.device, edges.backend)
     rng = np.random.default_rng(check_random_state(model.random_state).randint(2**31 - 1))
     scoring = _scoring(model.scoring, labels)
-    told = []
+    messages = []
     rows = np.arange(len(X)) if weight is None else np.flatnonzero(weight > 0)
     if len(rows) < len(X):
         X, y = X[rows], y[rows]
@@ -135,22 +135,23 @@ def search(model: SearchParameters, edges: Edges, labels: Labels, weight: Array 
         raise ValueError("sample_weight is positive for edges of one label or class only, so nothing can be learned")
     drawn = sampled(X, rng)
     if drawn is not None and len(np.unique(y[drawn])) > 1:
-        told.append(f"the search used {len(drawn)} of {len(X)} edges: the edges between a sample of the vertices")
+        messages.append(f"the search used {len(drawn)} of {len(X)} edges: the edges between a sample of the vertices")
         X, y, rows = X[drawn], y[drawn], rows[drawn]
     pairwise = _pairwise(model.pairwise, X, y)
     seed = int(rng.integers(2**31 - 10))
     try:
         full, folding = _problem(model, X, y, labels, scoring, seed, backend)
-        told += folding.told
+        messages += folding.messages
     except NoFoldsError as error:
         full, folding = SearchProblem(X, y, [], scoring, n_threads=model.n_threads), None
-        told.append(f"no edges could be held out ({error}), so the search chose nothing and there is no score")
+        messages.append(f"no edges could be held out ({error}), so the search chose nothing and there is no score")
     facts, choices = _sides(model, X, full, pairwise)
     if any(side.kind == "sequence" for side in facts) and find_spec("parasail") is None:
-        told.append("sequences are compared by their k-mers only; alignments need pip install 'vectrick[molecules]'")
-    for line in told:
+        how = "alignments need pip install 'vectrick[molecules]'"
+        messages.append(f"sequences are compared by their k-mers only; {how}")
+    for line in messages:
         warn(line, SearchWarning)
-    found = Found(labels, scoring, facts, full, folding=folding, told=told, rows=rows)
+    found = Found(labels, scoring, facts, full, folding=folding, messages=messages, rows=rows)
     if folding is None:
         found.ranked, found.ended = [_unscored(model, full, choices, pairwise[0])], "there were no folds"
         return found
@@ -164,7 +165,7 @@ def search(model: SearchParameters, edges: Edges, labels: Labels, weight: Array 
     run.run()
     found.results, found.ended, found.ranked = run.results, run.ended, run.best()
     if run.is_stopped:
-        found.told.append(f"the search ended early: {run.ended}")
+        found.messages.append(f"the search ended early: {run.ended}")
     return found
 
 

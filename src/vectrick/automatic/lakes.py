@@ -79,11 +79,11 @@ def fit_lake_search(auto: Any, X: ScannedEdges) -> None:
             warnings.simplefilter("ignore", KernelWarning)
             warnings.simplefilter("ignore", ConvergenceWarning)
             members.append(member.fit(X))
-    told = [
+    messages = [
         f"kernels were chosen on {len(sample)} edges between {_used(sample)} vertices, alphas on held-out vertices of "
         f"all {n_edges} edges"
     ]
-    _keep(auto, inner, members, weights, constant, score, told, rows, chosen, new, n_edges / n_trained)
+    _keep(auto, inner, members, weights, constant, score, messages, rows, chosen, new, n_edges / n_trained)
     auto.seconds_ = {"search": searching, "training": time.perf_counter() - begin - searching}
 
 
@@ -168,7 +168,7 @@ def _mean(auto: Any, inner: Any, held: ScannedEdges, models: list[Any]) -> tuple
 
 
 def _keep(
-    auto: Any, inner: Any, members: list[Any], weights: Array, constant: float, score: float, told: list[str],
+    auto: Any, inner: Any, members: list[Any], weights: Array, constant: float, score: float, messages: list[str],
     rows: list[dict[str, Any]], chosen: list[Any], new: New, scale: float,
 ) -> None:  # fmt: skip
     """Set the fitted attributes of a search."""
@@ -181,7 +181,7 @@ def _keep(
     auto.members_, auto.weights_, auto._has_two_labels = members, weights, inner._has_two_labels
     auto.score_, auto.spread_, auto.scoring_ = score, float("nan"), inner.scoring_
     auto.folds_ = f"{SETTINGS[new].label}: one division of the vertices of the lake"
-    auto.told_ = [*told, *inner.told_]
+    auto.told_ = [*messages, *inner.told_]
     trained = [
         {**_row(model, score, "lake"), "alpha": model.alpha * scale, "member": True} for model, _, score in chosen
     ]

@@ -20,9 +20,9 @@ def calibration_of(model: "FittedModel") -> "Calibration":
     """Return the errors on held-out edges that a model stores; raise if it has none."""
     from vectrick.model_selection.calibration.errors import Calibration
 
-    told = getattr(model, "about_", {}).get("calibration")
+    stored = getattr(model, "about_", {}).get("calibration")
     try:
-        return Calibration.read(told)
+        return Calibration.read(stored)
     except (KeyError, TypeError, ValueError):  # a file can contain anything
         raise ValueError(
             "--interval needs errors on held-out edges, but this model has none: vectrick fit stores them if it holds "

@@ -157,11 +157,11 @@ class Output:
 
         with self.progress(what, None) as bar:
 
-            def told(done: int, total: int, text: str) -> None:
+            def report(done: int, total: int, text: str) -> None:
                 bar.total = total
                 bar.step(done, text)
 
-            with told_to(told):
+            with told_to(report):
                 yield bar
 
 

@@ -42,10 +42,12 @@ def train(
     scoring = scoring_of(estimator, data.y)
     with out.progress("training", None) as bar:
 
-        def told(step: "FitStep") -> None:
+        def on_step(step: "FitStep") -> None:
             show_step(bar, step, scoring)
 
-        return train(estimator, data, holdout, callback=told, checkpoint=checkpoint, keep_interrupted=keep_interrupted)
+        return train(
+            estimator, data, holdout, callback=on_step, checkpoint=checkpoint, keep_interrupted=keep_interrupted
+        )
 
 
 def show_step(bar: Bar, step: "FitStep", scoring: str) -> None:

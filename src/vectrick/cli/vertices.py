@@ -75,8 +75,8 @@ def _new_vertices(
 
 def _medians(model: "FittedModel", side: str) -> dict[str, float]:
     """Return the medians that filled missing values in training columns, if the model file has numbers."""
-    told = getattr(model, "about_", {}).get("medians")
-    values = told.get(side) if isinstance(told, dict) else None
+    stored = getattr(model, "about_", {}).get("medians")
+    values = stored.get(side) if isinstance(stored, dict) else None
     return {str(name): float(value) for name, value in (values if isinstance(values, dict) else {}).items()
             if isinstance(value, int | float)}  # fmt: skip
 

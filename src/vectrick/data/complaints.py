@@ -19,19 +19,19 @@ class DataWarning(UserWarning):
     Examples
     --------
     >>> import warnings, numpy as np, vectrick as vt
-    >>> with warnings.catch_warnings(record=True) as told:
+    >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
     ...     X = vt.Edges([0, 0, 1], [0, 0, 1], np.eye(2), np.eye(2))
     ...     model = vt.KronRidge().fit(X, [1.0, 1.0, 2.0])
-    >>> told[0].category.__name__
+    >>> caught[0].category.__name__
     'DataWarning'
     """
 
 
 def reported_on(table: VertexTable) -> set[str]:
     """Return the set of warnings that were given about a table; callers add to it."""
-    told: set[str] = table.__dict__.setdefault("_told", set())
-    return told
+    reported: set[str] = table.__dict__.setdefault("_told", set())
+    return reported
 
 
 def repeated_edges(X: Edges, y: Array) -> str | None:

@@ -172,12 +172,14 @@ def _fill_in(text: str) -> str:
     names, entries = _registered_names(), []
     for entry in re.split(r"\n(?=    \S)", text):
         head, *body = entry.split("\n")
-        told = " ".join(line.strip() for line in body)
+        paragraph = " ".join(line.strip() for line in body)
         for mark, words in names.items():
-            told = told.replace(mark, words)
+            paragraph = paragraph.replace(mark, words)
         if any(mark in entry for mark in names):
             indent = " " * 8
-            body = textwrap.wrap(told, _WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
+            body = textwrap.wrap(
+                paragraph, _WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+            )
         entries.append("\n".join([head, *body]))
     return "\n".join(entries)
 

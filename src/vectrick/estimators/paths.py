@@ -182,7 +182,7 @@ class _KrylovPath:
         shifts: list[float] = []  # by how much each vector lowers the intercept
         progress = Progress(f"{type(lead).__name__} path, iteration", max_iter, lead.verbose)
 
-        def told(v: Element) -> None:
+        def on_vector(v: Element) -> None:
             shifts.append(0.0 if intercept is None else self.constant - intercept(v.f))
             progress.step()
 
@@ -193,7 +193,7 @@ class _KrylovPath:
             space.lift(-loss.gradient(zero.f)),
             max_iter=max_iter,
             minimal_residual=bool(solver.krylov),
-            told=told,
+            on_vector=on_vector,
         )
         self.shifts = np.array(shifts)
         self.predictions = to_host(validation.predict_all(self.basis.vectors))

@@ -49,7 +49,7 @@ class RidgeEdges:
     graph: Graph
     weight: Array | None
     alpha: float
-    has_constant: bool
+    has_intercept: bool
     factor_tol: float = 1e-12
     n_threads: int | None = None
 
@@ -57,7 +57,7 @@ class RidgeEdges:
     def loss(self) -> Loss:
         """The loss for zero labels; its curvature is the same for all labels."""
         loss = Squared(np.zeros(len(self.graph.start)), self.weight)
-        return WithIntercept(loss) if self.has_constant else loss
+        return WithIntercept(loss) if self.has_intercept else loss
 
 
 class Posterior(ABC):
@@ -132,7 +132,7 @@ class DensePosterior(Posterior):
             cross, _ = self._cross(edges[part])
             halves = solve_triangular(self._factor[0], cross.T, lower=True)
             variance[part] -= (halves * halves).sum(0)
-            if self.trained.has_constant:
+            if self.trained.has_intercept:
                 variance[part] += (1.0 - cross @ self._ones) ** 2 / self._ones.sum()
         return np.maximum(variance, 0.0), np.zeros(len(edges))
 
@@ -140,7 +140,7 @@ class DensePosterior(Posterior):
         """Return the posterior covariances between edges."""
         cross, graph = self._cross(edges)
         covariance: Array = self._prior_covariance(edges, graph) - cross @ cho_solve(self._factor, cross.T)
-        if self.trained.has_constant:
+        if self.trained.has_intercept:
             rest = 1.0 - cross @ self._ones
             covariance += rest[:, None] * rest / self._ones.sum()
         return covariance
@@ -149,7 +149,7 @@ class DensePosterior(Posterior):
         """Return the columns of the covariance matrix of edges."""
         cross, _ = self._cross(edges)
         halves = solve_triangular(self._factor[0], cross.T, lower=True)
-        if self.trained.has_constant:
+        if self.trained.has_intercept:
             rest = (1.0 - cross @ self._ones) / self._ones.sum() ** 0.5
             return DenseColumns(self.kernel, edges, halves, rest)
         return DenseColumns(self.kernel, edges, halves, None)
@@ -185,7 +185,7 @@ class FeaturePosterior(Posterior):
         self.diagonal = self.inverse.inverse.reshape(-1)
         h = np.ones(self.space.n_edges) if trained.weight is None else trained.weight
         self.total = float(h.sum())
-        self.mean = self.space.lift(h) / self.total if trained.has_constant else None
+        self.mean = self.space.lift(h) / self.total if trained.has_intercept else None
         self.is_exact = trained.weight is None and trained.graph.is_complete
         self.n_samples, self.seed = (0 if self.is_exact else n_samples), seed
         if self.is_exact:

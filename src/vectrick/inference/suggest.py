@@ -104,7 +104,7 @@ def suggest(
     exact = by != "thompson" and n_train**2 * pool.n_edges <= _DENSE and n_train <= _MOST_EXACT
     whole = _posterior(trained, exact)
     # An intercept has no prior variance.
-    found = _posterior(replace(trained, has_constant=False), exact) if by == "diverse" else whole
+    found = _posterior(replace(trained, has_intercept=False), exact) if by == "diverse" else whole
     scale = 1.0 if hasattr(model, "classes_") else scale_of(part, model)
     best = _best_so_far(model) if by == "improvement" else 0.0
     rng = np.random.default_rng(seed)

@@ -189,7 +189,7 @@ def _scale(model: Fitted, trained: RidgeEdges, labels: Array) -> float:
     y = labels.astype(np.float64) - model.intercept_
     h = 1.0 if trained.weight is None else trained.weight
     total = float((h * y * (y - f)).sum())
-    return max(total, 0.0) / (trained.alpha * max(1, len(y) - trained.has_constant))
+    return max(total, 0.0) / (trained.alpha * max(1, len(y) - trained.has_intercept))
 
 
 def on_host(model: Fitted, X: EdgesLike) -> Edges:
@@ -303,7 +303,7 @@ def _degree_models(model: Fitted, rows: Array | None) -> list[tuple[float, Featu
     total = sum(abs(weight) for weight, _ in parts) or 1.0
     found = []
     for weight, part in parts:
-        trained = replace(trained_edges(part, model)[0], has_constant=False)
+        trained = replace(trained_edges(part, model)[0], has_intercept=False)
         trained = trained if rows is None else _on_rows(model, trained, rows)
         found.append((abs(weight) / total, _checked(partial(FeaturePosterior, trained, 0))))
     return found

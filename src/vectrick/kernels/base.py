@@ -32,10 +32,10 @@ class KernelWarning(UserWarning):
     --------
     >>> import warnings, numpy as np, vectrick as vt
     >>> K = np.array([[1.0, 2.0], [2.0, 1.0]])  # which has a negative eigenvalue
-    >>> with warnings.catch_warnings(record=True) as told:
+    >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
     ...     model = vt.KronRidge("precomputed", "linear").fit(vt.Edges([0, 1], [0, 1], K, np.eye(2)), [1.0, -1.0])
-    >>> told[0].category.__name__
+    >>> caught[0].category.__name__
     'KernelWarning'
     """
 

@@ -110,10 +110,10 @@ class KernelComparison:
             for kernel, row in table.iterrows()
         ]
         head = ["kernel", *(SETTINGS[setting].label for setting in table.columns)]
-        told = html_note("★: the best of a setting")
+        note = html_note("★: the best of a setting")
         if self.left_out:
-            told += html_note("left out: " + "; ".join(f"{name}, {why}" for name, why in self.left_out.items()))
-        return html_block(f"{self.scoring}, mean over folds", html_table(head, rows), told)
+            note += html_note("left out: " + "; ".join(f"{name}, {why}" for name, why in self.left_out.items()))
+        return html_block(f"{self.scoring}, mean over folds", html_table(head, rows), note)
 
 
 def compare_kernels(

@@ -33,11 +33,11 @@ def in_parallel(
     work: Callable[..., Any],
     tasks: Mapping[str, tuple[Any, ...]],
     n_jobs: int,
-    told: Callable[[Any], None],
+    on_result: Callable[[Any], None],
     finished: Work,
     kind: type,
 ) -> list[Any]:
-    """Return ``work(*task)`` for every named task, in order; call ``told`` with each result as it arrives.
+    """Return ``work(*task)`` for every named task, in order; call ``on_result`` with each result as it arrives.
 
     Tasks in ``finished`` are not run again, and new results are stored there; ``kind`` is the type of the results.
 
@@ -49,14 +49,14 @@ def in_parallel(
     missing = [name for name, result in results.items() if result is None]
     for result in results.values():
         if result is not None:
-            told(result)
+            on_result(result)
     warned = set()
     n_processes = max(1, min(n_jobs, len(missing)))
     beside = os.getpid(), max(1, count_threads() // n_processes), registered()
     processes = Parallel(n_jobs=n_processes, return_as="generator")
     done = processes(delayed(_with_warnings)(work, tasks[name], *beside) for name in missing)
     for name, (result, caught) in zip(missing, done, strict=True):
-        told(result)
+        on_result(result)
         results[name] = result
         finished.put(name, result)
         for category, text in caught:

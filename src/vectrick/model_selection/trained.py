@@ -175,13 +175,13 @@ def train(
     begin = time.perf_counter()
     resume = None if checkpoint is None else checkpoint.read(estimator, X[rows], y[rows], validation)
 
-    def told(step: FitStep) -> bool | None:
+    def on_step(step: FitStep) -> bool | None:
         stop = None if callback is None else callback(step)
         if checkpoint is not None:
             checkpoint.write(step)
         return stop
 
-    watch: dict[str, Any] = {"callback": told, "keep_interrupted": keep_interrupted, "resume": resume}
+    watch: dict[str, Any] = {"callback": on_step, "keep_interrupted": keep_interrupted, "resume": resume}
     model = estimator.fit(X[rows], data.target[rows], validation=validation, **watch)
     model._known_edges = X.start, X.end  # also the held-out edges
     trained = Trained(model, data, holdout, scoring_of(estimator, y), history=model.history_)

@@ -57,8 +57,8 @@ Ranks = tuple[int | None, int | None]  # of the start and the end; None for the 
 def words_of(ranks: Ranks) -> str:
     """Return the number of directions as text, empty if all are used."""
     sides = zip(("start", "end"), ranks, strict=True)
-    told = [f"{rank} {side} directions" for side, rank in sides if rank is not None]
-    return f"; it has the largest {' and '.join(told)}" if told else ""
+    text = [f"{rank} {side} directions" for side, rank in sides if rank is not None]
+    return f"; it has the largest {' and '.join(text)}" if text else ""
 
 
 @dataclass(frozen=True)
@@ -95,8 +95,8 @@ class Forecast:
     def __str__(self) -> str:
         (without, with_it), times = self.iterations, [format_seconds(seconds) for seconds in self.seconds]
         more = "more than " if self.is_far else ""
-        told = f"about {with_it} iterations ({times[1]}) with it, {more}{without} ({times[0]}) without"
-        return told + words_of(self.way.ranks)
+        text = f"about {with_it} iterations ({times[1]}) with it, {more}{without} ({times[0]}) without"
+        return text + words_of(self.way.ranks)
 
 
 class Preconditioning:

@@ -189,7 +189,7 @@ class PointwiseRisk(_Risk):
     """A loss that is a sum over edges, with or without an intercept."""
 
     def __init__(self, engine: Engine, sides: Sides, kind: type[Pointwise], coding: Coding, constant: bool) -> None:
-        self.engine, self.sides, self.kind, self.coding, self.with_constant = engine, sides, kind, coding, constant
+        self.engine, self.sides, self.kind, self.coding, self.with_intercept = engine, sides, kind, coding, constant
         engine.set_features(sides.start, sides.end)
 
     def at(self, w: Array, b: float) -> Point:
@@ -208,6 +208,6 @@ class PointwiseRisk(_Risk):
         cores = self.sides.core(point.w, rows_are_start), self.sides.core(d / scale, rows_are_start)
         core = self.engine.total(CurvatureProduct(*cores, point.b, self.kind, self.coding))[0]
         product: Array = scale * self.sides.vector(core, rows_are_start)
-        if self.with_constant and point.curvature > 0:
+        if self.with_intercept and point.curvature > 0:
             product -= point.mean * (float(point.mean @ d) / point.curvature)
         return product

@@ -50,8 +50,8 @@ def plan_pass(n_edges: int, sizes: Sizes, ranks: Sizes, dtype: np.dtype[Any], n_
             break
     best = estimates[totals.index(min(totals))]
     reason = f"the fastest of {len(estimates)} for a fit of {_PASSES} passes, with the sorting of the edges"
-    told = "rates of this machine" if rates.measured else "typical rates, since the choice is clear"
-    return Plan(best.path, reason, tuple(sorted(estimates, key=lambda e: e.seconds)), limit, title, told)
+    used = "rates of this machine" if rates.measured else "typical rates, since the choice is clear"
+    return Plan(best.path, reason, tuple(sorted(estimates, key=lambda e: e.seconds)), limit, title, used)
 
 
 def _tiles(n_edges: int, sizes: Sizes, ranks: Sizes, dtype: np.dtype[Any], rates: Rates) -> Estimate:

@@ -91,8 +91,8 @@ class Plan:
 
     def _repr_html_(self) -> str:
         chosen = [estimate.path for estimate in self.estimates].index(self.path)
-        told = html_note(f"{self.path}: {self.reason} ({self.rates})")
-        return html_block(self.title, html_table(_COLUMNS, self._rows, chosen), told)
+        note = html_note(f"{self.path}: {self.reason} ({self.rates})")
+        return html_block(self.title, html_table(_COLUMNS, self._rows, chosen), note)
 
 
 def format_seconds(seconds: float) -> str:

@@ -272,7 +272,7 @@ class DaskEngine(LakeEngine):
             left = list(done.not_done)
             n_done += len(done.done)
             if name == _READING:
-                self.told("reading", n_done, len(futures))
+                self.report("reading", n_done, len(futures))
 
     def _give_up_busy(self, name: str, futures: Sequence[Any]) -> None:
         """Remove workers that still have tasks of a pass, so that others repeat the work."""

@@ -72,7 +72,7 @@ class LakeEngine(Engine):
     def read(self, room: int) -> Counts:
         """Read the lake if necessary, and return its counts; ``room`` bytes of edges stay in memory."""
 
-    def told(self, what: str, done: int, total: int) -> None:
+    def report(self, what: str, done: int, total: int) -> None:
         """Report progress."""
         if self.progress is not None:
             self.progress(what, done, total)

@@ -55,7 +55,7 @@ class LocalEngine(LakeEngine):
 
     def read(self, room: int) -> Counts:
         """Read the lake into blocks."""
-        self._store = self.edges.blocks(room, lambda done, total: self.told("reading", done, total))
+        self._store = self.edges.blocks(room, lambda done, total: self.report("reading", done, total))
         return self.edges.counts
 
     def set_features(self, start: Array, end: Array) -> None:

@@ -150,11 +150,12 @@ def made_again(header: dict[str, Any], tensors: Tensors, depth: int = 0) -> Any:
         model.dual_coef_, model.support_ = read_coefficients(header, tensors)
     if isinstance(predictor, PairwisePredictor):
         model.components_, model.kernel_weights_ = predictor.kernel.labels, predictor.kernel.weights
-    told = header["solution"]
+    stored = header["solution"]
     model.solution_ = Solution(
-        predictor.coefficients, None, of_kind(bool, told["converged"]), of_kind(str, told["reason"]),
-        of_kind(int, told["n_iter"]), of_kind(int, told["n_products"]), numbers(told["residuals"]), model.intercept_,
-        **{name: of_kind(str, told[name]) for name in PRECONDITIONED if name in told},
+        predictor.coefficients, None, of_kind(bool, stored["converged"]), of_kind(str, stored["reason"]),
+        of_kind(int, stored["n_iter"]), of_kind(int, stored["n_products"]), numbers(stored["residuals"]),
+        model.intercept_,
+        **{name: of_kind(str, stored[name]) for name in PRECONDITIONED if name in stored},
     )  # fmt: skip
     if "validation_vertices" in header:
         model.validation_vertices_ = of_kind(dict, header["validation_vertices"])
@@ -187,20 +188,20 @@ def _several(header: dict[str, Any], tensors: Tensors) -> Any:
     """Return a model of several classes or labels, whose parts share the tensors that are stored once."""
     shared = {name: tensor for name, tensor in tensors.items() if not name.startswith("machine.")}
     whole = {name: tensor for name, tensor in shared.items() if name.startswith("source.")}
-    told, classes = of_kind(list, header["machines"]), None
+    stored, classes = of_kind(list, header["machines"]), None
     if "classes" in header:
         classes = _classes(header["classes"], None)
-        if len(told) != len(classes) or len(classes) < 3:
-            raise ValueError(f"there are {len(told)} one-vs-rest models for {len(classes)} classes")
+        if len(stored) != len(classes) or len(classes) < 3:
+            raise ValueError(f"there are {len(stored)} one-vs-rest models for {len(classes)} classes")
     machines: list[Any] = []
-    for number, described in enumerate(told):
+    for number, described in enumerate(stored):
         prefix = f"machine.{number}."
         own = {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
         if described["estimator"] != header["estimator"] or "machines" in described:
             raise ValueError(f"part {number} is of another kind than the model")
         part = {name: tensor for name, tensor in shared.items() if name not in whole}
         machine = made_again(described, {**part, **own})
-        if machines and own.keys() <= {"a", "w"} and _same_functions(described, told[0]):
+        if machines and own.keys() <= {"a", "w"} and _same_functions(described, stored[0]):
             machine.predictor_ = machine.predictor_.with_functions_of(machines[0].predictor_)
         machines.append(machine)
     model = ESTIMATORS[header["estimator"]](**machines[0].get_params(deep=False))

@@ -149,9 +149,9 @@ def _by_setting(folds: list[HeldFold]) -> dict[str, list[HeldFold]]:
 def certainty_columns(trained: Trained, X: Edges, scores: Array) -> dict[str, Array]:
     """Return the columns of a table of edges that show how certain their scores are, if they are available."""
     columns: dict[str, Array] = {}
-    told = trained.calibration()
-    if told is not None and not hasattr(trained.model, "classes_"):
-        low, high, _ = Calibration.read(told).intervals(trained.model, X, scores, COVERAGE)
+    stored = trained.calibration()
+    if stored is not None and not hasattr(trained.model, "classes_"):
+        low, high, _ = Calibration.read(stored).intervals(trained.model, X, scores, COVERAGE)
         if np.isfinite(low).all():
             columns |= {"lower": low, "upper": high}
     with suppress(ValueError):  # another pairwise kernel has none

@@ -88,7 +88,7 @@ class QuadraticSolver(Solver):
             whole.add(1.0, x)
             return whole
 
-        def told(k: int, functions: list[Element], residual: float) -> bool | None:
+        def on_iterate(k: int, functions: list[Element], residual: float) -> bool | None:
             assert callback is not None
             x = moved(functions[0])
             risk = loss.value(x.f) + 0.5 * alphas[0] * space.inner(x, x)
@@ -103,7 +103,7 @@ class QuadraticSolver(Solver):
             preconditioner = limits.model.preconditioner(curvature, alphas[0], as_made=True)
             accept = None if limits.accept is None else accepted
             system = replace(system, preconditioner=preconditioner, accept=accept)
-        result = self.solve(system, tol, limits.max_iter, None if callback is None else told)
+        result = self.solve(system, tol, limits.max_iter, None if callback is None else on_iterate)
         reached = result.converged, result.reason, result.n_iter, space.n_products, result.residuals
         scale = result.scale if start is None else scale
         return [Solution(x.c, x.f, *reached, scale=scale) for x in map(moved, result.x)]

@@ -53,12 +53,12 @@ def streamed_ridge(
     x = Element(zeros(len(risk.rhs), risk.rhs) if start is None else start + 0.0, None)
     r = risk.rhs + 0.0 if start is None else risk.rhs - risk.times(x.c) - alpha * x.c
 
-    def told(k: int, w: Array, residual: float) -> bool:
+    def on_iterate(k: int, w: Array, residual: float) -> bool:
         assert callback is not None
         n_products, constant = 2 * risk.engine.n_passes, risk.intercept(w)
         return bool(callback(Iterate(k, n_products, w, None, risk.value(w, r, alpha), residual, constant)))
 
-    system = ImageSystem(risk.times, alpha, inverse, tol, scale, None if callback is None else told)
+    system = ImageSystem(risk.times, alpha, inverse, tol, scale, None if callback is None else on_iterate)
     reason, n_iter = conjugate_gradients(system, x, r, max_iter)
     if reason == STALLED:
         reason = why_stalled(x.c, system.residuals[-1])
@@ -185,13 +185,13 @@ class _PassProblem:
     def _direction(self, risk: PointwiseRisk, tol: float) -> tuple[Array, float]:
         """Return the Newton step of the coefficients and of the intercept, computed by products of a risk."""
         point = self.point
-        has_constant = risk.with_constant and point.curvature > 0
-        inverse = self.model.inverse(self.alpha, point.curvature / self.model.total, has_constant)
+        has_intercept = risk.with_intercept and point.curvature > 0
+        inverse = self.model.inverse(self.alpha, point.curvature / self.model.total, has_intercept)
         r = -_rest(risk, point, self.alpha)
         d = Element(zeros(len(r), r), None)
         system = ImageSystem(lambda p: risk.times(point, p), self.alpha, inverse, tol, float(r @ r) ** 0.5)
         conjugate_gradients(system, d, r, self.max_iter)
-        return d.c, -(point.slope + float(point.mean @ d.c)) / point.curvature if has_constant else 0.0
+        return d.c, -(point.slope + float(point.mean @ d.c)) / point.curvature if has_intercept else 0.0
 
     def iterate(self, n_iter: int, residual: float) -> Iterate:
         """Return the current point for callbacks."""
@@ -213,7 +213,7 @@ def _value(point: Point, alpha: float) -> float:
 def _rest(risk: PointwiseRisk, point: Point, alpha: float) -> Array:
     """Return the gradient of the regularized risk after the intercept was minimized out to first order."""
     gradient = point.gradient + alpha * point.w
-    if risk.with_constant and point.curvature > 0:
+    if risk.with_intercept and point.curvature > 0:
         gradient -= point.mean * (point.slope / point.curvature)
     return gradient
 
@@ -221,7 +221,7 @@ def _rest(risk: PointwiseRisk, point: Point, alpha: float) -> Array:
 def _norm(risk: PointwiseRisk, point: Point, alpha: float) -> float:
     rest = _rest(risk, point, alpha)
     # The slope of the intercept is scaled by its curvature, to be comparable with the coefficients.
-    constant = point.slope**2 / point.curvature if risk.with_constant and point.curvature > 0 else 0.0
+    constant = point.slope**2 / point.curvature if risk.with_intercept and point.curvature > 0 else 0.0
     result: float = float(rest @ rest + constant) ** 0.5
     return result
 

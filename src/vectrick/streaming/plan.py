@@ -91,10 +91,10 @@ class LakePlan:
         ]
         for n_workers in _WORKERS:
             if 1 < n_workers <= self.n_partitions:
-                told = self.with_workers(n_workers)
+                estimate = self.with_workers(n_workers)
                 lines.append(
-                    f"{n_workers} workers of one thread: {format_seconds(told['pass_seconds'])} a pass, "
-                    f"{format_seconds(told['seconds'])} in all, {format_bytes(told['bytes'])} each"
+                    f"{n_workers} workers of one thread: {format_seconds(estimate['pass_seconds'])} a pass, "
+                    f"{format_seconds(estimate['seconds'])} in all, {format_bytes(estimate['bytes'])} each"
                 )
         return "\n".join(lines)
 

@@ -34,7 +34,7 @@ class Lake:
     spec: KernelSpec
     loss: type[Loss]
     solver: Solver | None
-    with_constant: bool
+    with_intercept: bool
     coding: Coding
     degrees: tuple[Array, Array]  # sums of weights
     sides: tuple[LakeSide, LakeSide]
@@ -49,7 +49,7 @@ def engine_of(model: Machine, X: ScannedEdges) -> LakeEngine:
     """Return the engine that an estimator requires."""
     reading: list[Progress] = []
 
-    def told(what: str, done: int, total: int) -> None:
+    def report(what: str, done: int, total: int) -> None:
         if not reading:
             reading.append(Progress(f"{type(model).__name__}: {what} partitions", total, model.verbose))
         reading[0].step()
@@ -57,16 +57,16 @@ def engine_of(model: Machine, X: ScannedEdges) -> LakeEngine:
     if model.backend == "dask":
         from vectrick.passes.cluster import DaskEngine  # Dask takes long to load
 
-        return DaskEngine(X, told)
+        return DaskEngine(X, report)
     backend = settle_backend(model.backend, model.device)
-    return LocalEngine(X, count_threads(model.n_threads), told, backend)
+    return LocalEngine(X, count_threads(model.n_threads), report, backend)
 
 
 class LakeFit(PassFit):
     """The risk of an estimator on a lake, and its minima."""
 
     def __init__(self, model: Trainable, lake: Lake) -> None:
-        what = lake.engine, lake.features, lake.degrees, lake.loss, lake.coding, lake.with_constant
+        what = lake.engine, lake.features, lake.degrees, lake.loss, lake.coding, lake.with_intercept
         super().__init__(model, *what, mean=_mean_label(lake))
         self.lake = lake
 

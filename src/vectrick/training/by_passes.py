@@ -180,10 +180,10 @@ class TurnedFit(PassFit):
             return super().solve(alpha, None, start)
         asked_for = getattr(callback, "reads_coefficients", True)
 
-        def told(iterate: Iterate) -> bool | None:
+        def on_iterate(iterate: Iterate) -> bool | None:
             return callback(replace(iterate, x=self.before.to_features(iterate.x) if asked_for else None))
 
-        return super().solve(alpha, told, start)
+        return super().solve(alpha, on_iterate, start)
 
     def watched(self, alpha: float, monitor: Monitor) -> Solution:
         """Minimize and transform the result back; the last iterate of an interrupted fit is transformed already."""

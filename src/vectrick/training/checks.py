@@ -113,10 +113,10 @@ def warn_of_constant(edges: Edges, y: Array, spec: KernelSpec, kind: type[Loss])
 
 def _is_first(table: VertexTable, what: str) -> bool:
     """Return whether a table has not been checked for ``what`` yet, and mark it as checked."""
-    told = reported_on(table)
-    if what in told:
+    known_reports = reported_on(table)
+    if what in known_reports:
         return False
-    told.add(what)
+    known_reports.add(what)
     return True
 
 

@@ -82,12 +82,12 @@ class OnePassFit:
         """Return ``Zᵀ y`` of each loss and, with an intercept, the mean features of an edge, from one product."""
         zero = zeros(len(self.loss.y), self.loss.y)
         columns = [-loss.gradient(zero) for loss in losses]
-        has_constant = isinstance(self.loss, WithIntercept)
-        if has_constant:
+        has_intercept = isinstance(self.loss, WithIntercept)
+        if has_intercept:
             columns.append(cast(zero + self.curvature.h, self.training.dtype))
         lifted = self.model.space.lift(namespace(zero).stack(columns, -1))
         rhs = [lifted[:, j] + 0.0 for j in range(len(losses))]
-        return rhs, lifted[:, -1] / self.total if has_constant else None
+        return rhs, lifted[:, -1] / self.total if has_intercept else None
 
     @cached_property
     def _own_pass(self) -> tuple[Array, Array | None]:

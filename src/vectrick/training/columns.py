@@ -94,11 +94,11 @@ def _fit_apart(
     held: Any = None if validation is None else as_targets(validation[1])
     if validation is not None and (held is None or held.shape[1] != Y.shape[1]):
         raise ValueError(f"y has {Y.shape[1]} columns, but the labels of validation do not")
-    told = {"callback": stopping_all(watch.callback), "keep_interrupted": watch.keep_interrupted}
+    controls = {"callback": stopping_all(watch.callback), "keep_interrupted": watch.keep_interrupted}
     machines = []
     for j in range(Y.shape[1]):
         other = None if validation is None else (validation[0], held[:, j])
-        machine = clone(model).fit(X, Y[:, j], sample_weight, validation=other, **told)
+        machine = clone(model).fit(X, Y[:, j], sample_weight, validation=other, **controls)
         if machine.solution_.reason.startswith(INTERRUPTED):
             raise KeyboardInterrupt  # a model without some of its columns is not usable
         machines.append(machine)
@@ -163,13 +163,13 @@ def _minimise_together(machines: list[Any], trainings: list[Training]) -> None:
     Y = namespace(losses[0].y).stack([loss.y for loss in losses], -1)
     curvature = losses[0].curvature(zeros(len(Y), Y))
     limits: dict[str, Any] = {"max_iter": max_iter, "tol": lead.tol, "model": chosen.model}
-    told = _ColumnProgress(lead, len(machines), max_iter)
+    progress = _ColumnProgress(lead, len(machines), max_iter)
     alpha = float(lead.alpha)
     if chosen.model is not None and isinstance(chosen.model.space, Extended):  # it has no products with several columns
         solutions = [minimise(form.space, loss, alpha, solver=solver, **limits) for loss in losses]
     else:
-        solutions = minimise_columns(form.space, curvature, Y, alpha, callback=told, **limits)
-    told.finish(solutions)
+        solutions = minimise_columns(form.space, curvature, Y, alpha, callback=progress, **limits)
+    progress.finish(solutions)
     for machine, training, loss, found in zip(machines, trainings, losses, solutions, strict=True):
         solution, left = found, max_iter - found.n_iter
         if not found.converged and left > 0:

@@ -71,12 +71,12 @@ def stopping_all(callback: Callable[[FitStep], bool | None] | None) -> Any:
         return None
     stopped = False
 
-    def told(step: FitStep) -> bool:
+    def stops(step: FitStep) -> bool:
         nonlocal stopped
         stopped = stopped or bool(callback(step))
         return stopped
 
-    return told
+    return stops
 
 
 def set_machines(model: Trainable, machines: list[Any]) -> None:

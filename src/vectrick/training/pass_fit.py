@@ -43,7 +43,7 @@ class PassFit:
         A sum over edges, or RankRLS.
     coding : Coding
         How labels are converted for the loss.
-    with_constant : bool
+    with_intercept : bool
         Whether there is an intercept.
     mean : float, optional
         The mean label, converted for the loss, if it is available without a pass; training starts from it.
@@ -57,11 +57,11 @@ class PassFit:
         degrees: tuple[Array, Array],
         loss: type[Loss],
         coding: Coding,
-        with_constant: bool,
+        with_intercept: bool,
         mean: float | None = None,
     ) -> None:
         self.model, self.engine, self.features, self.degrees = model, engine, features, degrees
-        self.loss, self.coding, self.with_constant, self.mean_label = loss, coding, with_constant, mean
+        self.loss, self.coding, self.with_intercept, self.mean_label = loss, coding, with_intercept, mean
         self.is_quadratic = issubclass(loss, Squared | RankRLS)
 
     @property
@@ -79,7 +79,7 @@ class PassFit:
         """The edges that are centered together: "all", or each group of "start" or "end"; None without centering."""
         if self.loss is RankRLS:
             return str(getattr(self.model, "groups", None) or "all")
-        return "all" if self.with_constant else None
+        return "all" if self.with_intercept else None
 
     @cached_property
     def quadratic(self) -> QuadraticRisk:
@@ -90,7 +90,7 @@ class PassFit:
     def pointwise(self) -> PointwiseRisk:
         """The risk of a loss that is not quadratic."""
         assert issubclass(self.loss, Pointwise)
-        return PointwiseRisk(self.engine, self.features, self.loss, self.coding, self.with_constant)
+        return PointwiseRisk(self.engine, self.features, self.loss, self.coding, self.with_intercept)
 
     @cached_property
     def zero(self) -> Point:
@@ -167,7 +167,7 @@ class PassFit:
 
     def _first_constant(self) -> float:
         """Return the intercept to start from: the best constant prediction, or zero without the mean label."""
-        if not self.with_constant or self.mean_label is None:
+        if not self.with_intercept or self.mean_label is None:
             return 0.0
         if not self.loss.of_classes:
             return self.mean_label

@@ -28,14 +28,14 @@ class Folding:
         The weight of each fold; all settings have the same total weight.
     settings : list of str
         The setting of each fold.
-    told : list of str
+    messages : list of str
         Notes about folds that differ from the requested ones, with the reason.
     """
 
     folds: list[Fold]
     weights: Array
     settings: list[New]
-    told: list[str]
+    messages: list[str]
 
     def words(self, n_used: int) -> str:
         """Return the number of folds in a score, and their settings, as text."""
@@ -52,19 +52,19 @@ def make_folds(X: Edges, y: Array, new: NewOrAll, stratify: bool, seed: int) -> 
     """Return inner folds for a setting, or for all of them.
 
     If the training or test edges of folds have one label only, the function tries other divisions, then fewer parts,
-    then other settings, and finally held-out edges between known vertices; ``told`` reports this.
+    then other settings, and finally held-out edges between known vertices; ``messages`` reports this.
     """
     asked: list[New] = ([each for each in NEW if not (X.is_one_set and each == "end")]) if new == "all" else [new]
     folds: list[Fold] = []
     settings: list[New] = []
-    told: list[str] = []
+    messages: list[str] = []
     for each in asked:
         found, setting, words = _folds_of(X, y, each, stratify, seed)
         folds += found
         settings += [setting] * len(found)
-        told += words
+        messages += words
     counts = {setting: settings.count(setting) for setting in settings}
-    return Folding(folds, np.array([1.0 / counts[setting] for setting in settings]), settings, told)
+    return Folding(folds, np.array([1.0 / counts[setting] for setting in settings]), settings, messages)
 
 
 def _folds_of(X: Edges, y: Array, new: New, stratify: bool, seed: int) -> tuple[list[Fold], New, list[str]]:
@@ -87,13 +87,13 @@ def _folds_of(X: Edges, y: Array, new: New, stratify: bool, seed: int) -> tuple[
                 if len(folds) < _FEWEST:
                     why = why or "too few parts have different labels"
                     continue
-                told = []
+                messages = []
                 if setting != new:
-                    told = [f"no folds with {SETTINGS[new].words} are possible ({why}); scores come from other "
+                    messages = [f"no folds with {SETTINGS[new].words} are possible ({why}); scores come from other "
                             f"folds: {SETTINGS[setting].words}"]  # fmt: skip
                 elif parts < _PARTS:
-                    told = [f"folds have {parts} parts instead of {_PARTS}: {why}"]
-                return folds, setting, told
+                    messages = [f"folds have {parts} parts instead of {_PARTS}: {why}"]
+                return folds, setting, messages
     raise NoFoldsError(why)
 
 

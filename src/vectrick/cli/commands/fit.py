@@ -93,8 +93,8 @@ def run(
         dataset.refuse_several_classes("--report" if report is not None else "--checkpoint")
     state = None
     if checkpoint is not None:
-        told = lambda iteration: out.note(f"going on after iteration {iteration}")  # noqa: E731
-        state = FitCheckpoint(checkpoint, resume, force, told)
+        on_resume = lambda iteration: out.note(f"going on after iteration {iteration}")  # noqa: E731
+        state = FitCheckpoint(checkpoint, resume, force, on_resume)
     if single:
         trained = _fit_single(out, model, dataset, state, refit)
     else:

@@ -212,8 +212,8 @@ def _model_info(out: Output, path: Path) -> None:
         facts |= {"positive_label": classes[1]} if len(classes) == 2 else {"classes": classes}
     about = {**model.about_, "calibration": _calibration(model)}
     out.result |= {**facts, "about": about}
-    told = {name: value for name, value in about.items() if name not in facts and value not in ({}, None)}
-    out.facts({name: _text(value) for name, value in (facts | told).items()})
+    others = {name: value for name, value in about.items() if name not in facts and value not in ({}, None)}
+    out.facts({name: _text(value) for name, value in (facts | others).items()})
 
 
 def _calibration(model: "FittedModel") -> dict[str, int] | None:

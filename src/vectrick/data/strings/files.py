@@ -153,12 +153,12 @@ def _read_smi(path: Path) -> list[tuple[str, str]]:
 
 def _tell_of_molecules(path: Path, ids: list[str], strings: list[str]) -> None:
     """Warn about salts, isotopes and repeated compounds."""
-    told = []
+    remarks = []
     salts, isotopes = sum("." in s for s in strings), sum(_ISOTOPE.search(s) is not None for s in strings)
     if salts:
-        told.append(f"{salts} are salts or mixtures, reduced to the largest organic fragment")
+        remarks.append(f"{salts} are salts or mixtures, reduced to the largest organic fragment")
     if isotopes:
-        told.append(f"{isotopes} have isotopes that are ignored")
+        remarks.append(f"{isotopes} have isotopes that are ignored")
     first: dict[str, str] = {}
     copies = [
         (first[same], name)
@@ -167,12 +167,12 @@ def _tell_of_molecules(path: Path, ids: list[str], strings: list[str]) -> None:
     ]
     if copies:
         shown = ", ".join(f"{b!r} and {a!r}" for a, b in copies[:_SHOWN]) + (", …" if len(copies) > _SHOWN else "")
-        told.append(
+        remarks.append(
             f"{len(copies)} are the same compound as another one ({shown}): if a fold trains on one of them, the "
             "other is not new"
         )
-    if told:
-        warn(f"{path.name}: of {len(ids)} molecules, {'; '.join(told)}", TableWarning)
+    if remarks:
+        warn(f"{path.name}: of {len(ids)} molecules, {'; '.join(remarks)}", TableWarning)
 
 
 def _listed(words: list[str]) -> str:

@@ -146,9 +146,10 @@ class Calibrated(FoldedModel):
     def _restore(self, state: dict[str, Any], parts: list[Any]) -> None:
         """Set the fitted attributes from a file."""
         self.model_, self.n_calibration_ = parts[0], of_kind(int, state["n_calibration"])
-        told = of_kind(list, state["calibrators"])
+        stored = of_kind(list, state["calibrators"])
         self.calibrators_ = [
-            {of_kind(str, name): list(numbers(values)) for name, values in of_kind(dict, each).items()} for each in told
+            {of_kind(str, name): list(numbers(values)) for name, values in of_kind(dict, each).items()}
+            for each in stored
         ]
         wanted = 1 if len(self.classes_) == 2 else len(self.classes_)
         keys = {"line"} if self.method == "sigmoid" else {"x", "y"}

@@ -132,8 +132,8 @@ def errors_of(y: Array, decisions: Array, scale: Array | None, classes: Array | 
     """Return the errors of predictions for held-out edges: one collection, or one for each class."""
     if classes is None:
         return [Errors.of(np.abs(y - decisions) / (1.0 if scale is None else scale))]
-    told = margins(decisions)
-    return [Errors.of(told[y == label, column]) for column, label in enumerate(classes)]
+    margin = margins(decisions)
+    return [Errors.of(margin[y == label, column]) for column, label in enumerate(classes)]
 
 
 def decisions_of(model: Fitted, X: Edges) -> Array:
@@ -173,8 +173,8 @@ class Calibration:
 
     def header(self) -> dict[str, Any]:
         """Return the calibration as JSON."""
-        told = {new: [each.header() for each in some] for new, some in self.errors.items()}
-        return {"errors": told, "scaled": {new: errors.header() for new, errors in self.scaled.items()}}
+        errors = {new: [each.header() for each in some] for new, some in self.errors.items()}
+        return {"errors": errors, "scaled": {new: errors.header() for new, errors in self.scaled.items()}}
 
     @classmethod
     def read(cls, header: Mapping[str, Any] | None) -> "Calibration":

@@ -189,8 +189,8 @@ class VertexKFold(BaseCrossValidator):
         kinds = [use for use in COLOURS if any(use in row for row in board)]
         names = " &nbsp; ".join(f'<span style="color:{COLOURS[use]}">■</span> {use}' for use in kinds)
         parts = "parts of the edges" if self.new == "neither" else "start parts (rows) × end parts (columns)"
-        told = html_note(f"the first of {self.get_n_splits()} folds: {parts}")
-        return html_block(f"{self!r}: {label}", picture, f"<p>{names}</p>", told)
+        note = html_note(f"the first of {self.get_n_splits()} folds: {parts}")
+        return html_block(f"{self!r}: {label}", picture, f"<p>{names}</p>", note)
 
     def get_n_splits(
         self, X: EdgesLike | None = None, y: ArrayLike | None = None, groups: ArrayLike | None = None

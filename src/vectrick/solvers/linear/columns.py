@@ -197,9 +197,9 @@ def minimise_columns(
     solutions = []
     for j, column in enumerate(columns):
         converged = bool(relative[j] <= tol or (column.reason == TOLERANCE and relative[j] <= 10 * tol))
-        told = converged, column.reason, column.n_iter, n_products, [*column.residuals, float(relative[j])]
+        report = converged, column.reason, column.n_iter, n_products, [*column.residuals, float(relative[j])]
         used = "none" if model is None else "kronecker"
-        solutions.append(Solution(_column(x.c, j), _column(x.f, j), *told, preconditioner=used))
+        solutions.append(Solution(_column(x.c, j), _column(x.f, j), *report, preconditioner=used))
     return solutions
 
 

@@ -92,13 +92,13 @@ def krylov_basis(
     *,
     max_iter: int,
     minimal_residual: bool = False,
-    told: Callable[[Element], None] | None = None,
+    on_vector: Callable[[Element], None] | None = None,
 ) -> KrylovBasis:
     """Make at most ``max_iter`` vectors by the Lanczos process; each takes a product (two in primal form) and O(n).
 
     The process uses the inner product of the space, as conjugate gradients does. With ``minimal_residual`` it uses the
-    plain one, as MINRES does (for the squared loss without weights, because B must be symmetric). ``told`` is called
-    with each vector and its predictions.
+    plain one, as MINRES does (for the squared loss without weights, because B must be symmetric). ``on_vector`` is
+    called with each vector and its predictions.
     """
     vectors = empty((max_iter, rhs.shape[0]), rhs)
     diagonal: list[float] = []
@@ -122,8 +122,8 @@ def krylov_basis(
         else:
             direction = space.next_direction(element)
             v = Element(direction.c / size, direction.f / size)
-        if told is not None:
-            told(v)
+        if on_vector is not None:
+            on_vector(v)
         vectors[k, :] = v.c
         image = space.lift(curvature.times(v.f))
         diagonal.append(float(image @ v.c) if minimal_residual else space.inner(Element(image, None), v))

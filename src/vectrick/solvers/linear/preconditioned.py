@@ -96,7 +96,7 @@ def minimise_preconditioned(
     def n_products() -> int:
         return inside.n_products + (0 if inside is space else space.n_products)
 
-    def told(iterate: Iterate) -> bool | None:
+    def on_iterate(iterate: Iterate) -> bool | None:
         nonlocal slow
         stop = False
         if limits.callback is not None:
@@ -130,7 +130,7 @@ def minimise_preconditioned(
         start = model.from_features(start) if look is None else inside.lift(start)
     if look is not None:
         look.scale = gradient_at_zero(inside, loss)
-    within = replace(limits, start=start, callback=told, model=model, accept=look)
+    within = replace(limits, start=start, callback=on_iterate, model=model, accept=look)
     solution = solver.minimise(inside, loss, alpha, within)
     if slow and solution.reason == CALLBACK:
         return replace(without(limits.start, solution), preconditioner="none")
