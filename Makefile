@@ -1,4 +1,4 @@
-# Everything works on a fresh machine with Python 3.11 or newer and make; uv is used when it is there.
+# All targets require only Python 3.11 or newer and make; uv is used if it is installed.
 PYTHON ?= python3
 BIN := .venv/bin
 UV := $(shell command -v uv 2>/dev/null)
@@ -6,17 +6,17 @@ UV := $(shell command -v uv 2>/dev/null)
 .PHONY: install demo test test-slow lint docs docs-quick docs-record dist bench reproduce reproduce-quick clean help
 
 help:
-	@echo "make install   set up .venv with the package and everything the tests need"
-	@echo "make demo      vectrick demo: train, validate and report on built-in data; under a minute"
-	@echo "make test      lint, types, and the tests that are fast: a few minutes"
-	@echo "make test-slow the others: reports in Chromium where there is one, experiments, kills; and a minute of the soak"
-	@echo "make lint      ruff and mypy"
-	@echo "make docs      the site, with its gallery, into docs/_build; docs-quick takes recorded results of slow tutorials"
-	@echo "make dist      wheel and sdist into dist, checked"
-	@echo "make bench     products, training, model selection, pairwise kernels and commands beside their baselines; tables, and JSON in benchmarks/results"
-	@echo "python -m benchmarks.gpu      the same on a GPU, with torch: checks, times, benchmarks/results/gpu-CARD.json"
-	@echo "make reproduce        the paper's experiments, hours; what is finished is not run again; experiments/README.md"
-	@echo "make reproduce-quick  each of them at reduced size, some minutes, into experiments/quick"
+	@echo "make install   set up .venv with the package and all dependencies of the tests"
+	@echo "make demo      run vectrick demo: train, validate and report on built-in data; under a minute"
+	@echo "make test      run linter, type checks and the fast tests: a few minutes"
+	@echo "make test-slow run the slow tests: reports in Chromium if installed, experiments, killed processes, a minute of the soak test"
+	@echo "make lint      run ruff and mypy"
+	@echo "make docs      build the site with its gallery in docs/_build; docs-quick uses recorded results of slow tutorials"
+	@echo "make dist      build and check wheel and sdist in dist"
+	@echo "make bench     run the benchmarks: print tables, and write JSON to benchmarks/results"
+	@echo "python -m benchmarks.gpu      check and time vectrick on a GPU with torch; write benchmarks/results/gpu-CARD.json"
+	@echo "make reproduce        run the paper's experiments (hours; finished tasks are skipped) and write experiments/README.md"
+	@echo "make reproduce-quick  run each experiment at reduced size (minutes) in experiments/quick"
 
 install: .venv/installed
 

@@ -1,4 +1,4 @@
-"""What a careful user could do without vectrick: Algorithm 1 as written, SciPy sparse, dense BLAS, RLScore."""
+"""Baselines for the products: Algorithm 1 of the paper, SciPy sparse, dense BLAS, RLScore."""
 
 from collections.abc import Callable
 from typing import Any
@@ -42,13 +42,13 @@ def _algorithm_1(M, N, v, p, q, r, t, m_first):  # type: ignore[no-untyped-def]
 
 
 def algorithm_1(M: Array, N: Array, p: Array, q: Array) -> Product:
-    """The paper's algorithm, compiled as it is written, with its rule for the branch."""
+    """Return the product by the paper's algorithm, compiled, with the paper's choice of the branch."""
     m_first = M.shape[0] + N.shape[1] < N.shape[0] + M.shape[1]
     return lambda v: _algorithm_1(M, N, v, p, q, p, q, m_first)
 
 
 def scipy_sparse(M: Array, N: Array, p: Array, q: Array) -> Product:
-    """SciPy's sparse times dense product, then BLAS, then a gather."""
+    """Return the product by SciPy's sparse times dense product, BLAS, and a gather."""
     order = np.lexsort((p, q))
     pattern = csr_array((np.ones(len(p), M.dtype), (q, p)), shape=(len(N), len(M)))
     Mt = np.ascontiguousarray(M.T)
@@ -61,7 +61,7 @@ def scipy_sparse(M: Array, N: Array, p: Array, q: Array) -> Product:
 
 
 def dense_blas(M: Array, N: Array, p: Array, q: Array) -> Product:
-    """Scatter, two BLAS products, gather."""
+    """Return the product by a scatter, two BLAS products and a gather."""
 
     def product(v: Array) -> Array:
         V = np.zeros((len(N), len(M)), M.dtype)
@@ -72,7 +72,7 @@ def dense_blas(M: Array, N: Array, p: Array, q: Array) -> Product:
 
 
 def rlscore(M: Array, N: Array, p: Array, q: Array) -> Product | None:
-    """The authors' own library, if it happens to be importable."""
+    """Return the product by RLScore, the authors' library, or None if it is not installed."""
     try:
         from rlscore.utilities.sampled_kronecker_products import sampled_vec_trick
     except ImportError:

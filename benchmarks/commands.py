@@ -1,7 +1,7 @@
-"""The command line, end to end: ``python -m benchmarks.commands`` times commands as users run them.
+"""Times commands end to end, as users run them; see ``python -m benchmarks.commands --help``.
 
-Each command is a process of its own; a time is the median of three unless it takes long. Results go to
-``benchmarks/results/commands.json``.
+Each command runs in a separate process. A time is the median of three runs, unless a run takes long. The results are
+written to ``benchmarks/results/commands.json``.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from vectrick.operators.plan import format_table
 RESULTS = Path(__file__).parent / "results" / "commands.json"
 
 
-# A small process in between: one that is forked from this one would count this one's memory as its own.
+# A small intermediate process: a fork of this process would count this process's memory as its own.
 _WATCHED = """
 import resource, subprocess, sys, time
 begin = time.perf_counter()
@@ -39,14 +39,14 @@ print(time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN).
 
 
 def command(*arguments: Any, cwd: Path) -> tuple[float, float]:
-    """Run a command; return its seconds and its largest memory in GB."""
+    """Run a command; return its seconds and its peak memory in GB."""
     code = [sys.executable, "-c", _WATCHED, *map(str, arguments)]
     seconds, memory = subprocess.run(code, cwd=cwd, check=True, capture_output=True, text=True).stdout.split()
     return float(seconds), float(memory)
 
 
 def median(work: Any, times: int = 3) -> float:
-    """Return the median of the seconds of some runs."""
+    """Return the median seconds of several runs."""
     found = []
     for _ in range(times):
         begin = time.perf_counter()
@@ -56,7 +56,7 @@ def median(work: Any, times: int = 3) -> float:
 
 
 def write_edges(folder: Path, n_edges: int, m: int) -> dict[str, Path]:
-    """Write a large data set as Parquet and its edges as CSV as well."""
+    """Write a large data set as Parquet, and its edges also as CSV."""
     import pyarrow as pa
     from pyarrow import csv, parquet
 
@@ -82,7 +82,7 @@ def reading(folder: Path, n_edges: int) -> list[dict[str, Any]]:
 
 
 def models(folder: Path) -> list[dict[str, Any]]:
-    """Time loading a model of 100 MB beside reading the file, and help."""
+    """Time loading a model file of 100 MB, reading the bytes of the file, and ``--help``."""
     warnings.simplefilter("ignore", ConvergenceWarning)
     rng = np.random.default_rng(0)
     X = vt.Edges(
@@ -107,7 +107,7 @@ def _seconds(words: list[str], folder: Path) -> list[float]:
 
 
 def real(folder: Path) -> list[dict[str, Any]]:
-    """Time a fit of one model to Ki with reading and report, and the search that `vectrick fit` makes by default."""
+    """Time a fit of one model to Ki with reading and report, and the default search of `vectrick fit`."""
     kernels = ["--start-kernel", "gaussian(gamma=1e-5)", "--end-kernel", "gaussian(gamma=1e-5)"]
     seconds = []
     for _ in range(3):
@@ -124,7 +124,7 @@ def real(folder: Path) -> list[dict[str, Any]]:
 
 
 def grid(folder: Path, m: int) -> list[dict[str, Any]]:
-    """Time predictions for all pairs of vertices of a Checker+ model."""
+    """Time predictions of a Checker+ model for all pairs of vertices."""
     X, y = vt.datasets.make_checkerboard(m, random_state=0)
     names = [[f"{letter}{i:04d}" for i in range(m)] for letter in "se"]
     named = vt.Edges(
@@ -147,7 +147,7 @@ def grid(folder: Path, m: int) -> list[dict[str, Any]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a tenth of the size, and no file of results")
+    parser.add_argument("--quick", action="store_true", help="run at a tenth of the size, without writing results")
     quick = parser.parse_args().quick
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)

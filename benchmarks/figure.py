@@ -1,4 +1,4 @@
-"""Draws results of ``make bench`` as an SVG for the README: times of products or of training, beside others."""
+"""Draws results of ``make bench`` as an SVG: times of products or of training, compared with other libraries."""
 
 import argparse
 import json
@@ -17,7 +17,7 @@ COLOURS = {
     "RLScore": "#c9ada7",
     "the paper": "#e0d5c5",
 }
-# What was measured in another run, on a machine of this kind.
+# Measurements from another run, on a machine of the same kind.
 ELSEWHERE = json.loads((Path(__file__).parent / "results" / "elsewhere.json").read_text())
 Rows = list[tuple[str, dict[str, float]]]
 LEFT, WIDTH, BAR, GAP = 230, 520, 13, 16
@@ -35,7 +35,7 @@ def product_rows(results: dict[str, Any]) -> Rows:
 
 
 def training_rows(results: dict[str, Any]) -> Rows:
-    """Return the times of training in float64, and of prediction beside LIBSVM."""
+    """Return the times of training in float64, and of prediction compared with LIBSVM."""
     rows: Rows = []
     for row in results["checker"]:
         if row["dtype"] == "float64":
@@ -56,7 +56,7 @@ def training_rows(results: dict[str, Any]) -> Rows:
 
 
 def draw(rows: Rows) -> str:
-    """Return the picture: horizontal bars on a logarithmic scale, the shortest is best."""
+    """Return the figure: horizontal bars on a logarithmic scale (shorter is better)."""
     low = math.floor(math.log10(min(time for _, times in rows for time in times.values())))
     high = math.ceil(math.log10(max(time for _, times in rows for time in times.values())))
     scale = WIDTH / (high - low)
@@ -94,8 +94,8 @@ def _text(seconds: float) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("results", type=Path, help="the JSON that the benchmark wrote")
-    parser.add_argument("picture", type=Path, help="the SVG to write")
+    parser.add_argument("results", type=Path, help="the JSON file of the benchmark")
+    parser.add_argument("picture", type=Path, help="the SVG file to write")
     options = parser.parse_args()
     results = json.loads(options.results.read_text())
     options.picture.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,8 @@
-"""Checks and times everything on a GPU in one call: ``python -m benchmarks.gpu``; see ``--help``.
+"""Checks and times vectrick on a GPU; see ``python -m benchmarks.gpu --help``.
 
-It runs from a source tree on PYTHONPATH with torch and Triton. Results are compared with the CPU's on small cases
-first. Times are medians of device events, warm; beside each stands how long the card's measured ceilings would take.
+It runs from a source tree on PYTHONPATH, and requires torch and Triton. First, small cases are compared with results of
+the CPU. Times are medians of device events after a warm-up; each is shown with the lower bound by the card's measured
+ceilings (copy and matrix multiplication rates).
 """
 
 import argparse
@@ -34,14 +35,14 @@ Row = dict[str, Any]
 Tensor = Any
 RESULTS = Path(__file__).parent / "results"
 G = vt.Gaussian(gamma=1.0)
-MODELS: dict[str, tuple[Any, dict[str, Any], float, float]] = {  # parameters, the AUC to reach, seconds to reach it in
+MODELS: dict[str, tuple[Any, dict[str, Any], float, float]] = {  # parameters, the AUC to reach, the time to reach it
     "KronSVM": (vt.KronSVM, {"alpha": 1e-4, "max_iter": 2, "inner_iter": 20}, 0.795, 0.4),
     "KronRidge": (vt.KronRidge, {"alpha": 1e-4, "max_iter": 24}, 0.785, 0.2),
 }
 
 
 class Card:
-    """The device, its measured ceilings, and a clock that knows it."""
+    """The device, its measured ceilings, and its clock."""
 
     def __init__(self, device: torch.device) -> None:
         self.device, self.on_gpu = device, device.type == "cuda"
@@ -61,7 +62,7 @@ class Card:
             return 2 * size**3 / self.seconds(partial(torch.mm, A, A, out=torch.empty_like(A)), 5)
 
     def seconds(self, work: Callable[[], Any], repeats: int = 11) -> float:
-        """Return the median seconds of a call after two that warm up."""
+        """Return the median seconds of a call, after two warm-up calls."""
         times = []
         for number in range(repeats + 2):
             seconds = self.once(work)
@@ -70,7 +71,7 @@ class Card:
         return float(np.median(times))
 
     def once(self, work: Callable[[], Any]) -> float:
-        """Return the seconds of one call, by device events where there are some."""
+        """Return the seconds of one call, measured by device events on a GPU."""
         if not self.on_gpu:
             begin = time.perf_counter()
             work()
@@ -83,18 +84,18 @@ class Card:
         return float(first.elapsed_time(last)) / 1e3
 
     def forget(self) -> None:
-        """Free what nobody uses, and begin to measure the peak of memory."""
+        """Free unused memory, and restart the measurement of the peak memory."""
         if self.on_gpu:
             torch.cuda.empty_cache()
             torch.cuda.reset_peak_memory_stats()
 
     def peak(self) -> int:
-        """Return the most bytes that were in use since."""
+        """Return the peak memory in bytes since `forget`."""
         return torch.cuda.max_memory_allocated() if self.on_gpu else 0
 
     def row(self, what: str, seconds: float, goal: float | None, flops: float, moved: float, kind: str = "float64",
             **more: Any) -> Row:  # fmt: skip
-        """Return a line of the table, with the time that the ceilings allow."""
+        """Return a row of the table, with the lower bound on the time by the ceilings."""
         limit = max(flops / self.gemm[kind], moved / self.copy)
         bound = "arithmetic" if flops / self.gemm[kind] >= moved / self.copy else "memory"
         return {
@@ -117,13 +118,13 @@ def _factor(rng: np.random.Generator, n_rows: int, n_cols: int, dtype: str, thin
 
 
 def check(card: Card, m: int) -> dict[str, float]:
-    """Compare every path, and every kind of edge list, with the CPU's results; return the largest relative errors."""
+    """Compare every path and type of edge list with results of the CPU; return the largest relative errors."""
     rng = np.random.default_rng(0)
     worst = {"float64": 0.0, "float32": 0.0}
     (a, b), (c, d) = (70, 130), (90, 300)
     for dtype, thin in product(("float64", "float32"), product((False, True), repeat=2)):
         M, N = (_factor(rng, *shape, dtype, kind) for shape, kind in zip(((a, b), (c, d)), thin, strict=True))
-        hub = np.where(rng.random(40_000) < 0.7, 3, rng.integers(d, size=40_000))  # one vertex with most of the edges
+        hub = np.where(rng.random(40_000) < 0.7, 3, rng.integers(d, size=40_000))  # one vertex has most of the edges
         rows, cols = (rng.integers(a, size=900), rng.integers(c, size=900)), (rng.integers(b, size=40_000), hub)
         for r, k in product((rows, slice(None)), (cols, slice(None))):
             reference = vt.kron(M, N)[r, k]
@@ -132,7 +133,7 @@ def check(card: Card, m: int) -> dict[str, float]:
             for estimate in vt.kron(M, N, backend="torch", device=card.device)[r, k].plan.estimates:
                 op = vt.kron(M, N, backend="torch", device=card.device, path=estimate.path)[r, k]
                 error = float(np.abs(op @ v - expected).max() / np.abs(expected).max())
-                assert np.array_equal(op @ v, op @ v), f"{estimate.path} does not repeat to the bit"
+                assert np.array_equal(op @ v, op @ v), f"{estimate.path} is not reproducible to the bit"
                 worst[dtype] = max(worst[dtype], error)
     X, y = vt.datasets.make_checkerboard(m, random_state=0)
     models: tuple[tuple[Any, Row], ...] = (
@@ -144,7 +145,7 @@ def check(card: Card, m: int) -> dict[str, float]:
         other = kind(G, G, alpha=0.1, backend="torch", device=str(card.device), **parameters).fit(X, y)
         grids = [model.predict_grid(X.start_table, X.end_table) for model in (one, other)]
         again = other.fit(X, y).predict_grid(X.start_table, X.end_table)
-        assert np.array_equal(grids[1], again), f"{kind.__name__} does not repeat to the bit"
+        assert np.array_equal(grids[1], again), f"{kind.__name__} is not reproducible to the bit"
         worst[f"{kind.__name__} {parameters}"] = float(np.abs(grids[0] - grids[1]).max() / np.abs(grids[0]).max())
     for name, error in worst.items():
         limit = {"float64": 1e-10, "float32": 1e-4}.get(name, 1e-4)
@@ -153,7 +154,7 @@ def check(card: Card, m: int) -> dict[str, float]:
 
 
 def checker_products(card: Card, m: int) -> list[Row]:
-    """Time one product with the kernel matrix of Checker+, with whole kernels and with thin factors."""
+    """Time one product with the kernel matrix of Checker+, for dense kernel matrices and for low-rank factors."""
     n = m * m // 4
     start, end = random_pairs(n, m, m, card.device)
     order = (start.long() * m + end).argsort()
@@ -164,7 +165,7 @@ def checker_products(card: Card, m: int) -> list[Row]:
     v, rank = torch.randn(n, device=card.device, dtype=torch.float64), thin[0].rank
     exact = vt.kron(G(points[1], points[1]), G(points[0], points[0]))[(end, start), (end, start)] @ v
     rows = []
-    for name, factors, goal, flops in (  # the short ones first: long ones make the card warm, and its clock slow
+    for name, factors, goal, flops in (  # short products first: long ones heat the card and slow its clock
         ("thin factors", thin, 1.2e-3, 4.0 * m * m * rank + 4.0 * m * rank * rank),
         ("dense", [G(x, x) for x in points], 17e-3, 4.0 * m**3),
     ):
@@ -180,7 +181,7 @@ def checker_products(card: Card, m: int) -> list[Row]:
 
 
 def sampled(card: Card, m: int, n: int) -> list[Row]:
-    """Time the sampled and the sparse product alone."""
+    """Time the sampled and the sparse product separately."""
     start, end = random_pairs(n, m, m, card.device)
     blocks = EdgeBlocks.of(start, end, m, m)
     rows = []
@@ -204,9 +205,9 @@ def sampled(card: Card, m: int, n: int) -> list[Row]:
 
 
 def cusparse(card: Card, A: Tensor, B: Tensor, start: Tensor, end: Tensor, v: Tensor) -> float:
-    """Return the seconds of the same sampled product by cuSPARSE, through torch."""
+    """Return the seconds of the same sampled product by cuSPARSE through torch."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that torch's sparse matrices are young
+        warnings.simplefilter("ignore")  # torch warns that its sparse matrices are in beta state
         places, shape = torch.stack([start.long(), end.long()]), (len(A), len(B))
         graph = torch.sparse_coo_tensor(places, v, shape).coalesce().to_sparse_csr()
         return card.seconds(partial(torch.sparse.sampled_addmm, graph, A, B.T, beta=0.0), 1)
@@ -229,17 +230,17 @@ def planner(card: Card, m: int, n: int) -> Row:
 
 
 def billion(card: Card, m: int, n: int, width: int) -> list[Row]:
-    """Time a product and ridge regression with linear kernels on a graph of n edges that are on the device."""
+    """Time a product and ridge regression with linear kernels, on a graph with n edges on the device."""
     start, end = even_graph(m, n // m, card.device)
-    # Features of very different size: with equal ones a few iterations would do.
+    # Features of very different scales; with equal scales, a few iterations would suffice.
     scale = torch.logspace(0, -2, width, device=card.device)
     S, E = (torch.randn(m, width, device=card.device) * scale for _ in range(2))
-    y = vt.kron(E, S)[(end, start), :] @ torch.randn(width * width, device=card.device)  # that features explain
+    y = vt.kron(E, S)[(end, start), :] @ torch.randn(width * width, device=card.device)  # the features explain it
     what = f"{m} × {m} vertices, {width} features, {n:.0e} edges, float32"
     work = (4.0 * n * width, 4.0 * (4 * n + 4 * m * width))
     rows = []
     for lowered, goal in ((False, 0.13), (True, 0.08)):
-        # As a fit hands edges on: read-only, so that operators need no copy.
+        # Read-only as in a fit, so that operators need no copy.
         pair = backend_of(end).read_only(end), backend_of(start).read_only(start)
         seconds, peak = _both_ways(card, E, S, pair, y, lowered)
         told = f"{what}{' by TF32' if lowered else ''}: one pass, Φᵀ (Φ w)"
@@ -268,7 +269,7 @@ def billion(card: Card, m: int, n: int, width: int) -> list[Row]:
 def _both_ways(
     card: Card, E: Tensor, S: Tensor, pair: tuple[Tensor, Tensor], g: Tensor, lowered: bool
 ) -> tuple[float, int]:
-    """Return the seconds of a product with the features and one with their transpose, and the peak of memory."""
+    """Return the seconds of products with the features and with their transpose together, and the peak memory."""
     card.forget()
     features = vt.kron(E, S)[pair, :]
     features = features.lowered() if lowered else features
@@ -282,7 +283,7 @@ def _both_ways(
 
 
 def on_host(card: Card, m: int, q: int, n: int) -> list[Row]:
-    """Time a product with factors that stay on the host, under limits of memory."""
+    """Time a product with factors that stay on the host, under memory limits."""
     rng = np.random.default_rng(0)
     K, G = (rng.standard_normal((size, size), dtype=np.float32) for size in (m, q))
     pair = rng.integers(q, size=n), rng.integers(m, size=n)
@@ -293,7 +294,7 @@ def on_host(card: Card, m: int, q: int, n: int) -> list[Row]:
         card.forget()
         operator = vt.kron(G, K, backend="torch", device=str(card.device), max_memory=limit)[pair, pair]
         seconds = card.seconds(partial(operator.__matmul__, v), 3)
-        copied = n_bytes / 54e9  # pinned memory, as measured there
+        copied = n_bytes / 54e9  # the measured rate of copies from pinned memory, in bytes per second
         about = {"peak": card.peak(), "plan": operator.plan.seconds, "over a pinned copy": seconds / copied}
         what = f"factors of {m}² and {q}² on the host, {n / 1e6:g} million edges, float32, limit {limit}"
         rows.append(card.row(what, seconds, 2 * copied, 2.0 * n * (m + q), float(n_bytes), "float32", **about))
@@ -302,7 +303,7 @@ def on_host(card: Card, m: int, q: int, n: int) -> list[Row]:
 
 
 def even_graph(m: int, each: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Return edges from each of m start vertices to as many random ones of m end vertices, in order."""
+    """Return sorted edges from each of m start vertices to ``each`` random ones of m end vertices."""
     start = torch.arange(m, device=device, dtype=torch.int32).repeat_interleave(each)
     end = torch.empty((m, each), device=device, dtype=torch.int32)
     for low in range(0, m, 10_000):
@@ -312,7 +313,7 @@ def even_graph(m: int, each: int, device: torch.device) -> tuple[Tensor, Tensor]
 
 
 def training(card: Card, m: int) -> list[Row]:
-    """Time training on Checker+ from tensors and from arrays, and predictions for as many edges of new vertices."""
+    """Time training on Checker+ from tensors and arrays, and predictions for as many edges between new vertices."""
     X, y = vt.datasets.make_checkerboard(m, random_state=0)
     X_test, y_test = vt.datasets.make_checkerboard(m, random_state=1)
     there, labels, test = X.on(card.device), torch.as_tensor(y, device=card.device), X_test.on(card.device)
@@ -335,7 +336,7 @@ def training(card: Card, m: int) -> list[Row]:
 
 
 def converged(card: Card, m: int) -> list[Row]:
-    """Time fits on Checker+ to a small residual, with and without preconditioner and mixed precision, and one pass."""
+    """Time fits on Checker+ to a small residual: one pass, preconditioners, and mixed precision."""
     X, y = vt.datasets.make_checkerboard(m, random_state=0)
     X, labels = X.on(card.device), torch.as_tensor(y, device=card.device)
     X_test, y_test = vt.datasets.make_checkerboard(m, random_state=1)
@@ -365,7 +366,7 @@ def converged(card: Card, m: int) -> list[Row]:
 
 
 def on_the_wall(work: Callable[[], Any]) -> float:
-    """Return the median seconds of a call whose results come back to the host."""
+    """Return the median wall-clock seconds of a call that returns its results to the host."""
     times = []
     for _ in range(5):
         begin = time.perf_counter()
@@ -375,7 +376,7 @@ def on_the_wall(work: Callable[[], Any]) -> float:
 
 
 def memory(card: Card, m: int) -> Row:
-    """Let a fit fail in the middle, and a product be too large; say what is left on the device."""
+    """Interrupt a fit, and request a product that is too large; return the memory left on the device."""
     X, y = vt.datasets.make_checkerboard(m, random_state=0)
     vt.KronSVM(G, G, backend="torch", device=str(card.device)).fit(X, y)
     before = torch.cuda.memory_allocated() if card.on_gpu else 0
@@ -423,9 +424,9 @@ def show(results: dict[str, Any]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="cuda")
-    parser.add_argument("--quick", action="store_true", help="small sizes, to see that it runs")
-    parser.add_argument("--only", nargs="*", help="some of: products sampled planner training converged host billion")
-    parser.add_argument("--output", type=Path, help="the JSON file; by default one in benchmarks/results for the card")
+    parser.add_argument("--quick", action="store_true", help="use small sizes, as a test")
+    parser.add_argument("--only", nargs="*", help="any of: products sampled planner training converged host billion")
+    parser.add_argument("--output", type=Path, help="the JSON file; by default benchmarks/results/gpu-CARD.json")
     arguments = parser.parse_args()
     device = torch.device(arguments.device)
     warnings.simplefilter("ignore", ConvergenceWarning)

@@ -1,4 +1,4 @@
-"""The machine and the day of a measurement, which every file of results says."""
+"""The machine and the date of a measurement, for result files."""
 
 import platform
 from datetime import date
@@ -12,7 +12,7 @@ from vectrick.backends.threads import count_threads
 
 
 def machine() -> dict[str, Any]:
-    """Return what runs here: processor, threads, versions, and the day."""
+    """Return the processor, the number of threads, versions, and the date."""
     return {
         "cpu": _processor(),
         "threads": count_threads(),
@@ -23,7 +23,7 @@ def machine() -> dict[str, Any]:
 
 
 def _processor() -> str:
-    """Return the name of the processor, where the system tells."""
+    """Return the name of the processor, if the system provides it."""
     about = Path("/proc/cpuinfo")
     if about.exists():
         for line in about.read_text().splitlines():

@@ -1,4 +1,4 @@
-"""Times pairwise kernels, as ratios within one run, and scores them; see ``python -m benchmarks.pairwise --help``."""
+"""Times pairwise kernels as ratios within one run, and scores them; see ``python -m benchmarks.pairwise --help``."""
 
 import argparse
 import json
@@ -26,7 +26,7 @@ ROUNDS = 25
 
 
 def products(m: int = 1000) -> dict[str, dict[str, float]]:
-    """Time one product with each kernel, all of them in turn in every round; seconds by density and kernel."""
+    """Return the seconds of one product by density and kernel; every round times all kernels in turn."""
     rng, found = np.random.default_rng(0), {}
     K, G = (A @ A.T / m for A in rng.standard_normal((2, m, m)))
     same = eye_array(m, format="csr")
@@ -56,11 +56,11 @@ def seconds(work: Callable[[], Any]) -> float:
 
 
 def interactions() -> dict[str, float]:
-    """Time symmetric ridge regression on the yeast proteins beside an explicit kernel matrix and KernelRidge."""
+    """Time symmetric ridge regression on the yeast proteins, and KernelRidge with an explicit kernel matrix."""
     X, y = pairwise.graph("yeast")
     kernel = vt.Standardized(vt.Gaussian("scale"))
     model = vt.KronRidge(kernel, pairwise="symmetric", alpha=1.0, tol=4e-7, fit_intercept=False)
-    model.fit(X[:500], y[:500])  # what is compiled or measured once is not timed
+    model.fit(X[:500], y[:500])  # compile code and measure rates before the timed fits
     ours = min(seconds(lambda: model.fit(X, y)) for _ in range(3))
     features, (s, e) = X.start_table.features, (X.start, X.end)
 
@@ -87,7 +87,7 @@ def interactions() -> dict[str, float]:
 
 
 def scores() -> dict[str, Any]:
-    """Score the best kernel on Ki with both vertices new, and learned weights on GDSC, with the code of experiments."""
+    """Return scores of two kernels on Ki with both vertices new, and of single kernels and learned weights on GDSC."""
     experiment, found = pairwise.EXPERIMENT, {}
     for kernel in ("kronecker", pairwise.MIXED):
         task = {"data": "Ki", "kernel": kernel, "setting": "both", "seed": 0, "quick": False}
@@ -101,7 +101,7 @@ def scores() -> dict[str, Any]:
 
 
 def table(results: dict[str, Any]) -> str:
-    """Return what was measured beside what was asked for."""
+    """Return a table of measurements and goals."""
     rows = []
     for density, times in results["products"].items():
         base = times["kronecker"]
@@ -135,7 +135,7 @@ def table(results: dict[str, Any]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=RESULTS, help="the JSON file to write")
-    parser.add_argument("--no-scores", action="store_true", help="leave out the scores, which take some minutes")
+    parser.add_argument("--no-scores", action="store_true", help="omit the scores (they take some minutes)")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     results: dict[str, Any] = {"machine": machine()}

@@ -1,7 +1,7 @@
-"""Fits with and without the preconditioner, in passes and seconds, and learning in one pass; ``--help`` says more.
+"""Times fits with and without the preconditioner, in passes and seconds, and one-pass fits; see ``--help``.
 
-Beside the paper's simulations it takes Ki and half of GPCR from ``VECTRICK_DATA``; without these it says so and leaves
-them out. ``--figure`` draws residual and test AUC after each pass.
+The data are the paper's simulations, and Ki and a quarter of GPCR from ``VECTRICK_DATA``; if these are missing, the
+benchmark prints a message and omits them. ``--figure`` draws residual and test AUC after each pass.
 """
 
 import argparse
@@ -28,19 +28,19 @@ RESULTS = Path(__file__).parent / "results" / "preconditioner.json"
 FIGURE = Path(__file__).parent.parent / "docs" / "images" / "preconditioner.svg"
 G = vt.Gaussian(gamma=1.0)
 ALL_OF_KI = "Ki, all edges"
-ALPHAS = (1e-4, 1e-2, 1.0, 100.0, 1e4)  # of the worst case
+ALPHAS = (1e-4, 1e-2, 1.0, 100.0, 1e4)  # for `worst`
 LOSSES = {"KronRidge": vt.KronRidge, "KronSVM": vt.KronSVM, "KronLogistic": vt.KronLogistic}
 PASSES = (1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 32, 40, 50, 64, 80, 100)
 COLOURS = {"kronecker": "#0b6e4f", "none": "#8d99ae"}
 
 
 def simulated(m: int) -> Split:
-    """Return a Checker graph, and another one to test on."""
+    """Return a Checker graph for training, and another one for testing."""
     return (*checker(m, 0), *checker(min(m, 2000), 1))
 
 
 def of_real(name: str) -> Split:
-    """Return edges of real data, and test edges without common vertices."""
+    """Return training edges of real data, and test edges without common vertices."""
     X, y = real(name)
     train, test = next(vt.VertexKFold(3, 3, random_state=0).split(X, y))
     return X[train], y[train], X[test], y[test]
@@ -53,12 +53,12 @@ def whole(name: str) -> Split:
 
 
 def kernels(name: str) -> Any:
-    """Return the vertex kernel: on real data Gaussian, as wide as the median distance of rows, or as in the paper."""
+    """Return the vertex kernel: Gaussian, with the width of the paper, or ``gamma="scale"`` on folds of real data."""
     return G if name.startswith("Checker") else vt.Gaussian(gamma=1e-5 if name == ALL_OF_KI else "scale")
 
 
 def judged(model: Any, split: Split) -> float | None:
-    """Return the AUC of test edges, if there are any."""
+    """Return the AUC of the test edges, or None if there are none."""
     if len(split[3]) == 0:
         return None
     decide = model.decision_function if hasattr(model, "decision_function") else model.predict
@@ -66,7 +66,7 @@ def judged(model: Any, split: Split) -> float | None:
 
 
 def fitted(name: str, split: Split, kind: str, repeats: int = 1, **parameters: Any) -> Row:
-    """Return what a fit took: the fastest of some."""
+    """Return time, iterations and AUC of a fit; the time is the shortest of several repetitions."""
     kernel, best = kernels(name), np.inf
     for _ in range(repeats):
         begin = time.perf_counter()
@@ -98,7 +98,7 @@ def curve(name: str, split: Split, alpha: float, preconditioner: PreconditionerN
 
 
 def draw(curves: list[Row], path: Path) -> None:
-    """Draw residual and AUC over passes, a column for each data set."""
+    """Draw residual and AUC over passes, with a column for each data set."""
     import matplotlib as mpl
 
     mpl.use("svg")
@@ -127,7 +127,7 @@ def draw(curves: list[Row], path: Path) -> None:
 
 
 def table(rows: list[Row]) -> str:
-    """Return what was measured, fits of the same kind beside each other."""
+    """Return the table of measurements."""
     lines = []
     for row in rows:
         took = f"{row['iterations']} iterations, {row['products']} products, {format_seconds(row['seconds'])}"
@@ -140,7 +140,7 @@ def table(rows: list[Row]) -> str:
 
 
 def measure(quick: bool) -> list[Row]:
-    """Fit everything, and say what is done on the way."""
+    """Run all fits, and print the progress."""
     rows: list[Row] = []
 
     def add(*arguments: Any, **parameters: Any) -> None:
@@ -155,7 +155,7 @@ def measure(quick: bool) -> list[Row]:
             if name == "Ki":
                 splits[ALL_OF_KI] = whole(name)
         except FileNotFoundError as error:
-            print(f"{name} is left out: {error}", file=sys.stderr)
+            print(f"{name} is omitted: {error}", file=sys.stderr)
     for name, split in splits.items():
         for alpha in (1.0, 0.1) if name.startswith("Ki") else (1.0, 0.01):
             for preconditioner in ("none", "kronecker", "auto"):
@@ -174,7 +174,7 @@ def measure(quick: bool) -> list[Row]:
 
 
 def worst() -> list[Row]:
-    """Fit small and middling graphs with and without, for alphas of all sizes; return them, the worst choice last."""
+    """Fit small and medium graphs with and without it, for many alphas; return the rows, the worst choice last."""
     sets = {"Checker 400": simulated(400), "Checker": simulated(1000)}
     sets |= {name: whole(name) for name in ("GPCR", "IC", "E", "Ki")}
     rows: list[Row] = []
@@ -193,9 +193,9 @@ def worst() -> list[Row]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a small graph, nothing is saved")
-    parser.add_argument("--figure", action="store_true", help="draw docs/images/preconditioner.svg as well")
-    parser.add_argument("--worst", action="store_true", help="only how far 'auto' is from the better choice: an hour")
+    parser.add_argument("--quick", action="store_true", help="use a small graph, and save nothing")
+    parser.add_argument("--figure", action="store_true", help="also draw docs/images/preconditioner.svg")
+    parser.add_argument("--worst", action="store_true", help="only compare 'auto' with the better choice; an hour")
     parser.add_argument("--out", type=Path, default=RESULTS, help="the JSON file to write")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)

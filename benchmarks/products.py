@@ -1,4 +1,4 @@
-"""Times every path of the operator beside its baselines, in one run; see ``python -m benchmarks.products --help``."""
+"""Times every path of the operator and baselines in one run; see ``python -m benchmarks.products --help``."""
 
 import argparse
 import gc
@@ -38,7 +38,7 @@ GOALS = {(1000, 1000, 0.25): 45, (4000, 4000, 0.0125): 30, (1000, 1000, 0.02): 2
 
 @dataclass
 class Case:
-    """One shape, dtype and number of vectors; times in seconds, None for what would take too long."""
+    """One shape, dtype and number of vectors; times in seconds, None for paths that would take too long."""
 
     start: int
     end: int
@@ -66,7 +66,7 @@ class Case:
 
     @property
     def planned_over_best(self) -> float:
-        """The planner's choice over the fastest path; NaN where there was nothing to compare it with."""
+        """The time of the planner's choice over the time of the fastest path; NaN if only one path was measured."""
         return self.planned_seconds / self._measured[self.best_path] if len(self._measured) > 1 else float("nan")
 
     @property
@@ -76,15 +76,15 @@ class Case:
 
     @property
     def sparse_share(self) -> float:
-        """Useful flops of the sparse path per second, over the machine's matrix-multiply rate."""
+        """The rate of useful flops of the sparse path, over the machine's matrix multiplication rate."""
         times = [time for name, time in self.paths.items() if name.startswith("sparse:") and time is not None]
         flops = 2 * self.edges * (self.start + self.end) * self.vectors
         return flops / min(times) / (self.gemm_gflops * 1e9) if times else float("nan")
 
 
 def shortest(work: Callable[[], Any], budget: float = 1.0, most: int = 60) -> float:
-    """Return the shortest of up to ``most`` runs that together take about ``budget`` seconds; long ones run once."""
-    time.sleep(0.2)  # BLAS keeps its threads spinning for a while after a product; nobody should be timed beside them
+    """Return the shortest of up to ``most`` runs within about ``budget`` seconds; a long call runs only once."""
+    time.sleep(0.2)  # BLAS threads keep spinning for a while after a product and would disturb the timing
     times: list[float] = []
     while len(times) < most and sum(times) < budget:
         start = time.perf_counter()
@@ -105,7 +105,7 @@ def make_graph(start: int, end: int, density: float, seed: int = 0) -> tuple[Arr
 
 
 def run_case(shape: tuple[int, int, float], dtype: str, limit: float) -> list[Case]:
-    """Measure one shape with one vector and with sixteen."""
+    """Measure one shape with one vector and with sixteen vectors."""
     start, end, density = shape
     rng = np.random.default_rng(1)
     M, N = (rng.random((n, n), dtype=np.dtype(dtype)) for n in (start, end))
@@ -139,7 +139,7 @@ def run_case(shape: tuple[int, int, float], dtype: str, limit: float) -> list[Ca
 
 
 def expected_seconds(baseline: str, case: Case) -> float:
-    """Return a rough guess for one vector, from below, to leave out what would take minutes."""
+    """Return a rough lower bound for one vector, to omit baselines that would take minutes."""
     if baseline == "dense BLAS":
         return 2 * case.start * case.end * (case.start + case.end) / (case.gemm_gflops * 1e9)
     sparse = 2 * case.edges * case.start / 3e9
@@ -151,7 +151,7 @@ def expected_seconds(baseline: str, case: Case) -> float:
 def rematch(
     cases: list[Case], product_of: Callable[[str], Callable[[Array], Array]], blocks: dict[int, Array], limit: float
 ) -> None:
-    """Time the planner's choice and the best path once more, so that the noise of one moment does not decide."""
+    """Time the planner's choice and the best path again, to reduce the effect of noise."""
     for case in cases:
         rivals = {case.planned, case.best_path}
         if len(rivals) > 1 and sum(case._measured[name] for name in rivals) < limit:
@@ -175,7 +175,7 @@ def time_all(
     cases: list[Case], group: str, name: str, product: Callable[[Array], Array] | None,
     blocks: dict[int, Array], expected: Array, limit: float,
 ) -> None:  # fmt: skip
-    """Time one contestant on each number of vectors, and check its result once."""
+    """Time one path or baseline for each number of vectors, and check the result of a baseline."""
     before = 0.0
     for case in cases:
         times = getattr(case, group)
@@ -191,7 +191,7 @@ def time_all(
 
 
 def report(cases: list[Case]) -> str:
-    """Return the tables that a person reads."""
+    """Return the printed tables."""
     names = [name for name in BASELINES if any(name in case.baselines for case in cases)]
     head = [
         "graph",
@@ -229,7 +229,7 @@ def report(cases: list[Case]) -> str:
         for case in cases
     ]
     return "\n\n".join([
-        "The planner's choice beside the best path and the baselines (the last column is over the fastest of them)",
+        "The planner's choice, the best path and the baselines (last column: relative to the fastest baseline)",
         format_table(head, rows), "Every path", format_table(["graph", "density", "dtype", "k", *every], paths),
         summary(cases),
     ])  # fmt: skip
@@ -241,7 +241,7 @@ def summary(cases: list[Case]) -> str:
     return (
         f"planner over best path: at most {best:.2f} (goal 1.15)\n"
         f"planner over the best baseline: at most {np.nanmax(ratios):.2f} (goal 1.0), "
-        f"half or less in {np.mean(ratios[~np.isnan(ratios)] <= 0.5):.0%} of what was measured (goal 50 %)"
+        f"half or less in {np.mean(ratios[~np.isnan(ratios)] <= 0.5):.0%} of the cases (goal 50 %)"
     )
 
 
@@ -255,10 +255,10 @@ def _seconds(value: float | None) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", help="only shapes whose text contains this, such as '1000x1000'")
+    parser.add_argument("--only", help="only shapes whose text contains this, for example '1000x1000'")
     parser.add_argument("--dtype", choices=["float64", "float32"], help="only this dtype")
-    parser.add_argument("--limit", type=float, default=12.0, help="leave out what would take more seconds per product")
-    parser.add_argument("--output", type=Path, default=RESULTS, help="where the JSON goes")
+    parser.add_argument("--limit", type=float, default=12.0, help="omit cases above this time per product, in seconds")
+    parser.add_argument("--output", type=Path, default=RESULTS, help="the JSON file to write")
     options = parser.parse_args()
     cases: list[Case] = []
     found: dict[str, Any] = {"machine": machine()}

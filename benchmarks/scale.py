@@ -1,7 +1,8 @@
-"""Lakes and clusters beside edges in memory: memory, passes, fits, reading; ``python -m benchmarks.scale --help``.
+"""Compares lakes and clusters with edges in memory; see ``python -m benchmarks.scale --help``.
 
-A lake with text ids is written first (10⁷ edges between 10⁵ × 10⁵ vertices of 64 features; ``--edges 1e8`` for the full
-size). Every measurement is made in a process of its own, so that its peak memory is its own; ratios are within one run.
+The benchmark first writes a lake with text ids (10⁷ edges between 10⁵ × 10⁵ vertices with 64 features; ``--edges 1e8``
+for the full size). It measures memory, passes, fits and reading. Each measurement runs in a separate process, so that
+peak memories are independent; ratios are within one run.
 """
 
 import argparse
@@ -30,9 +31,9 @@ from vectrick.operators.plan import format_table
 
 RESULTS = Path(__file__).parent / "results" / "scale.json"
 ALPHA, TOL = 100.0, 1e-6
-_FILE, _GROUP = 10_000_000, 1 << 20  # edges of a file, and of a row group
+_FILE, _GROUP = 10_000_000, 1 << 20  # edges in a file, and in a row group
 _KILLS = 10
-_TURNS = 7  # fits here and on workers
+_TURNS = 7  # repetitions of the fits in this process and on workers
 
 
 def write_lake(folder: Path, n_edges: int, n_vertices: int) -> None:
@@ -42,7 +43,7 @@ def write_lake(folder: Path, n_edges: int, n_vertices: int) -> None:
     users, items = (pa.array([f"{name}{i:07d}" for i in range(n_vertices)]) for name in ("user", "item"))
     for number, low in enumerate(range(0, n_edges, _FILE)):
         n = min(_FILE, n_edges - low)
-        # Preferences of groups of vertices, so that there is something to learn.
+        # Groups of vertices have preferences that a model can learn.
         start, end = (rng.integers(0, n_vertices, n) for _ in range(2))
         rating = np.clip(np.round(3 + (start % 7 - 3) * (end % 5 - 2) / 4 + rng.standard_normal(n)), 1, 5)
         columns = {"user": users.take(pa.array(start)), "item": items.take(pa.array(end))}
@@ -51,7 +52,7 @@ def write_lake(folder: Path, n_edges: int, n_vertices: int) -> None:
 
 
 def tables(n_vertices: int, n_features: int) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return features of users and items, the first of them of their groups."""
+    """Return features of users and items; the first feature identifies the group."""
     rng = np.random.default_rng(1)
     frames = []
     for name, n_groups in (("user", 7), ("item", 5)):
@@ -79,11 +80,11 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def peak() -> int:
-    """Return the largest memory of this process so far, in bytes."""
+    """Return the peak memory of this process so far, in bytes."""
     return 1024 * int(re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())[1])  # type: ignore[index]
 
 
-# Measurements, each in a process of its own; a small lake first, so that compiled code is loaded.
+# Measurements, each in a separate process; `warm` fits a small lake first, to load compiled code.
 
 
 def warm(args: argparse.Namespace, backend: str = "cpu") -> None:
@@ -98,9 +99,9 @@ def warm(args: argparse.Namespace, backend: str = "cpu") -> None:
 
 
 def streamed(args: argparse.Namespace) -> dict[str, Any]:
-    """Fit by streaming within a limit of memory."""
+    """Fit a lake within a limit of memory."""
     X = scan(args, max_memory=args.max_memory)
-    cold = timed(lambda: ridge().fit(X))[0]  # reads the lake first
+    cold = timed(lambda: ridge().fit(X))[0]  # includes reading the lake
     seconds, model = timed(lambda: ridge().fit(X))
     passes = np.diff(model.history_["seconds"])
     return {
@@ -118,7 +119,7 @@ def streamed(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def in_memory(args: argparse.Namespace) -> dict[str, Any]:
-    """Make the products of an iteration with all edges in memory, and fit if they are not too many."""
+    """Compute the products of an iteration with all edges in memory; also fit, up to 20 million edges."""
     X, y, _ = scan(args).edges()
     S, E = X.start_table.features, X.end_table.features
     features = vt.kron(E, S)[(X.end, X.start), :]
@@ -133,14 +134,14 @@ def in_memory(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def reading(args: argparse.Namespace) -> dict[str, Any]:
-    """Read the lake and map ids to positions."""
+    """Read the lake, and map ids to positions."""
     X = scan(args)
     seconds, n_edges = timed(X.count)
     return {"seconds": seconds, "edges": n_edges, "peak": peak()}
 
 
 def on_cluster(args: argparse.Namespace) -> dict[str, Any]:
-    """Fit on two workers of one thread and in one process of two threads, in turn; the bits of 1, 2 and 4 workers."""
+    """Fit on two workers and in a process with two threads, in turn; compare the bits of 1, 2 and 4 workers."""
     from distributed import Client, LocalCluster
 
     found: dict[str, Any] = {"partitions": scan(args).n_partitions}
@@ -159,7 +160,7 @@ def on_cluster(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def beside_one_process(args: argparse.Namespace) -> dict[str, list[float]]:
-    """Return the seconds of fits here and on the workers, in turn: with the reading, and when the lake was read."""
+    """Return the seconds of fits in this process and on workers, in turn, with and without reading the lake."""
     found: dict[str, list[float]] = {}
     for _ in range(_TURNS):
         X, Y = scan(args), scan(args)
@@ -190,7 +191,7 @@ def overhead(client: Any) -> float:
 
 
 def killed(args: argparse.Namespace) -> dict[str, Any]:
-    """Kill a worker at a random moment of each of ten fits, and compare the bits."""
+    """Kill a worker at a random moment of each of ten fits, and compare the bits of the results."""
     from distributed import Client, LocalCluster
 
     rng = np.random.default_rng(0)
@@ -202,7 +203,7 @@ def killed(args: argparse.Namespace) -> dict[str, Any]:
             LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
             Client(cluster) as client,
         ):
-            # The first one is left alone, to know how long it takes.
+            # No worker is killed in the first fit; it measures the usual time.
             pid = int(rng.choice(list(client.run(os.getpid).values())))
             after = float(rng.uniform(0, 0.9 * seconds[0])) if number else 1e6
             killer = threading.Timer(after, os.kill, (pid, signal.SIGKILL))
@@ -220,7 +221,7 @@ MEASUREMENTS = {function.__name__: function for function in (streamed, in_memory
 
 
 def measure(name: str, args: argparse.Namespace, **changes: Any) -> dict[str, Any]:
-    """Run a measurement in a process of its own."""
+    """Run a measurement in a separate process."""
     given = {**vars(args), **changes, "only": name}
     words = [f"--{key.replace('_', '-')}={value}" for key, value in given.items() if value is not None]
     done = subprocess.run(
@@ -234,38 +235,38 @@ def measure(name: str, args: argparse.Namespace, **changes: Any) -> dict[str, An
 
 
 def rows_of(found: dict[str, Any]) -> list[list[str]]:
-    """Return the table: what, the goal, what was measured."""
+    """Return the rows of the table: quantity, goal, measurement."""
     s, m, r, c, k = (found[name] for name in ("streamed", "in_memory", "reading", "on_cluster", "killed"))
     rows = [
-        ["peak memory of the streamed fit, max_memory 1 GB", "≤ 1.5 GB", f"{s['peak'] / 1e9:.2f} GB"],
-        ["a streamed pass / the product in memory", "≤ 1.5", f"{s['pass'] / m['product']:.2f}"],
+        ["peak memory of the fit to the lake, max_memory 1 GB", "≤ 1.5 GB", f"{s['peak'] / 1e9:.2f} GB"],
+        ["a pass over the lake / the product in memory", "≤ 1.5", f"{s['pass'] / m['product']:.2f}"],
         ["bytes kept per edge", "≤ 9", f"{s['bytes_per_edge']:.2f}"],
         ["reading and mapping text ids", "10⁸ in 60 s", f"{r['edges']:.0e} in {r['seconds']:.1f} s"],
     ]
     if "small" in found:
         whole, part = found["small"]["in_memory"], found["small"]["streamed"]
         rows.append(
-            ["fit in memory / streamed fit with the reading", "≤ 0.8", f"{whole['seconds'] / part['cold']:.2f}"]
+            ["fit in memory / fit to the lake, including reading", "≤ 0.8", f"{whole['seconds'] / part['cold']:.2f}"]
         )
-    for name, words in (("read", "the lake was read before"), ("reading", "with the reading")):
+    for name, words in (("read", "lake already read"), ("reading", "including reading")):
         ratios = np.divide(c[f"workers_{name}"], c[f"one_process_{name}"])
         shown = f"{np.median(ratios):.2f} ({ratios.min():.2f} to {ratios.max():.2f})"
         rows.append([f"fit of two workers / of one process of two threads, {words}", "≤ 1.25", shown])
     rows += [
-        ["a pass over nothing, 16 partitions", "≤ 60 ms", f"{1e3 * c['overhead']:.0f} ms"],
+        ["a pass over empty partitions, 16 partitions", "≤ 60 ms", f"{1e3 * c['overhead']:.0f} ms"],
         ["1, 2 and 4 workers and one process", "equal bits", "equal" if c["same_bits"] else "different"],
-        [f"{k['fits']} fits, {k['killed']} of them with a worker killed", "equal bits", f"{k['same_bits']} equal"],
+        [f"{k['fits']} fits, {k['killed']} with a killed worker", "equal bits", f"{k['same_bits']} equal"],
     ]
     return rows
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--edges", type=float, default=1e7, help="edges of the lake")
-    parser.add_argument("--vertices", type=int, default=100_000, help="vertices of each side")
-    parser.add_argument("--features", type=int, default=64, help="features of a vertex")
-    parser.add_argument("--max-memory", default="1GB", help="of the streamed fit")
-    parser.add_argument("--lake", type=Path, help="a lake that this script wrote; by default a new one is made")
+    parser.add_argument("--edges", type=float, default=1e7, help="number of edges of the lake")
+    parser.add_argument("--vertices", type=int, default=100_000, help="number of vertices on each side")
+    parser.add_argument("--features", type=int, default=64, help="number of features of a vertex")
+    parser.add_argument("--max-memory", default="1GB", help="memory limit of the fit to the lake")
+    parser.add_argument("--lake", type=Path, help="a lake written by this script; by default a new one is written")
     parser.add_argument("--only", choices=MEASUREMENTS, help=argparse.SUPPRESS)
     args = parser.parse_args()
     warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""Times what model selection promises, as ratios within one run; see ``python -m benchmarks.selection --help``."""
+"""Times model selection as ratios within one run; see ``python -m benchmarks.selection --help``."""
 
 import argparse
 import json
@@ -22,11 +22,11 @@ ALPHAS = 2.0 ** np.arange(-20, 21)
 
 
 def median(work: Callable[[], Any], times: int = 5) -> float:
-    """Return the median seconds of a call, after one that is not timed."""
+    """Return the median seconds of a call, after an untimed call."""
     work()
     found = []
     for _ in range(times):
-        time.sleep(0.3)  # BLAS threads calm down
+        time.sleep(0.3)  # BLAS threads keep spinning for a moment after a product
         begin = time.perf_counter()
         work()
         found.append(time.perf_counter() - begin)
@@ -34,7 +34,7 @@ def median(work: Callable[[], Any], times: int = 5) -> float:
 
 
 def path() -> dict[str, float]:
-    """Time a path of 41 alphas on a fold of Ki beside one fit, without and with a score after each iteration."""
+    """Time a path of 41 alphas and a single fit on a fold of Ki, without and with a score after each iteration."""
     X, y = real("Ki")
     fold = vt.VertexKFold(3, 3, random_state=0).folds(X, y)[0]
     train, test = (X[fold.train], y[fold.train]), (X[fold.test], y[fold.test])
@@ -59,7 +59,7 @@ def ninefold() -> dict[str, float]:
 
 
 def metrics() -> dict[str, float]:
-    """Time concordance indices of a million predictions, and interactions of a graph as large as Ki."""
+    """Time concordance indices of a million predictions, and interaction concordance of a graph as large as Ki."""
     rng = np.random.default_rng(0)
     y, score = rng.standard_normal((2, 10**6))
     groups = rng.integers(0, 5000, 10**6)
@@ -72,7 +72,7 @@ def metrics() -> dict[str, float]:
 
 
 def table(results: dict[str, Any]) -> str:
-    """Return what was measured beside what was asked for."""
+    """Return a table of measurements and goals."""
     one, scored = results["path"]["one fit"], results["path"]["one fit, scored"]
     rows = [
         [f"Ki, 41 alphas: {name}", "1.5 fits" if name == "path" else "", format_seconds(seconds),
@@ -90,7 +90,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=RESULTS, help="the JSON file to write")
     arguments = parser.parse_args()
-    warnings.simplefilter("ignore", ConvergenceWarning)  # fixed numbers of iterations are what is measured
+    warnings.simplefilter("ignore", ConvergenceWarning)  # the benchmark fixes the number of iterations
     results: dict[str, Any] = {"machine": machine()}
     for part in (path, ninefold, metrics):
         results[part.__name__] = part()

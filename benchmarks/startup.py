@@ -1,4 +1,4 @@
-"""What a new process pays: import, the first product with an empty and a filled cache, and its peak memory."""
+"""Times a new process: import, first product with an empty and a filled cache; and measures its peak memory."""
 
 import json
 import os
@@ -22,7 +22,7 @@ op = vt.kron(M, N)[(p, q), (p, q)]; op @ v
 print(time.perf_counter() - start)
 """
 
-# The graph is built in place, so that what it takes to make it does not hide what the operator takes.
+# The graph is built in place, so that the memory for its construction does not hide the memory of the operator.
 _MEMORY = """
 import json, resource, threading, time
 import numpy as np, psutil, vectrick as vt
@@ -54,7 +54,7 @@ def _run(script: str, **environment: str) -> str:
 
 
 def measure_startup() -> dict[str, tuple[float, float]]:
-    """Return seconds and goals; each the shortest of three processes, the empty cache included."""
+    """Return seconds and goals; each time is the shortest of three processes, also with an empty cache."""
     imports = min(float(_run(_IMPORT)) for _ in range(3))
     empty, filled = [], []
     for _ in range(3):
@@ -70,6 +70,6 @@ def measure_startup() -> dict[str, tuple[float, float]]:
 
 
 def measure_memory() -> dict[str, tuple[float, float]]:
-    """Return the peak memory of building and multiplying 6400 × 6400 vertices, 25 %, over the plan's estimate."""
+    """Return the peak memory of a product with 6400 × 6400 vertices at 25 %, divided by the plan's estimate."""
     ratio, _, _ = json.loads(_run(_MEMORY))
     return {"6400 × 6400, 10.24 million edges: peak memory over the plan's estimate": (ratio, 1.2)}

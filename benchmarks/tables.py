@@ -1,6 +1,6 @@
-"""Tables of what was measured, as Markdown, from the files that benchmarks and experiments have written.
+"""Markdown tables of measurements, from the result files of benchmarks and experiments.
 
-``python -m benchmarks.tables`` prints them all. The README and the site take them from here: no figure is typed.
+``python -m benchmarks.tables`` prints all of them. The README and the site contain them; no number is typed by hand.
 """
 
 import json
@@ -19,19 +19,19 @@ RESULTS, EXPERIMENTS = ROOT / "benchmarks" / "results", ROOT / "experiments" / "
 
 
 def read(name: str) -> dict[str, Any]:
-    """Return a file of results."""
+    """Return the contents of a result file."""
     found: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
     return found
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Return a table in Markdown."""
+    """Return a Markdown table."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
 
 
 def conditions(name: str) -> str:
-    """Return where and when a file of results was measured."""
+    """Return the machine and the date of a result file."""
     about = read(name)
     if "device" in about:
         return f"One {about['device']}, torch {about['torch']}, {about['date']}."
@@ -42,7 +42,7 @@ def conditions(name: str) -> str:
 
 
 def count(number: float) -> str:
-    """Return a whole number with spaces.
+    """Return a whole number with spaces between thousands.
 
     >>> count(10240000)
     '10 240 000'
@@ -51,7 +51,7 @@ def count(number: float) -> str:
 
 
 def ratio(number: float) -> str:
-    """Return how many times as much something is.
+    """Return a ratio as text.
 
     >>> ratio(1762.4), ratio(3.14159)
     ('1 762', '3.1')
@@ -60,7 +60,7 @@ def ratio(number: float) -> str:
 
 
 def size(n_bytes: float) -> str:
-    """Return a number of bytes for people."""
+    """Return a number of bytes with a readable unit."""
     return f"{n_bytes / 1e9:.2f} GB" if n_bytes >= 1e8 else f"{n_bytes / 1e6:.1f} MB"
 
 
@@ -114,7 +114,7 @@ def automatic_means() -> Any:
 
 
 def training() -> str:
-    """Return the times of training beside those of others."""
+    """Return training times, compared with other libraries and the paper."""
     found, elsewhere = read("training"), read("elsewhere")
     rows = []
     for row in found["checker"]:
@@ -146,12 +146,12 @@ def training() -> str:
     span = f"{count(growth['edges'][0])} to {count(growth['edges'][-1])}"
     slopes = {name: part["slope"] for name, part in growth.items() if name != "edges"}
     told = "; ".join(f"{name} {slope:.2f}" for name, slope in slopes.items())
-    rows.append([f"time over edges, {span}: slope in logarithms", told, "O((m + q) n) is 1.5"])
+    rows.append([f"log time over log edges, {span}: slope", told, "O((m + q) n) is 1.5"])
     return table(["what", "vectrick", "beside"], rows)
 
 
 def products() -> str:
-    """Return the times of one product in float64 beside other ways to compute it."""
+    """Return the times of one product in float64, compared with baselines."""
     rows = []
     for case in read("products")["cases"]:
         if case["dtype"] == "float64" and case["vectors"] == 1:
@@ -163,7 +163,7 @@ def products() -> str:
 
 
 def startup() -> str:
-    """Return what a process pays at its start, and the memory of a large product."""
+    """Return the startup times of a process, and the memory of a large product."""
     found = read("products")
     rows = [[name.removesuffix(", s"), format_seconds(value)] for name, (value, _) in found["startup"].items()]
     rows += [[name, f"{value:.2f}"] for name, (value, _) in found["memory"].items()]
@@ -171,7 +171,7 @@ def startup() -> str:
 
 
 def selection() -> str:
-    """Return the times of choosing alpha, of a cross-validation and of scores."""
+    """Return the times of alpha paths, of a cross-validation and of scores."""
     found = read("selection")
     rows = [[f"Ki, {name}", format_seconds(seconds)] for name, seconds in found["path"].items()]
     rows.append(["Ki, ninefold cross-validation of KronSVM", format_seconds(found["ninefold"]["seconds"])])
@@ -180,7 +180,7 @@ def selection() -> str:
 
 
 def commands() -> str:
-    """Return the times of commands, each a process of its own."""
+    """Return the times of commands, each in a separate process."""
     rows = []
     for row in read("commands")["rows"]:
         more = [f"{row['pairs per second'] / 1e6:.1f} million pairs a second"] if "pairs per second" in row else []
@@ -190,7 +190,7 @@ def commands() -> str:
 
 
 def pairwise() -> str:
-    """Return the times of products of pairwise kernels over that of one Kronecker product."""
+    """Return the product times of pairwise kernels, divided by the time of one Kronecker product."""
     columns = read("pairwise")["products"]
     rows = [
         [f"`{name}`", *(f"{times[name] / times['kronecker']:.2f}" for times in columns.values())]
@@ -223,7 +223,7 @@ def _fit(row: dict[str, Any]) -> tuple[str, int, str, float, str]:
 
 
 def scale() -> str:
-    """Return the measurements of lakes."""
+    """Return the measurements with lakes."""
     found = read("scale")
     streamed, memory, small = found["streamed"], found["in_memory"], found["small"]
     graph = f"{count(found['edges'])} edges, {count(found['vertices'])}² vertices, {found['features']} features"
@@ -234,7 +234,7 @@ def scale() -> str:
         ["reading and mapping text ids", format_seconds(found["reading"]["seconds"])],
         ["one pass over the edges", format_seconds(streamed["pass"])],
         ["the same product in memory", f"{format_seconds(memory['product'])}, peak {size(memory['peak'])}"],
-        ["10 million edges: fit to the lake, with the reading", format_seconds(small["streamed"]["cold"])],
+        ["10 million edges: fit to the lake, including reading", format_seconds(small["streamed"]["cold"])],
         ["10 million edges: fit in memory", format_seconds(small["in_memory"]["seconds"])],
     ]  # fmt: skip
     return table(["what", "measured"], rows)
@@ -247,10 +247,10 @@ def gpu() -> str:
         more = [f"AUC {row['auc']:.3f}"] if row.get("auc") else []
         more += [f"{count(row['products'])} products"] if row.get("products") else []
         more += [f"peak {size(row['peak'])}"] if row.get("peak") else []
-        more += [f"{row['ratio']:.2f} times the fastest path"] if row.get("ratio") else []
+        more += [f"{row['ratio']:.2f} times the time of the fastest path"] if row.get("ratio") else []
         what = row["what"].removesuffix(" over the fastest path")
         rows.append([what, format_seconds(row["seconds"]), ", ".join(more)])
-    return table(["what", "time", "beside it"], rows)
+    return table(["what", "time", "further results"], rows)
 
 
 TABLES = {

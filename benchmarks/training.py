@@ -1,7 +1,7 @@
-"""Trains the kernel machines on the paper's simulations, beside LIBSVM; see ``python -m benchmarks.training --help``.
+"""Times training on the paper's simulations, and LIBSVM; see ``python -m benchmarks.training --help``.
 
-What is measured is the time of ``fit`` to a test AUC on a graph without common vertices, and of predictions. Compiled
-code is loaded first, as it is in every process after its first product.
+The benchmark measures the time of ``fit`` until a test AUC on a graph without common vertices, and the time of
+predictions. Compiled code is loaded before the measurements, as in every process after its first product.
 """
 
 import argparse
@@ -33,7 +33,7 @@ G = vt.Gaussian(gamma=1.0)
 RIDGE: dict[str, Any] = {"alpha": 1e-4, "max_iter": 24}
 SVM: dict[str, Any] = {"alpha": 1e-4, "max_iter": 2, "inner_iter": 20}
 
-# A process of its own, so that its peak is that of the training alone; the test graph comes after it was read.
+# A separate process, so that its peak memory is due to training alone; the test graph is made after reading the peak.
 _LARGE = """
 import json, re, resource, sys, time, warnings
 import vectrick as vt
@@ -48,7 +48,7 @@ X, y = vt.datasets.make_checkerboard(6400, random_state=0)
 start = time.perf_counter()
 model = make().fit(X, y)
 seconds = time.perf_counter() - start
-try:  # what getrusage says is never below the peak of the process that started this one
+try:  # getrusage never reports less than the peak of the parent process
     peak = 1024 * int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1])
 except OSError:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
@@ -64,7 +64,7 @@ print(json.dumps(found))
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    """Return the seconds that a call takes, and its result; BLAS threads are given time to calm down first."""
+    """Return the seconds of a call, and its result; waits before it, because BLAS threads keep spinning."""
     time.sleep(0.3)
     start = time.perf_counter()
     result = work()
@@ -72,7 +72,7 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def repeated(work: Callable[[], Any]) -> float:
-    """Return the median seconds of a short call that is made again and again."""
+    """Return the median seconds of 40 repetitions of a short call."""
     times = []
     for _ in range(40):
         start = time.perf_counter()
@@ -86,7 +86,7 @@ def scores(model: Any, X: vt.Edges) -> Array:
 
 
 def checker(kind: Any, parameters: dict[str, Any], dtype: str, seeds: int) -> Row:
-    """Train on Checker (1000², 250 000 edges) for several seeds; report the median time and the lowest AUC."""
+    """Train on Checker (1000², 250 000 edges) for several seeds; return the time and the AUC of each."""
     times, aucs = [], []
     for seed in range(seeds):
         X, y = vt.datasets.make_checkerboard(1000, random_state=10 * seed)
@@ -98,14 +98,14 @@ def checker(kind: Any, parameters: dict[str, Any], dtype: str, seeds: int) -> Ro
 
 
 def checker_plus(name: str, parameters: dict[str, Any], dtype: str) -> Row:
-    """Train on Checker+ (6400², 10.24 million edges) in a process of its own."""
+    """Train on Checker+ (6400², 10.24 million edges) in a separate process."""
     command = [sys.executable, "-c", _LARGE, name, json.dumps(parameters), dtype]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return {"model": name, "dtype": dtype, **json.loads(done.stdout.splitlines()[-1])}
 
 
 def libsvm(m: int) -> Row:
-    """Train LIBSVM and KronSVM on a Checker graph, and predict as many edges; AUC and times of both."""
+    """Train LIBSVM and KronSVM on a Checker graph, and predict as many edges; return AUC and times of both."""
     X, y = vt.datasets.make_checkerboard(m, random_state=0)
     X_test, y_test = vt.datasets.make_checkerboard(m, random_state=1)
     rows, test_rows = (np.hstack([E.start_table.features[E.start], E.end_table.features[E.end]]) for E in (X, X_test))
@@ -133,7 +133,7 @@ def libsvm(m: int) -> Row:
 
 
 def growth(sizes: tuple[int, ...]) -> Row:
-    """Train KronSVM on growing Checker graphs; the slope of time over edges in logarithms."""
+    """Train KronSVM on growing Checker graphs; return the slope of log time over log edges."""
     parameters: dict[str, Any] = {"alpha": 2**-7, "max_iter": 1, "inner_iter": 10}
     found: Row = {"edges": [m * m // 4 for m in sizes]}
     variants: list[tuple[str, dict[str, Any]]] = [
@@ -152,7 +152,7 @@ def growth(sizes: tuple[int, ...]) -> Row:
 
 
 def table(results: Row) -> str:
-    """Return what was measured beside what was asked for."""
+    """Return a table of measurements, references and goals."""
     rows: list[list[str]] = []
     references = {
         "KronRidge": ("27.8 s (RLScore)", "1.0 s to 0.720"),
@@ -197,10 +197,10 @@ def table(results: Row) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a minute: small graphs, nothing is saved")
+    parser.add_argument("--quick", action="store_true", help="use small graphs, and save nothing; a minute")
     parser.add_argument("--out", type=Path, default=RESULTS, help="the JSON file to write")
     arguments = parser.parse_args()
-    warnings.simplefilter("ignore", ConvergenceWarning)  # fixed numbers of iterations are what is measured
+    warnings.simplefilter("ignore", ConvergenceWarning)  # the benchmark fixes the number of iterations
     small, labels = vt.datasets.make_checkerboard(900, density=0.05, random_state=2)
     for form in ("dual", "primal"):
         scores(vt.KronSVM(G, G, max_iter=2, inner_iter=2, form=form).fit(small, labels), small)

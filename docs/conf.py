@@ -1,4 +1,4 @@
-"""The site: ``make docs`` builds it from these pages, the docstrings, the gallery and the files of measurements."""
+"""The Sphinx configuration: ``make docs`` builds the site from pages, docstrings, the gallery and result files."""
 
 import os
 import sys
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent)]  # our own extensions, and the packages with the measurements
+sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent)]  # our own extensions, and the packages benchmarks and experiments
 os.environ["MPLBACKEND"] = "agg"
 
 import vectrick  # noqa: E402
@@ -31,9 +31,9 @@ extensions = [
     "recorded",
 ]
 exclude_patterns = ["_build", "gallery", "recorded", "_ext", "**/sg_execution_times.rst", "sg_execution_times.rst"]
-smartquotes = False  # two hyphens begin an option
+smartquotes = False  # two hyphens start an option
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-suppress_warnings = ["config.cache"]  # the functions of the gallery's configuration cannot be pickled
+suppress_warnings = ["config.cache"]  # the functions in the gallery's configuration cannot be pickled
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "attrs_inline"]
 myst_heading_anchors = 3
@@ -42,7 +42,7 @@ templates_path = ["_templates"]
 default_role = "py:obj"
 autosummary_generate = True
 autodoc_member_order = "bysource"
-autodoc_typehints = "none"  # the lists of parameters have them, and in a signature thirty are too many
+autodoc_typehints = "none"  # the parameter lists show types; thirty of them make a signature unreadable
 autodoc_default_options = {"exclude-members": "set_fit_request, set_score_request, set_predict_request"}
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
@@ -85,7 +85,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "min_reported_time": 0,
     "abort_on_example_error": True,
-    "ignore_repr_types": r"matplotlib|list",  # what a call that draws returns
+    "ignore_repr_types": r"matplotlib|list",  # the results of drawing calls
     "reset_modules": ("matplotlib", "figures.reset"),
     "image_srcset": ["2x"],
     "default_thumb_file": str(HERE / "_static" / "logo.png"),
@@ -95,12 +95,12 @@ sphinx_gallery_conf = {
 
 
 def skip_foreign(app: Any, what: str, name: str, member: Any, skip: bool, options: Any) -> bool | None:
-    """Leave out methods that scikit-learn and SciPy document themselves, but for those that people look for here."""
+    """Omit methods documented by scikit-learn or SciPy, except ``get_params`` and ``set_params``."""
     module = getattr(member, "__module__", None) or ""
     foreign = module.partition(".")[0] in ("sklearn", "scipy", "abc") and name not in ("get_params", "set_params")
     return True if foreign else None
 
 
 def setup(app: Any) -> None:
-    """Connect what is above."""
+    """Connect the function above."""
     app.connect("autodoc-skip-member", skip_foreign)

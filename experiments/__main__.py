@@ -1,4 +1,4 @@
-"""Runs the experiments: ``make reproduce``, ``make reproduce-quick``. What is finished is not run again."""
+"""Runs the experiments: ``make reproduce``, ``make reproduce-quick``. Finished tasks are not run again."""
 
 import argparse
 import os
@@ -45,19 +45,19 @@ EXPERIMENTS: dict[str, Experiment] = {
 INTRODUCTION = """\
 # The paper, reproduced
 
-The experiments of Airola and Pahikkala, "Fast Kronecker product kernel methods via generalized vec trick", with
-vectrick. `make reproduce` runs all of them (hours; what is finished is kept and not run again: remove a CSV file to run
-it anew), `make reproduce-quick` runs each at reduced size in some minutes, into `experiments/quick`. `python -m
-experiments NAME` runs one. The real data come from the folder that `VECTRICK_DATA` names. This page is written by the
-run.
+The experiments of Airola and Pahikkala, "Fast Kronecker product kernel methods via generalized vec trick", repeated
+with vectrick. `make reproduce` runs all experiments (hours). Finished tasks are not run again; remove a CSV file to
+repeat its experiment. `make reproduce-quick` runs all experiments at reduced size in a few minutes, and writes to
+`experiments/quick`. `python -m experiments NAME` runs one experiment. `VECTRICK_DATA` names the folder of the real
+data. The run generates this page.
 
-Times are from two cores of a server CPU (AMD EPYC), those of the paper from its authors' desktop (Intel Core i7-3770).
-White diamonds in the figures are the paper's numbers.
+vectrick ran on two cores of a server CPU (AMD EPYC); the paper's times are from its authors' desktop (Intel Core
+i7-3770). White diamonds in the figures are the paper's numbers.
 """
 
 
 def run(experiment: Experiment, scale: Scale, folder: Path, n_jobs: int = 1) -> None:
-    """Run what is left of an experiment, and draw it."""
+    """Run the unfinished tasks of an experiment, and draw its figure."""
     results = Results(folder / f"{experiment.name}.csv")
     left = [task for task in experiment.tasks(scale) if not results.has(task)]
     for number, (task, rows, seconds) in enumerate(finished(experiment, left, n_jobs), 1):
@@ -69,13 +69,13 @@ def run(experiment: Experiment, scale: Scale, folder: Path, n_jobs: int = 1) -> 
 
 
 def finished(experiment: Experiment, tasks: list[Task], n_jobs: int) -> Iterator[tuple[Task, list[Row], float]]:
-    """Yield tasks with their rows and seconds as they are finished; several at a time have one thread each."""
+    """Yield finished tasks with their rows and seconds; with several jobs, each task has one thread."""
     if n_jobs == 1:
         yield from (timed(experiment.name, task) for task in tasks)
         return
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECTRICK_NUM_THREADS"):
         os.environ[name] = "1"
-    from experiments.__main__ import timed as run_timed  # by the name that other processes can import
+    from experiments.__main__ import timed as run_timed  # under a name that other processes can import
 
     with ProcessPoolExecutor(n_jobs, get_context("spawn")) as pool:
         for future in as_completed([pool.submit(run_timed, experiment.name, task) for task in tasks]):
@@ -90,7 +90,7 @@ def timed(name: str, task: Task) -> tuple[Task, list[Row], float]:
 
 
 def section_of(experiment: Experiment, folder: Path, pictures: str = "") -> str:
-    """Return the part of the page about an experiment, from its results in a folder; empty if there are none."""
+    """Return the section on an experiment from its results in a folder, or an empty text if there are none."""
     results = Results(folder / f"{experiment.name}.csv")
     if results.frame.empty:
         return ""
@@ -102,7 +102,7 @@ def section_of(experiment: Experiment, folder: Path, pictures: str = "") -> str:
 
 
 def write_readme(folder: Path, page: Path) -> None:
-    """Write the page from all results that there are."""
+    """Write the page from all available results."""
     relative = folder.relative_to(page.parent).as_posix()
     pictures = "" if relative == "." else f"{relative}/"
     sections = [section_of(experiment, folder, pictures) for experiment in EXPERIMENTS.values()]
@@ -111,11 +111,11 @@ def write_readme(folder: Path, page: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="experiments", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which ones: {', '.join(EXPERIMENTS)}; default all")
-    parser.add_argument("--quick", action="store_true", help="all at reduced size, into experiments/quick")
-    parser.add_argument("--seeds", type=int, default=5, help="how many divisions of the vertices (default 5)")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"any of {', '.join(EXPERIMENTS)}; default all")
+    parser.add_argument("--quick", action="store_true", help="run at reduced size, and write to experiments/quick")
+    parser.add_argument("--seeds", type=int, default=5, help="number of random splits of the vertices (default 5)")
     parser.add_argument(
-        "--jobs", type=int, default=1, help="how many tasks at a time, with one thread each (default 1)"
+        "--jobs", type=int, default=1, help="number of parallel tasks, each with one thread (default 1)"
     )
     arguments = parser.parse_args()
     unknown = sorted(set(arguments.names) - set(EXPERIMENTS))
@@ -134,7 +134,7 @@ def main() -> None:
     except FileNotFoundError as error:
         parser.exit(2, f"experiments: {error}\n")
     except KeyboardInterrupt:
-        parser.exit(130, "experiments: interrupted; what was finished is kept\n")
+        parser.exit(130, "experiments: interrupted; finished tasks are saved\n")
     finally:
         folder.mkdir(parents=True, exist_ok=True)
         write_readme(folder, page)

@@ -1,4 +1,4 @@
-"""The default beside baselines: `AutoKron` in all settings on real data, its estimate of itself, and probabilities."""
+"""`AutoKron` and baselines in all settings on real data; its own estimate of its score, and its probabilities."""
 
 import time
 from functools import lru_cache
@@ -42,12 +42,12 @@ def dataset(name: str) -> Dataset:
 
 
 def settings(name: str) -> list[str]:
-    """Return the settings; one vertex set has three."""
+    """Return the settings: three with one vertex set, otherwise four."""
     return ["both", "start", "neither"] if name == "ppi_yeast" else ["both", "start", "end", "neither"]
 
 
 def method(name: str, new: New, data: Dataset) -> Any:
-    """Return a method by its name; baselines train on so many edges that they take minutes at most."""
+    """Return a method by its name; baselines train on a sample of edges if all edges would take too long."""
     if name == OURS:
         return vt.AutoKron(new, random_state=0)
     n_features = data.X.start_table.n_features + data.X.end_table.n_features
@@ -60,10 +60,10 @@ class Automatic(Experiment):
     """Cross-validation of the default and of all baselines on the same folds."""
 
     name = "automatic"
-    title = "The default beside baselines"
+    title = "AutoKron compared with baselines"
 
     def tasks(self, scale: Scale) -> list[Task]:
-        """Return a task for each fold of each data set, setting, division and method."""
+        """Return a task for each fold of each data set, setting, split and method."""
         names = ["restaurants", "gpcr"] if scale.quick else list(DATA)
         return [
             {"data": data, "new": new, "seed": seed, "fold": fold, "method": each}
@@ -75,7 +75,7 @@ class Automatic(Experiment):
         ]
 
     def run(self, task: Task) -> list[Row]:
-        """Return a row with the score of a method on a fold, and for the default what it says of itself."""
+        """Return a row with the score of a method on a fold; for AutoKron, also its own estimate of the score."""
         data = dataset(task["data"])
         X, y, new = data.X, data.y, task["new"]
         parts = 1 if new == "neither" else None
@@ -100,7 +100,7 @@ class Automatic(Experiment):
         return [row]
 
     def figure(self, results: pd.DataFrame) -> Any:
-        """Draw the scores of all methods, a panel for each setting."""
+        """Draw the scores of all methods, with a panel for each setting."""
         table = means(results)
         names = [new for new in ("both", "start", "end", "neither") if new in table["new"].unique()]
         figure, axes = plots.pyplot.subplots(len(names), 1, figsize=(9, 2.4 * len(names)), sharex=True, squeeze=False)
@@ -120,7 +120,7 @@ class Automatic(Experiment):
         return figure
 
     def section(self, results: pd.DataFrame) -> str:
-        """Write the tables: scores beside the best baselines, the estimate of its own score, and probabilities."""
+        """Write the tables: scores and best baselines, AutoKron's estimate of its score, and probabilities."""
         table = means(results)
         rows, gains, missed, complete = [], [], [], 0
         for (data, new), some in table.groupby(["data", "new"], sort=False):
@@ -146,10 +146,10 @@ class Automatic(Experiment):
             "",
             "setting",
             "AutoKron",
-            "divisions, lowest to highest",
+            "splits, lowest to highest",
             "best baseline",
             "difference",
-            "next ones",
+            "next best",
             "run",
         ]
         ours = results[results["method"] == OURS]
@@ -170,37 +170,39 @@ class Automatic(Experiment):
         ]
         every = f"all baselines were run in {complete} of them" if complete else "no cell has all baselines"
         return f"""\
-`vt.AutoKron(new)` with nothing else said, trained on the training part of each fold, beside `vt.baselines()` on the
-same folds: 3 × 3 parts of the vertices where both are new, 3 parts otherwise, stratified by label. AUC for classes,
-concordance for the values of gdsc and the score of kiba; mean over folds and divisions. Baselines train on at most
+`vt.AutoKron(new)` with default settings, trained on the training part of each fold, and `vt.baselines()` on the same
+folds: 3 × 3 parts of the vertices if both are new, otherwise 3 parts, stratified by label. The score
+is AUC for classes, and concordance for the values of gdsc and the score of kiba; mean over folds and splits. Baselines
+train on at most
 {NUMBERS["boosted trees"] // 10**6} million feature values (trees) or {OTHER_NUMBERS // 10**6} million (the others),
-which is all edges but on E, Ki and kiba; the means of vertices and AutoKron train on all. Where a run takes long there
-are fewer divisions, and fewer baselines: the last column says how many of the {len(vt.baselines())} were run.
+so that they use all edges except on E, Ki and kiba; vertex means and AutoKron train on all edges. If a run takes long,
+there are fewer splits and fewer baselines: the last column is the number of baselines that were run, of
+{len(vt.baselines())}.
 
 {plots.markdown(header, rows)}
 
-Ahead of every baseline that was run in {ahead} of {len(gains)} cells, by 0.02 or more in {half};
-{every}. Behind the best baseline by more than 0.005: {", ".join(missed) or "nowhere"}.
+AutoKron scores above every baseline that was run in {ahead} of {len(gains)} cells, by 0.02 or more in {half};
+{every}. Below the best baseline by more than 0.005: {", ".join(missed) or "nowhere"}.
 
-Its own estimate, the score on its inner folds, differs from the score on the outer folds by {error:.3f} on average over
-the cells of classes; in {100 * within:.0f} % of the single fits the difference is no more than the spread that it
-tells.
+AutoKron's own estimate, the score on its inner folds, differs from the score on the outer folds by {error:.3f} on
+average over the cells with classes. In {100 * within:.0f} % of the single fits, the difference is at most the spread
+that AutoKron reports.
 
-Probabilities for edges between new vertices: mean absolute error over ten bins of equal count, and the logarithmic loss
-beside that of the base rate.
+Probabilities for edges between new vertices: mean absolute error over ten bins of equal count, the logarithmic loss,
+and the logarithmic loss of the base rate.
 
 {plots.markdown(["", "error over bins", "log loss", "log loss of the base rate"], calibrated)}
 """
 
 
 def means(results: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean score of each data set, setting and method, over the divisions that the default has."""
+    """Return the mean score of each data set, setting and method over splits."""
     by_seed = results.groupby(["data", "new", "method", "seed"], sort=False)["score"].mean().reset_index()
     return by_seed.groupby(["data", "new", "method"], sort=False)["score"].mean().reset_index()
 
 
 def bin_error(p: Array, positive: Array) -> float:
-    """Return the mean difference between probabilities and shares of positive edges over bins of equal count."""
+    """Return the mean difference between mean probability and share of positive edges, over bins of equal count."""
     parts = np.array_split(np.argsort(p, kind="stable"), N_BINS)
     return float(np.mean([abs(p[part].mean() - positive[part].mean()) for part in parts]))
 

@@ -1,4 +1,4 @@
-"""Cold starts from strings: new molecules and new proteins, beside boosted trees and published networks."""
+"""Cold start from SMILES and sequences, compared with boosted trees and published deep networks."""
 
 import time
 from functools import lru_cache
@@ -23,10 +23,10 @@ SETTINGS = {"both": "both new", "start": "drug new", "end": "target new", "neith
 DATA = {"KIBA": ("kiba", "kiba_score"), "Ki": ("ki", "pki"), "GPCR": ("gpcr", "label"), "IC": ("ic", "label"),
         "E": ("e", "label")}  # fmt: skip
 METHODS = ("AutoKron", "one ridge regression", "boosted trees")
-TEST, TEST_EDGES = 0.2, 1 / 6  # of the vertices of each side, and of the edges of a random split
-TREES = 100_000  # edges that trees are trained on at most
+TEST, TEST_EDGES = 0.2, 1 / 6  # test shares of the vertices of each side, and of the edges in a random split
+TREES = 100_000  # maximum number of edges to train trees on
 
-# Concordance index and mean squared error on KIBA, as they were published.
+# Published concordance index and mean squared error on KIBA.
 COLD = "npj Digital Medicine 2025 (the paper of DMFF-DTA), Table 2"
 RANDOM = "the papers of DeepDTA (2018), GraphDTA (2021) and MSGNN-DTA (2023)"
 PUBLISHED: dict[str, list[tuple[str, float, float | None, str]]] = {
@@ -41,7 +41,7 @@ PUBLISHED: dict[str, list[tuple[str, float, float | None, str]]] = {
 
 @lru_cache(1)
 def graph(data: str, quick: bool) -> tuple[vt.Edges, Array]:
-    """Return the edges between molecules and sequences that are known, and their labels."""
+    """Return the edges between vertices with a SMILES string or a sequence, and their labels."""
     name, label = DATA[data]
     tables = [pd.read_csv(folder(name) / f"{side}_vertices.csv.gz").fillna("") for side in ("start", "end")]
     tables = [table[table.iloc[:, 1] != ""] for table in tables]
@@ -53,7 +53,7 @@ def graph(data: str, quick: bool) -> tuple[vt.Edges, Array]:
 
 
 def divide(X: vt.Edges, new: str, seed: int) -> tuple[Array, Array]:
-    """Return masks of the training and of the test edges: a fifth of the vertices of a side is new."""
+    """Return masks of the training and test edges; a fifth of the vertices of each new side is held out."""
     rng = np.random.default_rng(seed)
     held = []
     for vertices in (X.start, X.end):
@@ -82,7 +82,7 @@ def method(name: str, new: New) -> Any:
 
 
 def scores_of(y: Array, predicted: Array) -> Row:
-    """Return the scores of predictions, by whether labels are classes or values."""
+    """Return the scores of predictions, for classes or for real-valued labels."""
     if len(np.unique(y)) == 2:
         positive = y == y.max()
         return {"AUC": roc_auc_score(positive, predicted), "AUPR": average_precision_score(positive, predicted)}
@@ -95,10 +95,10 @@ def scores_of(y: Array, predicted: Array) -> Row:
 
 
 class Cold(Experiment):
-    """Strings to predictions, for new molecules and new proteins, in five divisions."""
+    """Predictions from strings for new molecules and new proteins, in five random divisions."""
 
     name = "cold"
-    title = "From SMILES and sequences: cold starts beside deep networks"
+    title = "From SMILES and sequences: cold start compared with deep networks"
 
     def tasks(self, scale: Scale) -> list[Task]:
         """Return a task for each data set, setting, division and method."""
@@ -124,7 +124,7 @@ class Cold(Experiment):
         return [{"edges": len(rows), "tested": int(test.sum()), "seconds": seconds, **scores_of(y[test], predicted)}]
 
     def figure(self, results: pd.DataFrame) -> Any:
-        """Draw the concordance on KIBA beside published numbers, and AUPR on the others."""
+        """Draw the concordance on KIBA with the published numbers, and AUPR on the other data sets."""
         results = _with_scores(results)
         figure, axes = plots.pyplot.subplots(1, 2, figsize=(9, 3.2), width_ratios=(1, 1))
         colours = ["#d1495b", "#2a9d8f", "#8d99ae"]
@@ -152,33 +152,34 @@ class Cold(Experiment):
         return figure
 
     def section(self, results: pd.DataFrame) -> str:
-        """Write the tables: KIBA beside published numbers, the others, and the protocol."""
+        """Write the tables: KIBA with the published numbers, the protocol, and the other data sets."""
         results = _with_scores(results)
         return f"""\
-Models see SMILES strings and sequences, nothing else. A fifth of the drugs and a fifth of the targets, drawn at random,
-are for testing ("both new": edges between these, training on edges with neither); the random split tests a sixth of the
-edges. Five divisions; mean and spread (standard deviation) between them. "One ridge regression" has the squared kernel
-of Morgan counts (radius 3), alignments, a constant each, and alpha 0.3, for all data and settings alike, untuned.
-Trees see fingerprints of 1024 bits and counts of pairs of letters, at most {TREES:,} edges. Seconds are those of
-training with two threads (of a server of 16 cores, eight tasks at a time), features and search included.
+Models use only SMILES strings and sequences. A random fifth of the drugs and of the targets is held out for testing.
+"Both new": the test edges connect held-out drugs with held-out targets, and the training edges contain neither. The
+random split tests a sixth of the edges. The tables show mean and standard deviation over five divisions. "One ridge
+regression" uses the squared kernel of Morgan counts (radius 3) and an alignment kernel, each with a constant added, and
+alpha 0.3 for all data and settings, without tuning. Trees use fingerprints of 1024 bits and counts of letter pairs, and
+at most {TREES:,} edges. Seconds are training times with two threads (on a server with 16 cores, eight tasks in
+parallel), including features and search.
 
 {_kiba(results)}
 
-**Where protocols differ.** The published networks were trained on 70 % of the vertices and stopped on 10 %; here both
-parts train, and what is chosen is chosen on inner folds of them. Which vertices are drawn differs, and so do the
-numbers of divisions. Those of the random split are for DeepDTA's own sixth of the edges. Where published spreads are
-known, they are as large as differences between networks (0.035 for DMFF-DTA with both new). No network
+**Differences between protocols.** The published networks were trained on 70 % of the vertices and stopped on 10 %; here
+both parts are training data, and model selection uses inner folds of them. The held-out vertices differ, and so do the
+numbers of divisions. The published numbers for the random split are for DeepDTA's own sixth of the edges. The published
+spreads, if available, are as large as the differences between networks (0.035 for DMFF-DTA with both new). No network
 was trained here.
 
-**Where deep networks win**: on the random split, where both vertices of an edge are known, GraphDTA and MSGNN-DTA are
-ahead. With new drugs, new targets, or both, they are behind.
+**Cases in which deep networks win.** On the random split, both vertices of a test edge occur in training, and GraphDTA
+and MSGNN-DTA have better scores. With new drugs, new targets, or both, the networks have lower scores.
 
 {_others(results)}
 """
 
 
 def _with_scores(results: pd.DataFrame) -> pd.DataFrame:
-    """Return results with a column for each score, also for those of data that were not run."""
+    """Return results with a column for each score, also for scores that were not computed."""
     names = [name for name in ("CI", "MSE", "Pearson", "Spearman", "AUC", "AUPR") if name not in results]
     return results.reindex(columns=[*results.columns, *names])
 
@@ -199,7 +200,7 @@ def _kiba(results: pd.DataFrame) -> str:
         for name, concordance, error, source in PUBLISHED[new]:
             shown = "–" if error is None else f"{error:.3f}"
             rows.append([words, f"*{name}*", f"{concordance:.3f}", shown, "–", "–", source, "–"])
-    header = ["KIBA score", "method", "CI", "MSE", "Pearson", "Spearman", "training, or source", "divisions"]
+    header = ["KIBA score", "method", "CI", "MSE", "Pearson", "Spearman", "training time, or source", "divisions"]
     return plots.markdown(header, rows)
 
 

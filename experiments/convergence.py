@@ -1,4 +1,4 @@
-"""Regularized risk and test AUC per iteration: ridge regression, SVM with 10 and with 100 inner iterations."""
+"""Regularized risk and test AUC per iteration for ridge regression, and SVM with 10 and 100 inner iterations."""
 
 import warnings
 from typing import Any
@@ -20,7 +20,7 @@ NEVER = 10**9
 
 
 class Convergence(Experiment):
-    """One division of the vertices into training and test part; linear kernels, Gaussian ones on Checker."""
+    """One split of the vertices into training and test part; linear kernels, and Gaussian kernels on Checker."""
 
     name = "convergence"
     title = "Risk and AUC per iteration"
@@ -43,7 +43,7 @@ class Convergence(Experiment):
             kernel = "linear"
         n_iter = min(ITERATIONS[task["method"]], 10) if quick else ITERATIONS[task["method"]]
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # the way is what is looked at
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the experiment studies the iterates, not convergence
             if task["method"] == "ridge":
                 model = vt.KronRidge(kernel, kernel, solver="minres", max_iter=n_iter)
                 path = vt.alpha_path(model, *train, ALPHAS, test, new="neither", iterations="all")
@@ -83,7 +83,7 @@ class Convergence(Experiment):
         return figure
 
     def section(self, results: pd.DataFrame) -> str:
-        """Say at which iteration the AUC is best, and what more iterations cost."""
+        """Write the best AUC with its iteration, and the best AUC at the last iteration."""
         header = ["", *DATA]
         rows = []
         for method, words in METHODS.items():
@@ -99,16 +99,17 @@ class Convergence(Experiment):
                 cells.append(f"{best['auc']:.3f} at {int(best['iteration'])}, λ = 2^{power} ({last:.3f} at the end)")
             rows.append([words, *cells])
         return f"""\
-One division of the vertices (Checker: a test graph of its own), λ = 2^-10 … 2^10; all λ of ridge regression come from
-one Krylov basis (`vt.alpha_path`). The best test AUC, where it is, and the best that is left at the last iteration:
+One split of the vertices (for Checker, a separate test graph), λ = 2^-10 … 2^10; all λ of ridge regression come from
+one Krylov basis (`vt.alpha_path`). The table shows the best test AUC with its iteration and λ, and the best test AUC at
+the last iteration:
 
 {plots.markdown(header, rows)}
 
-As in the paper, the AUC is best within tens of iterations while the risk goes on falling, and 100 inner iterations
-lower the risk faster but do not raise the AUC faster. A line ends where the solver converged. On Ki the lines of all λ
-lie on each other, since the kernel values of its percentages reach 10¹³, beside which 2^10 is nothing. With 100 inner
-iterations 30 outer ones are shown, the paper shows 100. The paper has these curves as pictures only, so that there are
-no numbers to set beside ours.
+As in the paper, the AUC is best within tens of iterations while the risk keeps falling, and 100 inner iterations lower
+the risk faster but do not raise the AUC faster. A line ends when the solver has converged. On Ki the lines of all λ
+coincide, because the kernel values of its percentages reach 10¹³, so that 2^10 is negligible. With 100 inner
+iterations, 30 outer iterations are shown; the paper shows 100. The paper shows these curves only as figures, without
+numbers to compare with.
 """
 
 

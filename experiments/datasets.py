@@ -15,17 +15,17 @@ Array = NDArray[Any]
 
 FOLDER = Path(os.environ.get("VECTRICK_DATA", Path(__file__).parent.parent.parent / "shared" / "data"))
 REAL = {"Ki": "ki", "GPCR": "gpcr", "IC": "ic", "E": "e"}
-QUICK = {"Ki": 4, "GPCR": 1, "IC": 1, "E": 3}  # each so-manieth vertex
-CHECKER_TEST = 5000  # vertices of each side of the test graph: 6 250 000 edges
+QUICK = {"Ki": 4, "GPCR": 1, "IC": 1, "E": 3}  # take every k-th vertex
+CHECKER_TEST = 5000  # vertices on each side of the test graph, with 6 250 000 edges
 
 
 def folder_of(data: str) -> Path:
-    """Return the folder of a real data set, or say which one is missing."""
+    """Return the folder of a real data set; raise FileNotFoundError if it is missing."""
     return folder(REAL[data])
 
 
 def folder(name: str) -> Path:
-    """Return a folder of the real data, or say that it is missing."""
+    """Return a folder of the real data; raise FileNotFoundError if it is missing."""
     found = FOLDER / name
     if not found.is_dir():
         raise FileNotFoundError(f"no folder {name!r} in {FOLDER}; set VECTRICK_DATA to the folder that holds it")
@@ -34,10 +34,10 @@ def folder(name: str) -> Path:
 
 @lru_cache(1)
 def real(data: str, quick: bool = False) -> tuple[vt.Edges, Array]:
-    """Return edges and labels of a real data set, the rows of the similarity matrices being the features.
+    """Return edges and labels of a real data set; the features are the rows of the similarity matrices.
 
-    The paper used a quarter of the edges of GPCR, IC and E. A quick run takes a
-    part of the vertices of the two large ones.
+    The paper used a quarter of the edges of GPCR, IC and E. A quick run uses a
+    part of the vertices of the two large data sets, Ki and E.
     """
     every = QUICK[data] if quick else 1
     folder = folder_of(data)
@@ -53,5 +53,5 @@ def real(data: str, quick: bool = False) -> tuple[vt.Edges, Array]:
 
 
 def checker(m: int, seed: int) -> tuple[vt.Edges, Array]:
-    """Return a Checker graph; other seeds have other vertices."""
+    """Return a Checker graph; each seed has different vertices."""
     return vt.datasets.make_checkerboard(m, random_state=seed)

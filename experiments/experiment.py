@@ -1,4 +1,4 @@
-"""What an experiment is, and the table of its results, in which what is finished is not run again."""
+"""The base class of experiments, and the table of their results with the finished tasks."""
 
 import os
 from abc import ABC, abstractmethod
@@ -14,44 +14,44 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Scale:
-    """How much is run: everything, or all of it at reduced size."""
+    """The size of a run: full or reduced, and the number of seeds."""
 
     quick: bool = False
     seeds: int = 5
 
 
 class Experiment(ABC):
-    """An experiment: tasks, what each gives, a picture, and a part of the README."""
+    """An experiment: its tasks, the result rows of each task, a figure, and a section of the README."""
 
     name: str
     title: str
 
     @abstractmethod
     def tasks(self, scale: Scale) -> list[Task]:
-        """Return what is to be run; the values of a task are its key in the table of results."""
+        """Return the tasks; the values of a task are its key in the table of results."""
 
     @abstractmethod
     def run(self, task: Task) -> list[Row]:
-        """Run a task, and return rows of results."""
+        """Run a task, and return its result rows."""
 
     @abstractmethod
     def figure(self, results: pd.DataFrame) -> Any:
-        """Return the picture of the results."""
+        """Return the figure of the results."""
 
     @abstractmethod
     def section(self, results: pd.DataFrame) -> str:
-        """Return the part of the README."""
+        """Return the section of the README."""
 
 
 class Results:
-    """The rows of an experiment in a CSV file, which is replaced as a whole each time that some are added."""
+    """The result rows of an experiment in a CSV file; each addition replaces the whole file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.frame = pd.read_csv(path) if path.exists() else pd.DataFrame()
 
     def has(self, task: Task) -> bool:
-        """Whether a task is finished."""
+        """Return whether a task is finished."""
         if self.frame.empty or not set(task) <= set(self.frame.columns):
             return False
         same = pd.Series(True, index=self.frame.index)

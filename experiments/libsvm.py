@@ -1,4 +1,4 @@
-"""What the comparisons with LIBSVM share: one training of each, and pictures of time and AUC against edges."""
+"""Shared parts of the LIBSVM comparisons: training of both methods, and figures of time and AUC against edges."""
 
 import time
 import warnings
@@ -14,8 +14,8 @@ from experiments import plots
 from experiments.experiment import Row
 from vectrick.metrics import auc
 
-Reference = tuple[str, str, float, float]  # what is timed, the method, edges and seconds in the paper
-TIMED = 5  # times that a short prediction is made
+Reference = tuple[str, str, float, float]  # the timed quantity, the method, edges and seconds in the paper
+TIMED = 5  # repetitions of a short prediction
 
 
 def kron_svm(gamma: float, alpha: float, train: Any, test: Any) -> Row:
@@ -31,7 +31,7 @@ def kron_svm(gamma: float, alpha: float, train: Any, test: Any) -> Row:
 
 
 def libsvm(gamma: float, alpha: float, train: Any, test: Any) -> Row:
-    """Train LIBSVM on concatenated features, predict with it, and with the same model through the vec trick."""
+    """Train LIBSVM on concatenated features; predict with LIBSVM, and with the same model through the vec trick."""
     X, y = train
     svc = SVC(C=1.0 / alpha, gamma=gamma, cache_size=2000)
     rows, test_rows = (
@@ -49,7 +49,7 @@ def libsvm(gamma: float, alpha: float, train: Any, test: Any) -> Row:
 
 
 def _load_compiled_code(kernel: vt.Gaussian) -> None:
-    """Train and predict on a small graph, as in every process but the first one of a machine."""
+    """Train and predict on small graphs, so that compiled code is loaded before the measurement."""
     for m in (60, 900):
         X, y = vt.datasets.make_checkerboard(m, density=0.02, random_state=0)
         vt.KronSVM(kernel, kernel, max_iter=1, inner_iter=2).fit(X, y).decision_function(X)
@@ -58,7 +58,7 @@ def _load_compiled_code(kernel: vt.Gaussian) -> None:
 def _timed(work: Any, times: int = 1) -> tuple[float, Any]:
     found = []
     for _ in range(times):
-        time.sleep(0.2)  # threads of BLAS that have just worked calm down
+        time.sleep(0.2)  # BLAS threads keep spinning for a moment after a product
         begin = time.perf_counter()
         result = work()
         found.append(time.perf_counter() - begin)
@@ -98,7 +98,7 @@ def draw(results: pd.DataFrame, references: list[Reference], n_test: str) -> Any
 
 
 def summary(results: pd.DataFrame) -> str:
-    """Return a table: sizes, times and AUC of both."""
+    """Return a table of sizes, times and AUC of both methods."""
     rows = []
     for edges, some in results.groupby("edges"):
         kron, svm = some[some["method"] == "KronSVM"], some[some["method"] == "LIBSVM"]
@@ -120,6 +120,6 @@ def summary(results: pd.DataFrame) -> str:
         rows.append(row)
     header = [
         "edges", "KronSVM trains", "its AUC", "LIBSVM trains", "its AUC", "times as long, at least", "KronSVM predicts",
-        "LIBSVM predicts", "its model by the vec trick",
+        "LIBSVM predicts", "LIBSVM's model by the vec trick",
     ]  # fmt: skip
     return plots.markdown(header, rows)

@@ -1,4 +1,4 @@
-"""KronSVM beside LIBSVM on Ki: training time, prediction time and AUC against the number of edges."""
+"""KronSVM and LIBSVM on Ki: training time, prediction time and AUC against the number of edges."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from experiments.datasets import real
 from experiments.experiment import Experiment, Row, Scale, Task
 
 GAMMA = 1e-5
-ALL = 42_000  # all training edges of a fold: 40 000 to 42 000
+ALL = 42_000  # all training edges of a fold, between 40 000 and 42 000
 
 
 class LibsvmKi(Experiment):
@@ -21,7 +21,7 @@ class LibsvmKi(Experiment):
     title = "KronSVM and LIBSVM on Ki, against the number of edges"
 
     def tasks(self, scale: Scale) -> list[Task]:
-        """Return a task for each size, fold and λ; LIBSVM's largest sizes in one fold and for the paper's λ only."""
+        """Return a task for each size, fold and λ; LIBSVM's largest sizes use only one fold and the paper's λ."""
         sizes = (500, 1000, 2000) if scale.quick else (1000, 2000, 4000, 8000, 16_000, ALL)
         found: list[Task] = []
         for size in sizes:
@@ -43,7 +43,7 @@ class LibsvmKi(Experiment):
         return [{"edges": task["size"], "n_test": len(fold.test), **found}]
 
     def figure(self, results: pd.DataFrame) -> Any:
-        """Draw it."""
+        """Draw times and AUC against edges."""
         at = paper.KI_TRAINING
         references = [("fit", name, float(at["edges"]), float(at[name])) for name in ("KronSVM", "LIBSVM")]
         return libsvm.draw(results, references, "10 000 edges")
@@ -52,12 +52,12 @@ class LibsvmKi(Experiment):
         """Write the table."""
         at = paper.KI_TRAINING
         return f"""\
-Gaussian kernels with γ = 1e-5, λ = 2^-5 and 10 × 10 iterations for KronSVM; LIBSVM on concatenated features, where that
-kernel is the same, for λ = 2^-7 … 2^-1 (its C is 1 / λ). Three folds, one for LIBSVM's two largest sizes (its AUC there
-is that of the first fold, where that of KronSVM is 0.727 and 0.713); about 10 000 test edges with new vertices; 42 000
-are all edges of a fold. From 8 000 edges on, LIBSVM's part ran beside another experiment on the other core: alone, it
-trains on 16 000 in 19.7 s, and the vec trick predicts in the times of the next section. The paper: {at["KronSVM"]} s
-against {at["LIBSVM"] // 60} minutes for 42 000 edges.
+Gaussian kernels with γ = 1e-5, λ = 2^-5 and 10 × 10 iterations for KronSVM; LIBSVM has the same kernel on concatenated
+features, and λ = 2^-7 … 2^-1 (its C is 1 / λ). Three folds, but only the first fold for LIBSVM's two largest sizes (the
+AUC of KronSVM on this fold is 0.727 and 0.713); about 10 000 test edges with new vertices. The size 42 000 means all
+edges of a fold. From 8 000 edges on, LIBSVM ran while another experiment used the other core: alone, it trains on
+16 000 edges in 19.7 s, and the next section has the prediction times of the vec trick. The paper reports
+{at["KronSVM"]} s for KronSVM and {at["LIBSVM"] // 60} minutes for LIBSVM with 42 000 edges.
 
 {libsvm.summary(results)}
 """

@@ -1,4 +1,4 @@
-"""Pairwise kernels beside each other: Ki, E, protein interactions and drug response, in the four settings."""
+"""A comparison of pairwise kernels on Ki, E, protein interactions and drug response, in the four settings."""
 
 import time
 import warnings
@@ -18,12 +18,12 @@ from experiments.tuned import median_distance
 Array = NDArray[Any]
 
 SETTINGS = {"both": "both new", "start": "start new", "end": "end new", "neither": "none new"}
-MIXED = "kronecker + linear"  # with 0.3 of the latter
+MIXED = "kronecker + linear"  # with weight 0.3 for the linear kernel
 TWO_SETS = ("kronecker", "linear", "poly2d", MIXED, "cartesian")
 ONE_SET = ("symmetric", "mlpk", "antisymmetric", "ranking")
 KERNELS = {"Ki": TWO_SETS, "E": TWO_SETS, "yeast": TWO_SETS + ONE_SET, "GDSC": (*TWO_SETS, "two_step")}
 ALPHAS = 10.0 ** np.arange(-2, 3)
-WIDTHS = (0.3, 1.0, 3.0)  # of Gaussians, relative to the median squared distance between vertices
+WIDTHS = (0.3, 1.0, 3.0)  # of Gaussian kernels, relative to the median squared distance between vertices
 SEEDS = 5
 COLOURS = {
     "kronecker": "#0b6e4f", "linear": "#b08968", "poly2d": "#2a9d8f", MIXED: "#e9c46a", "cartesian": "#8d99ae",
@@ -33,7 +33,7 @@ COLOURS = {
 
 @lru_cache(1)
 def graph(data: str, quick: bool = False) -> tuple[vt.Edges, Array]:
-    """Return edges and labels; rows of similarity matrices are features, as in the other experiments."""
+    """Return edges and labels; features are the rows of similarity matrices, as in the other experiments."""
     if data in ("Ki", "E"):
         return real(data, quick)
     if data == "yeast":
@@ -56,7 +56,7 @@ def gaussians(features: Array, widths: tuple[float, ...]) -> list[Any]:
 
 
 def estimator(data: str, X: vt.Edges, kernel: str) -> tuple[Any, dict[str, Any]]:
-    """Return the model with a pairwise kernel, and the parameters to choose from inside the folds."""
+    """Return the model with a pairwise kernel, and the parameter grid for the inner folds."""
     pairwise = [("kronecker", 1.0), ("linear", 0.3)] if kernel == MIXED else kernel
     signed = kernel in ("antisymmetric", "ranking", "two_step")
     if data == "yeast":
@@ -71,7 +71,7 @@ def estimator(data: str, X: vt.Edges, kernel: str) -> tuple[Any, dict[str, Any]]
 
 
 def single_kernels(features: Array) -> dict[str, Any]:
-    """Return all vertex kernels that a similarity matrix gives: itself, and kernels of its rows."""
+    """Return the vertex kernels of a similarity matrix: the matrix itself, and kernels of its rows."""
     return {
         "as given": vt.Precomputed(), "linear": vt.Linear(), "cosine": vt.Cosine(),
         **{f"Gaussian {width:g}": kernel for width, kernel in zip(WIDTHS, gaussians(features, WIDTHS), strict=True)},
@@ -79,21 +79,21 @@ def single_kernels(features: Array) -> dict[str, Any]:
 
 
 class Pairwise(Experiment):
-    """All kernels that fit the data, with alpha and the widths chosen inside the folds; and learned weights."""
+    """All applicable pairwise kernels, with alpha and widths selected on inner folds; and learned weights."""
 
     name = "pairwise"
     title = "Pairwise kernels"
 
     def tasks(self, scale: Scale) -> list[Task]:
-        """Return a task for each data set, kernel and setting; and for GDSC one for each kernel alone and seed."""
+        """Return a task for each data set, kernel and setting; for GDSC also one for each single kernel and seed."""
         found = [
             {"data": data, "kernel": kernel, "setting": setting, "seed": 0, "quick": scale.quick}
             for data in ("GDSC", "yeast", "E", "Ki")
             for setting in SETTINGS
             for kernel in KERNELS[data]
-            if not (kernel == "two_step" and setting == "neither")  # where no part of the graph is complete
+            if not (kernel == "two_step" and setting == "neither")  # two_step needs a complete part of the graph
         ]
-        if not scale.quick:  # the division of the vertices matters most where both are new
+        if not scale.quick:  # the division of the vertices matters most if both are new
             found += [
                 {"data": "Ki", "kernel": kernel, "setting": "both", "seed": seed, "quick": False}
                 for seed in range(1, SEEDS)
@@ -127,7 +127,7 @@ class Pairwise(Experiment):
         ]
 
     def figure(self, results: pd.DataFrame) -> Any:
-        """Draw the mean over folds of each kernel in each setting, and the learned weights beside single kernels."""
+        """Draw the mean over folds of each kernel in each setting, and learned weights compared with single kernels."""
         figure, axes = plots.pyplot.subplots(1, 5, figsize=(15, 3.4), width_ratios=[3, 3, 4, 3, 2])
         family = results[~results["kernel"].str.startswith("weights")]
         for ax, data in zip(axes, KERNELS, strict=False):
@@ -151,7 +151,7 @@ class Pairwise(Experiment):
         return figure
 
     def section(self, results: pd.DataFrame) -> str:
-        """Write the table of all kernels and settings, and that of the learned weights."""
+        """Write the tables of all kernels and settings, and of the learned weights."""
         family = results[~results["kernel"].str.startswith("weights")]
         rows = []
         for data, kernels in KERNELS.items():
@@ -166,10 +166,11 @@ class Pairwise(Experiment):
                 rows.append([data, kernel, *cells])
         header = ["", "kernel", *SETTINGS.values()]
         return f"""\
-Ridge regression with each pairwise kernel that fits the data; λ and, but for the yeast proteins, the widths of the
-Gaussian vertex kernels are chosen on 2 × 2 vertex-disjoint inner folds of each training part (`vt.nested_score`), all
-kernels on the same folds. AUC, for GDSC R² of ln IC50, mean over 9 folds (both new) or 3; the bars of the figure are
-standard deviations over folds. What each kernel assumes: [docs/guide/pairwise.md](../docs/guide/pairwise.md).
+Ridge regression with each pairwise kernel that is applicable to the data. λ and (except for the yeast proteins) the
+widths of the Gaussian vertex kernels are selected on 2 × 2 vertex-disjoint inner folds of each training part
+(`vt.nested_score`). All kernels use the same folds. The score is AUC, for GDSC R² of ln IC50; mean over 9 folds (both
+new) or 3 folds. The bars of the figure are standard deviations over folds. For the assumptions of each kernel, see
+[docs/guide/pairwise.md](../docs/guide/pairwise.md).
 
 {plots.markdown(header, rows)}
 
@@ -177,7 +178,7 @@ standard deviations over folds. What each kernel assumes: [docs/guide/pairwise.m
 
 
 def _seeds(family: pd.DataFrame) -> str:
-    """Return a sentence about Ki on several divisions of its vertices."""
+    """Return a sentence on Ki with several divisions of its vertices."""
     some = family[(family["data"] == "Ki") & (family["setting"] == "both")]
     means = some.groupby(["kernel", "seed"])["score"].mean().unstack()
     means = means[means.notna().sum(axis=1) > 1]
@@ -188,7 +189,7 @@ def _seeds(family: pd.DataFrame) -> str:
 
 
 def _weighted(name: str, X: vt.Edges, y: Array, seed: int) -> list[Row]:
-    """Return a row for each fold of GDSC, with one kind of kernel or with the weights of all that were learned."""
+    """Return a row for each fold of GDSC, with one kind of kernel or with learned weights of all kernels."""
     start, end = (single_kernels(table.features) for table in (X.start_table, X.end_table))
     if name in start:
         model = vt.KronRidge(start[name], end[name], fit_intercept=True)
@@ -210,7 +211,7 @@ def _weighted(name: str, X: vt.Edges, y: Array, seed: int) -> list[Row]:
 
 
 def _path(model: Any, X: vt.Edges, y: Array) -> list[Any]:
-    """Return a model for every alpha; weights are learned once."""
+    """Return a model for each alpha; weights are learned only once."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if isinstance(model.kernel_weights, str):
@@ -221,7 +222,7 @@ def _path(model: Any, X: vt.Edges, y: Array) -> list[Any]:
 
 
 def _weights_table(results: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean score over folds, a row for each seed and a column for each way to choose kernels."""
+    """Return the mean score over folds, with a row for each seed and a column for each kernel or weighting."""
     some = results[results["kernel"].str.startswith("weights: ")]
     found = some.groupby(["seed", "kernel"])["score"].mean().unstack()
     return found.rename(columns=lambda name: name.removeprefix("weights: "))
@@ -254,16 +255,16 @@ def _weights_section(results: pd.DataFrame) -> str:
     ]  # fmt: skip
     means = [table[best].mean(), table[singles].max(axis=1).mean(), *(table[name].mean() for name in learned)]
     rows.append(["mean", *(f"**{value:.4f}**" for value in means)])
-    header = ["seed", f"best single kernel over all seeds, {best}", "best of each seed, in hindsight", *learned]
+    header = ["seed", f"best single kernel over all seeds, {best}", "best kernel of each seed, in hindsight", *learned]
     return f"""\
 ### Learned weights
 
-GDSC with all kernels that its two similarity matrices give: themselves, and linear, cosine and Gaussian kernels (γ =
-0.3, 1 and 3 over the median squared distance) of their rows, 6 × 6 pairs. Weights by centred kernel alignment, or by
-that and then the risk of held-out vertices, against each kind of kernel alone on both sides; R² of ln IC50, both
-vertices new, 3 × 3 folds, λ chosen inside the training part. The refinement on held-out vertices looks at about a
-hundred sets of weights with some 20 drugs and 20 cell lines to judge them by, which is too few: on graphs of this size
-alignment alone is the safer choice.
+GDSC with all kernels of its two similarity matrices: the matrices themselves, and linear, cosine and Gaussian kernels
+of their rows (γ = 0.3, 1 and 3 over the median squared distance), 6 × 6 pairs. Weights by centered kernel alignment
+("alignment"), optionally refined by the risk on held-out vertices ("validation"), are compared with each single kind of
+kernel on both sides; R² of ln IC50, both vertices new, 3 × 3 folds, λ selected inside the training part. The refinement
+compares about a hundred sets of weights on about 20 drugs and 20 cell lines. These are too few vertices: on graphs of
+this size, alignment alone is the safer choice.
 
 {plots.markdown(header, rows)}
 """

@@ -1,4 +1,4 @@
-"""The numbers of the paper, to set beside ours. Times are in seconds, on its authors' desktop computer."""
+"""The numbers of the paper, for comparison. Times are in seconds, on its authors' desktop computer."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,14 +19,14 @@ SECONDS = {
     "SGD logistic": (63, 19, 25, 57, 17, 128),
     "KNN": (5554, 43, 267, 26457, 46, 1756),
 }
-# LIBSVM beside KronSVM: edges, seconds of training (and of as many predictions) that the text gives.
+# LIBSVM and KronSVM in the paper's text: edges, and seconds of training or of as many predictions.
 KI_TRAINING = {"edges": 42_000, "KronSVM": 25, "LIBSVM": 15 * 60}
 CHECKER_TRAINING = {"edges": 64_000, "KronSVM": 23 * 60, "LIBSVM": 27 * 3600}
 CHECKER_PREDICTION = {"edges": 64_000, "vec trick": 7, "LIBSVM": 93 * 60}
 CHECKER_PLUS_PREDICTION = {"edges": 10_240_000, "vec trick": 7 * 60}
-KI_SPEEDUP = 1000  # of predictions through the vec trick
+KI_SPEEDUP = 1000  # speedup of predictions by the vec trick
 
 
 def of(table: Mapping[str, Sequence[float]], method: str, data: str) -> float:
-    """Return a number of one of the tables."""
+    """Return a number from a table."""
     return table[method][DATA.index(data)]

@@ -1,4 +1,4 @@
-"""How the pictures look."""
+"""The style of the figures, and the format of tables and times."""
 
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ pyplot.rcParams.update(
 
 
 def save(figure: Any, path: Path) -> None:
-    """Write a picture as PNG and as SVG."""
+    """Write a figure as PNG and as SVG."""
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path.with_suffix(".png"), bbox_inches="tight", metadata={"Software": None})
     figure.savefig(path.with_suffix(".svg"), bbox_inches="tight", metadata={"Date": None})
@@ -47,13 +47,13 @@ def save(figure: Any, path: Path) -> None:
 
 
 def markdown(header: list[str], rows: list[list[str]]) -> str:
-    """Return a table in Markdown."""
+    """Return a Markdown table."""
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def seconds(value: float) -> str:
-    """Return a time in words."""
+    """Return a time with its unit."""
     if value >= 100:
         return f"{value:,.0f} s"
     return f"{value:.3g} s" if value >= 1 else f"{value * 1e3:.3g} ms"

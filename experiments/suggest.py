@@ -1,4 +1,4 @@
-"""Which edges to label next: how many labels a model needs that chooses them in rounds, beside random choice."""
+"""Active learning: the number of labels that a model needs with `vt.suggest`, compared with random selection."""
 
 import time
 import warnings
@@ -19,8 +19,8 @@ from vectrick._typing import New, SuggestBy
 Array = NDArray[Any]
 
 ROUND = 96
-SHARE = 0.95  # of the AUC with all labels, which ends the rounds
-MOST = 120  # rounds
+SHARE = 0.95  # the rounds end at this share of the AUC with all labels
+MOST = 120  # maximum number of rounds
 CHOICES = {
     "KIBA, both new": ("random", "variance, aimed"),
     "Checker, both new": ("random", "variance, aimed"),
@@ -34,8 +34,8 @@ COLOURS = {"random": "0.5", "variance, aimed": "#0b6e4f", "variance": "#2a9d8f",
 def problem(data: str, seed: int, quick: bool) -> tuple[vt.Edges, Array, vt.Edges, Array, Any]:
     """Return a pool with its labels, test edges with their classes, and a model.
 
-    It is a fold with both vertices new, or one with known vertices: of KIBA all edges, or those of a hundred drugs; of
-    Checker the edges between vertices on a board of twelve times twelve cells, with a tenth of the labels flipped.
+    It is a fold with both vertices new, or one in which the pool contains all vertices. KIBA has all edges, or only the
+    edges of a hundred drugs; Checker has the edges on a board of 12 × 12 cells, with a tenth of the labels flipped.
     """
     new: New
     if data.startswith("Checker"):
@@ -46,7 +46,7 @@ def problem(data: str, seed: int, quick: bool) -> tuple[vt.Edges, Array, vt.Edge
         model, threshold = vt.KronRidge(vt.Gaussian(gamma=2.0), vt.Gaussian(gamma=2.0), alpha=0.5), 0.0
     else:
         X, y = graph("KIBA", quick)
-        threshold, new = 12.1, "both"  # above which the literature calls a pair an interaction
+        threshold, new = 12.1, "both"  # the literature calls a pair above this threshold an interaction
         model = vt.KronRidge(vt.Tanimoto(), vt.Precomputed(), alpha=0.3, fit_intercept=True)
         if data == "KIBA, a part":
             some = np.random.default_rng(seed).permutation(np.unique(X.start))[:100]
@@ -59,13 +59,13 @@ def problem(data: str, seed: int, quick: bool) -> tuple[vt.Edges, Array, vt.Edge
 
 
 class Suggest(Experiment):
-    """Rounds of 96 labels, until a model has 95 % of the AUC of one with all labels."""
+    """Rounds of 96 labels, until a model reaches 95 % of the AUC with all labels."""
 
     name = "suggest"
-    title = "What to measure next"
+    title = "Active learning: edges to label next"
 
     def tasks(self, scale: Scale) -> list[Task]:
-        """Return a task for each data set, way to choose, and division."""
+        """Return a task for each data set, selection method and seed."""
         return [
             {"data": data, "choice": choice, "seed": seed, "quick": scale.quick}
             for data, choices in CHOICES.items()
@@ -74,12 +74,12 @@ class Suggest(Experiment):
         ]
 
     def run(self, task: Task) -> list[Row]:
-        """Return a row for each round: how many labels there are, and how good the model is."""
+        """Return a row for each round, with the number of labels and the AUC of the model."""
         pool, y, test, truth, model = problem(task["data"], task["seed"], task["quick"])
         rng, begin = np.random.default_rng(task["seed"]), time.perf_counter()
         known, rows = rng.permutation(len(pool))[:ROUND], []
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of equal features in the data, once in each round
+            warnings.simplefilter("ignore")  # about vertices with equal features, repeated in each round
             full = float(roc_auc_score(truth, model.fit(pool, y).predict(test)))
             for number in range(3 if task["quick"] else MOST):
                 model.fit(pool[known], y[known])
@@ -109,7 +109,7 @@ class Suggest(Experiment):
         return figure
 
     def section(self, results: pd.DataFrame) -> str:
-        """Write how many labels each choice needs."""
+        """Write the number of labels that each selection method needs."""
         needed = labels_needed(results)
         rows = []
         for data, choices in CHOICES.items():
@@ -120,20 +120,20 @@ class Suggest(Experiment):
                 random = needed[(needed["data"] == data) & (needed["choice"] == "random")]["labels"]
                 ratio = "" if choice == "random" or random.empty else f"{random.mean() / some.mean():.2f} ×"
                 rows.append([data, choice, f"{some.mean():.0f}", f"{some.min():.0f} to {some.max():.0f}", ratio])
-        header = ["", "choice", "labels, mean", "of seeds", "fewer than random"]
+        header = ["", "choice", "labels, mean", "labels by seed", "fewer than random"]
         return f"""\
-Rounds of {ROUND} labels by `vt.suggest`, from {ROUND} random ones, until a ridge regression has 95 % of the AUC that it
-has with all labels of the pool (at most {MOST} rounds); five seeds. *Both new*: test edges between vertices that the
-pool does not have; "aimed" knows which they are (`X_aim`), not their labels. *A part*: test edges between known
-vertices, of a hundred drugs of KIBA. Checker is a board of 12 × 12 cells. Where a random choice already is spread like
-the test edges, as in the part of KIBA, there is little to gain.
+Rounds of {ROUND} labels by `vt.suggest`, after {ROUND} random labels, until a ridge regression reaches 95 % of its AUC
+with all labels of the pool (at most {MOST} rounds); five seeds. *Both new*: test edges between vertices that do not
+occur in the pool; "aimed" uses these vertices (`X_aim`), but not their labels. *A part*: test edges between vertices of
+the pool, for KIBA with a hundred drugs. Checker is a board of 12 × 12 cells. If a random selection already has the same
+distribution as the test edges, as in the part of KIBA, there is little to gain.
 
 {plots.markdown(header, rows)}
 """
 
 
 def labels_needed(results: pd.DataFrame) -> pd.DataFrame:
-    """Return how many labels each run needed, at least those of its last round."""
+    """Return the number of labels in the last round of each run; a lower bound if it stopped before the goal."""
     return results.groupby(["data", "choice", "seed"], as_index=False)["labels"].max()
 
 

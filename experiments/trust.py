@@ -1,4 +1,4 @@
-"""How far to trust predictions: the coverage of intervals, and errors by novelty."""
+"""The reliability of predictions: coverage of intervals, and errors by novelty."""
 
 import time
 from functools import lru_cache
@@ -42,7 +42,7 @@ def graph(data: str, quick: bool) -> tuple[vt.Edges, Array]:
 
 
 def model_of(data: str) -> Any:
-    """Return a ridge regression for a data set, which was not tuned further."""
+    """Return a ridge regression for a data set, without further tuning."""
     if data == "Checker":
         return vt.KronRidge(vt.Gaussian(gamma=1.0), vt.Gaussian(gamma=1.0), alpha=1.0)
     start = vt.Tanimoto() if data == "KIBA" else vt.Precomputed()
@@ -50,10 +50,10 @@ def model_of(data: str) -> Any:
 
 
 class Trust(Experiment):
-    """Intervals on outer folds of five divisions, in four settings; errors by tenths of novelty."""
+    """Intervals on outer folds of five divisions, in four settings; errors by deciles of novelty."""
 
     name = "trust"
-    title = "How sure, and how new"
+    title = "Coverage of intervals, and errors by novelty"
 
     def tasks(self, scale: Scale) -> list[Task]:
         """Return a task for each data set, setting and division."""
@@ -65,7 +65,7 @@ class Trust(Experiment):
         ]
 
     def run(self, task: Task) -> list[Row]:
-        """Return the coverage and the width of intervals, and the errors by tenths of novelty, on one outer fold."""
+        """Return the coverage and the width of intervals, and the errors by deciles of novelty, on one outer fold."""
         X, y = graph(task["data"], task["quick"])
         seed, new = task["seed"], task["setting"]
         fold = vt.VertexKFold(3, 3, new, random_state=seed).folds(X, y)[0]
@@ -108,7 +108,7 @@ class Trust(Experiment):
         return figure
 
     def section(self, results: pd.DataFrame) -> str:
-        """Write the table of coverages and widths, and that of errors by novelty."""
+        """Write the tables of coverages and widths, and of errors by novelty."""
         rows = []
         for data in DATA:
             for new, words in SETTINGS.items():
@@ -119,10 +119,10 @@ class Trust(Experiment):
                 spread = f"{100 * some['scaled coverage'].min():.1f} to {100 * some['scaled coverage'].max():.1f}"
                 widths = [f"{some[f'{kind} width'].mean():.3f}" for kind in ("scaled", "equal")]
                 rows.append([data, words, cells[0], spread, widths[0], cells[1], widths[1]])
-        header = ["", "setting", "coverage", "of divisions", "width", "coverage, equal widths", "width"]
+        header = ["", "setting", "coverage", "by division", "width", "coverage, equal widths", "width"]
         return f"""\
-Intervals of 90 % by `vt.ConformalKron` for the labels of the test edges of one outer fold of 3 × 3, calibrated within
-its training edges; mean over five divisions. "Equal widths" are intervals of residuals that are not divided by standard
+Intervals of 90 % by `vt.ConformalKron` for the labels of the test edges of one outer fold of 3 × 3, calibrated on its
+training edges; mean over five divisions. "Equal widths" means intervals from residuals that are not divided by standard
 deviations (`scaled=False`).
 
 {plots.markdown(header, rows)}
@@ -141,8 +141,8 @@ def _novelty(results: pd.DataFrame) -> str:
         lines.append([data, *(f"{mean:.3f}" for mean in means), f"{rank:.2f}"])
     header = ["", *(str(number) for number in range(1, 11)), "Spearman"]
     return f"""\
-Mean absolute error of test edges with both vertices new, by tenths of their novelty (`model.novelty`), the most novel
-last; mean over five divisions.
+Mean absolute error of test edges with both vertices new, by deciles of their novelty (`model.novelty`), from the least
+to the most novel; mean over five divisions.
 
 {plots.markdown(header, lines)}
 """

@@ -1,4 +1,4 @@
-"""Better than the paper: kernels, alpha, the iteration and the loss chosen inside the training folds only."""
+"""Hyperparameter search: kernels, alpha, the iteration and the loss selected only inside the training folds."""
 
 import time
 from pathlib import Path
@@ -15,11 +15,11 @@ from experiments.experiment import Experiment, Results, Row, Scale, Task
 
 Array = NDArray[Any]
 
-# Widths relative to the median squared distance between vertices, and constants, which give main effects.
+# Widths relative to the median squared distance between vertices, and constants that add main effects.
 WIDTHS = (0.3, 1.0, 3.0)
 CONSTANTS = (0.0, 0.3)
-N_BEST = 5  # configurations that are averaged
-CONVERGED = 100  # iterations of ridge regression: alpha is what regularizes
+N_BEST = 5  # number of configurations to average
+CONVERGED = 100  # iterations of ridge regression, so that only alpha regularizes
 TABLES = Path(__file__).parent / "results" / "tables.csv"
 
 
@@ -31,7 +31,7 @@ def median_distance(features: Array) -> float:
 
 
 def kernels(features: Array) -> dict[str, Any]:
-    """Return the vertex kernels to choose from: linear and Gaussian ones, of about the same size, with a constant."""
+    """Return the candidate vertex kernels: linear and Gaussian, with values of about the same size, plus constants."""
     squares, median = (features**2).sum(axis=1), median_distance(features)
     found: dict[str, Any] = {}
     for constant in CONSTANTS:
@@ -44,7 +44,7 @@ def kernels(features: Array) -> dict[str, Any]:
 
 
 def candidates(X: vt.Edges) -> tuple[list[Any], list[dict[str, Any]], dict[str, str]]:
-    """Return estimators, their grids, and the names of the kernels: both sides of one kind and with one constant."""
+    """Return estimators, their grids, and kernel names; both sides have the same kind of kernel and constant."""
     start, end = kernels(X.start_table.features), kernels(X.end_table.features)
     names = {repr(kernel): name for side in (start, end) for name, kernel in side.items()}
     estimators: list[Any] = []
@@ -57,7 +57,7 @@ def candidates(X: vt.Edges) -> tuple[list[Any], list[dict[str, Any]], dict[str, 
         for kind in (linear, gaussian):
             estimators.append(ridge)
             grids.append({"start_kernel": kind[0], "end_kernel": kind[1], "alpha": 10.0 ** np.arange(-2, 3)})
-        for kind in (linear, [side[1:2] for side in gaussian]):  # the SVM takes longer: one width
+        for kind in (linear, [side[1:2] for side in gaussian]):  # one width, because the SVM takes longer
             estimators.append(svm)
             grids.append({"start_kernel": kind[0], "end_kernel": kind[1], "alpha": 10.0 ** np.arange(-1, 3)})
     return estimators, grids, names
@@ -106,7 +106,7 @@ class Tuned(Experiment):
         return rows
 
     def figure(self, results: pd.DataFrame) -> Any:
-        """Draw the tuned model beside the five methods on the same seeds."""
+        """Draw the tuned model and the five methods on the same seeds."""
         figure, ax = plots.pyplot.subplots(figsize=(8, 3.6))
         table = Results(TABLES).frame
         width = 0.14
@@ -136,7 +136,7 @@ class Tuned(Experiment):
         return figure
 
     def section(self, results: pd.DataFrame) -> str:
-        """Write the table: the tuned model, the best of the five on the same seeds, and what was chosen."""
+        """Write the table: the tuned model, the best of the five methods on the same seeds, and selected settings."""
         table = Results(TABLES).frame
         rows = []
         for data in REAL:
@@ -163,30 +163,30 @@ class Tuned(Experiment):
                 plots.seconds(some.groupby("seed")["seconds"].first().mean()),
             ])  # fmt: skip
         header = [
-            "", "tuned", "seeds, lowest to highest", "best of the five, same folds", "paper's best",
-            "chosen most often", "time of one nested run",
+            "", "tuned", "seeds, lowest to highest", "best of the five methods, same folds", "paper's best",
+            "selected most often", "time of one nested run",
         ]  # fmt: skip
         return f"""\
 Nested 3 × 3 cross-validation (`vt.nested_score`): within each outer training part, 3 × 3 vertex-disjoint inner folds
-choose among ridge regression (100 iterations) and SVM (1 to 6 outer iterations of 10 inner ones), linear and Gaussian
-kernels (γ = 0.3, 1 or 3 over the median squared distance between vertices, for each side), with or without a constant
-of 0.3 added to both, and λ; all with an intercept. The five best combinations are then trained on the whole training
-part, and the mean of their standardised predictions is scored. The test folds are those of the table above, and nothing
-of them is seen before.
+select the method from ridge regression (100 iterations) and SVM (1 to 6 outer iterations with 10 inner iterations), the
+kernels from linear and Gaussian kernels (γ = 0.3, 1 or 3 over the median squared distance between vertices, for each
+side), with or without a constant of 0.3 added to both, and λ; all models have an intercept. The five best combinations
+are then trained on the whole training part, and the mean of their standardized predictions is scored. The test folds
+are the same as in the table above, and are not used before.
 
 {plots.markdown(header, rows)}
 
-What makes the difference: Gaussian kernels on the rows of the similarity matrices (Ki, GPCR, IC); an intercept, without
-which a model spends itself on predicting -1 for the 96 to 99 % of negative edges (E); a constant added to the vertex
-kernels, `(k + c)(g + c)`, which adds the main effects of the vertices that a product of kernels alone lacks, and that
-linear models on concatenated features live on; a λ that is chosen; and the mean of five, since with a dozen positive
-edges in an inner test fold the best of a hundred combinations is partly luck. With the right λ, stopping early gains
-nothing more here: an iteration chosen on the inner folds, which have fewer edges, was often too early for the outer
-ones. The cost is that of the nested run; a single model of the kind that is chosen most often trains as fast as
-KronRidge in the table above.
+Several changes improve the score. Gaussian kernels on the rows of the similarity matrices help on Ki, GPCR and IC. An
+intercept helps on E: without it, a model mostly learns to predict -1 for the 96 to 99 % of negative edges. A constant
+added to the vertex kernels, `(k + c)(g + c)`, adds the main effects of the vertices. A product of kernels alone lacks
+these effects, and linear models on concatenated features depend on them. λ is selected on the inner folds. The mean of
+five combinations helps, because with a dozen positive edges in an inner test fold the best of a hundred combinations is
+partly luck. With the right λ, early stopping brings no further gain here: an iteration selected on the inner folds,
+with their fewer edges, was often too early for the outer folds. The cost is the time of the nested run; a single model
+with the settings that are selected most often trains as fast as KronRidge in the table above.
 
-The grid was drawn up after a look at the divisions of seeds 0 to 2, with several kinds of kernels; the choices within
-it are made anew in every fold, from its training part alone.
+The grid was designed after looking at the divisions of seeds 0 to 2, with several kinds of kernels; the selection
+within the grid is repeated in every fold, from its training part alone.
 """
 
 

@@ -1,4 +1,4 @@
-"""LIBSVM's models on Ki, predicted by LIBSVM and through the vec trick."""
+"""Predictions of LIBSVM models on Ki, by LIBSVM and through the vec trick."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from experiments.libsvm_ki import GAMMA
 
 
 class VecTrick(Experiment):
-    """Training edges of the first fold, λ = 2^-5, all test edges of that fold."""
+    """Training edges of the first fold, λ = 2^-5, and all test edges of this fold."""
 
     name = "vec_trick"
     title = "Predictions of LIBSVM models through the vec trick"
@@ -32,7 +32,7 @@ class VecTrick(Experiment):
         return [{"n_test": len(fold.test), **found}]
 
     def figure(self, results: pd.DataFrame) -> Any:
-        """Draw both times, and their ratio."""
+        """Draw both prediction times, and their ratio."""
         figure, axes = plots.pyplot.subplots(1, 2, figsize=(9, 3.6))
         results = results.sort_values("size")
         axes[0].plot(results["size"], results["predict"], "s-", color=plots.COLOURS["LIBSVM"], label="LIBSVM")
@@ -55,8 +55,8 @@ class VecTrick(Experiment):
         ]  # fmt: skip
         header = ["training edges", "support edges", "LIBSVM", "vec trick", "times as fast", "largest difference"]
         return f"""\
-The same model, the same {int(results["n_test"].iloc[0]):,} test edges: LIBSVM's own decision function, and that of
-`vt.from_svc`. The paper: more than 1000 times as fast.
+The same model and the same {int(results["n_test"].iloc[0]):,} test edges, predicted by LIBSVM's own decision function
+and by the decision function of `vt.from_svc`. The paper reports that the vec trick is more than 1000 times as fast.
 
 {plots.markdown(header, rows)}
 """

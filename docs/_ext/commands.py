@@ -1,4 +1,4 @@
-"""The page of the command line: every command and option, from the commands themselves."""
+"""The page on the command line, generated from the commands and their options."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ PAGE = Path(__file__).parent.parent / "guide" / "commands.md"
 _INTRODUCTION = """\
 # The command line
 
-Every command says the same with `--help`. This page is made from the commands themselves.
+`--help` shows the same text for each command. This page is generated from the commands.
 """
 
 
@@ -19,7 +19,7 @@ def _cell(text: str) -> str:
 
 
 def _option(parameter: click.Parameter) -> str:
-    """Return a row of the table of options."""
+    """Return a row of the option table."""
     names = ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
     words = getattr(parameter, "help", None) or ""
     default = parameter.default
@@ -36,7 +36,7 @@ def _option(parameter: click.Parameter) -> str:
 
 
 def page() -> str:
-    """Return the page."""
+    """Return the text of the page."""
     from vectrick.cli.app import app as commands
     from vectrick.cli.command import EXIT_CODES
 
@@ -55,13 +55,13 @@ def page() -> str:
 
 
 def write(app: Sphinx) -> None:
-    """Write the page, unless it is there already: a page that is not touched is not built again."""
+    """Write the page if it has changed, so that Sphinx does not rebuild an unchanged page."""
     text = page()
     if not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text:
         PAGE.write_text(text, encoding="utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Make the page before the others are read."""
+    """Write the page before Sphinx reads its sources."""
     app.connect("builder-inited", write, priority=100)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

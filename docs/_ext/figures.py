@@ -1,4 +1,4 @@
-"""How figures of the gallery look: large letters, for a phone as well."""
+"""The style of figures in the gallery: letters that are large enough for a phone."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ STYLE = {
 
 
 def reset(gallery_conf: dict[str, Any], fname: str) -> None:
-    """Set the style before each tutorial, and leave out warnings that a tutorial does not speak of."""
+    """Set the style before each tutorial, and ignore data warnings that the tutorial does not discuss."""
     import warnings
 
     import matplotlib

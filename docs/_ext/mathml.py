@@ -1,4 +1,4 @@
-"""Formulas as MathML, which browsers draw themselves: nothing is loaded, and no script runs."""
+"""Formulas as MathML: browsers render it without scripts or external resources."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The section Numbers: pages made from the files that benchmarks and experiments have written."""
+"""The section Numbers: pages generated from the result files of benchmarks and experiments."""
 
 import re
 import shutil
@@ -9,31 +9,31 @@ from sphinx.application import Sphinx
 HERE = Path(__file__).parent.parent
 NUMBERS = HERE / "numbers"
 _SPEED = {
-    "training": ("Training and prediction", "Test graphs have no vertex in common with the training graphs. Times are "
-                 "medians; where nothing else is said, solver and form are the defaults. RLScore was measured on "
-                 "another machine of this kind."),
-    "products": ("One product", "The time of one product with one vector in float64, two threads for everybody. Dense "
-                 "BLAS forms the whole matrix of the pairs of vertices; the kernel matrix of the edges of the last row "
+    "training": ("Training and prediction", "Test graphs share no vertices with the training graphs. Times are "
+                 "medians; unless stated otherwise, solver and form are the defaults. RLScore was measured on "
+                 "another machine of the same kind."),
+    "products": ("One product", "The time of one product with one vector in float64; all methods use two threads. "
+                 "Dense BLAS forms the whole matrix of all vertex pairs; the edge kernel matrix of the last row "
                  "would take 839 TB."),
-    "startup": ("Start and memory", "What a process pays before its first result."),
-    "preconditioner": ("The preconditioner", "Fits to convergence without the degree model of the graph, and with what "
-                       "`preconditioner=\"auto\"` took. [How it works](../guide/preconditioner.md)."),
-    "selection": ("Choosing and scoring", "A path has 41 values of alpha."),
-    "pairwise": ("Pairwise kernels", "The time of a product over that of one Kronecker product. "
-                 "[What they assume](../guide/pairwise.md)."),
-    "scale": ("Lakes", "Edges in Parquet files with text ids, streamed with `max_memory=\"1GB\"`. "
+    "startup": ("Start and memory", "The time and memory that a process needs for its first result."),
+    "preconditioner": ("The preconditioner", "Fits to convergence without the degree model of the graph, and with the "
+                       "choice of `preconditioner=\"auto\"`. [How it works](../guide/preconditioner.md)."),
+    "selection": ("Choosing and scoring", "A path consists of 41 values of alpha."),
+    "pairwise": ("Pairwise kernels", "The time of a product, divided by the time of one Kronecker product. "
+                 "[Assumptions of the kernels](../guide/pairwise.md)."),
+    "scale": ("Lakes", "Edges in Parquet files with text ids, read in passes with `max_memory=\"1GB\"`. "
               "[How it works](../guide/scale.md)."),
-    "commands": ("Commands", "Each command is a process of its own."),
+    "commands": ("Commands", "Each command runs in a separate process."),
 }  # fmt: skip
 
 
 def pages() -> dict[str, str]:
-    """Return the pages by name."""
+    """Return the text of each page by name."""
     from benchmarks import tables
 
     from experiments.__main__ import EXPERIMENTS, INTRODUCTION, section_of
 
-    speed = ["# Speed and memory\n", "Measured by `make bench`. Ratios within one table are from one run.\n"]
+    speed = ["# Speed and memory\n", "Measured by `make bench`. All ratios in a table are from one run.\n"]
     for name, (title, words) in _SPEED.items():
         source = "products" if name == "startup" else name
         made = tables.TABLES[name]()
@@ -45,11 +45,11 @@ def pages() -> dict[str, str]:
         f"{tables.gpu()}\n\n*{tables.conditions('gpu-h200')}*\n"
     )
     index = (
-        "# Numbers\n\nEvery figure of this section is read from a file that a run has written, in `benchmarks/results` "
+        "# Numbers\n\nEvery number in this section is read from a result file of a run, in `benchmarks/results` "
         "and `experiments/results`; no measurement is typed by hand.\n\n"
-        f"{tables.headline()}\n\nTimes are those of training. Boosted trees and `vectrick fit` see the same folds; "
-        "the paper used a division of its own, and its authors' desktop (Intel Core i7-3770). RLScore is their own. "
-        "With the paper's own solver settings 10 240 000 edges take longer: "
+        f"{tables.headline()}\n\nTimes are training times. Boosted trees and vectrick use the same folds; "
+        "the paper used another split, and its authors' desktop (Intel Core i7-3770). RLScore is the authors' library. "
+        "With the solver settings of the paper, 10 240 000 edges take longer: "
         "[the paper, reproduced](paper.md).\n\n"
         "```{toctree}\n:maxdepth: 2\n\npaper\nspeed\ngpu\n```\n"
     )
@@ -57,7 +57,7 @@ def pages() -> dict[str, str]:
 
 
 def write(app: Sphinx) -> None:
-    """Write the pages that have changed, and copy the figures that they show."""
+    """Write the pages that have changed, and copy their figures."""
     from benchmarks import tables
 
     NUMBERS.mkdir(exist_ok=True)
@@ -73,6 +73,6 @@ def write(app: Sphinx) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Make the pages before the others are read."""
+    """Write the pages before Sphinx reads its sources."""
     app.connect("builder-inited", write, priority=100)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,8 +1,8 @@
-"""Recorded tutorials: the results of an earlier run, where the real data are missing or the build must be quick.
+"""Recorded tutorials: results of an earlier run, used if the real data are missing or the build must be quick.
 
-``docs/recorded/NAME`` has what sphinx-gallery wrote for the tutorial NAME, with the checksum of its source. A recording
-is used (without VECTRICK_DATA for tutorials that read it; with VECTRICK_DOCS=quick always) if the source is unchanged.
-``make docs-record`` renews them from a complete build.
+``docs/recorded/NAME`` contains the output of sphinx-gallery for the tutorial NAME, with the checksum of its source. A
+recording is used if the tutorial reads VECTRICK_DATA and the data are missing, or always with VECTRICK_DOCS=quick. If
+the source has changed, the build fails. ``make docs-record`` renews the recordings from a complete build.
 """
 
 import hashlib
@@ -28,24 +28,24 @@ _DATA = " They need data that are not part of the project: the environment varia
 
 
 def data_folder() -> Path | None:
-    """Return the folder of the real data, if it is there."""
+    """Return the folder of the real data, or None if it is missing."""
     folder = Path(os.environ.get("VECTRICK_DATA", HERE.parent.parent / "shared" / "data"))
     return folder.resolve() if folder.is_dir() else None
 
 
 def needs_data(name: str) -> bool:
-    """Whether a tutorial reads the real data."""
+    """Return whether a tutorial reads the real data."""
     return "VECTRICK_DATA" in (GALLERY / f"{name}.py").read_text(encoding="utf-8")
 
 
 def checksum(name: str) -> str:
-    """Return the checksum of a tutorial as sphinx-gallery makes it: of its text with line ends of Unix."""
+    """Return the checksum of a tutorial as computed by sphinx-gallery, from the text with Unix line ends."""
     text = (GALLERY / f"{name}.py").read_text(encoding="utf-8", errors="surrogateescape")
     return hashlib.md5(text.encode(errors="surrogateescape")).hexdigest()
 
 
 def use_recorded(app: Sphinx) -> None:
-    """Put recordings where sphinx-gallery looks for what it has run already."""
+    """Copy recordings to the folder of finished tutorials, so that sphinx-gallery skips these."""
     folder, quick = data_folder(), os.environ.get("VECTRICK_DOCS") == "quick"
     if folder is not None:
         os.environ["VECTRICK_DATA"] = str(folder)
@@ -53,19 +53,19 @@ def use_recorded(app: Sphinx) -> None:
         name = recording.name
         if not quick and (folder is not None or not needs_data(name)):
             page = BUILT / f"{name}.rst"
-            if page.exists() and _MARK in page.read_text(encoding="utf-8"):  # of an earlier build: run it now
+            if page.exists() and _MARK in page.read_text(encoding="utf-8"):  # from an earlier build: run it now
                 (BUILT / f"{name}.py.md5").unlink(missing_ok=True)
             continue
         if (recording / f"{name}.py.md5").read_text().strip() != checksum(name):
             raise ExtensionError(
-                f"docs/gallery/{name}.py has changed since its results were recorded; run make docs-record where the "
-                "real data are"
+                f"docs/gallery/{name}.py has changed since its results were recorded; run make docs-record with "
+                "the real data"
             )
         shutil.copytree(recording, BUILT, dirs_exist_ok=True)
 
 
 def record(names: list[str]) -> None:
-    """Keep the results of some tutorials of a complete build."""
+    """Copy the results of some tutorials from a complete build to the recordings."""
     from vectrick import __version__
 
     for name in names:
@@ -82,14 +82,14 @@ def record(names: list[str]) -> None:
         note = _NOTE.format(mark=_MARK, version=__version__, day=date.today(), data=_DATA * needs_data(name))
         text = page.read_text(encoding="utf-8")
         if _MARK in text:
-            raise SystemExit(f"docs/tutorials/{name}.rst is a recording itself; run make docs where the real data are")
-        title = re.search(r"\n=+\n", text)  # below which the note stands
+            raise SystemExit(f"docs/tutorials/{name}.rst is itself a recording; run make docs with the real data")
+        title = re.search(r"\n=+\n", text)  # the note goes below the title
         assert title is not None
         page.write_text(text[: title.end()] + note + text[title.end() :], encoding="utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Look for recordings before sphinx-gallery runs anything."""
+    """Use recordings before sphinx-gallery runs tutorials."""
     app.connect("builder-inited", use_recorded, priority=100)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
