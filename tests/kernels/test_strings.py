@@ -229,6 +229,14 @@ def test_alignment_scores_by_hand(name, opening, extension):
 
 
 @needs_parasail
+def test_scores_of_very_long_sequences_do_not_overflow():
+    long = "WWAC" * 1500  # its score with itself is above 46,341, whose square exceeds 32 bits
+    values = vt.SmithWaterman()([long, "WWAC"])
+    assert_allclose(np.diagonal(values), 1.0)
+    assert_allclose(values[0, 1], 1500**-0.5)
+
+
+@needs_parasail
 def test_rows_of_scores_as_features():
     table, train = characters(PROTEINS), characters(PROTEINS[:3])
     kernel = vt.SmithWaterman(kernel=vt.Gaussian(0.5)).resolve(train, np.arange(3))

@@ -75,7 +75,7 @@ class _Store:
             self._add(dict.fromkeys([*X, *Y]))
             rows, columns = (np.array([self.place[sequence] for sequence in part], np.int64) for part in (X, Y))
             self._complete(np.unique(rows), np.unique(columns))
-            own = self.known.diagonal()
+            own = self.known.diagonal().astype(np.float64)  # products of scores of long sequences exceed 32 bits
             return self.known[np.ix_(rows, columns)].astype(np.float64), own[rows], own[columns]
 
     def _add(self, sequences: Iterable[str]) -> None:
