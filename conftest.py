@@ -4,7 +4,11 @@ import os
 from importlib.util import find_spec
 
 _NEEDS = {
-    "rdkit": ["src/vectrick/data/strings/molecules.py", "src/vectrick/kernels/strings/morgan.py"],
+    "rdkit": [
+        "src/vectrick/data/strings/molecules.py",
+        "src/vectrick/kernels/strings/morgan.py",
+        "src/vectrick/kernels/strings/molecule.py",
+    ],
     "parasail": ["src/vectrick/kernels/strings/smith_waterman.py"],
     "matplotlib": [f"src/vectrick/plot/{name}.py" for name in ("__init__", "curves", "pictures")],
     "plotly": ["src/vectrick/reports/fitted.py"],

@@ -11,7 +11,7 @@ pytest.importorskip("rdkit")
 import vectrick as vt
 from vectrick.data.files.columns import TableWarning
 from vectrick.data.strings.molecules import canonical, wrong_smiles
-from vectrick.kernels.strings import morgan
+from vectrick.kernels.strings import views
 
 SMILES = ["CCO", "C1CC", "CCN", None, "CCCl", "c1ccccc1O"]
 T = np.eye(3)
@@ -71,7 +71,7 @@ ODD = "CP(C)(C)(C)(C)(C)O"  # phosphorus with seven bonds, as some ligands of pr
 
 def test_unusual_valences_are_read_and_counted():
     assert wrong_smiles(ODD) is None
-    morgan._told.clear()
+    views._known_odd.clear()
     strings = [ODD, "CCO", f"[Na+].{ODD[:-1]}[O-]", f"[2H]{ODD}", f"[CH3:1]{ODD[1:]}", ODD.replace("O", "[O-1]")]
     assert len({canonical(string) for string in (strings[0], *strings[2:])}) == 1
     with pytest.warns(TableWarning, match="5 molecules have an atom with an unusual valence"):

@@ -32,6 +32,7 @@ from .kernels import (
     KernelWarning as KernelWarning,
     Linear as Linear,
     MinMax as MinMax,
+    Molecule as Molecule,
     Morgan as Morgan,
     Polynomial as Polynomial,
     Precomputed as Precomputed,

@@ -18,7 +18,7 @@ import vectrick as vt
 from tests.data import folder_of
 from vectrick.data.strings.table import LONGEST, characters, kind_of_strings, strings_of
 from vectrick.data.tables import VertexTable
-from vectrick.kernels.strings import alignments
+from vectrick.kernels.strings import alignments, encoded as encoding, kept, views
 
 needs_rdkit = pytest.mark.skipif(find_spec("rdkit") is None, reason="RDKit is not installed: vectrick[molecules]")
 needs_parasail = pytest.mark.skipif(find_spec("parasail") is None, reason="parasail is not installed")
@@ -226,6 +226,108 @@ def test_alignment_scores_by_hand(name, opening, extension):
     kernel = vt.SmithWaterman(name, opening, extension)
     assert_allclose(kernel(PROTEINS), S / np.sqrt(np.outer(np.diagonal(S), np.diagonal(S))))
     assert_allclose(kernel(PROTEINS[:2], PROTEINS[2:]), kernel(PROTEINS)[:2, 2:])
+
+
+VIEWS = ["path", "morgan", "atom-pair", "torsion", "maccs", "avalon"]
+
+
+@needs_rdkit
+@pytest.mark.parametrize("view", VIEWS)
+def test_views_are_those_of_rdkit(view):
+    from rdkit import DataStructs
+    from rdkit.Avalon import pyAvalonTools
+    from rdkit.Chem import MACCSkeys, MolFromSmiles, rdFingerprintGenerator
+
+    made = rdFingerprintGenerator
+    fingerprint = {
+        "path": made.GetRDKitFPGenerator().GetFingerprint,
+        "morgan": made.GetMorganGenerator(radius=2).GetFingerprint,
+        "atom-pair": made.GetAtomPairGenerator().GetFingerprint,
+        "torsion": made.GetTopologicalTorsionGenerator().GetFingerprint,
+        "maccs": MACCSkeys.GenMACCSKeys,
+        "avalon": lambda found: pyAvalonTools.GetAvalonFP(found, nBits=1024),
+    }[view]
+    expected = [fingerprint(MolFromSmiles(smiles)) for smiles in DRUGS]
+    np.testing.assert_array_equal(vt.Molecule(view).encode(DRUGS).toarray(), [list(each) for each in expected])
+    values = np.array([[DataStructs.TanimotoSimilarity(a, b) for b in expected] for a in expected])
+    empty = np.array([each.GetNumOnBits() == 0 for each in expected])
+    values[np.ix_(empty, empty)] = 1.0  # equal, though RDKit divides by zero
+    assert_allclose(vt.Molecule(view)(DRUGS), values)
+
+
+@needs_rdkit
+def test_counts_and_lengths_of_views():
+    counted = vt.Molecule("path", 512, counts=True)
+    features = counted.encode(DRUGS)
+    assert features.shape == (len(DRUGS), 512)
+    assert features.max() > 1
+    assert_allclose(counted(DRUGS), vt.MinMax()(features))
+    assert_allclose(vt.Molecule("morgan")(DRUGS), vt.Morgan()(DRUGS))
+
+
+@needs_rdkit
+def test_descriptors_are_those_of_rdkit_on_a_logarithmic_scale():
+    from rdkit.Chem import Crippen, Descriptors, MolFromSmiles
+
+    from vectrick.kernels.strings.views import DESCRIPTORS
+
+    features = vt.Molecule("descriptors").encode(DRUGS)
+    assert set(DESCRIPTORS) >= {"MolWt", "MolLogP", "TPSA"}
+    for name, function in (("MolWt", Descriptors.MolWt), ("MolLogP", Crippen.MolLogP)):
+        values = np.array([function(MolFromSmiles(smiles)) for smiles in DRUGS])
+        assert_allclose(features[:, DESCRIPTORS.index(name)], np.sign(values) * np.log1p(np.abs(values)))
+    hydrogen = vt.Molecule("descriptors").encode(["[H][H]", "[Na+].[Cl-]"])  # several are not defined there
+    assert np.isfinite(hydrogen).all()
+    X, y = graph()
+    table = vt.Edges(X.start, X.end, DRUGS, X.end_table.features)
+    model = vt.KronRidge(vt.Molecule("descriptors"), vt.Constant()).fit(table, y)
+    assert type(model.predictor_.start.kernel.kernel) is vt.Standardized  # learned from the training molecules
+
+
+@needs_rdkit
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"view": "paths"}, "view is 'paths', but it must be one of 'morgan', 'path'"),
+        ({"view": ["path"]}, "view is"),
+        ({"view": "maccs", "n_bits": 512}, "n_bits is 512, but the view 'maccs' always has 167"),
+        ({"n_bits": 0}, "n_bits is 0, but it must be an integer from 1"),
+        ({"n_bits": True}, "n_bits is True"),
+        ({"counts": 2}, "counts is 2, but it must be True or False"),
+        ({"view": "descriptors", "counts": True}, "the view 'descriptors' has no counts"),
+        ({"kernel": vt.Morgan()}, "it must be a kernel of numbers"),
+    ],
+)
+def test_wrong_views(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        vt.Molecule(**parameters)(DRUGS)
+
+
+@needs_rdkit
+def test_views_are_kept_on_disk(tmp_path, monkeypatch):
+    monkeypatch.setenv("VECTRICK_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(kept, "_WORTH", 1)
+
+    def encoded(view, **parameters):
+        monkeypatch.setattr(encoding.ROWS, "_known", {})
+        features = vt.Molecule(view, **parameters).encode(DRUGS)
+        return features if isinstance(features, np.ndarray) else features.toarray()
+
+    kinds = [("path", {}), ("path", {"counts": True}), ("path", {"n_bits": 64}), ("descriptors", {})]
+    first = [encoded(view, **parameters) for view, parameters in kinds]
+    assert len({features.tobytes() for features in first}) == 4
+    with monkeypatch.context() as patch:  # nothing is computed again
+        patch.setattr(views.Recipe, "rows", lambda *_: pytest.fail("it was on disk"))
+        for (view, parameters), features in zip(kinds, first, strict=True):
+            np.testing.assert_array_equal(encoded(view, **parameters), features)
+    with closing(sqlite3.connect(tmp_path / "features.sqlite")) as file, file:  # damaged rows are computed again
+        file.execute("update rows set places = ?, found = ?", (b"abc", b"x"))
+    np.testing.assert_array_equal(encoded("path"), first[0])
+    with closing(sqlite3.connect(tmp_path / "features.sqlite")) as file, file:
+        file.execute("update rows set places = ?", (np.array([9999], "<u4").tobytes(),))
+    np.testing.assert_array_equal(encoded("path"), first[0])
+    (tmp_path / "features.sqlite").write_bytes(b"no database at all" * 100)
+    np.testing.assert_array_equal(encoded("path"), first[0])
 
 
 @needs_parasail

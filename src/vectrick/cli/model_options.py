@@ -20,8 +20,9 @@ _SINGLE = ("intercept", "no_early_stopping", "validation_fraction", "patience", 
 # Copies from the registries, because loading these for a help text takes a second; a test compares them.
 _KERNELS = (
     "linear, gaussian(gamma), polynomial(degree, gamma, coef0), cosine, tanimoto, minmax, constant(value), "
-    "precomputed; for molecules morgan(radius, n_bits, counts); for sequences spectrum(k), smith_waterman(matrix, "
-    "open, extend); from training labels profile; from distances of another kernel radial(kernel, gamma)"
+    "precomputed; for molecules molecule(view), morgan(radius, n_bits, counts); for sequences spectrum(k), "
+    "smith_waterman(matrix, open, extend); from training labels profile; from distances of another kernel "
+    "radial(kernel, gamma)"
 )
 _SOLVERS = "cg, minres, qmr, direct, eigen, one-pass, newton, newton-qmr, newton-direct, lbfgs, box"
 

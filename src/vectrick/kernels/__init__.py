@@ -24,6 +24,7 @@ from vectrick.kernels.profile import Profile
 from vectrick.kernels.radial import Radial
 from vectrick.kernels.standardized import Standardized
 from vectrick.kernels.strings.encoded import TextKernel
+from vectrick.kernels.strings.molecule import Molecule
 from vectrick.kernels.strings.morgan import Morgan
 from vectrick.kernels.strings.smith_waterman import SmithWaterman
 from vectrick.kernels.strings.spectrum import Spectrum
@@ -31,7 +32,7 @@ from vectrick.kernels.tanimoto import Tanimoto
 
 for _kind in (
     Linear, Gaussian, Polynomial, Cosine, Tanimoto, MinMax, Constant, Precomputed, Standardized, Sum, Product, Morgan,
-    Spectrum, SmithWaterman, Profile, Radial,
+    Molecule, Spectrum, SmithWaterman, Profile, Radial,
 ):  # fmt: skip
     KERNELS.register(_kind)
 
@@ -79,6 +80,7 @@ __all__ = [
     "KernelWarning",
     "Linear",
     "MinMax",
+    "Molecule",
     "Morgan",
     "Polynomial",
     "Precomputed",

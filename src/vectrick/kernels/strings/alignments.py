@@ -9,22 +9,21 @@ import hashlib
 import sqlite3
 import threading
 from collections.abc import Iterable, Sequence
-from contextlib import closing, suppress
+from contextlib import AbstractContextManager, suppress
 from typing import Any
 
 import numpy as np
 
 from vectrick._progress import Progress
 from vectrick._typing import Array
-from vectrick.backends.rates import cache_folder
 from vectrick.backends.threads import count_threads, run_tasks
+from vectrick.kernels.strings.kept import opened
 
 _NEEDED = "alignments need parasail, which is not installed: pip install 'vectrick[molecules]'"
 _MOST = 6_000  # sequences whose scores are cached, as a square matrix
 _WORTH = 1_000  # least number of new scores that are written to disk
 _STANDARD = str.maketrans("UOJ", "CKL")  # rare amino acids and the most similar common ones
 _ENTRY = np.dtype([("other", "<i8"), ("score", "<i4")])
-_WAIT = 10.0  # seconds for another process that writes
 
 
 def alignment_scores(
@@ -145,7 +144,7 @@ class _Kept:
     def read(self, codes: list[int], wanted: Array, known: Array) -> None:
         """Copy the scores of some sequences from disk to the matrix of scores."""
         place = {code: number for number, code in enumerate(codes)}
-        with suppress(sqlite3.Error, OSError, ValueError), closing(self._open()) as file:
+        with suppress(sqlite3.Error, OSError, ValueError), self._open() as file:
             for number in wanted.tolist():
                 others, scores = self._row(file, codes[number])
                 at = np.array([place.get(other, -1) for other in others.tolist()], np.int64)
@@ -154,7 +153,7 @@ class _Kept:
 
     def write(self, codes: list[int], pairs: Array, known: Array) -> None:
         """Add new scores, each to the row of the first sequence of its pair."""
-        with suppress(sqlite3.Error, OSError, ValueError), closing(self._open()) as file:
+        with suppress(sqlite3.Error, OSError, ValueError), self._open() as file:
             file.execute("begin immediate")
             for number in np.unique(pairs[:, 0]).tolist():
                 others, scores = self._row(file, codes[number])
@@ -168,19 +167,12 @@ class _Kept:
                 file.execute("insert or replace into scores values (?, ?, ?)", key)
             file.execute("commit")
 
-    def _open(self) -> sqlite3.Connection:
-        folder = cache_folder()
-        folder.mkdir(parents=True, exist_ok=True)
-        file = sqlite3.connect(folder / "alignments.sqlite", timeout=_WAIT, isolation_level=None)
-        try:
-            file.execute(
-                "create table if not exists scores (settings text, sequence integer, found blob, "
-                "primary key (settings, sequence)) without rowid"
-            )
-        except BaseException:
-            file.close()
-            raise
-        return file
+    def _open(self) -> AbstractContextManager[sqlite3.Connection]:
+        return opened(
+            "alignments.sqlite",
+            "create table if not exists scores (settings text, sequence integer, found blob, "
+            "primary key (settings, sequence)) without rowid",
+        )
 
     def _row(self, file: sqlite3.Connection, code: int) -> tuple[Array, Array]:
         """Return the hashes of other sequences and the scores with them."""

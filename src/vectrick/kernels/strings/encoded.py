@@ -134,7 +134,7 @@ class Recent:
     def of(self, kernel: Kernel, table: Features, make: Any) -> Any:
         """Return the features of a table, computed once while the table exists and is among the last few."""
         own = {name: value for name, value in kernel.get_params(deep=False).items() if name not in ("kernel", "known")}
-        key = type(kernel), tuple(own.items()), id(table), id(getattr(kernel, "known", None))
+        key = type(kernel), repr(own), id(table), id(getattr(kernel, "known", None))
         with self._lock:
             found = self._made.get(key)
             if found is not None and found[0]() is table:
