@@ -9,7 +9,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from vectrick._typing import Array, Features
 from vectrick.data.strings.molecules import rdkit
 from vectrick.data.strings.table import strings_of
-from vectrick.kernels import Gaussian, Kernel, Morgan, Radial, SmithWaterman, Spectrum
+from vectrick.kernels import Gaussian, Kernel, Molecule, Morgan, Radial, SmithWaterman, Spectrum
 
 
 class Strings:
@@ -25,12 +25,17 @@ class Strings:
         """Yield names, kernels and their families."""
         if self.kind == "smiles":
             # Bits are the common choice; counts of larger neighborhoods, also by function, are often better.
-            views: Kernel = Morgan(3, 4096, counts=True) + Morgan(2, 2048, counts=True, functional=True)
-            for name, once in (("morgan", Morgan()), ("morgan counts", views)):
+            counts: Kernel = Morgan(3, 4096, counts=True) + Morgan(2, 2048, counts=True, functional=True)
+            for name, once in (("morgan", Morgan()), ("morgan counts", counts)):
                 twice = once * once
                 yield name, once, name
                 yield f"{name}^2", twice, name
                 yield f"{name}^4", twice * twice, name
+            paths, properties = Molecule("path"), Molecule("descriptors")
+            yield "path", paths, "path"
+            yield "path^2", paths * paths, "path"
+            yield "descriptors", properties, "descriptors"
+            yield "path + descriptors", paths + properties, "views"
             return
         words: Kernel = Spectrum()
         yield "spectrum", words, "spectrum"
