@@ -285,6 +285,17 @@ def test_descriptors_are_those_of_rdkit_on_a_logarithmic_scale():
 
 
 @needs_rdkit
+def test_models_with_standardized_views_are_saved(tmp_path):
+    X, y = graph()
+    drugs = vt.Molecule("path") + vt.Molecule("descriptors") * vt.Constant(0.5)
+    model = vt.KronRidge(drugs, vt.Spectrum(1, vt.Standardized(vt.Gaussian()))).fit(X, y)
+    model.save(tmp_path / "model.vt")
+    again = vt.load(tmp_path / "model.vt")
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert_allclose(again.predict_grid(["CCCO"], PROTEINS[:2]), model.predict_grid(["CCCO"], PROTEINS[:2]))
+
+
+@needs_rdkit
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [

@@ -5,12 +5,13 @@ values are used.
 """
 
 import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from vectrick._typing import Array
+from vectrick._typing import Array, Features
 from vectrick.backends import HOST
 from vectrick.backends.memory import format_bytes
 from vectrick.backends.product_path import Allocation
@@ -19,6 +20,7 @@ from vectrick.data.strings.table import strings_of
 from vectrick.kernels import CholeskyMap, FeatureMap, Kernel, Precomputed, Profile, Standardized
 from vectrick.kernels.maps.factor import ExactMap
 from vectrick.kernels.pairwise import PairwiseKernel, TwoStep
+from vectrick.kernels.strings.encoded import Encoded
 from vectrick.models.edge_kernel import EdgeKernel
 from vectrick.models.kernel_spec import Component, KernelSpec, check_weights
 from vectrick.models.pairwise import PairwisePredictor
@@ -183,7 +185,9 @@ def _vertex_kernel(header: dict[str, Any], name: str, table: VertexTable, tensor
 
 def _check_kernel(kernel: Kernel, name: str, table: VertexTable, used: Array) -> None:
     """Raise an error if the learned parameters of a kernel do not fit the table, or if its values are not finite."""
-    for part in _ingredients(kernel):
+    if kernel.reads not in ("any", "numbers" if table.text is None else "text"):
+        raise ValueError(f"the {name} kernel does not apply to these vertices")
+    for part, n_features in _with_widths(kernel, table.features[used[:1]]):
         if isinstance(part, Precomputed):
             columns = part.used
             if not isinstance(columns, np.ndarray) or columns.shape != used.shape:
@@ -193,10 +197,8 @@ def _check_kernel(kernel: Kernel, name: str, table: VertexTable, used: Array) ->
             raise ValueError(f"the profiles of the {name} kernel do not match its vertices")
         if isinstance(part, Standardized):
             learned = [value for value in (part.mean, part.scale) if value is not None]
-            if part.scale is None or any(np.shape(value) != (table.n_features,) for value in learned):
+            if part.scale is None or any(np.shape(value) != (n_features,) for value in learned):
                 raise ValueError(f"the scale of the {name} features has the wrong length")
-    if kernel.reads not in ("any", "numbers" if table.text is None else "text"):
-        raise ValueError(f"the {name} kernel does not apply to these vertices")
     first = table.features[used[:1]].astype(np.float64)
     if not np.isfinite(kernel(first, first)).all():
         raise ValueError(f"the {name} kernel has values that are not finite")
@@ -214,6 +216,15 @@ def _ingredients(kernel: Kernel) -> list[Kernel]:
     """Return a kernel and the kernels that it is made of."""
     inner = [value for value in kernel.get_params(deep=False).values() if isinstance(value, Kernel)]
     return [kernel, *(part for part_kernel in inner for part in _ingredients(part_kernel))]
+
+
+def _with_widths(kernel: Kernel, vertices: Features) -> Iterator[tuple[Kernel, int]]:
+    """Yield a kernel and the kernels that it is made of, each with the number of features that it reads."""
+    yield kernel, vertices.shape[1]
+    for name, value in kernel.get_params(deep=False).items():
+        if isinstance(value, Kernel):
+            is_inner = isinstance(kernel, Encoded) and name == "kernel"
+            yield from _with_widths(value, kernel.encoded(vertices) if is_inner else vertices)
 
 
 def read_kernel(header: dict[str, Any], tensors: Tensors) -> Kernel:
