@@ -3,9 +3,10 @@
 import copy
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from numbers import Integral
+from types import MappingProxyType
 from typing import Any
 
 import narwhals as nw
@@ -15,7 +16,9 @@ from scipy.sparse import csr_array, issparse
 from vectrick._typing import Array, ArrayLike, Features, Index, Table
 from vectrick.backends import HOST, Backend, backend_of
 from vectrick.backends.arrays import cast, given_array, numpy_dtype, placed, to_host, unmasked
-from vectrick.data.strings.table import characters, given_strings, is_missing, strings_of
+from vectrick.data.files.columns import indicators
+from vectrick.data.frames import split_frame
+from vectrick.data.strings.table import characters, given_strings, strings_of
 
 _SHOWN = 5  # ids named in an error
 _ASYMMETRY, _LARGE_DIAGONAL = 0.05, 0.95  # of a matrix that looks like a kernel
@@ -29,8 +32,10 @@ class VertexTable:
     Parameters
     ----------
     features : array, tensor, SciPy sparse matrix, pandas or polars frame, or strings
-        One row for each vertex. Strings are a list, a column, or a frame with one column of strings and its ids; they
-        are stored as a table of characters (`vectrick.data.strings.table`).
+        One row for each vertex. In a frame, words become a column of 0 and 1 for each word, ``country=FR``, and dates
+        become days. A column that is different for nearly all vertices identifies them and is left out. Strings are a
+        list, a column, or a frame with one column of strings and its ids; they are stored as a table of characters
+        (`vectrick.data.strings.table`).
     name : str
         The name of the table in errors.
     ids : array, optional
@@ -48,6 +53,7 @@ class VertexTable:
     array([2, 0], dtype=int32)
     """
 
+    words: Mapping[str, Array] = MappingProxyType({})  # of columns that became columns of 0 and 1
     text: str | None = None  # the name of the column, if vertices are strings; it may be empty
     skipped: Sequence[str] = ()  # ids of a file whose strings could not be read
 
@@ -69,7 +75,7 @@ class VertexTable:
         native, own_ids = features, None
         frame = nw.from_native(features, eager_only=True, pass_through=True)
         if isinstance(frame, nw.DataFrame):
-            features, own_ids, self.columns = _split_frame(frame, features, name, id_column)
+            features, own_ids, self.columns, self.words = split_frame(frame, features, name, id_column)
             self.is_named = self.is_named or "id" in frame.columns or id_column is not None or not counts_rows(native)
         strings = given_strings(features, name, gaps)
         if strings is not None:
@@ -216,11 +222,21 @@ class VertexTable:
             )
         return np.array(rows, np.int32)[inverse]
 
+    def encoded_as(self, expected: list[Any]) -> dict[str, Array]:
+        """Return the columns of 0 and 1 that other features have for the words of this table, by name."""
+        columns: dict[str, Array] = {}
+        for column, words in self.words.items():
+            if any(str(name).startswith(f"{column}=") for name in expected) and len(words) == len(self):
+                block, names = indicators(words.tolist(), column, self.name, expected)
+                columns |= dict(zip(names, block.T, strict=True))
+        return columns
+
     def take(self, rows: Index) -> "VertexTable":
         """Return some of the vertices, with their ids; the new table records its origin."""
         taken, places = copy.copy(self), np.asarray(to_host(rows))
         taken.features = self.features[rows]
         taken.ids = None if self.ids is None else self.ids[places]
+        taken.words = {column: words[places] for column, words in self.words.items()}
         taken.origin = (self, places) if self.origin is None else (self.origin[0], self.origin[1][places])
         return taken
 
@@ -243,48 +259,6 @@ def row_keys(features: Table) -> list[Any]:
     entries.eliminate_zeros()
     indices, bounds = entries.indices.astype(np.int64), itertools.pairwise(entries.indptr.tolist())
     return [(indices[low:high].tobytes(), entries.data[low:high].tobytes()) for low, high in bounds]
-
-
-def _split_frame(
-    frame: nw.DataFrame[Any], native: object, name: str, id_column: str | None
-) -> tuple[Any, Array | None, list[Any]]:
-    """Return the feature columns, or the strings, the ids, and the names of the feature columns of a frame."""
-    columns = list(frame.columns)
-    if id_column is not None and id_column not in columns:
-        raise ValueError(f"{name} has no column {id_column!r}; its columns are {', '.join(map(str, columns[:20]))}")
-    column = "id" if id_column is None and "id" in columns else id_column
-    ids: Array | None
-    if column is not None:
-        ids = frame.get_column(column).to_numpy()
-    else:
-        ids = getattr(getattr(native, "index", None), "to_numpy", lambda: None)()
-    kept = [other for other in columns if other != column]
-    kinds = frame.schema
-    words = [other for other in kept if not (kinds[other].is_numeric() or kinds[other] == nw.Boolean)]
-    if len(kept) == 1 and words and _are_strings(frame, words[0]):
-        return frame.get_column(words[0]).to_list(), ids, kept
-    if words:
-        shown = ", ".join(map(repr, words[:_SHOWN])) + (", …" if len(words) > _SHOWN else "")
-        side = name.partition("_")[0]
-        ids_by = f"{side}_id=" if side in ("start", "end") else "start_id=, end_id="
-        raise TypeError(
-            f"{name} has columns that are not numbers: {shown}. If one of them holds the ids, call it 'id' or name it "
-            f"({ids_by} of Edges.from_frame); encode categories as columns of 0 and 1, for example with "
-            f"pandas.get_dummies(table, columns=[{words[0]!r}]); leave out the rest. A table of strings, for "
-            "kernels such as vt.Morgan, has one column apart from its ids"
-        )
-    values = (frame if column is None else frame.drop(column)).to_numpy()
-    if values.dtype == object:  # pandas' own missing values
-        values = np.array([[np.nan if is_missing(entry) else float(entry) for entry in row] for row in values])
-    return values.astype(np.float32 if values.dtype == np.float32 else np.float64, copy=False), ids, kept
-
-
-def _are_strings(frame: nw.DataFrame[Any], column: str) -> bool:
-    """Return whether a column has strings, optionally with missing values; categories and times are not strings."""
-    values = frame.get_column(column)
-    return values.dtype == nw.String or (
-        values.dtype == nw.Object and any(isinstance(v, str) for v in values.to_list())
-    )
 
 
 def _distinct(values: Array, argument: str) -> tuple[Array, Array]:

@@ -182,7 +182,8 @@ class VertexKernel:
         if self.columns is None or table.columns is None or self.columns == table.columns:
             return table
         place = {name: column for column, name in enumerate(table.columns)}
-        missing = [name for name in self.columns if name not in place]
+        encoded = table.encoded_as(self.columns)
+        missing = [name for name in self.columns if name not in place and name not in encoded]
         if missing:
             shown = ", ".join(map(repr, missing[:_SHOWN])) + (", …" if len(missing) > _SHOWN else "")
             raise ValueError(
@@ -190,10 +191,12 @@ class VertexKernel:
                 f"trained with: {shown} (a column there: {table.columns[0]!r})"
             )
         ordered = copy.copy(table)
-        ordered.features, ordered.columns = (
-            table.features[:, [place[name] for name in self.columns]],
-            list(self.columns),
-        )
+        ordered.columns = list(self.columns)
+        if encoded:
+            columns = [encoded.get(name, table.features[:, place.get(name, 0)]) for name in self.columns]
+            ordered.features = np.stack([np.asarray(to_host(column), np.float64) for column in columns], axis=1)
+        else:
+            ordered.features = table.features[:, [place[name] for name in self.columns]]
         return ordered
 
     def table(self, features: Features) -> VertexTable:
@@ -354,8 +357,8 @@ def _check_kind(kernel: Kernel, name: str, table: VertexTable) -> None:
     column = f", those of the column {table.text!r}" if table.text else ""
     raise ValueError(
         f"{name}_kernel is {format_kernel(kernel)}, but the vertices of {table.name} are strings{column}; kernels of "
-        "strings are vt.Morgan() for molecules, vt.Spectrum() and vt.SmithWaterman() for sequences. Categories become "
-        "columns of 0 and 1 by pandas.get_dummies"
+        "strings are vt.Morgan() for molecules, vt.Spectrum() and vt.SmithWaterman() for sequences. Categories in one "
+        "column become columns of 0 and 1 by pandas.get_dummies"
     )
 
 

@@ -1,6 +1,7 @@
 """The columns of a vertex table as numbers: categories become columns of 0 and 1, missing values can be filled."""
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -84,31 +85,46 @@ def _categories(
     """Return a column of 0 and 1 for each word of a column; leave out a column that identifies rows."""
     words = source.words(table, column)
     refuse_commas((word for word in words if word), f"{source.path}: column {column!r}")
+    return indicators(words, column, source.path.name, expected, source.announces)
+
+
+def indicators(
+    words: Sequence[str | None],
+    column: str,
+    title: str,
+    expected: Sequence[str] | None = None,
+    announces: bool = False,
+) -> tuple[Array, list[str]]:
+    """Return a column of 0 and 1 for each word, or for each word in the names ``expected``, and their names.
+
+    >>> indicators(["red", "blue"], "colour", "cars")
+    (array([[0., 1.],
+           [1., 0.]]), ['colour=blue', 'colour=red'])
+    """
     if expected is None:
         known = sorted({word for word in words if word is not None})
         if len(known) > len(words) / 2 and len(words) > _FEW_ROWS:
             warn(
-                f"{source.path.name}: column {column!r} has {len(known)} different words in {len(words)} rows: it "
+                f"{title}: column {column!r} has {len(known)} different words in {len(words)} rows: it "
                 "seems to identify rows instead of describing them, so it was left out",
                 TableWarning,
             )
             return np.empty((len(words), 0)), []
-        warn(f"{source.path.name}: column {column!r} became {len(known)} columns of 0 and 1, as in "
-             f"{column + '=' + known[0]!r}", TableWarning)  # fmt: skip
+        if announces:
+            example = f"{column}={known[0]}"
+            warn(f"{title}: column {column!r} became {len(known)} columns of 0 and 1, as in {example!r}", TableWarning)
     else:
         known = [name.removeprefix(f"{column}=") for name in expected if name.startswith(f"{column}=")]
         unknown = {word for word in words if word is not None} - set(known)
         if known and unknown:
             warn(
-                f"{source.path.name}: column {column!r} has {_listed(sorted(unknown))}, but the training data did not; "
+                f"{title}: column {column!r} has {_listed(sorted(unknown))}, but the training data did not; "
                 "these vertices have 0 in its columns",
                 TableWarning,
             )
-    if known and None in words:
-        warn(
-            f"{source.path.name}: column {column!r} is empty in {words.count(None)} rows; they have 0 in its columns",
-            TableWarning,
-        )
+    n_missing = sum(word is None for word in words)
+    if known and n_missing:
+        warn(f"{title}: column {column!r} is empty in {n_missing} rows; they have 0 in its columns", TableWarning)
     place = {word: number for number, word in enumerate(known)}
     block = np.zeros((len(words), len(known)))
     for row, word in enumerate(words):
@@ -127,10 +143,10 @@ def _check_finite(source: TableFile, values: Array, column: str) -> None:
 
 def _refuse_gaps(source: TableFile, gaps: dict[str, int], are_new: bool) -> None:
     first = next(iter(gaps))
-    way_out = "a model that was trained with " if are_new else ""
+    way_out = "a model that was trained with " if are_new and source.remedy.startswith("-") else ""
     raise ValueError(
         f"{source.path}: row {gaps[first]}, column {first!r} is empty, but it must be a finite number; {len(gaps)} "
-        f"columns have missing values ({_listed(list(gaps))}); {way_out}--impute median fills them with the median"
+        f"columns have missing values ({_listed(list(gaps))}); {way_out}{source.remedy}"
     )
 
 

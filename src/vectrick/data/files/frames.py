@@ -18,11 +18,15 @@ if TYPE_CHECKING:
 ENDINGS = (".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz")
 
 _BLOCK = 1 << 24  # bytes of a CSV file at a time; a line must fit
+_DAY = 86_400e6  # microseconds
 _SHOWN = 5  # ids or columns named in an error
 
 
 class TableFile:
     """A table in a file; the names of its columns are read immediately, its content on request."""
+
+    announces = True  # whether columns of words are reported
+    remedy = "--impute median fills them with the median"  # of missing values
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
@@ -235,11 +239,24 @@ class TableFile:
             return values.cast(pa.float64() if not pa.types.is_boolean(values.type) else pa.int8())
         if pa.types.is_null(values.type):
             return compute.cast(values, pa.float64())
+        if pa.types.is_date(values.type) or pa.types.is_timestamp(values.type):  # days since 1970
+            seconds = compute.cast(compute.cast(values, pa.timestamp("us")), pa.int64())
+            return compute.divide(compute.cast(seconds, pa.float64()), _DAY)
         words = [word or None for word in compute.cast(values, pa.string()).to_pylist()]
         for at, word in enumerate(words):
             if word is not None and not _is_number(word):
                 raise ValueError(f"{self.path}: row {at + 1}, column {name!r} is {word!r}, but it must be a number")
         return pa.chunked_array([pa.array([None if word is None else float(word) for word in words], pa.float64())])
+
+
+class FrameTable(TableFile):
+    """A frame in memory, whose columns follow the rules for files; errors name the table instead of a file."""
+
+    announces = False
+    remedy = "fill them, for example with table.fillna(table.median(numeric_only=True))"
+
+    def __init__(self, name: str) -> None:
+        self.path = Path(name)
 
 
 class _told:  # noqa: N801 (a context manager reads like a verb)
