@@ -222,6 +222,23 @@ def test_auto_gives_up_what_gains_less_than_predicted(monkeypatch):
     np.testing.assert_allclose(model.predict(X), plain.predict(X), atol=1e-6)
 
 
+def test_auto_gives_up_if_systems_of_newtons_method_do_not_converge(monkeypatch):
+    from vectrick.models import preconditioning
+
+    X, y = problem(m=60, q=60, n=700)
+    patience = preconditioning.Patience(1e9, 1e-6)  # of a quadratic loss, it would go on
+    forecast = preconditioning.Forecast((10, 1), (10.0, 1.0), patience, preconditioning.Prediction(1, 1.0, 0.0))
+    monkeypatch.setattr(Preconditioning, "is_short", lambda *args: False)
+    monkeypatch.setattr(Preconditioning, "forecast", lambda *args: forecast)
+    how = {"alpha": 1e-2, "form": "dual", "inner_iter": 3, "max_iter": 2000}
+    model = vt.KronSVM(G, G, **how).fit(X, np.sign(y))
+    assert model.solution_.preconditioner == "none"
+    assert "given up" in model.solution_.preconditioner_reason
+    assert model.solution_.converged
+    plain = vt.KronSVM(G, G, preconditioner="none", **how).fit(X, np.sign(y))
+    np.testing.assert_allclose(model.decision_function(X), plain.decision_function(X), atol=1e-3)
+
+
 def test_bad_input():
     X, y = problem()
     for parameters, words in (

@@ -19,6 +19,7 @@ from vectrick.solvers.solution import CALLBACK, TOLERANCE, Iterate, Solution, fi
 
 _CLOSER = 0.5  # the next check of the dual problem is at this share of the residual that should suffice
 _NEAR = 1e-4  # from this relative residual on, the last digits are found without the preconditioner
+_HARD = 2  # systems of Newton's method without convergence after which the preconditioner is given up
 _FIRST_LOOK, _EARLY = 5, 0.1  # iterations before patience can end: a number, and a share of the number allowed
 
 
@@ -85,19 +86,20 @@ def minimise_preconditioned(
 
     In dual form, the result counts as converged only if its dual coefficients solve the dual problem. If rounding
     prevents this, the solver continues in dual form without the preconditioner. If the coefficients are far off, the
-    solver starts again without it. It also starts again if patience ends (only for quadratic losses, because their
-    residual falls steadily).
+    solver starts again without it. It also starts again if patience ends: for quadratic losses, because their residual
+    falls steadily, and for Newton's method if two of its systems take all iterations that they may.
     """
     inside = model.space
     look = DualLook(space, loss, alpha, limits.tol) if isinstance(space, Dual) else None
     slow = 0  # iterations after which patience ended
+    hard, before = 0, inside.n_products  # systems of Newton's method that did not converge, and products before
     asked_for = getattr(limits.callback, "reads_coefficients", True)  # transforming them may take as long as a product
 
     def n_products() -> int:
         return inside.n_products + (0 if inside is space else space.n_products)
 
     def on_iterate(iterate: Iterate) -> bool | None:
-        nonlocal slow
+        nonlocal slow, hard, before
         stop = False
         if limits.callback is not None:
             x = None
@@ -109,6 +111,9 @@ def minimise_preconditioned(
             return True
         if patience is not None and loss.is_quadratic and patience.is_over(iterate.n_iter, iterate.residual):
             slow = iterate.n_iter
+        if patience is not None and not loss.is_quadratic:
+            hard += inside.n_products - before >= 2 * limits.inner_iter  # two products in an iteration of a system
+            before, slow = inside.n_products, iterate.n_iter if hard >= _HARD else 0
         return slow > 0
 
     def without(start: Array | None, before: Solution) -> Solution:
