@@ -97,6 +97,43 @@ def test_new_vertices_have_the_features_of_the_model(form, tmp_path):
         model.predict_grid(USERS.drop(columns="country"), ITEMS)
 
 
+def test_new_frames_may_have_other_columns_and_words_that_look_like_numbers():
+    model = vt.KronRidge(SCALED, SCALED).fit(graph(), Y)
+    whole = model.predict_grid(USERS, ITEMS)
+    more = USERS.drop(columns="id").assign(
+        note=[f"note {i}" for i in range(30)], empty=np.nan, tags=[["a"]] * 30, smiles="CCO", consequence="high"
+    )
+    assert_allclose(model.predict_grid(more, ITEMS), whole)
+    for country in ("12", None):
+        with pytest.warns(TableWarning, match="'country'"):
+            one = model.predict_grid(USERS[:1].assign(country=country).astype({"country": "string"}), ITEMS)
+        assert not np.allclose(one, whole[:1])
+    names = [str(i) for i in range(30)]
+    with pytest.warns(TableWarning, match="'country' has '0', '1'"):
+        model.predict_grid(USERS.drop(columns="id").assign(country=names), ITEMS)
+    with pytest.raises(ValueError, match="lacks"):
+        model.predict_grid(USERS[["id"]], ITEMS)
+    many = USERS[:2].assign(id=["n1", "n2"], country=["FR", "DE"])
+    edges = pd.DataFrame({"start": ["n1", "n2"], "end": ["i0", "i1"]})
+    model.update(vt.Edges.from_frame(edges, start_table=many, end_table=ITEMS), [1.0, 2.0])
+    assert len(model.recommend(["n1"], k=3)) == 3
+
+
+def test_names_of_features_are_unique():
+    clash = USERS.assign(**{"country=FR": "yes"})
+    with pytest.raises(ValueError, match="the columns 'country' and 'country=FR', whose features would have equal"):
+        VertexTable(clash)
+
+
+def test_far_dates_and_names_that_are_no_strings():
+    dates = pd.DataFrame({"id": ["a", "b"], "until": pd.to_datetime(["9999-12-31", "1600-01-01"]).astype("M8[s]")})
+    assert VertexTable(dates).features[:, 0].tolist() == [2932896.0, -135140.0]
+    with pytest.raises(TypeError, match="names must be strings"):
+        VertexTable(pd.DataFrame({0: [1.0, 2.0], 1: ["x", "y"]}))
+    with pytest.raises(TypeError, match="column 'age' is of the type"):
+        VertexTable(pd.DataFrame({"id": [0, 1], "age": pd.cut([1, 5], [0, 3, 6]), "x": 1.0}))
+
+
 def test_parts_of_tables_keep_their_words():
     model = vt.KronRidge(SCALED, SCALED).fit(graph(), Y)
     part = VertexTable(USERS).take(np.arange(30) % 3 == 1)  # of Germany
@@ -136,7 +173,7 @@ def test_identifiers_are_left_out_or_have_to_be_named():
         (USERS.assign(price=["1.5", "two", *["3"] * 28]), ValueError, "row 2, column 'price' is 'two'"),
         (USERS.assign(price=["1,5"] * 30), ValueError, "'price'"),
         (USERS.assign(smiles=["CCO"] * 30), TypeError, "not numbers: 'smiles'"),
-        (USERS.assign(**{"country=FR": 1.0}), ValueError, "makes the feature 'country=FR' twice"),
+        (USERS.assign(**{"country=FR": 1.0}), ValueError, "'country' and 'country=FR', whose features"),
     ],
 )
 def test_columns_that_cannot_be_used_are_named(frame, error, message):

@@ -302,7 +302,7 @@ def test_models_with_standardized_views_are_saved(tmp_path):
         ({"view": "paths"}, "view is 'paths', but it must be one of 'morgan', 'path'"),
         ({"view": ["path"]}, "view is"),
         ({"view": "maccs", "n_bits": 512}, "n_bits is 512, but the view 'maccs' always has 167"),
-        ({"n_bits": 0}, "n_bits is 0, but it must be an integer from 1"),
+        ({"view": "avalon", "n_bits": 7}, "n_bits is 7, but it must be an integer from 16"),
         ({"n_bits": True}, "n_bits is True"),
         ({"counts": 2}, "counts is 2, but it must be True or False"),
         ({"view": "descriptors", "counts": True}, "the view 'descriptors' has no counts"),

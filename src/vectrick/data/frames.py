@@ -1,5 +1,7 @@
 """Frames as vertex tables: ids, strings, numbers, and words and dates by the rules for files."""
 
+import re
+from numbers import Real
 from typing import Any
 
 import narwhals as nw
@@ -10,12 +12,13 @@ from vectrick.data.files.columns import read_columns
 from vectrick.data.files.frames import FrameTable
 from vectrick.data.strings.table import is_missing
 
+_OF_STRINGS = re.compile(r"(?<![a-z])(smiles|sequences?|fasta|inchi)(?![a-z])", re.IGNORECASE)
 _SHOWN = 20  # columns named in an error
 _FEW = 20  # up to this number of rows, different words may still be categories
 
 
 def split_frame(
-    frame: nw.DataFrame[Any], native: object, name: str, id_column: str | None
+    frame: nw.DataFrame[Any], native: object, name: str, id_column: str | None, expected: list[Any] | None = None
 ) -> tuple[Any, Array | None, list[Any], dict[str, Array]]:
     """Return features or strings, ids, the names of the features, and the words of columns that became several."""
     columns = list(frame.columns)
@@ -29,6 +32,9 @@ def split_frame(
         ids = getattr(getattr(native, "index", None), "to_numpy", lambda: None)()
     kept = [other for other in columns if other != column]
     kinds = frame.schema
+    if expected is not None and _has_features(frame, kept, expected):
+        wanted = [other for other in kept if _is_of(str(other), expected)]
+        return _encoded(frame, wanted, name, ids, [str(each) for each in expected])
     words = [other for other in kept if not (kinds[other].is_numeric() or kinds[other] == nw.Boolean)]
     if len(kept) == 1 and words and _are_strings(frame, words[0]):
         return frame.get_column(words[0]).to_list(), ids, kept, {}
@@ -55,7 +61,7 @@ def split_frame(
 
 
 def _encoded(
-    frame: nw.DataFrame[Any], kept: list[Any], name: str, ids: Array | None
+    frame: nw.DataFrame[Any], kept: list[Any], name: str, ids: Array | None, expected: list[str] | None = None
 ) -> tuple[Array, Array | None, list[Any], dict[str, Array]]:
     """Return the columns of a frame with words or dates by the rules for files (`read_columns`)."""
     source = FrameTable(name)
@@ -65,10 +71,29 @@ def _encoded(
             f"{name}: column {wrong[0]!r} is of the type {frame.schema[wrong[0]]}, but it must hold numbers, words, "
             "booleans or dates; leave it out, or give a frame with a column for each number"
         )
-    table = frame.select(kept).to_arrow()
-    features, names, _ = read_columns(source, table, kept)
+    if not all(isinstance(other, str) for other in kept):
+        raise TypeError(f"{name} has the columns {kept}, but with words or dates among them, names must be strings")
+    try:
+        table = frame.select(kept).to_arrow()
+    except (ArithmeticError, NotImplementedError, TypeError, ValueError) as error:  # Arrow raises all of these
+        raise TypeError(f"{name} has a column of a type that cannot be used: {error}") from None
+    features, names, _ = read_columns(source, table, kept, expected)
+    if expected is not None:
+        return features, ids, names, {}
     words = {other: np.array(source.words(table, other), object) for other in kept if source.is_words(table, other)}
     return features, ids, names, words
+
+
+def _is_of(column: str, expected: list[Any]) -> bool:
+    """Return whether some of the expected features come from a column."""
+    return any(str(name) == column or str(name).startswith(f"{column}=") for name in expected)
+
+
+def _has_features(frame: nw.DataFrame[Any], kept: list[Any], expected: list[Any]) -> bool:
+    """Return whether expected features come from words or dates of a frame; numbers are matched later."""
+    kinds = frame.schema
+    numbers = all(kinds[other].is_numeric() or kinds[other] == nw.Boolean for other in kept)
+    return not numbers and all(any(_is_of(str(other), [name]) for other in kept) for name in expected)
 
 
 def _is_simple(values: nw.Series[Any]) -> bool:
@@ -76,7 +101,9 @@ def _is_simple(values: nw.Series[Any]) -> bool:
     kind = values.dtype
     if kind == nw.Object:
         return all(isinstance(entry, str) or is_missing(entry) for entry in values.to_list())
-    simple = (nw.Boolean, nw.String, nw.Categorical, nw.Enum, nw.Date, nw.Datetime)
+    if kind == nw.Categorical or kind == nw.Enum:
+        return all(isinstance(entry, str | Real) or is_missing(entry) for entry in set(values.to_list()))
+    simple = (nw.Boolean, nw.String, nw.Date, nw.Datetime)
     return kind.is_numeric() or any(kind == each for each in simple)
 
 
@@ -88,8 +115,7 @@ def _identifies(frame: nw.DataFrame[Any], column: Any) -> bool:
 
 def _holds_strings(frame: nw.DataFrame[Any], column: Any) -> bool:
     """Return whether a column is named as one of SMILES strings or sequences, which are no categories."""
-    title = str(column).lower()
-    return _are_strings(frame, column) and any(hint in title for hint in ("smiles", "sequence", "fasta", "inchi"))
+    return _are_strings(frame, column) and _OF_STRINGS.search(str(column)) is not None
 
 
 def _are_strings(frame: nw.DataFrame[Any], column: str) -> bool:

@@ -69,7 +69,7 @@ def _joined(table: VertexTable, more: VertexTable, vertices: Array) -> tuple[Ver
     if not is_new.any():
         return table, place[vertices]
     joined = copy.copy(table)
-    joined.origin = None
+    joined.origin, joined.words = None, {}
     old = to_host(table.features)
     new = features[is_new]
     if issparse(old):

@@ -44,6 +44,8 @@ class VertexTable:
         The column of a frame that holds ids. Default: a column "id", else the index of a pandas frame.
     gaps : bool
         Whether strings may be missing or empty.
+    expected : list, optional
+        The names of the features of a model: they are taken from a frame by name, and other columns are left out.
 
     Examples
     --------
@@ -64,6 +66,7 @@ class VertexTable:
         ids: ArrayLike | None = None,
         id_column: str | None = None,
         gaps: bool = False,
+        expected: list[Any] | None = None,
     ) -> None:
         self.name, self.id_column = name, id_column
         self.columns: list[Any] | None = None  # names of the columns, if the table has them
@@ -75,7 +78,7 @@ class VertexTable:
         native, own_ids = features, None
         frame = nw.from_native(features, eager_only=True, pass_through=True)
         if isinstance(frame, nw.DataFrame):
-            features, own_ids, self.columns, self.words = split_frame(frame, features, name, id_column)
+            features, own_ids, self.columns, self.words = split_frame(frame, features, name, id_column, expected)
             self.is_named = self.is_named or "id" in frame.columns or id_column is not None or not counts_rows(native)
         strings = given_strings(features, name, gaps)
         if strings is not None:

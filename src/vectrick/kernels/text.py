@@ -54,8 +54,7 @@ def format_kernel(kernel: Kernel) -> str:
     if not KERNELS.knows(type(kernel)):
         return repr(kernel)
     values = {name: getattr(kernel, name) for name in words()[kernel.name]}
-    if values.get("kernel", "") is None:
-        del values["kernel"]  # the default of string kernels
+    values = {name: value for name, value in values.items() if value is not None}  # the default of string kernels
     shown = [f"{name}={_shown(value)}" for name, value in values.items()]
     if next(iter(values), "") == "kernel":
         shown[0] = _shown(values["kernel"])

@@ -188,12 +188,12 @@ class VertexKernel:
             shown = ", ".join(map(repr, missing[:_SHOWN])) + (", …" if len(missing) > _SHOWN else "")
             raise ValueError(
                 f"{self.name}_features lacks {len(missing)} of the {len(self.columns)} columns that the model was "
-                f"trained with: {shown} (a column there: {table.columns[0]!r})"
+                f"trained with: {shown} (columns there: {', '.join(map(repr, table.columns[:_SHOWN])) or 'none'})"
             )
         ordered = copy.copy(table)
         ordered.columns = list(self.columns)
         if encoded:
-            columns = [encoded.get(name, table.features[:, place.get(name, 0)]) for name in self.columns]
+            columns = [encoded[name] if name in encoded else table.features[:, place[name]] for name in self.columns]
             ordered.features = np.stack([np.asarray(to_host(column), np.float64) for column in columns], axis=1)
         else:
             ordered.features = table.features[:, [place[name] for name in self.columns]]
@@ -205,7 +205,9 @@ class VertexKernel:
             return self.aligned(features)
         known = getattr(features, "columns", ())
         id_column = self.id_column if self.id_column is not None and self.id_column in known else None
-        return self.aligned(VertexTable(features, f"{self.name}_features", id_column=id_column))
+        expected = None if self.text is not None else self.columns
+        table = VertexTable(features, f"{self.name}_features", id_column=id_column, expected=expected)
+        return self.aligned(table)
 
     def places(self, table: VertexTable, vertices: Array) -> Array:
         """Return the position of each vertex among the training vertices, or -1 for new vertices.

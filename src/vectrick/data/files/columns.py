@@ -46,7 +46,11 @@ def read_columns(
     filled: list[str] = []
     gaps: dict[str, int] = {}
     for column in columns:
-        if source.is_words(table, column) and (wanted is None or column not in wanted):
+        if wanted is None:
+            has_words = source.is_words(table, column)
+        else:  # a column that held words in training holds words now, whatever they look like
+            has_words = column not in wanted and any(name.startswith(f"{column}=") for name in wanted)
+        if has_words:
             block, words = _categories(source, table, column, expected)
             parts.append(block)
             names += words
@@ -70,6 +74,7 @@ def read_columns(
         _refuse_gaps(source, gaps, expected is not None)
     if filled:
         warn(f"{source.path.name}: missing values in {_listed(filled)} were filled with the median", TableWarning)
+    _check_names(source, columns, names, expected)
     often = [name for name, count in Counter(names).items() if count > 1]
     if often:
         raise ValueError(f"{source.path} makes the feature {often[0]!r} twice, from words and a column of that name")
@@ -131,6 +136,15 @@ def indicators(
         if word in place:
             block[row, place[word]] = 1.0
     return block, [f"{column}={word}" for word in known]
+
+
+def _check_names(source: TableFile, columns: list[str], names: list[str], expected: list[str] | None) -> None:
+    """Raise if the names of the columns of 0 and 1 of one column could be those of another column."""
+    for column in columns if expected is None else ():
+        if column not in names and any(other != column and other.startswith(f"{column}=") for other in columns):
+            other = next(other for other in columns if other != column and other.startswith(f"{column}="))
+            raise ValueError(f"{source.path} has the columns {column!r} and {other!r}, whose features would have equal "
+                             "names; rename one of them")  # fmt: skip
 
 
 def _check_finite(source: TableFile, values: Array, column: str) -> None:

@@ -240,8 +240,8 @@ class TableFile:
         if pa.types.is_null(values.type):
             return compute.cast(values, pa.float64())
         if pa.types.is_date(values.type) or pa.types.is_timestamp(values.type):  # days since 1970
-            seconds = compute.cast(compute.cast(values, pa.timestamp("us")), pa.int64())
-            return compute.divide(compute.cast(seconds, pa.float64()), _DAY)
+            seconds = compute.cast(compute.cast(values, pa.timestamp("us"), safe=False), pa.int64())
+            return compute.divide(compute.cast(seconds, pa.float64(), safe=False), _DAY)
         words = [word or None for word in compute.cast(values, pa.string()).to_pylist()]
         for at, word in enumerate(words):
             if word is not None and not _is_number(word):

@@ -14,7 +14,7 @@ from vectrick.kernels.strings.encoded import TextKernel, chosen_kernel
 from vectrick.kernels.strings.views import VIEWS, Recipe
 from vectrick.kernels.tanimoto import Tanimoto
 
-_LARGEST = 1 << 24  # bits
+_SMALLEST, _LARGEST = 16, 1 << 24  # bits; RDKit cannot make shorter fingerprints of some views
 
 
 class Molecule(TextKernel):
@@ -30,11 +30,13 @@ class Molecule(TextKernel):
     | "avalon" | Avalon's mixture of patterns | `Tanimoto` |
     | "descriptors" | 217 physical and chemical properties, on a logarithmic scale | standardized `Gaussian` |
 
-    Sums of views are often better than one: ``vt.Molecule("path") + vt.Molecule("descriptors")``. The kernel needs
-    RDKit (``pip install 'vectrick[molecules]'``).
+    Standardization learns from training molecules, so "descriptors" is for fits and cannot be called with strings. Sums
+    of views are often better than one: ``vt.Molecule("path") + vt.Molecule("descriptors")``. The kernel needs RDKit
+    (``pip install 'vectrick[molecules]'``).
 
-    A molecule takes 0.2 to 4 ms. Features are cached in memory and, for many molecules, on disk, and are computed in
-    several processes if that takes long. Values between m and p molecules take O(m p) times the number of features.
+    A drug-like molecule takes 0.2 to 4 ms. Features are cached in memory and, for many molecules, on disk, and are
+    computed in several processes if that takes long. Values between m and p molecules take O(m p) times the number of
+    features.
 
     Parameters
     ----------
@@ -103,9 +105,9 @@ class Molecule(TextKernel):
         if n_bits is not None and not view.is_hashed:
             raise ValueError(f"n_bits is {n_bits!r}, but the view {self.view!r} always has {view.n_bits}; leave it out")
         if n_bits is not None and (
-            isinstance(n_bits, bool) or not isinstance(n_bits, Integral) or not 1 <= int(n_bits) <= _LARGEST
+            isinstance(n_bits, bool) or not isinstance(n_bits, Integral) or not _SMALLEST <= int(n_bits) <= _LARGEST
         ):
-            raise ValueError(f"n_bits is {n_bits!r}, but it must be an integer from 1 to {_LARGEST}, or None")
+            raise ValueError(f"n_bits is {n_bits!r}, but it must be an integer from {_SMALLEST} to {_LARGEST}, or None")
         for name in ("counts", "parent"):
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise ValueError(f"{name} is {getattr(self, name)!r}, but it must be True or False")

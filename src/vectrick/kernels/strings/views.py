@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from joblib import Parallel, delayed
 from scipy.sparse import csr_array
+from threadpoolctl import threadpool_limits
 
 from vectrick._progress import Progress
 from vectrick._typing import Array
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 200  # molecules of a part, which one process computes
 _LONG = 4.0  # seconds of work from which processes share it; starting them takes one or two
+_FORMAT = 1  # of rows on disk; increased when the same settings give other features
 _SHOWN = 60  # characters of an invalid string
 
 Row = tuple[Array, Array]  # the columns and the values of the nonzero entries
@@ -99,7 +101,7 @@ class Recipe:
     def _new(self, strings: list[str]) -> Iterator[Row]:
         """Yield the rows of strings that are not in memory, from disk or computed."""
         version = rdkit().rdBase.rdkitVersion  # raises if RDKit is missing
-        kept = KeptRows(f"{version} {self}", self.kind, self.n_bits)
+        kept = KeptRows(f"{_FORMAT} {version} {self}", self.kind, self.n_bits)
         stored = kept.read(strings)
         missing = [string for string in strings if string not in stored]
         made = dict(zip(missing, self._computed(missing), strict=True))
@@ -128,14 +130,16 @@ class Recipe:
         """Return the row of each molecule, and whether it was read without the check of valences."""
         encode = self._encoder()
         rows = []
-        for string in strings:
-            found = read(string, self.parent)
-            if found is None:
-                raise ValueError(
-                    f"{string[:_SHOWN]!r} is no molecule: RDKit cannot read this SMILES string; vt.Edges(..., "
-                    "invalid='skip') leaves out invalid vertices and their edges"
-                )
-            rows.append((encode(found), has_odd_valence(found)))
+        # Some descriptors take eigenvalues of small matrices, for which threads of BLAS only wait for each other.
+        with threadpool_limits(1, "blas"):
+            for string in strings:
+                found = read(string, self.parent)
+                if found is None:
+                    raise ValueError(
+                        f"{string[:_SHOWN]!r} is no molecule: RDKit cannot read this SMILES string; vt.Edges(..., "
+                        "invalid='skip') leaves out invalid vertices and their edges"
+                    )
+                rows.append((encode(found), has_odd_valence(found)))
         return rows
 
     def _encoder(self) -> "Callable[[Chem.Mol], Row]":

@@ -73,6 +73,30 @@ class Patience:
         return k * (1 - progress) > self.iterations * progress
 
 
+@dataclass
+class _Doubt:
+    """Decides whether the preconditioner is given up: for quadratic losses by patience, else by Newton's systems."""
+
+    patience: Patience | None
+    is_quadratic: bool
+    inner_iter: int
+    space: Space
+    n_hard: int = 0  # systems that took all iterations that they may
+
+    def __post_init__(self) -> None:
+        self._before = self.space.n_products
+
+    def gives_up(self, iterate: Iterate) -> bool:
+        """Return whether to go on without the preconditioner."""
+        if self.patience is None:
+            return False
+        if self.is_quadratic:
+            return self.patience.is_over(iterate.n_iter, iterate.residual)
+        self.n_hard += self.space.n_products - self._before >= 2 * self.inner_iter  # two products in an iteration
+        self._before = self.space.n_products
+        return self.n_hard >= _HARD
+
+
 def minimise_preconditioned(
     space: Space,
     loss: Loss,
@@ -92,14 +116,14 @@ def minimise_preconditioned(
     inside = model.space
     look = DualLook(space, loss, alpha, limits.tol) if isinstance(space, Dual) else None
     slow = 0  # iterations after which patience ended
-    hard, before = 0, inside.n_products  # systems of Newton's method that did not converge, and products before
+    doubt = _Doubt(patience, loss.is_quadratic, limits.inner_iter, inside)
     asked_for = getattr(limits.callback, "reads_coefficients", True)  # transforming them may take as long as a product
 
     def n_products() -> int:
         return inside.n_products + (0 if inside is space else space.n_products)
 
     def on_iterate(iterate: Iterate) -> bool | None:
-        nonlocal slow, hard, before
+        nonlocal slow
         stop = False
         if limits.callback is not None:
             x = None
@@ -109,11 +133,7 @@ def minimise_preconditioned(
             stop = bool(limits.callback(replace(iterate, x=x, n_products=n_products())))
         if stop:
             return True
-        if patience is not None and loss.is_quadratic and patience.is_over(iterate.n_iter, iterate.residual):
-            slow = iterate.n_iter
-        if patience is not None and not loss.is_quadratic:
-            hard += inside.n_products - before >= 2 * limits.inner_iter  # two products in an iteration of a system
-            before, slow = inside.n_products, iterate.n_iter if hard >= _HARD else 0
+        slow = iterate.n_iter if doubt.gives_up(iterate) else 0
         return slow > 0
 
     def without(start: Array | None, before: Solution) -> Solution:
