@@ -60,8 +60,7 @@ class ArrayNamespace(Protocol):
 Features: TypeAlias = Array | sparray
 # A table of features as users give it: also lists, pandas or polars frames, and tensors.
 Table: TypeAlias = "ArrayLike | sparray | nwt.IntoDataFrame | nwt.IntoSeries | None"
-# Frames of pandas, polars or pyarrow, and the frames that the library returns.
-IntoFrame: TypeAlias = "nwt.IntoDataFrame"
+# The frames that the library returns.
 Frame: TypeAlias = "pd.DataFrame"
 # Positions or a mask: whatever selects elements of an array.
 Index: TypeAlias = ArrayLike | slice
@@ -93,7 +92,7 @@ SuggestBy: TypeAlias = Literal["variance", "improvement", "thompson", "diverse"]
 
 __all__ = [
     "Array", "ArrayLike", "ArrayNamespace", "Axes", "DTypeLike", "Device", "ExplainBy", "Features", "FloatName",
-    "FormName", "Frame", "Groups", "Index", "IntoFrame", "KernelWeights", "Landmarks", "New", "NewOrAll",
+    "FormName", "Frame", "Groups", "Index", "KernelWeights", "Landmarks", "New", "NewOrAll",
     "Precision", "PreconditionerName", "RandomState", "Shape", "SpectralFilter", "SuggestBy", "Table", "Tensor",
     "TorchDevice",
 ]  # fmt: skip

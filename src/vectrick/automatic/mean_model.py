@@ -1,6 +1,6 @@
 """An ensemble as a fitted model: predictions, probabilities, files and summaries."""
 
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 from scipy.special import expit
@@ -82,7 +82,13 @@ class MeanModel(FittedModel):
         """
         return self._decide(X)
 
-    def predict(self, X: EdgesLike, return_std: bool = False, *, n_samples: int = N_SAMPLES) -> Any:
+    @overload
+    def predict(self, X: EdgesLike, return_std: Literal[False] = ..., *, n_samples: int = ...) -> Array: ...
+    @overload
+    def predict(self, X: EdgesLike, return_std: bool, *, n_samples: int = ...) -> Array | tuple[Array, Array]: ...
+    def predict(
+        self, X: EdgesLike, return_std: bool = False, *, n_samples: int = N_SAMPLES
+    ) -> Array | tuple[Array, Array]:
         """Return the class of each edge, or the predicted value.
 
         With ``return_std``, return the standard deviations of values as well: the weighted sum of the members' standard

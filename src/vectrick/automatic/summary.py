@@ -3,6 +3,7 @@
 from typing import Any
 
 from vectrick._html import html_block, html_note, html_table
+from vectrick._typing import Frame
 from vectrick.automatic.scoring.results import Result
 
 _SHOWN = 5  # members that a summary lists
@@ -21,7 +22,7 @@ def alpha_paths(found: Any, chosen: list[Result]) -> list[tuple[Any, Any]]:
     return [(result.alphas * (found.model_of(result)[2] / result.alpha), result.means) for result in each]
 
 
-def search_frame(found: Any, chosen: list[Result]) -> Any:
+def search_frame(found: Any, chosen: list[Result]) -> Frame:
     """Return a pandas frame of all results, chosen ones first."""
     import pandas as pd
 
@@ -42,7 +43,7 @@ def search_frame(found: Any, chosen: list[Result]) -> Any:
     return pd.DataFrame(rows)
 
 
-def joined_frames(frames: list[Any]) -> Any:
+def joined_frames(frames: list[Any]) -> Frame:
     """Return one frame with the rows of all frames."""
     import pandas as pd
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from vectrick._typing import Array
 from vectrick.data.files.columns import read_columns
-from vectrick.data.files.frames import FrameTable
+from vectrick.data.files.frames import FrameColumns
 from vectrick.data.strings.table import is_missing
 
 _OF_STRINGS = re.compile(r"(?<![a-z])(smiles|sequences?|fasta|inchi)(?![a-z])", re.IGNORECASE)
@@ -64,7 +64,7 @@ def _encoded(
     frame: nw.DataFrame[Any], kept: list[Any], name: str, ids: Array | None, expected: list[str] | None = None
 ) -> tuple[Array, Array | None, list[Any], dict[str, Array]]:
     """Return the columns of a frame with words or dates by the rules for files (`read_columns`)."""
-    source = FrameTable(name)
+    source = FrameColumns(name)
     wrong = [other for other in kept if not _is_simple(frame.get_column(other))]
     if wrong:
         raise TypeError(

@@ -1,7 +1,7 @@
 """Kronecker ridge regression."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, overload
 
 from sklearn.base import RegressorMixin, clone
 from sklearn.metrics import r2_score
@@ -197,6 +197,14 @@ class KronRidge(RegressorMixin, KronRegressor):
         fit_targets(self, X, targets, sample_weight, validation, how.get("watch", FitControls()))
         return self
 
+    @overload
+    def predict(
+        self, X: AnyEdges, return_std: Literal[False] = ..., return_cov: Literal[False] = ..., *, n_samples: int = ...
+    ) -> Array: ...
+    @overload
+    def predict(
+        self, X: AnyEdges, return_std: bool = ..., return_cov: bool = ..., *, n_samples: int = ...
+    ) -> Array | tuple[Array, Array]: ...
     def predict(
         self,
         X: AnyEdges,
@@ -204,7 +212,7 @@ class KronRidge(RegressorMixin, KronRegressor):
         return_cov: bool = False,
         *,
         n_samples: int = N_SAMPLES,
-    ) -> Any:
+    ) -> Array | tuple[Array, Array]:
         """Return the prediction for each edge, optionally with its uncertainty.
 
         Parameters
@@ -230,9 +238,22 @@ class KronRidge(RegressorMixin, KronRegressor):
         """Draw n functions from the posterior; return a row for each, with its values at edges X (at most 4000)."""
         return samples_of(self, X, super().predict(X), n, random_state)
 
+    @overload
+    def predict_grid(
+        self,
+        start_features: Table,
+        end_features: Table = ...,
+        *,
+        return_std: Literal[False] = ...,
+        n_samples: int = ...,
+    ) -> Array: ...
+    @overload
+    def predict_grid(
+        self, start_features: Table, end_features: Table = ..., *, return_std: bool, n_samples: int = ...
+    ) -> Array | tuple[Array, Array]: ...
     def predict_grid(
         self, start_features: Table, end_features: Table = None, *, return_std: bool = False, n_samples: int = N_SAMPLES
-    ) -> Any:
+    ) -> Array | tuple[Array, Array]:
         """Return the predictions for every pair of a start and an end vertex, like `FittedModel.predict_grid`.
 
         With several labels for each edge, their grids are stacked along the last axis. With ``return_std``, the grid

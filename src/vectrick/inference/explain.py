@@ -31,7 +31,7 @@ BY = get_args(ExplainBy)
 _LOOKED_AT, _FAR = 1000, 0.1  # edges to check, and the largest relative error of their predictions
 
 
-def explain(model: Fitted, X: EdgesLike, k: int, by: ExplainBy, influence: bool) -> Any:
+def explain(model: Fitted, X: EdgesLike, k: int, by: ExplainBy, influence: bool) -> Frame:
     """Return a frame of the contributions to the prediction for one edge; see `FittedModel.explain`."""
     if by not in BY:
         raise ValueError(f"by is {by!r}, but it must be one of {', '.join(map(repr, BY))}")

@@ -1,10 +1,8 @@
 """Methods of fitted models beyond prediction: posterior, novelty, explanations and recommendations."""
 
-from typing import Any
-
 from sklearn.utils.validation import check_is_fitted
 
-from vectrick._typing import Array, ArrayLike, ExplainBy, RandomState, Table
+from vectrick._typing import Array, ArrayLike, ExplainBy, Frame, RandomState, Table
 from vectrick.data import EdgesLike
 from vectrick.inference.explain import explain
 from vectrick.inference.recommend import recommend
@@ -44,7 +42,7 @@ class InferenceMethods:
         check_is_fitted(self)
         return posterior_of(self, n_samples, random_state)
 
-    def novelty(self: Fitted, X: EdgesLike, *, parts: bool = False) -> Any:
+    def novelty(self: Fitted, X: EdgesLike, *, parts: bool = False) -> "Array | Frame":
         """Return how new edges are to the model, as numbers between 0 and 1.
 
         Novelty is the share of the prior variance of an edge that the training edges leave unexplained. For every loss,
@@ -72,7 +70,7 @@ class InferenceMethods:
         check_is_fitted(self)
         return novelty_of(self, X, parts)
 
-    def explain(self: Fitted, X: EdgesLike, k: int = 10, *, by: ExplainBy = "edge", influence: bool = False) -> Any:
+    def explain(self: Fitted, X: EdgesLike, k: int = 10, *, by: ExplainBy = "edge", influence: bool = False) -> Frame:
         """Return a frame that explains the prediction for one edge.
 
         A prediction is a sum over the training edges. The frame contains the edges with the largest contributions, then
@@ -153,7 +151,7 @@ class InferenceMethods:
         positions: ArrayLike | None = None,
         known: ArrayLike | None = None,
         end_features: Table = None,
-    ) -> Any:
+    ) -> Frame:
         """Return a frame with the k best end vertices for each given start vertex, without known edges.
 
         Parameters

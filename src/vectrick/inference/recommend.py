@@ -7,7 +7,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from vectrick._typing import Array, ArrayLike, Table
+from vectrick._typing import Array, ArrayLike, Frame, Table
 from vectrick.backends import HOST
 from vectrick.backends.arrays import to_host
 from vectrick.data import Edges, VertexTable
@@ -22,7 +22,7 @@ def recommend(
     exclude_known: bool,
     known: ArrayLike | None,
     end_features: Table,
-) -> Any:
+) -> Frame:
     """Return a pandas frame with the best end vertices of each start vertex; see `FittedModel.recommend`."""
     import pandas as pd
     from scipy.special import expit

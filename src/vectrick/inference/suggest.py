@@ -8,7 +8,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from vectrick._progress import Progress
-from vectrick._typing import Array, RandomState, SuggestBy
+from vectrick._typing import Array, Frame, RandomState, SuggestBy
 from vectrick.backends.arrays import to_host
 from vectrick.data import Edges, EdgesLike, join_edges
 from vectrick.inference.covariances import Columns
@@ -38,7 +38,7 @@ def suggest(
     per_start: int | None = None,
     per_end: int | None = None,
     random_state: RandomState = None,
-) -> Any:
+) -> Frame:
     """Return the most informative edges to label next, as a batch that is chosen jointly.
 
     The individually best edges would be too similar. Here each edge is chosen as if the edges before it were already
@@ -297,7 +297,7 @@ def _drawn(
     return np.array(chosen, np.int64), np.array(gains)
 
 
-def _frame(edges: Edges, rows: Array | None, mean: Array, spread: Any, gains: Array) -> Any:
+def _frame(edges: Edges, rows: Array | None, mean: Array, spread: Any, gains: Array) -> Frame:
     import pandas as pd
 
     columns: dict[str, Any] = {"rank": np.arange(1, len(edges) + 1)}

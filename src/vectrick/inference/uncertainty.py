@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from vectrick._typing import Array, RandomState, Table
+from vectrick._typing import Array, Frame, RandomState, Table
 from vectrick.backends import HOST
 from vectrick.backends.arrays import like, to_host
 from vectrick.data import Edges, EdgesLike, Graph, join_edges
@@ -269,7 +269,7 @@ def samples_of(model: Fitted, X: EdgesLike, mean: Array, n: int, random_state: R
     return mean + like(drawn, mean)
 
 
-def novelty_of(model: Fitted, X: EdgesLike, parts: bool, rows: Array | None = None) -> Any:
+def novelty_of(model: Fitted, X: EdgesLike, parts: bool, rows: Array | None = None) -> "Array | Frame":
     """Return the share of the prior variance that the training edges leave unexplained, or a frame with its parts.
 
     With ``rows``, the model counts as trained on these edges only, with the same kernels and alphas.

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from vectrick._html import html_block, html_line, html_note, html_table
-from vectrick._typing import Array, ArrayLike, New
+from vectrick._typing import Array, ArrayLike, Frame, New
 from vectrick.data import Edges, EdgesLike, VertexTable
 from vectrick.data.lake.scan import ScannedEdges
 from vectrick.data.source import is_lake
@@ -56,7 +56,7 @@ class AlphaPath:
         """The model with the highest score."""
         return self.best.model
 
-    def frame(self) -> Any:
+    def frame(self) -> Frame:
         """Return a pandas frame with a row for each alpha and iteration: its score and its risk."""
         import pandas as pd
 

@@ -64,7 +64,7 @@ class KernelComparison:
     left_out: dict[str, str] = field(default_factory=dict)
 
     @property
-    def frame(self) -> Any:
+    def frame(self) -> Frame:
         """A pandas frame with a row for each setting and kernel, the best of a setting first.
 
         The other columns are "mean", "spread" (the standard deviation over folds), "lowest" and "highest" score, and
@@ -84,7 +84,7 @@ class KernelComparison:
         frame = frame.assign(order=order).sort_values(["order", "mean"], ascending=[True, False])
         return frame.drop(columns="order").reset_index(drop=True)
 
-    def table(self) -> Any:
+    def table(self) -> Frame:
         """Return the means as a frame with a row for each kernel and a column for each setting."""
         frame = self.frame
         table = frame.pivot(index="kernel", columns="setting", values="mean")

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from vectrick._html import html_block, html_table
 from vectrick._progress import Progress
-from vectrick._typing import Array, ArrayLike
+from vectrick._typing import Array, ArrayLike, Frame
 from vectrick.backends.arrays import unmasked
 from vectrick.data import Edges, EdgesLike
 from vectrick.data.censored import refuse_bounds
@@ -64,7 +64,7 @@ class NestedScore:
         values = self.scores.mean(axis=1) if len(self.scores) > 1 else self.scores[0]
         return float(values.std(ddof=1)) if len(values) > 1 else float("nan")
 
-    def frame(self) -> Any:
+    def frame(self) -> Frame:
         """Return a pandas frame with a row for each outer fold: the chosen parameters and the scores."""
         import pandas as pd
 

@@ -63,7 +63,7 @@ def frame_header(frame: Frame) -> dict[str, list[Any]]:
     return columns
 
 
-def read_frame(header: Any) -> Any:
+def read_frame(header: Any) -> Frame:
     """Return a pandas frame from JSON."""
     import pandas as pd
 

@@ -36,7 +36,7 @@ from vectrick.persistence.read import (
 )
 from vectrick.persistence.registry import UnknownNameError
 from vectrick.solvers import SOLVERS, Solution
-from vectrick.training.fitted import Fitted, KeepsEdges
+from vectrick.training.fitted import Fitted, KeepsEdges, LoadedModel
 from vectrick.training.one_vs_rest import set_machines
 from vectrick.training.parameters import check_parameters
 
@@ -86,7 +86,7 @@ def _read_composite(header: dict[str, Any], tensors: Tensors, depth: int) -> Any
     return model
 
 
-def load(path: Path | str) -> Any:
+def load(path: Path | str) -> LoadedModel:
     """Return the model from a file that ``save`` or ``vectrick fit`` wrote.
 
     Loading runs no code from the file. A file that is truncated, damaged, foreign or too new raises `ModelFileError`.
@@ -116,7 +116,8 @@ def load(path: Path | str) -> Any:
     """
     header, tensors = read_container(path, "model")
     try:
-        return made_again(header, tensors)
+        model: LoadedModel = made_again(header, tensors)
+        return model
     except UnknownNameError as error:
         raise ModelFileError(f"{path} cannot be loaded: {error}") from None
     except LOADING_ERRORS as error:

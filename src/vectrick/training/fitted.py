@@ -1,7 +1,8 @@
 """The interface of estimators inside the package: parameters, hooks of a fit, and methods of a fitted model."""
 
 from collections.abc import Iterator
-from typing import Any, Literal, Protocol, TypeAlias
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeAlias, overload
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from vectrick._typing import (
     ArrayLike,
     FloatName,
     FormName,
+    Frame,
     KernelWeights,
     Landmarks,
     Precision,
@@ -93,6 +95,35 @@ class Fitted(KeepsEdges, Protocol):
 
     def predict_grid(self, start_features: Table, end_features: Table = None) -> Array:
         """Return the predictions for every pair of vertices."""
+
+
+class LoadedModel(Fitted, Protocol):
+    """A model from a file: the methods of all kinds of models; others depend on the kind that was saved."""
+
+    about_: dict[str, Any]
+
+    @overload
+    def predict(self, X: AnyEdges) -> Array: ...
+    @overload
+    def predict(self, X: AnyEdges, return_std: bool, *, n_samples: int = ...) -> Array | tuple[Array, Array]: ...
+
+    def recommend(
+        self,
+        start: ArrayLike | None = None,
+        k: int = 10,
+        exclude_known: bool = True,
+        *,
+        positions: ArrayLike | None = None,
+        known: ArrayLike | None = None,
+        end_features: Table = None,
+    ) -> Frame:
+        """Return the best partners of start vertices."""
+
+    def save(self, path: Path | str, *, about: dict[str, Any] | None = None) -> None:
+        """Write the model to a file."""
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what only some kinds of models have."""
 
 
 class Machine(Fitted, Protocol):

@@ -204,7 +204,7 @@ def _model_info(out: Output, path: Path) -> None:
     from vectrick.backends.memory import format_bytes
     from vectrick.cli.vertices import class_names
 
-    model = vt.load(path)
+    model: Any = vt.load(path)  # of any kind
     file = {"file": path, "size": format_bytes(path.stat().st_size), "estimator": type(model).__name__}
     facts: dict[str, Any] = {**file, **(_search_facts(model) if hasattr(model, "search_") else _model_facts(model))}
     classes = class_names(model)

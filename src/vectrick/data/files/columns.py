@@ -8,7 +8,7 @@ import numpy as np
 
 from vectrick._typing import Array
 from vectrick._warnings import warn
-from vectrick.data.files.frames import TableFile
+from vectrick.data.files.frames import ColumnRules
 from vectrick.data.files.numerals import refuse_commas
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class TableWarning(UserWarning):
 
 
 def read_columns(
-    source: TableFile,
+    source: ColumnRules,
     table: "pa.Table",
     columns: list[str],
     expected: list[str] | None = None,
@@ -85,7 +85,7 @@ def read_columns(
 
 
 def _categories(
-    source: TableFile, table: "pa.Table", column: str, expected: list[str] | None
+    source: ColumnRules, table: "pa.Table", column: str, expected: list[str] | None
 ) -> tuple[Array, list[str]]:
     """Return a column of 0 and 1 for each word of a column; leave out a column that identifies rows."""
     words = source.words(table, column)
@@ -138,7 +138,7 @@ def indicators(
     return block, [f"{column}={word}" for word in known]
 
 
-def _check_names(source: TableFile, columns: list[str], names: list[str], expected: list[str] | None) -> None:
+def _check_names(source: ColumnRules, columns: list[str], names: list[str], expected: list[str] | None) -> None:
     """Raise if the names of the columns of 0 and 1 of one column could be those of another column."""
     for column in columns if expected is None else ():
         if column not in names and any(other != column and other.startswith(f"{column}=") for other in columns):
@@ -147,7 +147,7 @@ def _check_names(source: TableFile, columns: list[str], names: list[str], expect
                              "names; rename one of them")  # fmt: skip
 
 
-def _check_finite(source: TableFile, values: Array, column: str) -> None:
+def _check_finite(source: ColumnRules, values: Array, column: str) -> None:
     wrong = np.flatnonzero(np.isinf(values))
     if len(wrong):
         raise ValueError(
@@ -155,7 +155,7 @@ def _check_finite(source: TableFile, values: Array, column: str) -> None:
         )
 
 
-def _refuse_gaps(source: TableFile, gaps: dict[str, int], are_new: bool) -> None:
+def _refuse_gaps(source: ColumnRules, gaps: dict[str, int], are_new: bool) -> None:
     first = next(iter(gaps))
     way_out = "a model that was trained with " if are_new and source.remedy.startswith("-") else ""
     raise ValueError(
@@ -164,7 +164,7 @@ def _refuse_gaps(source: TableFile, gaps: dict[str, int], are_new: bool) -> None
     )
 
 
-def _in_order(source: TableFile, features: Array, names: list[str], expected: list[str]) -> Array:
+def _in_order(source: ColumnRules, features: Array, names: list[str], expected: list[str]) -> Array:
     """Return the features that a model was trained with, in the order of training."""
     place = {name: column for column, name in enumerate(names)}
     missing = [name for name in expected if name not in place]

@@ -22,11 +22,125 @@ _DAY = 86_400e6  # microseconds
 _SHOWN = 5  # ids or columns named in an error
 
 
-class TableFile:
-    """A table in a file; the names of its columns are read immediately, its content on request."""
+class ColumnRules:
+    """The rules by which columns of Arrow tables become ids, numbers and words; errors name the table."""
 
+    path: Path  # of the file, or the name of a table in memory
     announces = True  # whether columns of words are reported
     remedy = "--impute median fills them with the median"  # of missing values
+
+    def ids(self, table: "pa.Table", column: str) -> Any:
+        """Return the ids in a column as an Arrow array of strings; missing or repeated ids raise an error."""
+        from pyarrow import compute
+
+        values = table.column(column).combine_chunks()
+        self._check_ids(values, column)
+        counts = compute.value_counts(values)
+        often = counts.field("values").filter(compute.greater(counts.field("counts"), 1))
+        if len(often):
+            raise ValueError(f"{self.path} has {len(often)} ids more than once: {_some(often.to_pylist())}")
+        return values
+
+    def positions(
+        self, table: "pa.Table", column: str, known: "pa.Array", where: str, complaints: list[str] | None = None
+    ) -> Array:
+        """Return the position of each id of a column among the ``known`` ids; errors name their source ``where``.
+
+        Unknown ids raise an error. If a list of ``complaints`` is given, they become -1 and are reported there.
+        """
+        from pyarrow import compute
+
+        coded = table.column(column).unify_dictionaries().combine_chunks()
+        self._check_ids(coded, column)
+        if hasattr(coded, "chunks"):  # there are no rows
+            return np.empty(0, np.int32)
+        rows = compute.index_in(coded.dictionary, value_set=known)
+        place, codes = rows.fill_null(-1).to_numpy(), coded.indices.to_numpy()
+        positions = place[codes].astype(np.int32, copy=False)
+        if rows.null_count and (positions < 0).any():
+            unknown = np.unique(codes[positions < 0])
+            words = _some([coded.dictionary[int(code)].as_py() for code in unknown[:_SHOWN]], len(unknown))
+            complaint = (
+                f"{self.path}: {len(unknown)} ids in column {column!r} are not in {where}: {words} "
+                f"({int((positions < 0).sum())} of {len(positions)} edges have them)"
+            )
+            if complaints is None:
+                raise ValueError(complaint)
+            complaints.append(complaint)
+        return np.asarray(positions)
+
+    def _check_ids(self, values: "pa.ChunkedArray", column: str) -> None:
+        if values.null_count:
+            empty = np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))
+            raise ValueError(f"{self.path}: column {column!r} has no id in row {empty[0] + 1}")
+
+    def numbers(self, table: "pa.Table", columns: Sequence[str]) -> Array:
+        """Return columns of a table as a matrix; raise an error if a value is not a finite number."""
+        out = np.empty((table.num_rows, len(columns)))
+        for j, name in enumerate(columns):
+            out[:, j] = self.vector(table.column(name), name)
+        return out
+
+    def is_words(self, table: "pa.Table", name: str) -> bool:
+        """Return whether a column holds words, and none of them is a number."""
+        import pyarrow as pa
+        from pyarrow import compute
+
+        values = table.column(name)
+        kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
+        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
+            return False
+        words = [word for word in compute.unique(values.cast(pa.string())).to_pylist() if word]
+        return bool(words) and not any(map(_is_number, words))
+
+    def words(self, table: "pa.Table", name: str) -> list[str | None]:
+        """Return a column of words, with None for empty entries."""
+        import pyarrow as pa
+
+        return [word or None for word in table.column(name).cast(pa.string()).to_pylist()]
+
+    def floats(self, table: "pa.Table", name: str) -> Array:
+        """Return a column as numbers, with NaN for empty entries."""
+        return self._floats(table.column(name), name)
+
+    def _floats(self, values: "pa.ChunkedArray", name: str) -> Array:
+        import pyarrow as pa
+        from pyarrow import compute
+
+        if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
+            values = self._as_numbers(values, name)
+        return np.asarray(compute.cast(values, pa.float64(), safe=False).to_numpy())
+
+    def vector(self, values: "pa.ChunkedArray", name: str) -> Array:
+        """Return a column as finite numbers."""
+        numbers = self._floats(values, name)
+        if not np.isfinite(numbers).all():
+            at = int(np.flatnonzero(~np.isfinite(numbers))[0])
+            shown = values[at].as_py()
+            what = "is empty" if shown is None or shown != shown else f"is {shown!r}"
+            raise ValueError(f"{self.path}: row {at + 1}, column {name!r} {what}, but it must be a finite number")
+        return np.asarray(numbers)
+
+    def _as_numbers(self, values: "pa.ChunkedArray", name: str) -> Any:
+        import pyarrow as pa
+        from pyarrow import compute
+
+        if pa.types.is_boolean(values.type) or pa.types.is_decimal(values.type):
+            return values.cast(pa.float64() if not pa.types.is_boolean(values.type) else pa.int8())
+        if pa.types.is_null(values.type):
+            return compute.cast(values, pa.float64())
+        if pa.types.is_date(values.type) or pa.types.is_timestamp(values.type):  # days since 1970
+            seconds = compute.cast(compute.cast(values, pa.timestamp("us"), safe=False), pa.int64())
+            return compute.divide(compute.cast(seconds, pa.float64(), safe=False), _DAY)
+        words = [word or None for word in compute.cast(values, pa.string()).to_pylist()]
+        for at, word in enumerate(words):
+            if word is not None and not _is_number(word):
+                raise ValueError(f"{self.path}: row {at + 1}, column {name!r} is {word!r}, but it must be a number")
+        return pa.chunked_array([pa.array([None if word is None else float(word) for word in words], pa.float64())])
+
+
+class TableFile(ColumnRules):
+    """A table in a file; the names of its columns are read immediately, its content on request."""
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
@@ -139,118 +253,9 @@ class TableFile:
             ),
         }
 
-    def ids(self, table: "pa.Table", column: str) -> Any:
-        """Return the ids in a column as an Arrow array of strings; missing or repeated ids raise an error."""
-        from pyarrow import compute
 
-        values = table.column(column).combine_chunks()
-        self._check_ids(values, column)
-        counts = compute.value_counts(values)
-        often = counts.field("values").filter(compute.greater(counts.field("counts"), 1))
-        if len(often):
-            raise ValueError(f"{self.path} has {len(often)} ids more than once: {_some(often.to_pylist())}")
-        return values
-
-    def positions(
-        self, table: "pa.Table", column: str, known: "pa.Array", where: str, complaints: list[str] | None = None
-    ) -> Array:
-        """Return the position of each id of a column among the ``known`` ids; errors name their source ``where``.
-
-        Unknown ids raise an error. If a list of ``complaints`` is given, they become -1 and are reported there.
-        """
-        from pyarrow import compute
-
-        coded = table.column(column).unify_dictionaries().combine_chunks()
-        self._check_ids(coded, column)
-        if hasattr(coded, "chunks"):  # there are no rows
-            return np.empty(0, np.int32)
-        rows = compute.index_in(coded.dictionary, value_set=known)
-        place, codes = rows.fill_null(-1).to_numpy(), coded.indices.to_numpy()
-        positions = place[codes].astype(np.int32, copy=False)
-        if rows.null_count and (positions < 0).any():
-            unknown = np.unique(codes[positions < 0])
-            words = _some([coded.dictionary[int(code)].as_py() for code in unknown[:_SHOWN]], len(unknown))
-            complaint = (
-                f"{self.path}: {len(unknown)} ids in column {column!r} are not in {where}: {words} "
-                f"({int((positions < 0).sum())} of {len(positions)} edges have them)"
-            )
-            if complaints is None:
-                raise ValueError(complaint)
-            complaints.append(complaint)
-        return np.asarray(positions)
-
-    def _check_ids(self, values: "pa.ChunkedArray", column: str) -> None:
-        if values.null_count:
-            empty = np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))
-            raise ValueError(f"{self.path}: column {column!r} has no id in row {empty[0] + 1}")
-
-    def numbers(self, table: "pa.Table", columns: Sequence[str]) -> Array:
-        """Return columns of a table as a matrix; raise an error if a value is not a finite number."""
-        out = np.empty((table.num_rows, len(columns)))
-        for j, name in enumerate(columns):
-            out[:, j] = self.vector(table.column(name), name)
-        return out
-
-    def is_words(self, table: "pa.Table", name: str) -> bool:
-        """Return whether a column holds words, and none of them is a number."""
-        import pyarrow as pa
-        from pyarrow import compute
-
-        values = table.column(name)
-        kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
-        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
-            return False
-        words = [word for word in compute.unique(values.cast(pa.string())).to_pylist() if word]
-        return bool(words) and not any(map(_is_number, words))
-
-    def words(self, table: "pa.Table", name: str) -> list[str | None]:
-        """Return a column of words, with None for empty entries."""
-        import pyarrow as pa
-
-        return [word or None for word in table.column(name).cast(pa.string()).to_pylist()]
-
-    def floats(self, table: "pa.Table", name: str) -> Array:
-        """Return a column as numbers, with NaN for empty entries."""
-        return self._floats(table.column(name), name)
-
-    def _floats(self, values: "pa.ChunkedArray", name: str) -> Array:
-        import pyarrow as pa
-        from pyarrow import compute
-
-        if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
-            values = self._as_numbers(values, name)
-        return np.asarray(compute.cast(values, pa.float64(), safe=False).to_numpy())
-
-    def vector(self, values: "pa.ChunkedArray", name: str) -> Array:
-        """Return a column as finite numbers."""
-        numbers = self._floats(values, name)
-        if not np.isfinite(numbers).all():
-            at = int(np.flatnonzero(~np.isfinite(numbers))[0])
-            shown = values[at].as_py()
-            what = "is empty" if shown is None or shown != shown else f"is {shown!r}"
-            raise ValueError(f"{self.path}: row {at + 1}, column {name!r} {what}, but it must be a finite number")
-        return np.asarray(numbers)
-
-    def _as_numbers(self, values: "pa.ChunkedArray", name: str) -> Any:
-        import pyarrow as pa
-        from pyarrow import compute
-
-        if pa.types.is_boolean(values.type) or pa.types.is_decimal(values.type):
-            return values.cast(pa.float64() if not pa.types.is_boolean(values.type) else pa.int8())
-        if pa.types.is_null(values.type):
-            return compute.cast(values, pa.float64())
-        if pa.types.is_date(values.type) or pa.types.is_timestamp(values.type):  # days since 1970
-            seconds = compute.cast(compute.cast(values, pa.timestamp("us"), safe=False), pa.int64())
-            return compute.divide(compute.cast(seconds, pa.float64(), safe=False), _DAY)
-        words = [word or None for word in compute.cast(values, pa.string()).to_pylist()]
-        for at, word in enumerate(words):
-            if word is not None and not _is_number(word):
-                raise ValueError(f"{self.path}: row {at + 1}, column {name!r} is {word!r}, but it must be a number")
-        return pa.chunked_array([pa.array([None if word is None else float(word) for word in words], pa.float64())])
-
-
-class FrameTable(TableFile):
-    """A frame in memory, whose columns follow the rules for files; errors name the table instead of a file."""
+class FrameColumns(ColumnRules):
+    """The same rules for a frame in memory."""
 
     announces = False
     remedy = "fill them, for example with table.fillna(table.median(numeric_only=True))"

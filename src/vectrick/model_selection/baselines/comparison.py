@@ -36,7 +36,7 @@ def compare(
     verbose: int = 0,
     checkpoint: Finished | str | Path | None = None,
     callback: Callable[[dict[str, Any]], None] | None = None,
-) -> Any:
+) -> Frame:
     """Compare methods on the same folds of vertices.
 
     The methods run one after another, each with all CPUs, so that their seconds can be compared. If a method fails in a

@@ -9,7 +9,7 @@ from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
 from vectrick._html import html_block, html_cells, html_note
-from vectrick._typing import Array, ArrayLike, New, RandomState
+from vectrick._typing import Array, ArrayLike, Frame, New, RandomState
 from vectrick.data import EdgesLike
 from vectrick.data.settings import SETTINGS, settings_of
 from vectrick.data.splits import edges_of_split
@@ -140,7 +140,7 @@ class VertexKFold(BaseCrossValidator):
             fold.check(y, advice)
         return folds
 
-    def report(self, X: EdgesLike, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> Any:
+    def report(self, X: EdgesLike, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> Frame:
         """Return a pandas frame with a row for each fold: how many edges it uses, and how many it leaves out.
 
         With labels of two classes, the frame also counts the edges of the rarer class. With ``new="both"``, fold
