@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from vectrick.data.files.columns import TableWarning
+from vectrick.data.files.columns import Expected, TableWarning
 from vectrick.data.files.dataset import ReadOptions
 from vectrick.data.files.folder import read_dataset, read_vertices
 
@@ -36,14 +36,14 @@ def test_categories_of_new_vertices(tmp_path):
     expected = ["age", "job=cook", "job=nurse"]
     pd.DataFrame({"job": ["nurse", "pilot"], "id": [7, 8], "age": [1.0, 2.0]}).to_csv(tmp_path / "new.csv", index=False)
     with pytest.warns(TableWarning, match="column 'job' has 'pilot', but the training data did not"):
-        table = read_vertices(tmp_path / "new.csv", "start", "features", expected=expected)
+        table = read_vertices(tmp_path / "new.csv", "start", "features", expected=Expected(expected))
     np.testing.assert_array_equal(table.features, [[1, 0, 1], [2, 0, 0]])
     pd.DataFrame({"id": [7], "age": [1.0]}).to_csv(tmp_path / "less.csv", index=False)
     with pytest.raises(ValueError, match="lacks 2 of the 3 columns that the model was trained with: 'job=cook'"):
-        read_vertices(tmp_path / "less.csv", "start", "features", expected=expected)
+        read_vertices(tmp_path / "less.csv", "start", "features", expected=Expected(expected))
     coded = pd.DataFrame({"id": [7], "job=nurse": [1], "job=cook": [0], "age": [3]})
     coded.to_csv(tmp_path / "coded.csv", index=False)
-    table = read_vertices(tmp_path / "coded.csv", "start", "features", expected=expected)
+    table = read_vertices(tmp_path / "coded.csv", "start", "features", expected=Expected(expected))
     np.testing.assert_array_equal(table.features, [[3, 0, 1]])
 
 
@@ -68,11 +68,16 @@ def test_gaps(tmp_path):
     with pytest.warns(TableWarning, match="job|missing values in 'age', 'size' were filled with the median"):
         data = read_dataset(tmp_path, ReadOptions(impute="median"))
     assert data.medians == {"start": {"age": 35.0, "size": 5.0}, "end": {"f": 1.5}}
-    np.testing.assert_array_equal(data.X.start_table.features[:, [0, 2]], [[30, 1], [40, 5], [35, 9]])
+    numbers = ["age", "age is missing", "size"]
+    places = [data.X.start_table.columns.index(name) for name in numbers]
+    np.testing.assert_array_equal(data.X.start_table.features[:, places], [[30, 0, 1], [40, 0, 5], [35, 1, 9]])
     users.drop(columns="job").to_csv(tmp_path / "new.csv", index=False)
     with pytest.warns(TableWarning, match="missing values"):
         table = read_vertices(
-            tmp_path / "new.csv", "start", "features", expected=["age", "size"], medians={"age": -1.0, "size": -2.0}
+            tmp_path / "new.csv",
+            "start",
+            "features",
+            expected=Expected(["age", "size"], medians={"age": -1.0, "size": -2.0}),
         )
     np.testing.assert_array_equal(table.features, [[30, 1], [40, -2], [-1, 9]])
 
@@ -104,9 +109,9 @@ def test_sparse_vertices_of_which_nothing_is_known(tmp_path):
     long = pd.DataFrame({"id": ["n1", "n1", "n2"], "feature": ["a", "zz", "zz"], "value": [1.0, 1.0, 1.0]})
     long.to_csv(tmp_path / "new.csv", index=False)
     with pytest.raises(ValueError, match="has 1 vertices without any feature that the model was trained with: 'n2'"):
-        read_vertices(tmp_path / "new.csv", "start", "features", expected=["a", "b"])
+        read_vertices(tmp_path / "new.csv", "start", "features", expected=Expected(["a", "b"]))
     long[:2].to_csv(tmp_path / "new.csv", index=False)
-    table = read_vertices(tmp_path / "new.csv", "start", "features", expected=["a", "b"])
+    table = read_vertices(tmp_path / "new.csv", "start", "features", expected=Expected(["a", "b"]))
     np.testing.assert_array_equal(table.features.toarray(), [[1, 0]])
 
 
@@ -124,7 +129,7 @@ def test_what_cannot_be_filled(tmp_path):
             read_dataset(tmp_path, ReadOptions(impute=impute))
     pd.DataFrame({"id": [7], "age": [None], "size": [1.0]}).to_csv(tmp_path / "new.csv", index=False)
     with pytest.raises(ValueError, match="has no value at all"):
-        read_vertices(tmp_path / "new.csv", "start", "features", expected=["age", "size"])
+        read_vertices(tmp_path / "new.csv", "start", "features", expected=Expected(["age", "size"]))
 
 
 def test_two_features_of_one_name(tmp_path):

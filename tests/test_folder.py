@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from tests.data import folder_of, read_graph
+from vectrick.data.files.columns import Expected
 from vectrick.data.files.dataset import ReadOptions
 from vectrick.data.files.folder import read_dataset, read_vertices
 
@@ -85,7 +86,7 @@ def test_sparse_features(tmp_path):
     np.testing.assert_array_equal(table.features.toarray(), [[1, 3, 0], [0, 2, 0], [0, 0, 4]])
     new = pd.DataFrame({"id": ["n", "n"], "feature": ["unheard of", "q"], "value": [9.0, 5.0]})
     new.to_csv(tmp_path / "new.csv", index=False)
-    found = read_vertices(tmp_path / "new.csv", "start", "features", expected=table.columns)
+    found = read_vertices(tmp_path / "new.csv", "start", "features", expected=Expected(table.columns))
     np.testing.assert_array_equal(found.features.toarray(), [[0, 5, 0]])
 
 
@@ -93,10 +94,10 @@ def test_new_vertices_by_the_names_of_their_columns(tmp_path):
     pd.DataFrame({"bits": [1, 0], "extra": ["u", "v"], "id": ["n", "m"], "weight": [7, 8]}).to_csv(
         tmp_path / "new.csv", index=False
     )
-    found = read_vertices(tmp_path / "new.csv", "start", "features", expected=["weight", "bits"])
+    found = read_vertices(tmp_path / "new.csv", "start", "features", expected=Expected(["weight", "bits"]))
     np.testing.assert_array_equal(found.features, [[7, 1], [8, 0]])
     with pytest.raises(ValueError, match="lacks 1 of the 2 columns that the model was trained with: 'mass'"):
-        read_vertices(tmp_path / "new.csv", "start", "features", expected=["weight", "mass"])
+        read_vertices(tmp_path / "new.csv", "start", "features", expected=Expected(["weight", "mass"]))
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,7 @@ from .kernels import (
     MinMax as MinMax,
     Molecule as Molecule,
     Morgan as Morgan,
+    On as On,
     Polynomial as Polynomial,
     Precomputed as Precomputed,
     Profile as Profile,

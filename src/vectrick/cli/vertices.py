@@ -1,5 +1,6 @@
 """The vertices of a command: from the model's own tables, or from a file of new vertices."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,7 +41,7 @@ def vertex_table(
     else:
         features = np.vstack([new.features, features])
     both = VertexTable(features, new.name, np.concatenate([new.ids, np.asarray(known.ids)[old].astype(str)]))
-    both.columns, both.text = new.columns, new.text
+    both.columns, both.text, both.string_columns = new.columns, new.text, new.string_columns
     both.skipped = [name for name in new.skipped if name not in set(np.asarray(both.ids).tolist())]
     return both
 
@@ -67,7 +68,10 @@ def _new_vertices(
         if path is None:
             return given_string(given, side, kind)
         return read_strings(path, side, kind, *columns, skip_invalid, tell=False)
-    new = read_vertices(given, side, "features", *columns, expected=known.columns, medians=_medians(model, side))
+    expected = known.expected
+    if expected is not None and not expected.medians:
+        expected = replace(expected, medians=_medians(model, side))  # of earlier files
+    new = read_vertices(given, side, "features", *columns, expected=expected)
     if issparse(known.features) and not issparse(new.features):
         new.features = csr_array(new.features)
     return new

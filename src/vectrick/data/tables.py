@@ -4,8 +4,6 @@ import copy
 import itertools
 import re
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
-from numbers import Integral
 from types import MappingProxyType
 from typing import Any
 
@@ -16,8 +14,10 @@ from scipy.sparse import csr_array, issparse
 from vectrick._typing import Array, ArrayLike, Features, Index, Table
 from vectrick.backends import HOST, Backend, backend_of
 from vectrick.backends.arrays import cast, given_array, numpy_dtype, placed, to_host, unmasked
-from vectrick.data.files.columns import indicators
-from vectrick.data.frames import split_frame
+from vectrick.data.files.columns import Expected, ReadColumns, indicators
+from vectrick.data.frames import FrameParts, split_frame
+from vectrick.data.ids import as_ids, as_integers, distinct_ids, is_whole
+from vectrick.data.mixed import block_of, rearranged, with_strings
 from vectrick.data.strings.table import characters, given_strings, strings_of
 
 _SHOWN = 5  # ids named in an error
@@ -32,10 +32,11 @@ class VertexTable:
     Parameters
     ----------
     features : array, tensor, SciPy sparse matrix, pandas or polars frame, or strings
-        One row for each vertex. In a frame, words become a column of 0 and 1 for each word, ``country=FR``, and dates
-        become days. A column that is different for nearly all vertices identifies them and is left out. Strings are a
-        list, a column, or a frame with one column of strings and its ids; they are stored as a table of characters
-        (`vectrick.data.strings.table`).
+        One row for each vertex. In a frame, words become a column of 0 and 1 for each word, ``country=FR``, dates
+        become days, and a column of lists becomes a feature for each position, ``vector[0]``. A column that is
+        different for nearly all vertices identifies them and is left out. SMILES strings, sequences and text stay
+        strings, for kernels on columns (`On`); they are stored as characters, after the numbers. Strings alone are a
+        list, a column, or a frame with one column of strings and its ids (`vectrick.data.strings.table`).
     name : str
         The name of the table in errors.
     ids : array, optional
@@ -44,8 +45,19 @@ class VertexTable:
         The column of a frame that holds ids. Default: a column "id", else the index of a pandas frame.
     gaps : bool
         Whether strings may be missing or empty.
-    expected : list, optional
-        The names of the features of a model: they are taken from a frame by name, and other columns are left out.
+    expected : Expected, optional
+        The columns of a model: they are taken from a frame by name, and other columns are left out.
+    impute : "median", optional
+        How to fill missing values of a frame; by default they raise an error.
+
+    Attributes
+    ----------
+    columns : list or None
+        The names of the features, then the columns that hold strings.
+    string_columns : tuple of str
+        The columns that hold strings, beside numbers.
+    notes : dict
+        What each column of a frame became, in words.
 
     Examples
     --------
@@ -57,6 +69,8 @@ class VertexTable:
 
     words: Mapping[str, Array] = MappingProxyType({})  # of columns that became columns of 0 and 1
     text: str | None = None  # the name of the column, if vertices are strings; it may be empty
+    string_columns: tuple[str, ...] = ()
+    notes: Mapping[str, str] = MappingProxyType({})
     skipped: Sequence[str] = ()  # ids of a file whose strings could not be read
 
     def __init__(
@@ -66,19 +80,21 @@ class VertexTable:
         ids: ArrayLike | None = None,
         id_column: str | None = None,
         gaps: bool = False,
-        expected: list[Any] | None = None,
+        expected: Expected | None = None,
+        impute: str | None = None,
     ) -> None:
         self.name, self.id_column = name, id_column
         self.columns: list[Any] | None = None  # names of the columns, if the table has them
         self.origin: tuple[VertexTable, Array] | None = None  # the original table, and the rows in it
-        self.medians: dict[str, float] = {}  # the values that replaced missing values in columns of a file
+        self.medians: Mapping[str, float] = {}  # the values that replaced missing values in columns
         if hasattr(features, "collect") and not hasattr(features, "to_numpy"):
             raise TypeError(f"{name} is a {type(features).__name__} that is not computed yet; pass {name}.collect()")
         self.is_named = ids is not None  # whether the user chose the ids; the default index of pandas only counts rows
         native, own_ids = features, None
         frame = nw.from_native(features, eager_only=True, pass_through=True)
         if isinstance(frame, nw.DataFrame):
-            features, own_ids, self.columns, self.words = split_frame(frame, features, name, id_column, expected)
+            parts = split_frame(frame, features, name, id_column, expected, impute)
+            features, own_ids = self._described(parts), parts.ids
             self.is_named = self.is_named or "id" in frame.columns or id_column is not None or not counts_rows(native)
         strings = given_strings(features, name, gaps)
         if strings is not None:
@@ -90,7 +106,28 @@ class VertexTable:
             self.text, features = title, characters(features, name)
         ids = own_ids if ids is None else ids
         self.features: Any = _as_matrix(features, name)
-        self.ids = None if ids is None else _as_ids(ids, len(self), name)
+        if self.text is None and impute is not None and not isinstance(frame, nw.DataFrame):
+            raise ValueError(f"impute is {impute!r}, but {name} is no frame, whose columns could be filled")
+        self.ids = None if ids is None else as_ids(ids, len(self), name)
+
+    @classmethod
+    def of_columns(cls, found: ReadColumns, name: str, ids: Array) -> "VertexTable":
+        """Return a table of columns that were read from a file; one column of strings alone is a table of strings."""
+        if len(found.strings) == 1 and not found.names:
+            ((column, strings),) = found.strings.items()
+            table = cls([word or "" for word in strings], name, ids, gaps=True)
+            table.text = column
+            return table
+        table = cls(with_strings(found.features, found.strings, name) if found.strings else found.features, name, ids)
+        table.medians, table.notes = found.medians, found.notes
+        table.columns, table.string_columns = [*found.names, *found.strings], tuple(found.strings)
+        return table
+
+    def _described(self, parts: FrameParts) -> Any:
+        """Take the columns of a frame; return the features."""
+        self.words, self.medians, self.notes = parts.words, parts.medians, parts.notes
+        self.columns, self.string_columns = [*parts.columns, *parts.strings], tuple(parts.strings)
+        return with_strings(parts.features, parts.strings, self.name) if parts.strings else parts.features
 
     def __len__(self) -> int:
         return int(self.features.shape[0])
@@ -98,12 +135,28 @@ class VertexTable:
     @property
     def n_features(self) -> int:
         """The number of columns."""
-        return int(self.features.shape[1])
+        return int(self.features.shape[1]) if not self.string_columns else len(self.columns or ())
+
+    @property
+    def n_numbers(self) -> int:
+        """The number of columns that hold numbers."""
+        return self.n_features - len(self.string_columns) if self.text is None else 0
+
+    @property
+    def expected(self) -> Expected | None:
+        """What tables for predictions must have, if the columns have names."""
+        return None if self.columns is None else Expected(self.columns, self.string_columns, self.medians)
 
     @property
     def strings(self) -> list[str]:
         """The strings, if the vertices are strings."""
         return strings_of(self.features)
+
+    def strings_in(self, column: str) -> list[str]:
+        """Return the strings of a column of strings; missing ones are empty."""
+        if self.text is not None:
+            return self.strings
+        return strings_of(block_of(self.features, self.n_numbers, self.string_columns.index(column)))
 
     @property
     def has_names(self) -> bool:
@@ -114,7 +167,7 @@ class VertexTable:
     def looks_like_kernel(self) -> bool:
         """Whether the table is square and nearly symmetric, with large values on the diagonal, like a kernel matrix."""
         K, n = self.features, len(self)
-        if issparse(K) or self.n_features != n or not 2 <= n <= _LARGEST_KERNEL:
+        if issparse(K) or K.shape[1] != n or not 2 <= n <= _LARGEST_KERNEL:
             return False
         K = to_host(K)
         size = float(np.abs(K).mean())
@@ -172,14 +225,14 @@ class VertexTable:
             raise ValueError(f"{argument} has shape {values.shape}, but it must be one-dimensional")
         if values.dtype.kind == "b":
             raise TypeError(f"{argument} is boolean, but it must hold positions or ids of vertices")
-        return values if self.ids is None else _as_integers(values)
+        return values if self.ids is None else as_integers(values)
 
     def _numbers(self) -> dict[Any, int]:
         """Return the row of each id that is a whole number or a numeral ("7" or "007"), or -1 if it is ambiguous."""
         row_of: dict[Any, int] = {}
         numerals: dict[int, int] = {}
         for row, vertex in enumerate(np.asarray(self.ids).tolist()):
-            if _is_whole(vertex):
+            if is_whole(vertex):
                 row_of[int(vertex)] = row
             elif not isinstance(vertex, str):
                 continue
@@ -210,7 +263,7 @@ class VertexTable:
         return moved
 
     def _look_up(self, values: Array, argument: str, row_of: dict[Any, int] | None = None) -> Array:
-        distinct, inverse = _distinct(values, argument)
+        distinct, inverse = distinct_ids(values, argument)
         if row_of is None:
             row_of = {vertex: row for row, vertex in enumerate(np.asarray(self.ids).tolist())}
         rows = [row_of.get(vertex, -1) for vertex in distinct.tolist()]
@@ -234,6 +287,20 @@ class VertexTable:
                 columns |= dict(zip(names, block.T, strict=True))
         return columns
 
+    def with_columns(self, columns: list[Any], strings: tuple[str, ...], encoded: Mapping[str, Array]) -> "VertexTable":
+        """Return the table with some of its columns, or ``encoded`` ones; the last ones are ``strings``."""
+        place = {name: column for column, name in enumerate(self.columns or ())}
+        numbers = columns[: len(columns) - len(strings)]
+        taken = copy.copy(self)
+        taken.features = rearranged(
+            self.features,
+            self.n_numbers,
+            [encoded[name] if name in encoded else place[name] for name in numbers],
+            [place[name] - self.n_numbers for name in strings],
+        )
+        taken.columns, taken.string_columns = columns, strings
+        return taken
+
     def take(self, rows: Index) -> "VertexTable":
         """Return some of the vertices, with their ids; the new table records its origin."""
         taken, places = copy.copy(self), np.asarray(to_host(rows))
@@ -245,7 +312,8 @@ class VertexTable:
 
     def __repr__(self) -> str:
         ids = "" if self.ids is None else ", with ids"
-        what = f"{self.n_features} features" if self.text is None else "strings"
+        what = f"{self.n_numbers} features" if self.text is None else "strings"
+        what += f", strings in {', '.join(self.string_columns)}" if self.string_columns else ""
         return f"<{self.name}: {len(self)} vertices, {what}{ids}>"
 
     def label(self, row: int) -> str:
@@ -262,44 +330,6 @@ def row_keys(features: Table) -> list[Any]:
     entries.eliminate_zeros()
     indices, bounds = entries.indices.astype(np.int64), itertools.pairwise(entries.indptr.tolist())
     return [(indices[low:high].tobytes(), entries.data[low:high].tobytes()) for low, high in bounds]
-
-
-def _distinct(values: Array, argument: str) -> tuple[Array, Array]:
-    """Return the distinct ids and the place of each id among them; raise an error if an id is missing."""
-    import pandas as pd  # for its hash table: ten million text ids take a second; sorting them takes minutes
-
-    missing: Array = np.flatnonzero(pd.isna(values) if values.dtype.kind in "Of" else [])
-    if len(missing):
-        raise ValueError(f"{argument}[{missing[0]}] is missing ({len(missing)} of {len(values)} ids are)")
-    inverse, distinct = pd.factorize(values)
-    kinds = sorted({type(value).__name__ for value in distinct.tolist()})
-    if "str" in kinds and len(kinds) > 1:
-        raise TypeError(f"{argument} has ids of several types, {' and '.join(kinds)}, but all must have one type")
-    return distinct, inverse
-
-
-def _as_integers(values: Array) -> Array:
-    """Return an array of objects or floats, as from pandas, as integers if all values are whole numbers."""
-    if values.dtype.kind not in "Of" or not values.size or values.ndim != 1:
-        return values
-    if values.dtype.kind == "f":
-        whole = np.isfinite(values) & (values == np.floor(values)) & (np.abs(values) < 2**53)
-        return values.astype(np.int64) if whole.all() else values
-    if not _is_whole(values[0]) or not all(map(_is_whole, values.tolist())):
-        return values
-    values = np.array([int(value) for value in values.tolist()], object)
-    least, most = min(values.tolist()), max(values.tolist())
-    if least < -(2**63) or most >= 2**64 or (least < 0 and most >= 2**63):
-        return values
-    return values.astype(np.uint64 if most >= 2**63 else np.int64)
-
-
-def _is_whole(value: object) -> bool:
-    """Return whether an object is a whole number of any type, except a truth value."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral | Decimal | float):
-        return False
-    number: Any = value
-    return bool(number == number) and abs(number) < 2**64 and number == int(number)
 
 
 def counts_rows(table: object) -> bool:
@@ -329,14 +359,3 @@ def _as_matrix(features: Features, name: str) -> Any:
     if dtype.kind not in "biuf":
         raise TypeError(f"{name} has dtype {matrix.dtype}, but it must hold real numbers")
     return matrix if dtype in (np.float32, np.float64) else cast(matrix, np.float64)
-
-
-def _as_ids(ids: ArrayLike, length: int, name: str) -> Array:
-    values = _as_integers(np.asarray(unmasked(ids, f"the id column of {name}")))
-    if values.shape != (length,):
-        raise ValueError(f"the ids of {name} have shape {values.shape}, but there are {length} vertices")
-    distinct, inverse = _distinct(values, f"the id column of {name}")
-    if len(distinct) < length:
-        often = distinct[np.bincount(inverse) > 1]
-        raise ValueError(f"{name} has the id {often.tolist()[0]!r} more than once")
-    return values

@@ -10,7 +10,7 @@ from typing import Any
 
 from vectrick._warnings import warn
 from vectrick.kernels import pairwise
-from vectrick.kernels.base import KERNELS, Kernel, KernelWarning, Product, Sum
+from vectrick.kernels.base import KERNELS, Kernel, KernelWarning, Product, Scaled, Sum
 from vectrick.kernels.constant import Constant
 from vectrick.kernels.cosine import Cosine
 from vectrick.kernels.function import Function
@@ -28,11 +28,12 @@ from vectrick.kernels.strings.molecule import Molecule
 from vectrick.kernels.strings.morgan import Morgan
 from vectrick.kernels.strings.smith_waterman import SmithWaterman
 from vectrick.kernels.strings.spectrum import Spectrum
+from vectrick.kernels.tables.on import On
 from vectrick.kernels.tanimoto import Tanimoto
 
 for _kind in (
-    Linear, Gaussian, Polynomial, Cosine, Tanimoto, MinMax, Constant, Precomputed, Standardized, Sum, Product, Morgan,
-    Molecule, Spectrum, SmithWaterman, Profile, Radial,
+    Linear, Gaussian, Polynomial, Cosine, Tanimoto, MinMax, Constant, Precomputed, Standardized, Sum, Product, Scaled,
+    On, Morgan, Molecule, Spectrum, SmithWaterman, Profile, Radial,
 ):  # fmt: skip
     KERNELS.register(_kind)
 
@@ -82,11 +83,13 @@ __all__ = [
     "MinMax",
     "Molecule",
     "Morgan",
+    "On",
     "Polynomial",
     "Precomputed",
     "Product",
     "Profile",
     "Radial",
+    "Scaled",
     "SmithWaterman",
     "Spectrum",
     "Standardized",

@@ -1,9 +1,8 @@
 """The base class of vertex kernels, and sums and products of kernels."""
 
 import copy
-import sys
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from numbers import Real
@@ -12,17 +11,12 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_array, hstack, issparse
 from sklearn.base import BaseEstimator
-from sklearn.preprocessing import normalize
 
 from vectrick._registry import Registry
 from vectrick._typing import Array, Features
 from vectrick.backends import backend_of
 from vectrick.backends.arrays import namespace, placed, to_host, unmasked
 from vectrick.data.strings.table import as_characters
-
-_DENSE_SPEED = 200  # a dense multiplication is so many times as fast as a sparse one
-_FEW_ROWS = 4  # rows that are multiplied one by one
-_DENSE_BYTES = 1 << 29  # of the dense rows
 
 
 class KernelWarning(UserWarning):
@@ -122,8 +116,13 @@ class Kernel(BaseEstimator):
     def __add__(self, other: object) -> "Sum":
         return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
 
-    def __mul__(self, other: object) -> "Product":
-        return Product(self, other) if isinstance(other, Kernel) else NotImplemented
+    def __mul__(self, other: object) -> "Product | Scaled":
+        if isinstance(other, Kernel):
+            return Product(self, other)
+        return Scaled(self, float(other)) if isinstance(other, Real) else NotImplemented
+
+    def __rmul__(self, other: object) -> "Scaled":
+        return Scaled(self, float(other)) if isinstance(other, Real) else NotImplemented
 
 
 class _Computed:
@@ -164,35 +163,50 @@ def computed_once() -> Iterator[None]:
 KERNELS: Registry[Kernel] = Registry("kernel", Kernel)
 
 
-class _Pair(Kernel):
-    def __init__(self, first: Kernel, second: Kernel) -> None:
-        self.first = first
-        self.second = second
+class Combination(Kernel):
+    """A kernel made of other kernels of the same vertices; the parameters ``parts`` hold them."""
+
+    parts: tuple[str, ...] = ("first", "second")
+
+    @property
+    def kernels(self) -> list[Kernel]:
+        """The kernels that it is made of."""
+        return [getattr(self, name) for name in self.parts]
 
     @property
     def is_psd(self) -> bool:  # type: ignore[override]
-        """Whether both kernels are positive semi-definite."""
-        return self.first.is_psd and self.second.is_psd
+        """Whether all kernels are positive semi-definite."""
+        return all(kernel.is_psd for kernel in self.kernels)
 
     @property
     def reads(self) -> str:  # type: ignore[override]
-        """The type of vertices of both kernels; "both" if they differ, a type that no table has."""
-        kinds = {kernel.reads for kernel in (self.first, self.second)} - {"any"}
+        """The type of vertices of all kernels; "both" if they differ, a type that no table has."""
+        kinds = {kernel.reads for kernel in self.kernels} - {"any"}
         return "both" if len(kinds) > 1 else kinds.pop() if kinds else "any"
 
     @property
     def needs_labels(self) -> bool:  # type: ignore[override]
         """Whether one of the kernels uses labels."""
-        return self.first.needs_labels or self.second.needs_labels
+        return any(kernel.needs_labels for kernel in self.kernels)
+
+    def changed(self, change: Callable[[Kernel], Kernel]) -> Self:
+        """Return the combination of changed kernels; what was one kernel stays one."""
+        made = {id(kernel): change(kernel) for kernel in self.kernels}
+        return self.with_parameters(**{name: made[id(getattr(self, name))] for name in self.parts})
 
     def with_profiles(self, profiles: Array) -> "Kernel":
         """Return the combination with the profiles of the training vertices."""
-        return type(self)(self.first.with_profiles(profiles), self.second.with_profiles(profiles))
+        return self.changed(lambda kernel: kernel.with_profiles(profiles))
 
     def resolve(self, X: Features, positions: Array) -> "Kernel":
-        """Return the combination with both kernels resolved."""
-        first = self.first.resolve(X, positions)
-        return type(self)(first, first if self.second is self.first else self.second.resolve(X, positions))
+        """Return the combination with all kernels resolved."""
+        return self.changed(lambda kernel: kernel.resolve(X, positions))
+
+
+class _Pair(Combination):
+    def __init__(self, first: Kernel, second: Kernel) -> None:
+        self.first = first
+        self.second = second
 
 
 class Sum(_Pair):
@@ -254,6 +268,46 @@ class Product(_Pair):
         return first * (first if are_equal(self.first, self.second) else self.second.columns(X, train, which))
 
 
+class Scaled(Combination):
+    """A kernel times a positive number: ``0.5 * vt.Gaussian()``.
+
+    The cost is that of the kernel.
+
+    >>> import numpy as np, vectrick as vt
+    >>> (0.5 * vt.Linear())(np.array([[3.0]]))
+    array([[4.5]])
+    """
+
+    name = "scaled"
+    parts = ("kernel",)
+
+    def __init__(self, kernel: Kernel, weight: float = 1.0) -> None:
+        self.kernel = kernel
+        self.weight = weight
+
+    @property
+    def _weight(self) -> float:
+        if isinstance(self.weight, bool) or not isinstance(self.weight, Real) or not 0 < self.weight < np.inf:
+            raise ValueError(f"weight is {self.weight!r}, but it must be a positive number")
+        return float(self.weight)
+
+    def _matrix(self, X: Features, Y: Features) -> Array:
+        return self._weight * self.kernel(X, Y)
+
+    def diagonal(self, X: Features) -> Array:
+        """Return the kernel values of the rows of X with themselves."""
+        return self._weight * self.kernel.diagonal(X)
+
+    def columns(self, X: Features, train: Features, which: Array) -> Array:
+        """Return the kernel values between the rows of X and some training vertices."""
+        return self._weight * self.kernel.columns(X, train, which)
+
+    def features(self, X: Features) -> Features | None:
+        """Return the features of the kernel, scaled."""
+        found = self.kernel.features(X)
+        return None if found is None else self._weight**0.5 * found
+
+
 def are_equal(first: Kernel, second: Kernel) -> bool:
     """Whether two kernels are the same object, or have the same parameters and no arrays."""
     if first is second:
@@ -264,7 +318,7 @@ def are_equal(first: Kernel, second: Kernel) -> bool:
     return all(
         are_equal(value, other[name])
         if isinstance(value, Kernel)
-        else isinstance(value, str | int | float | None) and value == other[name]
+        else isinstance(value, str | int | float | tuple | None) and value == other[name]
         for name, value in mine.items()
     )
 
@@ -292,69 +346,3 @@ def _same_kind(X: Any, Y: Any) -> tuple[Any, Any]:
     if backend_of(X) == home:
         return X, Y
     return (csr_array(to_host(X)), Y) if issparse(Y) else (placed(X.toarray() if issparse(X) else X, home), Y)
-
-
-def squared_norms(X: Any) -> Array:
-    """Return the squared length of every row."""
-    return np.asarray(X.multiply(X).sum(axis=1)).ravel() if issparse(X) else backend_of(X).squared_norms(X)
-
-
-def ones(X: Features) -> Array:
-    """Return a one for each row, on the device of the rows."""
-    xp = np if issparse(X) else namespace(X)
-    return xp.ones(X.shape[0], dtype=X.dtype, device="cpu" if issparse(X) else X.device)
-
-
-def dense_products(X: Any, Y: Any) -> Array:
-    """Return the inner products of the rows of X and of Y as a dense matrix."""
-    if issparse(X) and issparse(Y):
-        return _sparse_products(csr_array(X), csr_array(Y))
-    product = X @ Y.T
-    result: Array = product.toarray() if issparse(product) else product
-    return result
-
-
-def _sparse_products(X: csr_array, Y: csr_array) -> Array:
-    """Return the inner products of sparse rows; if they share few columns, use dense rows, because this is faster."""
-    n_columns = X.shape[1]
-    if 0 < X.shape[0] <= _FEW_ROWS:
-        return np.stack([Y @ X[[row]].toarray().ravel() for row in range(X.shape[0])])
-    counts = [np.bincount(Z.indices, minlength=n_columns).astype(np.float64) for Z in (X, Y)]
-    shared = np.flatnonzero((counts[0] > 0) & (counts[1] > 0))
-    n_products = float(counts[0] @ counts[1])
-    n_dense = float(X.shape[0]) * Y.shape[0] * len(shared)
-    small = 8 * (X.shape[0] + Y.shape[0]) * len(shared) <= _DENSE_BYTES
-    if small and n_dense <= _DENSE_SPEED * n_products:
-        first = X[:, shared].toarray()
-        result: Array = first @ (first if Y is X else Y[:, shared].toarray()).T
-    else:
-        result = (X @ Y.T).toarray()
-    return result
-
-
-def unit_rows(X: Features) -> Any:
-    """Return the rows, scaled to length one; rows of zeros stay zero."""
-    return normalize(X) if issparse(X) else backend_of(X).unit_rows(X)
-
-
-def _variance(X: Any) -> float:
-    """Return the variance of all entries, including zeros that a sparse table does not store."""
-    if not issparse(X):
-        return backend_of(X).variance(X)
-    size, mean = int(X.shape[0] * X.shape[1]), float(X.mean())
-    squares = float(((X.data - mean) ** 2).sum())
-    return (squares + (size - len(X.data)) * mean * mean) / size
-
-
-def settle_gamma(gamma: float | str, X: Features) -> float:
-    """Return ``gamma`` as a number: "scale" is 1 / (n_features * X.var()), "auto" is 1 / n_features."""
-    n_features: int = max(1, X.shape[1])
-    if isinstance(gamma, str):
-        if gamma == "auto":
-            return 1.0 / n_features
-        if gamma == "scale":
-            variance = _variance(X)
-            return 1.0 / (n_features * variance) if variance > 0 else 1.0
-    elif isinstance(gamma, Real) and 0 < gamma <= sys.float_info.max:
-        return float(gamma)
-    raise ValueError(f"gamma is {gamma!r}, but it must be a positive number, 'scale' or 'auto'")

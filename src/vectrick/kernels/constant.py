@@ -5,7 +5,8 @@ from numbers import Real
 import numpy as np
 
 from vectrick._typing import Array, Features
-from vectrick.kernels.base import Kernel, ones
+from vectrick.kernels.base import Kernel
+from vectrick.kernels.rows import ones
 
 
 class Constant(Kernel):

@@ -2,7 +2,8 @@
 
 from vectrick._typing import Array, Features
 from vectrick.backends.arrays import cast, numpy_dtype
-from vectrick.kernels.base import Kernel, dense_products, squared_norms, unit_rows
+from vectrick.kernels.base import Kernel
+from vectrick.kernels.rows import dense_products, squared_norms, unit_rows
 
 
 class Cosine(Kernel):

@@ -6,7 +6,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from vectrick._typing import Array, Features
 from vectrick.backends import backend_of
-from vectrick.kernels.base import Kernel, ones, settle_gamma
+from vectrick.kernels.base import Kernel
+from vectrick.kernels.rows import ones, settle_gamma
 
 
 class Gaussian(Kernel):

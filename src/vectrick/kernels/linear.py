@@ -1,7 +1,8 @@
 """The linear kernel."""
 
 from vectrick._typing import Array, Features
-from vectrick.kernels.base import Kernel, dense_products, squared_norms
+from vectrick.kernels.base import Kernel
+from vectrick.kernels.rows import dense_products, squared_norms
 
 
 class Linear(Kernel):

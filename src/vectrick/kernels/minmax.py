@@ -8,7 +8,8 @@ from sklearn.metrics.pairwise import manhattan_distances
 
 from vectrick._typing import Array, Features
 from vectrick.backends.arrays import like, to_host
-from vectrick.kernels.base import Kernel, dense_products, ones
+from vectrick.kernels.base import Kernel
+from vectrick.kernels.rows import dense_products, ones
 from vectrick.kernels.tanimoto import refuse_negative
 
 _MOST_BITS = 1 << 24  # columns

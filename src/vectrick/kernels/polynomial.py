@@ -1,7 +1,8 @@
 """The polynomial kernel."""
 
 from vectrick._typing import Array, Features
-from vectrick.kernels.base import Kernel, dense_products, settle_gamma, squared_norms
+from vectrick.kernels.base import Kernel
+from vectrick.kernels.rows import dense_products, settle_gamma, squared_norms
 
 
 class Polynomial(Kernel):

@@ -7,7 +7,8 @@ import numpy as np
 from vectrick._typing import Array, Features
 from vectrick.backends.arrays import namespace
 from vectrick.data.strings.table import as_characters
-from vectrick.kernels.base import Kernel, ones
+from vectrick.kernels.base import Kernel
+from vectrick.kernels.rows import ones
 
 
 class Radial(Kernel):

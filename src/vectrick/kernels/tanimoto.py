@@ -2,7 +2,8 @@
 
 from vectrick._typing import Array, Features
 from vectrick.backends.arrays import namespace
-from vectrick.kernels.base import Kernel, dense_products, ones, squared_norms
+from vectrick.kernels.base import Kernel
+from vectrick.kernels.rows import dense_products, ones, squared_norms
 
 
 class Tanimoto(Kernel):

@@ -1,6 +1,5 @@
 """One vertex kernel of a model: the kernel of the start or the end, resolved for its training vertices."""
 
-import copy
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -24,6 +23,7 @@ from vectrick.kernels import (
     feature_map,
     pivoted_cholesky,
 )
+from vectrick.kernels.tables.binding import bound
 from vectrick.kernels.text import format_kernel
 from vectrick.models.limits import check_finite, check_memory, checked_features
 
@@ -57,6 +57,7 @@ class VertexKernel:
                 f"{name}_kernel is {format_kernel(kernel)}, so {table.name} must be square, but it is {len(table)} × "
                 f"{table.n_features}"
             )
+        kernel = bound(kernel, table, f"{name}_kernel")
         _check_kind(kernel, name, table)
         if table.n_features == 0:
             raise ValueError(f"{table.name} has 0 feature(s), but a minimum of 1 is required")
@@ -88,7 +89,7 @@ class VertexKernel:
     def _describe(self, table: VertexTable, used: Array) -> None:
         self.known, self.used = table, used  # the table may have vertices without training edges
         self.n_columns, self.columns, self.id_column = table.n_features, table.columns, table.id_column
-        self.text = table.text
+        self.text, self.string_columns = table.text, table.string_columns
 
     def share_vertices(self, other: "VertexKernel") -> None:
         """Share the table and the training vertices of another kernel, if they are the same."""
@@ -179,7 +180,8 @@ class VertexKernel:
 
         Other columns are left out, and the order of columns does not matter.
         """
-        if self.columns is None or table.columns is None or self.columns == table.columns:
+        same = self.columns == table.columns and self.string_columns == table.string_columns
+        if self.columns is None or table.columns is None or same:
             return table
         place = {name: column for column, name in enumerate(table.columns)}
         encoded = table.encoded_as(self.columns)
@@ -190,14 +192,13 @@ class VertexKernel:
                 f"{self.name}_features lacks {len(missing)} of the {len(self.columns)} columns that the model was "
                 f"trained with: {shown} (columns there: {', '.join(map(repr, table.columns[:_SHOWN])) or 'none'})"
             )
-        ordered = copy.copy(table)
-        ordered.columns = list(self.columns)
-        if encoded:
-            columns = [encoded[name] if name in encoded else table.features[:, place[name]] for name in self.columns]
-            ordered.features = np.stack([np.asarray(to_host(column), np.float64) for column in columns], axis=1)
-        else:
-            ordered.features = table.features[:, [place[name] for name in self.columns]]
-        return ordered
+        for name in self.columns:
+            if name not in encoded and (name in self.string_columns) != (name in table.string_columns):
+                given, known = ("strings", "numbers") if name in table.string_columns else ("numbers", "strings")
+                raise ValueError(
+                    f"{self.name}_features has {given} in the column {name!r}, but the model was trained with {known}"
+                )
+        return table.with_columns(list(self.columns), self.string_columns, encoded)
 
     def table(self, features: Features) -> VertexTable:
         """Return features of vertices as a table; it may have the id column that the training table had."""
@@ -205,7 +206,7 @@ class VertexKernel:
             return self.aligned(features)
         known = getattr(features, "columns", ())
         id_column = self.id_column if self.id_column is not None and self.id_column in known else None
-        expected = None if self.text is not None else self.columns
+        expected = None if self.text is not None else self.known.expected
         table = VertexTable(features, f"{self.name}_features", id_column=id_column, expected=expected)
         return self.aligned(table)
 

@@ -9,15 +9,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
 from vectrick._typing import Array, Features
 from vectrick.backends import HOST
 from vectrick.backends.memory import format_bytes
 from vectrick.backends.product_path import Allocation
 from vectrick.data import Graph, VertexTable
-from vectrick.data.strings.table import strings_of
-from vectrick.kernels import CholeskyMap, FeatureMap, Kernel, Precomputed, Profile, Standardized
+from vectrick.data.strings.table import LONGEST, strings_of
+from vectrick.kernels import CholeskyMap, FeatureMap, Kernel, On, Precomputed, Profile, Standardized
 from vectrick.kernels.maps.factor import ExactMap
 from vectrick.kernels.pairwise import PairwiseKernel, TwoStep
 from vectrick.kernels.strings.encoded import Encoded
@@ -30,6 +30,7 @@ from vectrick.models.vertex_kernel import MatrixMap, SpectralMap, VertexKernel
 from vectrick.operators.plan import Estimate, Plan
 from vectrick.persistence.checks import Tensors, check_range, finite, numbers, of_kind, plain, tensor_of
 from vectrick.persistence.registry import kernel_called, pairwise_called
+from vectrick.persistence.transformers import read_transformer
 
 
 def read_function(
@@ -117,12 +118,25 @@ def _table(header: dict[str, Any], name: str, tensors: Tensors) -> VertexTable:
     else:
         features = _sparse(header["shape"], name, tensors)
     table = VertexTable.__new__(VertexTable)
-    table.name, table.features, table.medians = of_kind(str, header["name"]), features, {}
+    table.name, table.features = of_kind(str, header["name"]), features
+    medians = of_kind(dict, header.get("medians", {}))
+    table.medians = {of_kind(str, column): of_kind(float, value) for column, value in medians.items()}
+    notes = of_kind(dict, header.get("notes", {}))
+    table.notes = {of_kind(str, column): of_kind(str, note) for column, note in notes.items()}
+    table.string_columns = tuple(of_kind(str, column) for column in of_kind(list, header.get("string_columns", [])))
     table.origin = table.text = None
     table.id_column = None if header["id_column"] is None else of_kind(str, header["id_column"])
     table.columns = None if header["columns"] is None else [plain(word) for word in header["columns"]]
-    if table.columns is not None and len(table.columns) != table.n_features:
-        raise ValueError(f"the {name} table has {table.n_features} columns, but {len(table.columns)} names")
+    if table.columns is None:
+        if table.string_columns:
+            raise ValueError(f"the {name} table has columns of strings without names")
+    elif len(table.columns) + (LONGEST - 1) * len(table.string_columns) != features.shape[1]:
+        raise ValueError(f"the {name} table has {features.shape[1]} columns, but {len(table.columns)} names")
+    elif table.string_columns:
+        if tuple(table.columns[table.n_numbers :]) != table.string_columns or not issparse(features):
+            raise ValueError(f"the {name} table has other columns of strings than its names say")
+        for column in table.string_columns:
+            table.strings_in(column)  # raises an error for invalid text
     table.ids = _ids(header["ids"], name, len(table), tensors)
     # Files of earlier versions do not record whether the user gave the ids.
     counted = table.ids is not None and np.array_equal(table.ids, np.arange(len(table)))
@@ -187,6 +201,9 @@ def _check_kernel(kernel: Kernel, name: str, table: VertexTable, used: Array) ->
     """Raise an error if the learned parameters of a kernel do not fit the table, or if its values are not finite."""
     if kernel.reads not in ("any", "numbers" if table.text is None else "text"):
         raise ValueError(f"the {name} kernel does not apply to these vertices")
+    for part in _ingredients(kernel):
+        if isinstance(part, On):
+            _check_columns(part, name, table)
     for part, n_features in _with_widths(kernel, table.features[used[:1]]):
         if isinstance(part, Precomputed):
             columns = part.used
@@ -202,6 +219,17 @@ def _check_kernel(kernel: Kernel, name: str, table: VertexTable, used: Array) ->
     first = table.features[used[:1]].astype(np.float64)
     if not np.isfinite(kernel(first, first)).all():
         raise ValueError(f"the {name} kernel has values that are not finite")
+
+
+def _check_columns(kernel: On, name: str, table: VertexTable) -> None:
+    """Raise an error if a kernel on columns does not fit the table."""
+    where = np.asarray(kernel.where)
+    size = table.n_numbers if kernel.kind in ("numbers", "dense") else max(len(table.string_columns), 1)
+    is_mixed = bool(table.string_columns)
+    kinds = ("dense", "strings") if is_mixed else ("strings",) if table.text is not None else ("numbers",)
+    if kernel.kind not in kinds or kernel.n_numbers != table.n_numbers or where.ndim != 1 or not len(where):
+        raise ValueError(f"the columns of the {name} kernel do not match its table")
+    check_range(where, size, f"the columns of the {name} kernel")
 
 
 def _know(kernel: Kernel, vertices: object) -> None:
@@ -223,7 +251,7 @@ def _with_widths(kernel: Kernel, vertices: Features) -> Iterator[tuple[Kernel, i
     yield kernel, vertices.shape[1]
     for name, value in kernel.get_params(deep=False).items():
         if isinstance(value, Kernel):
-            is_inner = isinstance(kernel, Encoded) and name == "kernel"
+            is_inner = isinstance(kernel, Encoded) and name in ("kernel", "view")
             yield from _with_widths(value, kernel.encoded(vertices) if is_inner else vertices)
 
 
@@ -235,6 +263,10 @@ def read_kernel(header: dict[str, Any], tensors: Tensors) -> Kernel:
             continue
         if not isinstance(value, dict):
             values[name] = plain(value)
+        elif "words" in value:
+            values[name] = [of_kind(str, word) for word in of_kind(list, value["words"])]
+        elif "transformer" in value:
+            values[name] = read_transformer(value, tensors)
         elif "tensor" in value:
             tensor = tensors[value["tensor"]]
             values[name] = finite(tensor_of(tensors, value["tensor"], "if", (None,) * min(max(tensor.ndim, 1), 2)))

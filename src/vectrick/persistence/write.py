@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
+from sklearn.base import BaseEstimator
 
 from vectrick._typing import Array
 from vectrick.kernels import KERNELS, CholeskyMap, FeatureMap, Kernel
@@ -14,6 +15,7 @@ from vectrick.models.predictor import Predictor
 from vectrick.models.product import DualPredictor, PrimalPredictor
 from vectrick.models.vertex_kernel import SpectralMap, VertexKernel
 from vectrick.persistence.checks import Tensors
+from vectrick.persistence.transformers import transformer_header
 
 
 def function_header(predictor: Predictor, tensors: Tensors) -> dict[str, Any]:
@@ -72,6 +74,10 @@ def kernel_header(kernel: Kernel, name: str, tensors: Tensors) -> dict[str, Any]
             continue
         if isinstance(value, Kernel):
             header[parameter] = kernel_header(value, f"{name}.{parameter}", tensors)
+        elif isinstance(value, BaseEstimator):
+            header[parameter] = transformer_header(value, f"{name}.{parameter}", tensors)
+        elif isinstance(value, list | tuple) and value and all(isinstance(word, str) for word in value):
+            header[parameter] = {"words": list(value)}
         elif isinstance(value, np.ndarray | list | tuple):
             array = np.asarray(value)
             if array.dtype.kind not in "biuf":
@@ -102,6 +108,12 @@ def _vertex_kernel_header(side: VertexKernel, name: str, tensors: Tensors, with_
             )
     header |= {"name": table.name, "columns": table.columns, "id_column": table.id_column, "ids": None}
     header["named"] = table.is_named
+    if table.string_columns:
+        header["string_columns"] = list(table.string_columns)
+    if table.notes:
+        header["notes"] = dict(table.notes)
+    if table.medians:
+        header["medians"] = dict(table.medians)
     if table.text is not None:
         header["text"] = table.text
     # The table as it was in training, even if the user's array has changed since.

@@ -12,7 +12,7 @@ from vectrick._typing import Array
 from vectrick._warnings import warn
 from vectrick.data.edges import Edges
 from vectrick.data.files.affinities import check_unit, read_affinities
-from vectrick.data.files.columns import TableWarning, read_columns
+from vectrick.data.files.columns import Expected, TableWarning, read_columns
 from vectrick.data.files.dataset import Dataset, ReadOptions, TableOptions
 from vectrick.data.files.frames import ENDINGS, TableFile
 from vectrick.data.files.labels import read_labels
@@ -66,7 +66,7 @@ def read_dataset(folder: Path | str | None = None, options: ReadOptions | None =
         start, end, y = start[known], end[known], y[known]
         bounds = None if bounds is None else bounds[known]
     X = Edges._of(start, end, tables["start"], tables["end"])
-    medians = {side: table.medians for side, table in tables.items() if table.medians}
+    medians = {side: dict(table.medians) for side, table in tables.items() if table.medians}
     return Dataset(X, y, kinds, files, label, classes, dropped, medians, bounds)
 
 
@@ -106,15 +106,15 @@ def read_vertices(
     kind: str,
     id_column: str | None = None,
     usual: str = "id",
-    expected: list[Any] | None = None,
+    expected: Expected | None = None,
     impute: str | None = None,
-    medians: dict[str, float] | None = None,
 ) -> VertexTable:
     """Read a table of features or a kernel matrix; `read_columns` describes words and missing values.
 
-    Ids are in ``id_column``; by default in the column "id" or ``usual``. ``expected`` are the columns that a model was
-    trained with: they are selected by name, in that order. A sparse table may lack some of them. Its other features are
-    left out, because the model learned nothing about them; vertices with only unknown features raise an error.
+    Ids are in ``id_column``; by default in the column "id" or ``usual``. ``expected`` describes the columns that a
+    model was trained with: they are selected by name, in that order. A sparse table may lack some of them. Its other
+    features are left out, because the model learned nothing about them; vertices with only unknown features raise an
+    error.
     """
     source = TableFile(path)
     option = f"--{side}-id-column"
@@ -122,26 +122,24 @@ def read_vertices(
         column = source.need(id_column, option)
     else:
         column = usual if usual in source.columns else source.need("id", option)
-    filled: dict[str, float] = {}
     if set(source.columns) == {column, *_LONG}:
-        features, ids, names = _read_long(source, column, expected)
+        features, ids, names = _read_long(source, column, None if expected is None else expected.columns)
     else:
         table = source.read(text=[column])
         ids = source.ids(table, column)
         names = [name for name in source.columns if name != column]
         if not names:
             raise ValueError(f"{source.path} has ids only, but it must also have columns with numbers")
-        wanted = None if expected is None else [str(name) for name in expected]
-        if kind == "kernel":
-            features = source.numbers(table, names)
-        else:
-            features, names, filled = read_columns(source, table, names, wanted, impute, medians)
-        if not features.shape[1]:
-            raise ValueError(f"{source.path} has no columns with numbers or categories apart from its ids")
+        if kind != "kernel":
+            found = read_columns(source, table, names, expected, impute)
+            if not found.features.shape[1] and not found.strings:
+                raise ValueError(f"{source.path} has no columns with numbers or categories apart from its ids")
+            return VertexTable.of_columns(found, f"{side}_features", np.array(ids.to_pylist(), object))
+        features = source.numbers(table, names)
     if kind == "kernel" and expected is None:
         _check_matrix(source, ids.to_pylist(), names)
     vertices = VertexTable(features, f"{side}_features", np.array(ids.to_pylist(), object))
-    vertices.columns, vertices.medians = names, filled
+    vertices.columns = names
     return vertices
 
 

@@ -27,6 +27,7 @@ class ColumnRules:
 
     path: Path  # of the file, or the name of a table in memory
     announces = True  # whether columns of words are reported
+    impute = "--impute"  # the name of the option
     remedy = "--impute median fills them with the median"  # of missing values
 
     def ids(self, table: "pa.Table", column: str) -> Any:
@@ -98,6 +99,42 @@ class ColumnRules:
         import pyarrow as pa
 
         return [word or None for word in table.column(name).cast(pa.string()).to_pylist()]
+
+    def strings(self, table: "pa.Table", name: str) -> list[str | None]:
+        """Return a column of strings, with None for empty entries; raise an error if it holds something else."""
+        import pyarrow as pa
+
+        kind = table.column(name).type
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        if pa.types.is_nested(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
+            raise TypeError(f"{self.path}: column {name!r} holds {kind}, but the model was trained with strings there")
+        return self.words(table, name)
+
+    def is_vectors(self, table: "pa.Table", name: str) -> bool:
+        """Return whether a column holds a list of numbers in each row."""
+        return _is_numeric_list(table.column(name).type)
+
+    def vectors(self, table: "pa.Table", name: str) -> Array:
+        """Return a column of lists of numbers as a matrix; the lists must have one length."""
+        import pyarrow as pa
+        from pyarrow import compute
+
+        values = table.column(name).combine_chunks()
+        lengths = np.asarray(compute.fill_null(compute.list_value_length(values), -1))
+        wrong = np.flatnonzero((lengths != lengths[0]) | (lengths < 1))
+        if len(wrong):
+            row, length = int(wrong[0]), int(lengths[wrong[0]])
+            what = "has no list" if length < 0 else f"has a list of {length} numbers"
+            raise ValueError(
+                f"{self.path}: row {row + 1}, column {name!r} {what}, but all rows must have lists of one length, such "
+                f"as {max(int(lengths[0]), 1)}"
+            )
+        flat = compute.cast(compute.list_flatten(values), pa.float64())
+        block = np.asarray(flat.to_numpy(zero_copy_only=False)).reshape(len(lengths), -1)
+        if not np.isfinite(block).all():
+            row = int(np.flatnonzero(~np.isfinite(block).all(axis=1))[0])
+            raise ValueError(f"{self.path}: row {row + 1}, column {name!r} has a number that is missing or not finite")
+        return block
 
     def floats(self, table: "pa.Table", name: str) -> Array:
         """Return a column as numbers, with NaN for empty entries."""
@@ -258,7 +295,8 @@ class FrameColumns(ColumnRules):
     """The same rules for a frame in memory."""
 
     announces = False
-    remedy = "fill them, for example with table.fillna(table.median(numeric_only=True))"
+    impute = "impute"
+    remedy = "impute='median' fills them with the median, and marks them in a further feature"
 
     def __init__(self, name: str) -> None:
         self.path = Path(name)
@@ -282,13 +320,20 @@ class _told:  # noqa: N801 (a context manager reads like a verb)
             raise ValueError(f"{self.path} cannot be read: {why[:300]}") from None
 
 
+def _is_numeric_list(kind: "pa.DataType") -> bool:
+    import pyarrow as pa
+
+    is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+    return bool(is_list and (pa.types.is_integer(kind.value_type) or pa.types.is_floating(kind.value_type)))
+
+
 def _check_plain(table: "pa.Table") -> None:
     """Raise an error for columns that hold lists or records instead of numbers and words."""
     import pyarrow as pa
 
     for field in table.schema:
         kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-        if pa.types.is_nested(kind):
+        if pa.types.is_nested(kind) and not _is_numeric_list(kind):
             raise ValueError(f"column {field.name!r} is of the type {kind}, but it must hold numbers or words")
 
 

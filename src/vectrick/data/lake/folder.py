@@ -1,5 +1,6 @@
 """A lake folder: a folder ``edges`` of Parquet files, and the two vertex tables of a dataset folder."""
 
+import copy
 import itertools
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -58,7 +59,7 @@ def read_lake_folder(
             "end_features"
         )
     kinds.setdefault("end", kinds["start"])
-    medians = {side: table.medians for side, table in tables.items() if table.medians}
+    medians = {side: dict(table.medians) for side, table in tables.items() if table.medians}
     scan |= {"start": options.start_column, "end": options.end_column, "label": options.label_column}
     X = scan_lake(edges, tables["start"], tables.get("end"), **scan)
     return LakeDataset(X, options.label_column, kinds, _first_classes(X), files, medians)
@@ -87,8 +88,8 @@ def _with_numbers(table: VertexTable) -> VertexTable:
         return table
     if not numbers or [str(number) for number in numbers] != words:
         return table
-    changed = VertexTable(table.features, table.name, np.array(numbers, np.int64))
-    changed.columns, changed.medians, changed.origin = table.columns, table.medians, table.origin
+    changed = copy.copy(table)
+    changed.ids = np.array(numbers, np.int64)
     return changed
 
 

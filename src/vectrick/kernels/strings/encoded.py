@@ -131,10 +131,13 @@ class Recent:
         self._made: dict[Any, tuple[Any, Any]] = {}
         self._lock = threading.Lock()
 
-    def of(self, kernel: Kernel, table: Features, make: Any) -> Any:
-        """Return the features of a table, computed once while the table exists and is among the last few."""
+    def of(self, kernel: Kernel, table: Features, make: Any, state: object = None) -> Any:
+        """Return the features of a table, computed once while the table exists and is among the last few.
+
+        They depend on the parameters of the kernel and on its ``state``.
+        """
         own = {name: value for name, value in kernel.get_params(deep=False).items() if name not in ("kernel", "known")}
-        key = type(kernel), repr(own), id(table), id(getattr(kernel, "known", None))
+        key = type(kernel), repr(own), state, id(table), id(getattr(kernel, "known", None))
         with self._lock:
             found = self._made.get(key)
             if found is not None and found[0]() is table:

@@ -9,7 +9,8 @@ import numpy as np
 from vectrick._typing import Array, ArrayLike, Features
 from vectrick.data.strings.sequences import plain_sequence, wrong_sequence
 from vectrick.data.strings.table import as_characters, strings_of
-from vectrick.kernels.base import Kernel, ones
+from vectrick.kernels.base import Kernel
+from vectrick.kernels.rows import ones
 from vectrick.kernels.strings.alignments import alignment_scores
 from vectrick.kernels.strings.encoded import TextKernel, chosen_kernel
 

@@ -1,0 +1,44 @@
+"""Kernels bound to a vertex table: each of their parts learns which columns it reads."""
+
+from vectrick.data import VertexTable
+from vectrick.data.files.columns import TEXT
+from vectrick.kernels.base import Combination, Kernel
+from vectrick.kernels.tables.on import On
+
+
+def bound(kernel: Kernel, table: VertexTable, argument: str) -> Kernel:
+    """Return a kernel whose parts know their columns in a table.
+
+    In a table of numbers and strings, a part without `On` reads all numbers, or the only column of strings.
+
+    >>> import pandas as pd, vectrick as vt
+    >>> table = VertexTable(pd.DataFrame({"id": [1, 2], "age": [3.0, 4.0], "smiles": ["CCO", "CCN"]}))
+    >>> kernel = bound(vt.Linear() + vt.Morgan(), table, "start_kernel")
+    >>> kernel.first.names, kernel.second.names
+    (['age'], ['smiles'])
+    """
+    if isinstance(kernel, On):
+        return kernel.of_table(table, argument)
+    if isinstance(kernel, Combination):
+        return kernel.changed(lambda part: bound(part, table, argument))
+    if not table.string_columns or kernel.reads == "any":
+        return kernel
+    columns = [str(column) for column in table.columns or ()]
+    numbers, strings = columns[: table.n_numbers], columns[table.n_numbers :]
+    if kernel.reads == "text" and len(strings) > 1:  # kernels of text are transformers, so these columns do not count
+        strings = [column for column in strings if table.notes.get(column) != TEXT] or strings
+    if kernel.reads == "text" and len(strings) > 1:
+        raise ValueError(
+            f"{argument} has {kernel!r}, but {table.name} has several columns of strings, "
+            f"{', '.join(map(repr, strings))}; choose one: vt.On({strings[0]!r}, {kernel!r})"
+        )
+    if kernel.reads == "numbers" and not numbers:
+        raise ValueError(
+            f"{argument} has {kernel!r}, a kernel of numbers, but {table.name} has only columns of strings, "
+            f"{', '.join(map(repr, strings))}; kernels of strings are vt.Molecule and vt.Morgan for SMILES strings, "
+            "vt.Spectrum and vt.SmithWaterman for sequences, and vt.On(column, TfidfVectorizer()) is for text"
+        )
+    if kernel.reads == "text":
+        return On(strings, kernel).of_table(table, argument)
+    names = [column for column in table.notes if column not in strings] or numbers
+    return On(names, kernel, where=tuple(range(table.n_numbers)), kind="dense", n_numbers=table.n_numbers)
