@@ -136,7 +136,7 @@ def test_two_features_of_one_name(tmp_path):
     write(tmp_path, USERS.assign(**{"job=cook": [1, 0, 0]}))
     with (
         pytest.warns(TableWarning),
-        pytest.raises(ValueError, match="the columns 'job' and 'job=cook', whose features would have equal names"),
+        pytest.raises(ValueError, match="makes the feature 'job=cook' twice"),
     ):
         read_dataset(tmp_path)
 

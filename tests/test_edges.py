@@ -143,11 +143,6 @@ def test_edges_are_no_array():
         (([0], [0], D[:, 0], T), ValueError, r"start_features has shape \(3,\).*\[:, None\]"),
         (([0], [0], D.astype(str), T), TypeError, "start_features has dtype <U"),
         (([0], [0], D.astype(complex), T), TypeError, "start_features has dtype complex"),
-        (
-            ([0], [0], pd.DataFrame({"smiles": ["C"], "weight": [1.0]}), T),
-            TypeError,
-            "columns that are not numbers: 'smiles'",
-        ),
     ],
 )
 def test_what_is_refused(arguments, error, message):

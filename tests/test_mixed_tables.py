@@ -160,20 +160,26 @@ def test_identifiers_are_left_out_or_have_to_be_named():
     named = USERS.assign(email=[f"{i}@example.org" for i in range(30)])
     with pytest.warns(TableWarning, match="'email' has 30 different words in 30 rows: it seems to identify rows"):
         assert "email=0@example.org" not in VertexTable(named).columns
-    with pytest.raises(TypeError, match=r"columns that are not numbers: 'email'.*holds the ids"):
+    with pytest.raises(TypeError, match=r"different for nearly all vertices: 'email'.*holds the ids"):
         VertexTable(named.drop(columns="id"))
 
 
 @pytest.mark.parametrize(
     ("frame", "error", "message"),
     [
-        (USERS.assign(tags=[["a"]] * 30), TypeError, "column 'tags' is of the type"),
-        (USERS.assign(age=[None, *range(29)]), ValueError, r"row 1, column 'age' is empty.*fill them, for example"),
+        (USERS.assign(tags=[["a"]] * 30), TypeError, "column 'tags' is of the type list"),
+        (USERS.assign(age=[None, *range(29)]), ValueError, r"row 1, column 'age' is empty.*impute='median' fills them"),
         (USERS.assign(age=[np.inf, *range(29)]), ValueError, "row 1, column 'age' is inf"),
         (USERS.assign(price=["1.5", "two", *["3"] * 28]), ValueError, "row 2, column 'price' is 'two'"),
         (USERS.assign(price=["1,5"] * 30), ValueError, "'price'"),
-        (USERS.assign(smiles=["CCO"] * 30), TypeError, "not numbers: 'smiles'"),
-        (USERS.assign(**{"country=FR": 1.0}), ValueError, "'country' and 'country=FR', whose features"),
+        (
+            USERS.assign(vector=[[1.0, 2.0]] * 29 + [[1.0]]),
+            ValueError,
+            "row 30, column 'vector' has a list of 1 numbers",
+        ),
+        (USERS.assign(vector=[[1.0, 2.0]] * 29 + [None]), ValueError, "row 30, column 'vector' has no list"),
+        (USERS.assign(vector=[[1.0, np.nan]] * 30), ValueError, "row 1, column 'vector' has a number that is missing"),
+        (USERS.assign(**{"country=FR": 1.0}), ValueError, "makes the feature 'country=FR' twice"),
     ],
 )
 def test_columns_that_cannot_be_used_are_named(frame, error, message):

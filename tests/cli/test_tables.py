@@ -9,6 +9,7 @@ import pytest
 import vectrick as vt
 from tests.cli import commands
 from tests.cli.commands import inside as vectrick, write_data
+from vectrick.data.files.columns import TableWarning
 
 as_json = partial(commands.as_json, run=vectrick)
 
@@ -68,11 +69,8 @@ def test_rank_for_all_rows_of_a_file(place):
     told = as_json("rank", "signs.vt", "--start-features", "new.csv", "--top", "2", cwd=place)["partners"]
     assert [line["start"] for line in told[::2]] == list(range(1100, 1140))
     model = vt.load(place / "signs.vt")
-    table = pd.read_csv(place / "new.csv").assign(
-        **{"job=cook": lambda f: f["job"] == "cook", "job=nurse": lambda f: f["job"] == "nurse"}
-    )
-    table = table.drop(columns="job").fillna({"age": model.about_["medians"]["start"]["age"]})
-    best = model.recommend(table, 2)
+    with pytest.warns(TableWarning, match="missing values in 'age' were filled"):
+        best = model.recommend(pd.read_csv(place / "new.csv"), 2)
     assert [line["end"] for line in told] == [int(end) for end in best["end"]]
     np.testing.assert_allclose([line["score"] for line in told], best["score"])
     by_end = as_json("rank", "signs.vt", "--end", "3", "--top", "1", cwd=place)["partners"]

@@ -73,7 +73,7 @@ BAD = {
     "lists in columns": (
         lambda folder: (
             remove("start_features.csv")(folder),
-            pd.DataFrame({"id": ["d0"], "f": [[1.0, 2.0]]}).to_parquet(folder / "start_features.parquet"),
+            pd.DataFrame({"id": ["d0"], "f": [["a"]]}).to_parquet(folder / "start_features.parquet"),
         ),
         "column 'f' is of the type list",
     ),

@@ -466,8 +466,6 @@ def test_kernels_of_the_other_kind_are_refused():
     model = vt.KronRidge(vt.Constant(), vt.Spectrum()).fit(X, y)
     with pytest.raises(ValueError, match="end_features has numbers, but the model was trained with strings"):
         model.predict_grid(DRUGS, np.eye(3))
-    with pytest.raises(TypeError, match=r"columns that are not numbers: 'smiles'.*has one column apart from its ids"):
-        vt.Edges([0], [0], pd.DataFrame({"smiles": ["C"], "logp": [1.0]}), np.eye(2))
 
 
 @needs_rdkit

@@ -39,6 +39,9 @@ class Edges:
         How to treat vertices whose SMILES string or sequence is missing or cannot be read. "skip" leaves them out, with
         their edges, and warns with their number; the mask ``kept`` selects the labels: ``model.fit(X, y[X.kept])``.
         With "error", a kernel raises an error when it reads them.
+    impute : "median", optional
+        How to fill missing numbers in frames: with the median of the column, and with a feature such as "age is
+        missing" beside it. A model fills tables for predictions with the same medians. Default: an error.
 
     Attributes
     ----------
@@ -71,15 +74,16 @@ class Edges:
         end_ids: ArrayLike | None = None,
         positions: bool = False,
         invalid: str = "error",
+        impute: str | None = None,
     ) -> None:
         gaps = _skips(invalid)
-        self.start_table = VertexTable(start_features, "start_features", start_ids, gaps=gaps)
+        self.start_table = VertexTable(start_features, "start_features", start_ids, gaps=gaps, impute=impute)
         if end_features is None:
             if end_ids is not None:
                 raise ValueError("end_ids is given, but end_features is None: both ends share the start table")
             self.end_table = self.start_table
         else:
-            self.end_table = VertexTable(end_features, "end_features", end_ids, gaps=gaps)
+            self.end_table = VertexTable(end_features, "end_features", end_ids, gaps=gaps, impute=impute)
         self.start: Any = _rows_of(self.start_table, start, "start", positions)
         self.end: Any = _rows_of(self.end_table, end, "end", positions)
         if len(self.start) != len(self.end):
@@ -133,6 +137,7 @@ class Edges:
         start_id: str | None = None,
         end_id: str | None = None,
         invalid: str = "error",
+        impute: str | None = None,
     ) -> "Edges":
         """Make edges from a pandas or polars frame whose columns ``start`` and ``end`` hold ids.
 
@@ -141,7 +146,7 @@ class Edges:
         a column could hold the ids, the default index 0, 1, 2, … of pandas raises an error, unless the index has a name
         (``table.rename_axis("movie")``). ``end_table=None`` means that both ends share one table. With
         ``invalid="skip"``, vertices whose strings cannot be read are left out with their edges, and the mask ``kept``
-        selects the labels.
+        selects the labels. ``impute="median"`` fills missing numbers, and marks them in further features.
 
         >>> import pandas as pd, vectrick as vt
         >>> drugs = pd.DataFrame({"weight": [1.0, 2.0]}, index=["aspirin", "caffeine"])
@@ -165,8 +170,9 @@ class Edges:
         start_id = end_id if one_set and start_id is None else start_id
         ids = [edges.get_column(column).to_numpy() for column in (start, end)]
         of_first = np.concatenate([np.asarray(part, object) for part in ids]) if one_set else ids[0]
-        first = _named_table(start_table, "start_table", start, start_id, of_first, gaps)
-        second = first if one_set else _named_table(end_table, "end_table", end, end_id, ids[1], gaps)
+        how = {"gaps": gaps, "impute": impute}
+        first = _named_table(start_table, "start_table", start, start_id, of_first, **how)
+        second = first if one_set else _named_table(end_table, "end_table", end, end_id, ids[1], **how)
         found = cls._of(first.positions(ids[0], start), second.positions(ids[1], end), first, second)
         if gaps:
             found._skip_unreadable()
@@ -181,6 +187,7 @@ class Edges:
         start_ids: ArrayLike | None = None,
         end_ids: ArrayLike | None = None,
         invalid: str = "error",
+        impute: str | None = None,
     ) -> "Edges":
         """Return all pairs as edges, the complete graph: edge ``i * n_end + j`` joins start vertex i and end vertex j.
 
@@ -189,7 +196,8 @@ class Edges:
         array([0, 1, 2, 0, 1, 2], dtype=int32)
         """
         none = np.empty(0, np.int32)
-        empty = cls(none, none, start_features, end_features, start_ids=start_ids, end_ids=end_ids, invalid=invalid)
+        how: dict[str, Any] = {"invalid": invalid, "impute": impute}
+        empty = cls(none, none, start_features, end_features, start_ids=start_ids, end_ids=end_ids, **how)
         first, second = empty.start_table, empty.end_table
         start, end = (np.arange(len(table), dtype=np.int32) for table in (first, second))
         edges = cls._of(np.repeat(start, len(end)), np.tile(end, len(start)), first, second)
@@ -325,7 +333,7 @@ def _eager(frame: Frame, name: str) -> Any:
 
 
 def _named_table(
-    table: Table, name: str, column: str, id_column: str | None, ids: ArrayLike | None, gaps: bool = False
+    table: Table, name: str, column: str, id_column: str | None, ids: ArrayLike | None, **how: Any
 ) -> VertexTable:
     """Return a vertex table whose ids are in the named column, or in the column with the name of the edges' column."""
     if isinstance(table, VertexTable) and id_column is None:
@@ -337,13 +345,13 @@ def _named_table(
                 f"{name.partition('_')[0]}_id is {id_column!r}, but {name} is of type {type(table).__name__} and "
                 "has no named columns"
             )
-        return VertexTable(table, name, gaps=gaps)
+        return VertexTable(table, name, **how)
     # In a frame without column names, the names are numbers, so they do not identify the ids.
     if id_column is None and isinstance(column, str) and column in frame.columns:
         id_column = column
     if id_column is None and "id" not in frame.columns and _has_no_index(table):
         _refuse_accidents(frame, name, column, ids)
-    return VertexTable(table, name, id_column=id_column, gaps=gaps)
+    return VertexTable(table, name, id_column=id_column, **how)
 
 
 def _has_no_index(table: Table) -> bool:

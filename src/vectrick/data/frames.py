@@ -10,7 +10,7 @@ import numpy as np
 
 from vectrick._typing import Array
 from vectrick.data.files.columns import MISSING, Expected, kind_of_words, read_columns
-from vectrick.data.files.frames import FrameColumns
+from vectrick.data.files.frames import FrameColumns, check_plain
 from vectrick.data.strings.table import is_missing
 
 _SHOWN = 20  # columns named in an error
@@ -121,6 +121,7 @@ def _encoded(
         raise TypeError(f"{name} has the columns {kept}, but with words or dates among them, names must be strings")
     try:
         table = frame.select(kept).to_arrow()
+        check_plain(table)
     except (ArithmeticError, NotImplementedError, TypeError, ValueError) as error:  # Arrow raises all of these
         raise TypeError(f"{name} has a column of a type that cannot be used: {error}") from None
     found = read_columns(source, table, kept, expected, impute)

@@ -106,8 +106,6 @@ class VertexTable:
             self.text, features = title, characters(features, name)
         ids = own_ids if ids is None else ids
         self.features: Any = _as_matrix(features, name)
-        if self.text is None and impute is not None and not isinstance(frame, nw.DataFrame):
-            raise ValueError(f"impute is {impute!r}, but {name} is no frame, whose columns could be filled")
         self.ids = None if ids is None else as_ids(ids, len(self), name)
 
     @classmethod
@@ -299,6 +297,8 @@ class VertexTable:
             [place[name] - self.n_numbers for name in strings],
         )
         taken.columns, taken.string_columns = columns, strings
+        dropped = set(self.string_columns) - set(strings)
+        taken.notes = {column: note for column, note in self.notes.items() if column not in dropped}
         return taken
 
     def take(self, rows: Index) -> "VertexTable":

@@ -9,9 +9,10 @@ import numpy as np
 
 from vectrick._typing import Array, ArrayLike, KernelWeights
 from vectrick.backends.arrays import unmasked
-from vectrick.data import Edges
+from vectrick.data import Edges, VertexTable
 from vectrick.kernels import Kernel, as_kernel
 from vectrick.kernels.pairwise import PairwiseKernel, TwoStep, as_pairwise
+from vectrick.kernels.tables.binding import narrowed
 
 # The types of the parameters: a name, an object, a function of two feature tables, or a list of these (with weights).
 VertexKernels: TypeAlias = "str | Kernel | Callable[[Any, Any], Any] | Sequence[Any]"
@@ -50,6 +51,15 @@ class KernelSpec:
     end_kernels: tuple[Kernel, ...]
     weights: Array | None
     one_set: bool
+
+    def tables(self, start: VertexTable, end: VertexTable) -> tuple[VertexTable, VertexTable]:
+        """Return the tables of both ends with only the columns that the kernels read; one table stays one."""
+        starts = [("start_kernel", kernel) for kernel in self.start_kernels]
+        ends = [("end_kernel", kernel) for kernel in self.end_kernels]
+        if start is end:
+            both = narrowed(starts + ends, start)
+            return both, both
+        return narrowed(starts, start), narrowed(ends, end)
 
     @classmethod
     def of(cls, estimator: HasKernels) -> "KernelSpec":

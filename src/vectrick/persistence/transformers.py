@@ -22,7 +22,7 @@ _LARGEST_DEPTH = 20  # of nested values
 _PLAIN = (type(None), bool, int, float, str)
 
 
-def transformer_header(transformer: Any, name: str, tensors: Tensors, depth: int = 0) -> dict[str, Any]:
+def transformer_header(transformer: BaseEstimator, name: str, tensors: Tensors, depth: int = 0) -> dict[str, Any]:
     """Return a transformer as JSON; its arrays go to the tensors.
 
     >>> from sklearn.preprocessing import StandardScaler
@@ -79,7 +79,7 @@ def _check_safe(parameters: dict[str, Any]) -> None:
         raise ValueError("a transformer in a model file must not read or write other files (input, memory)")
 
 
-def _encoded(value: Any, name: str, tensors: Tensors, depth: int) -> Any:
+def _encoded(value: object, name: str, tensors: Tensors, depth: int) -> Any:
     """Return a value as JSON that `_decoded` understands."""
     if depth > _LARGEST_DEPTH:
         raise ValueError(f"{name} is nested too deeply for a model file")
@@ -106,7 +106,7 @@ def _encoded(value: Any, name: str, tensors: Tensors, depth: int) -> Any:
     raise ValueError(f"{name} is {value!r} of type {type(value).__name__}, which a model file cannot hold")
 
 
-def _decoded(value: Any, tensors: Tensors, depth: int) -> Any:
+def _decoded(value: object, tensors: Tensors, depth: int) -> Any:
     if depth > _LARGEST_DEPTH:
         raise ValueError("a transformer is nested too deeply")
     if not isinstance(value, dict):

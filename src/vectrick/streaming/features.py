@@ -11,6 +11,7 @@ from vectrick.backends.arrays import cast
 from vectrick.data import VertexTable
 from vectrick.kernels import FeatureMap, Kernel
 from vectrick.kernels.maps.landmarks import nystroem_map
+from vectrick.kernels.tables.binding import bound, narrowed
 from vectrick.models.limits import check_finite, check_memory, checked_features
 from vectrick.models.vertex_kernel import VertexKernel
 
@@ -42,7 +43,8 @@ class LakeSide:
 def expected_rank(kernel: Kernel, table: VertexTable, n_components: int | None) -> int:
     """Return the expected number of features of a kernel, before the vertices with edges are known."""
     rows = np.arange(min(len(table), _LOOKED_AT))
-    settled = kernel.resolve(cast(table.features[rows], np.float64), rows)
+    table = narrowed([(f"the kernel of {table.name}", kernel)], table)
+    settled = bound(kernel, table, f"the kernel of {table.name}").resolve(cast(table.features[rows], np.float64), rows)
     exact = settled.features(table.features[:1])
     rank = USUAL_COMPONENTS if exact is None else int(exact.shape[1])
     return min(rank, n_components or MOST_FEATURES, rank if exact is not None else len(table))

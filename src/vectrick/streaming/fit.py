@@ -258,7 +258,7 @@ def read_lake(
         _check_weights(X, counts, degrees[0].sum(), sums[2].sum() if kind.of_classes else None)
     sides = []
     kernels = zip((spec.start_kernels[0], spec.end_kernels[0]), ("start", "end"), degrees, strict=True)
-    for (kernel, name, degree), table in zip(kernels, (X.start_table, X.end_table), strict=True):
+    for (kernel, name, degree), table in zip(kernels, spec.tables(X.start_table, X.end_table), strict=True):
         settled = VertexKernel(kernel, name, table, np.flatnonzero(degree > 0))
         sides.append(lake_side(settled, model.n_components, model.landmarks, dtype))
     constant = has_intercept(model, spec, kind)

@@ -81,6 +81,10 @@ def held_out(model: Trainable, given: FitInput, validation: HeldEdges | None) ->
 def with_kernel(model: Trainable, given: FitInput) -> Training:
     """Return the loss of the training edges and the kernel, resolved for their vertices."""
     edges, dtype = given.edges, model._compute_dtype(given.edges)
+    tables = edges.start_table, edges.end_table
+    if given.spec.tables(*tables) != tables:
+        edges = edges.with_tables(*given.spec.tables(*tables))
+        given = replace(given, edges=edges)
     check_range(given.labels, dtype)
     weight = None if given.weight is None else cast(given.weight, dtype)
     given = replace(given, labels=cast(given.labels, dtype))  # labels in the other dtype would stay in memory

@@ -177,7 +177,8 @@ class _Reader:
             self._filled.append(column)
             note = f"numbers; {int(empty.sum())} missing ones are the median {median:.6g}, and marked"
         _check_finite(self.source, values, column)
-        if (mark in self.wanted) if self.wanted is not None else (self.impute == "median" and empty.any()):
+        is_marked = self.impute == "median" and empty.any() if self.wanted is None else mark in self.wanted
+        if is_marked and (self.wanted is None or mark not in self.table.column_names):
             self._keep(column, np.column_stack([values, empty]), [column, mark], note)
         else:
             self._keep(column, values[:, None], [column], note)

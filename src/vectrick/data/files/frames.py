@@ -248,7 +248,7 @@ class TableFile(ColumnRules):
                 table = parquet.read_table(self.path, columns=columns, read_dictionary=list(ids))
             else:
                 table = arrow_csv.read_csv(self.path, **self._options(columns, text, ids))
-            _check_plain(table)
+            check_plain(table)
             table = _with_text(table, text, ids)
         if table.num_rows == 0:
             raise ValueError(f"{self.path} has a header, but no rows")
@@ -268,7 +268,7 @@ class TableFile(ColumnRules):
                 source = arrow_csv.open_csv(self.path, **self._options(columns, (), ids))
             held: list[Any] = []
             for batch in source:
-                _check_plain(batch)
+                check_plain(batch)
                 held.append(batch)
                 if sum(map(len, held)) >= n_rows:
                     yield _with_text(pa.Table.from_batches(held), (), ids)
@@ -327,8 +327,8 @@ def _is_numeric_list(kind: "pa.DataType") -> bool:
     return bool(is_list and (pa.types.is_integer(kind.value_type) or pa.types.is_floating(kind.value_type)))
 
 
-def _check_plain(table: "pa.Table") -> None:
-    """Raise an error for columns that hold lists or records instead of numbers and words."""
+def check_plain(table: "pa.Table") -> None:
+    """Raise an error for columns that hold records, or lists of something else than numbers."""
     import pyarrow as pa
 
     for field in table.schema:

@@ -6,7 +6,7 @@ import numpy as np
 
 from vectrick._typing import Array
 from vectrick._warnings import warn
-from vectrick.data.files.columns import TableWarning
+from vectrick.data.files.columns import TEXT, TableWarning
 from vectrick.data.strings.molecules import wrong_smiles
 from vectrick.data.strings.sequences import plain_sequence, wrong_sequence
 from vectrick.data.strings.table import LETTERS, kind_of_strings
@@ -50,16 +50,21 @@ def readable_part(table: VertexTable) -> tuple[VertexTable, Array]:
 
     If the table has no ids, the former positions become ids, but they are not compared with ids of other tables.
     """
-    if table.text is None:
-        return table, np.arange(len(table))
-    strings = table.strings
-    plain = [string for string in strings if string and set(plain_sequence(string)) <= LETTERS]
-    # A few strings that are not sequences do not turn all others into molecules.
-    kind = kind_of_strings(plain if 2 * len(plain) > len(strings) else [s for s in strings if s], table.text)
-    wrong = unreadable(strings, kind)
+    wrong: set[int] = set()
+    for column in [table.text] if table.text is not None else table.string_columns:
+        if table.notes.get(column) == TEXT:
+            continue
+        strings = table.strings_in(column)
+        plain = [string for string in strings if string and set(plain_sequence(string)) <= LETTERS]
+        # A few strings that are not sequences do not turn all others into molecules.
+        kind = kind_of_strings(plain if 2 * len(plain) > len(strings) else [s for s in strings if s], column)
+        found = unreadable(strings, kind)
+        if found:
+            where = table.name if table.text is not None else f"{table.name}, column {column!r}"
+            tell_skipped(where, strings, kind, found)
+            wrong |= set(found)
     if not wrong:
         return table, np.arange(len(table))
-    tell_skipped(table.name, strings, kind, wrong)
     position = np.full(len(table), -1)
     rows = np.setdiff1d(np.arange(len(table)), list(wrong))
     position[rows] = np.arange(len(rows))

@@ -1,5 +1,7 @@
 """Kernels bound to a vertex table: each of their parts learns which columns it reads."""
 
+from collections.abc import Iterable
+
 from vectrick.data import VertexTable
 from vectrick.data.files.columns import TEXT
 from vectrick.kernels.base import Combination, Kernel
@@ -42,3 +44,31 @@ def bound(kernel: Kernel, table: VertexTable, argument: str) -> Kernel:
         return On(strings, kernel).of_table(table, argument)
     names = [column for column in table.notes if column not in strings] or numbers
     return On(names, kernel, where=tuple(range(table.n_numbers)), kind="dense", n_numbers=table.n_numbers)
+
+
+def narrowed(kernels: Iterable[tuple[str, Kernel]], table: VertexTable) -> VertexTable:
+    """Return a table with only the columns that kernels read, so that predictions need no others.
+
+    ``kernels`` are pairs of an argument, for errors, and a kernel.
+    """
+    numbers: set[int] = set()
+    strings: set[int] = set()
+    for argument, kernel in kernels:
+        for part in _leaves(bound(kernel, table, argument)):
+            if isinstance(part, On) and part.where is not None:
+                (strings if part.kind == "strings" else numbers).update(part.where)
+            elif part.reads != "any":
+                return table
+    columns = list(table.columns or ())
+    kept = [columns[place] for place in sorted(numbers)]
+    kept_strings = [table.string_columns[place] for place in sorted(strings)] if table.string_columns else []
+    if table.text is not None or not kept + kept_strings or len(kept) + len(kept_strings) == len(columns):
+        return table
+    return table.with_columns(kept + kept_strings, tuple(kept_strings), {})
+
+
+def _leaves(kernel: Kernel) -> list[Kernel]:
+    """Return the parts of a combination, or the kernel itself."""
+    if isinstance(kernel, Combination):
+        return [leaf for part in kernel.kernels for leaf in _leaves(part)]
+    return [kernel]

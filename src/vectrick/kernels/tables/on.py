@@ -38,8 +38,8 @@ class On(Encoded):
         The kernel of these columns, its name, or a scikit-learn transformer such as ``TfidfVectorizer()``.
     kernel : Kernel, optional
         The kernel of what a transformer returns, by default ``Linear()``.
-    where, kind, n_numbers : optional
-        The columns by number, and what they hold; a fit sets them.
+    where, kind, n_numbers, is_fitted : optional
+        The columns by number, what they hold, and whether the transformer is fitted; a fit sets them.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class On(Encoded):
     """
 
     name = "on"
-    learned = ("where", "kind", "n_numbers")
+    learned = ("where", "kind", "n_numbers", "is_fitted")
     reads = "any"  # what the columns hold is checked when they are known
 
     def __init__(
@@ -63,6 +63,7 @@ class On(Encoded):
         where: Sequence[int] | None = None,
         kind: str | None = None,
         n_numbers: int | None = None,
+        is_fitted: bool = False,
     ) -> None:
         self.names = names
         self.view = view
@@ -70,6 +71,7 @@ class On(Encoded):
         self.where = where
         self.kind = kind
         self.n_numbers = n_numbers
+        self.is_fitted = is_fitted
 
     @property
     def all_names(self) -> list[str]:
@@ -91,6 +93,8 @@ class On(Encoded):
 
     def of_table(self, table: VertexTable, argument: str) -> "On":
         """Return the kernel with the places of its columns in a table; raise an error if it does not apply to them."""
+        if self.where is not None and table.columns is None and table.text is None:  # bound before
+            return self
         view = KERNELS[self.view]() if isinstance(self.view, str) and self.view in KERNELS.plain_names() else self.view
         _check_view(view, self.kernel, argument)
         names = self.all_names
@@ -122,7 +126,9 @@ class On(Encoded):
         block = self._block(X)
         if isinstance(self.view, Kernel):
             return self.with_parameters(view=self.view.resolve(block, positions))
-        settled = self.with_parameters(view=clone(self.view))
+        if self.is_fitted:
+            return self
+        settled = self.with_parameters(view=clone(self.view), is_fitted=True)
         settled.view.fit(_as_input(block, self.kind))
         settled.kernel = settled.inner.resolve(settled.encoded(X), positions)
         return settled
