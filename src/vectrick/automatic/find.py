@@ -11,6 +11,7 @@ from vectrick._typing import Array, New
 from vectrick._warnings import warn
 from vectrick.automatic.candidates.facts import SideFacts
 from vectrick.automatic.candidates.vertex_kernels import SideChoices, scaled, with_constant
+from vectrick.automatic.candidates.views import MixedChoices
 from vectrick.automatic.labels import Labels
 from vectrick.automatic.mean import Mean
 from vectrick.automatic.parameters import SearchParameters
@@ -250,13 +251,17 @@ def _pairwise(asked: str, X: Edges, y: Array) -> list[str]:
 
 def _sides(model: SearchParameters, X: Edges, problem: SearchProblem, pairwise: list[str]) -> tuple[Any, Any]:
     """Return the facts about both sides, and the kernels to choose from."""
-    facts, choices = [], []
+    facts: list[SideFacts] = []
+    choices: list[SideChoices | MixedChoices] = []
     shared = pairwise[0] != "kronecker"
     for name, table in (("start", X.start_table), ("end", X.end_table)):
         side = problem.both if shared else problem.start if name == "start" else problem.end
         facts.append(SideFacts.of(name, table, side.positions))
         given = model.start_kernel if shared else getattr(model, f"{name}_kernel")
-        choices.append(SideChoices(facts[-1], side.features, given))
+        if facts[-1].kind in ("mixed", "text") and _is_auto(given):
+            choices.append(MixedChoices(facts[-1], table, side.positions))
+        else:
+            choices.append(SideChoices(facts[-1], side.features, given))
     if all(each.is_constant for each in facts):
         raise ValueError(
             "all start vertices have equal features, and all end vertices too, so there is nothing to learn"

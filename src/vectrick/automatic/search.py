@@ -15,7 +15,7 @@ from vectrick.automatic.scoring.full_solves import FullSolves, usual_curvature
 from vectrick.automatic.scoring.problem import FAST, Place, SearchProblem
 from vectrick.automatic.scoring.results import LEAST_DIFFERENCE, Result, diverse, near_best
 from vectrick.automatic.scoring.sides import ALPHAS, Candidate, StopSearch
-from vectrick.automatic.variations import and_constant, by_end, rare_share, with_choice, words_of
+from vectrick.automatic.variations import and_constant, by_end, rare_share, with_choice, with_views, words_of
 
 INTERRUPTED = "interrupted"  # why a search ended after Ctrl-C
 _FINALISTS = 12  # pairs of kernels that are scored on all folds
@@ -31,6 +31,7 @@ _FEW_FOLDS, _MUCH_WORK = 3, 2e9  # folds to solve if all folds take more operati
 _USUAL_FOLDS = 9  # 3 × 3
 _POOR_GUIDE = 0.05  # gain of a solution over its first pass above which the first pass may choose wrongly
 _PROFILE, _WITH_PROFILES = 0.5, 3  # the weight of profiles added to a kernel, and the number of solutions that get them
+_MOST_VIEWS = 3  # in a sum
 _CLIMBS = 3  # rounds in which neighbors of the best solution are tried
 _DOWN = 0.25  # factor of a smaller alpha for the best solution
 _MANY_EDGES = 20_000  # test edges above which the first scores use three folds of nine
@@ -97,6 +98,7 @@ class Search:
         try:
             self._coarse()
             self._refine()
+            self._sums()
             self._finalists()
             self._solve()
         except KeyboardInterrupt:
@@ -153,6 +155,22 @@ class Search:
         else:
             candidates = [replace(lead, start=a, end=a) for a in starts]
         self._score("kernels beside the best", candidates[1:], self._grid(ALPHAS[::2]), self._coarse_folds)
+
+    def _sums(self) -> None:
+        """Try sums of the best kernels of two and three views of the vertices of a side, with a few weights."""
+        lead = self.best()[0]
+        for number, which in enumerate(("start", "end")):
+            if self.choices[number].given != "auto" or lead.candidate.pairwise != "kronecker":
+                continue
+            for _ in range(_MOST_VIEWS - 1):
+                own = getattr(lead.candidate, which)
+                sums = with_views(self.results, which, own, self.problem.sides[number])
+                near = [with_choice(lead.candidate, which, choice) for choice in sums]
+                self._score("sums of views", near, self._grid(ALPHAS[::2]), self._coarse_folds)
+                best = max((r for r in self.results if r.candidate in near), key=lambda r: r.score, default=lead)
+                if best.score <= lead.score:
+                    break
+                lead = best
 
     def _finalists(self) -> None:
         """Score the best pairs on all folds, and the best of them also with constants and other pairwise kernels."""

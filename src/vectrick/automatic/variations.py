@@ -6,7 +6,11 @@ from typing import Any
 
 from vectrick._typing import Array
 from vectrick.automatic.candidates.vertex_kernels import SideChoices, VertexChoice
-from vectrick.automatic.scoring.sides import Candidate
+from vectrick.automatic.scoring.results import Result
+from vectrick.automatic.scoring.sides import Candidate, SideMatrices
+
+_OTHER_VIEWS = 3  # views that are tried next to the best
+_VIEW_WEIGHTS = (0.3, 1.0)  # of a further view in a sum
 
 
 def by_end(candidates: Sequence[Candidate]) -> list[list[int]]:
@@ -39,3 +43,22 @@ def and_constant(kernels: list[VertexChoice], side: SideChoices) -> list[VertexC
     if side.given != "auto" or any(kernel.family == "constant" for kernel in kernels):
         return kernels
     return [*kernels, side.constant()]
+
+
+def with_views(results: Sequence[Result], which: str, own: VertexChoice, matrices: SideMatrices) -> list[VertexChoice]:
+    """Return sums of a kernel of the side ``which`` with the best kernels of other views, by the results so far."""
+    seen = own.view.split("+")
+    others: dict[str, tuple[float, VertexChoice]] = {}
+    for result in results:
+        choice = getattr(result.candidate, which)
+        is_new = choice.view and choice.view not in seen and not choice.parts
+        if is_new and (choice.view not in others or result.score > others[choice.view][0]):
+            others[choice.view] = result.score, choice
+    best = [choice for _, choice in sorted(others.values(), key=lambda pair: -pair[0])][:_OTHER_VIEWS]
+    parts = [(part, weight, matrices.matrix(part)[1]) for part, weight in own.parts or ((own, 1.0),)]
+    return [
+        VertexChoice.sum_of([*parts, (other, weight, matrices.matrix(other)[1])])
+        for other in best
+        for weight in _VIEW_WEIGHTS
+        if own.view
+    ]

@@ -118,7 +118,8 @@ class KernelOptions:
 
     def kernel(self, side: str, text: str, data: "Dataset") -> Any:
         """Return a kernel from its description, with scaled features if ``standardize`` is set."""
-        from vectrick.kernels import Precomputed, Standardized
+        from vectrick.kernels import Precomputed
+        from vectrick.kernels.tables.binding import standardized
         from vectrick.kernels.text import parse_kernel
 
         if text.endswith((".csv", ".gz", ".parquet")):
@@ -137,9 +138,7 @@ class KernelOptions:
             return kernel
         if "precomputed" in text:
             raise ValueError(f"--{side}-kernel is {text!r}, but 'precomputed' can only stand alone")
-        if self.standardize and table.text is not None:
-            return kernel  # strings have no scale
-        return Standardized(kernel) if self.standardize and table.n_features else kernel
+        return standardized(kernel) if self.standardize and table.n_features else kernel
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from scipy.sparse import issparse
 
 from vectrick._typing import Array
 from vectrick.data import VertexTable
+from vectrick.data.files.columns import kind_of_words
 from vectrick.data.strings.table import kind_of_strings
 
 
@@ -21,7 +22,7 @@ class SideFacts:
         "start" or "end".
     kind : str
         "kernel" if the table is a matrix of similarities between its own vertices, "smiles" or "sequence" if the
-        vertices are strings, else "features".
+        vertices are strings, "text", "mixed" if there are columns of numbers and of strings, else "features".
     n_vertices, n_features : int
         The numbers of vertices that have edges, and of columns.
     is_sparse, is_binary, is_negative : bool
@@ -42,7 +43,7 @@ class SideFacts:
     @property
     def is_text(self) -> bool:
         """Whether vertices are strings."""
-        return self.kind in ("smiles", "sequence")
+        return self.kind in ("smiles", "sequence", "text")
 
     @classmethod
     def of(cls, name: str, table: VertexTable, used: Array) -> "SideFacts":
@@ -51,7 +52,10 @@ class SideFacts:
         values = features.data if issparse(features) else features
         kind = "kernel" if table.looks_like_kernel else "features"
         if table.text is not None:
-            kind = kind_of_strings(table.take(used).strings, table.text)
+            strings = table.take(used).strings
+            kind = "text" if kind_of_words(strings, table.text) == "text" else kind_of_strings(strings, table.text)
+        elif table.string_columns:
+            kind = "mixed"
         is_constant = len(used) < 2 or (abs(features - features[[0] * len(used)]).max() == 0)
         return cls(
             name, kind, len(used), table.n_features, issparse(features), bool(np.isin(values, (0, 1)).all()),
@@ -62,7 +66,9 @@ class SideFacts:
         if self.kind == "kernel":
             return f"{self.n_vertices} {self.name} vertices with a kernel matrix"
         if self.is_text:
-            what = "molecules" if self.kind == "smiles" else "sequences"
+            what = {"smiles": "molecules", "sequence": "sequences", "text": "texts"}[self.kind]
             return f"{self.n_vertices} {self.name} vertices that are {what}"
+        if self.kind == "mixed":
+            return f"{self.n_vertices} {self.name} vertices with {self.n_features} columns of numbers and strings"
         words = ["sparse"] * self.is_sparse + ["binary"] * self.is_binary
         return f"{self.n_vertices} {self.name} vertices with {' '.join([str(self.n_features), *words])} features"

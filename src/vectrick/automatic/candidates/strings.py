@@ -4,16 +4,20 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 
 import numpy as np
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics.pairwise import euclidean_distances
 
 from vectrick._typing import Array, Features
 from vectrick.data.strings.molecules import rdkit
 from vectrick.data.strings.table import strings_of
-from vectrick.kernels import Gaussian, Kernel, Molecule, Morgan, Radial, SmithWaterman, Spectrum
+from vectrick.kernels import Gaussian, Kernel, Molecule, Morgan, On, Radial, SmithWaterman, Spectrum
+
+WHOLE = "*"  # stands for the column of strings in kernels of text
+_LETTERS = (3, 5)  # lengths of parts of words
 
 
 class Strings:
-    """Candidate kernels and distances for a table of characters with strings of a kind, "smiles" or "sequence"."""
+    """Candidate kernels and distances for a table of characters: strings of the kind "smiles", "sequence" or "text"."""
 
     def __init__(self, kind: str, table: Features) -> None:
         self.kind, self._all = kind, strings_of(table)
@@ -35,7 +39,11 @@ class Strings:
             yield "path", paths, "path"
             yield "path^2", paths * paths, "path"
             yield "descriptors", properties, "descriptors"
-            yield "path + descriptors", paths + properties, "views"
+            return
+        if self.kind == "text":
+            yield "words", On(WHOLE, TfidfVectorizer(sublinear_tf=True)), "words"
+            letters = TfidfVectorizer(analyzer="char_wb", ngram_range=_LETTERS, sublinear_tf=True)
+            yield "letters", On(WHOLE, letters), "letters"
             return
         words: Kernel = Spectrum()
         yield "spectrum", words, "spectrum"
@@ -44,6 +52,16 @@ class Strings:
             scores: Kernel = SmithWaterman()
             yield "alignment", scores, "alignment"
             yield "alignment^2", scores * scores, "alignment"
+
+    @property
+    def has_distances(self) -> bool:
+        """Whether there are Gaussian kernels of these strings; text has too many words for them."""
+        return self.kind != "text"
+
+    @property
+    def view_of_distances(self) -> str:
+        """The view whose distances Gaussian kernels have."""
+        return "alignment" if self._aligned else "morgan" if self.kind == "smiles" else "spectrum"
 
     def gaussian(self, gamma: float) -> Kernel:
         """Return the Gaussian kernel of the distances between strings."""

@@ -1,6 +1,9 @@
 """Candidate vertex kernels, chosen by the type of the vertex table, with widths around the median distance."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 
 import numpy as np
 from scipy.sparse import issparse
@@ -19,6 +22,7 @@ from vectrick.kernels import (
     Linear,
     Precomputed,
     Profile,
+    Scaled,
     Standardized,
     Tanimoto,
     as_kernel,
@@ -47,6 +51,10 @@ class VertexChoice:
         For a Gaussian kernel, γ times the median squared distance.
     base, profile : VertexChoice, float
         The kernel of the vertices' profiles, times the weight ``profile``, is added to the kernel of the ``base``.
+    view : str
+        What the kernel looks at, in a table with several views of the vertices; sums combine different views.
+    parts : tuple
+        The choices that it is a sum of, each scaled to a mean diagonal of one, with their weights.
     """
 
     name: str
@@ -55,6 +63,8 @@ class VertexChoice:
     width: float | None = None
     base: "VertexChoice | None" = None
     profile: float = 0.0
+    view: str = ""
+    parts: "tuple[tuple[VertexChoice, float], ...]" = ()
 
     @property
     def plain(self) -> "VertexChoice":
@@ -63,7 +73,17 @@ class VertexChoice:
 
     def with_profile(self, weight: float) -> "VertexChoice":
         """Return this choice with profiles."""
-        return VertexChoice(f"{self.name} + {weight:g} profile", self.kernel, self.family, self.width, self, weight)
+        name = f"{self.name} + {weight:g} profile"
+        return replace(self, name=name, base=self, profile=weight)
+
+    @classmethod
+    def sum_of(cls, parts: "Sequence[tuple[VertexChoice, float, float]]") -> "VertexChoice":
+        """Return the sum of choices, each with a weight and with the mean diagonal value of its kernel."""
+        kernels: list[Kernel] = [Scaled(choice.kernel, weight / scale) for choice, weight, scale in parts]
+        words = [choice.name if weight == 1 else f"{weight:g} {choice.name}" for choice, weight, _ in parts]
+        views = "+".join(sorted(choice.view for choice, _, _ in parts))
+        weighted = tuple((choice, weight) for choice, weight, _ in parts)
+        return cls(" + ".join(words), reduce(add, kernels), f"sum of {views}", view=views, parts=weighted)
 
 
 class SideChoices:
@@ -77,10 +97,21 @@ class SideChoices:
         The features of the vertices that have edges.
     given : str or Kernel
         "auto", or the only kernel to use.
+    title : str
+        The columns, if the table has others; it begins the names of the kernels.
+    bind : function, optional
+        It makes a kernel of these features a kernel of the whole table.
     """
 
-    def __init__(self, facts: SideFacts, features: Features, given: VertexKernels = "auto") -> None:
-        self.facts, self.given = facts, given
+    def __init__(
+        self,
+        facts: SideFacts,
+        features: Features,
+        given: VertexKernels = "auto",
+        title: str = "",
+        bind: Callable[[Kernel], Kernel] = lambda kernel: kernel,
+    ) -> None:
+        self.facts, self.given, self._title, self._bind = facts, given, title, bind
         self._distances: dict[bool, tuple[float, float]] = {}
         self._features = features
         is_auto = isinstance(given, str) and given == "auto"
@@ -88,6 +119,21 @@ class SideChoices:
 
     def first(self) -> list[VertexChoice]:
         """Return the kernels to try first."""
+        return [self._of_table(choice) for choice in self._first()]
+
+    def _of_table(self, choice: VertexChoice) -> VertexChoice:
+        """Return a choice for the whole table."""
+        if not self._title or choice.family == "constant":
+            return choice
+        return replace(
+            choice,
+            name=f"{choice.name}[{self._title}]",
+            family=f"{choice.family}[{self._title}]",
+            view=f"{choice.view}[{self._title}]",
+            kernel=self._bind(choice.kernel),
+        )
+
+    def _first(self) -> list[VertexChoice]:
         if not isinstance(self.given, str) or self.given != "auto":
             kernel = as_kernel(self.given, f"{self.facts.name}_kernel")
             return [VertexChoice(_name_of(kernel), kernel, "given")]
@@ -95,8 +141,10 @@ class SideChoices:
             return [self.constant()]
         choices = []
         if self._strings is not None:
-            choices = [VertexChoice(name, kernel, family) for name, kernel, family in self._strings.kernels()]
-            return choices + [self.gaussian(width) for width in WIDTHS[:-1]]
+            choices = [
+                VertexChoice(name, kernel, family, view=family) for name, kernel, family in self._strings.kernels()
+            ]
+            return choices + ([self._gaussian(width) for width in WIDTHS[:-1]] if self._strings.has_distances else [])
         if self.facts.kind == "kernel":
             choices.append(VertexChoice("precomputed", Precomputed(), "precomputed"))
         elif not self.facts.is_negative and (self.facts.is_binary or self.facts.is_sparse):
@@ -111,7 +159,7 @@ class SideChoices:
             choices.append(VertexChoice("cosine", Cosine(), "cosine"))
         else:
             choices.append(VertexChoice("linear", Standardized(Linear()), "linear"))
-        return choices + [self.gaussian(width) for width in self._widths()]
+        return choices + [self._gaussian(width) for width in self._widths()]
 
     def usual(self) -> VertexChoice:
         """Return the kernel to use if no edges can be held out."""
@@ -122,19 +170,24 @@ class SideChoices:
         """Return the constant kernel, to ignore the vertices of this side."""
         return VertexChoice("constant", Constant(), "constant")
 
-    def gaussian(self, width: float) -> VertexChoice:
+    def _gaussian(self, width: float) -> VertexChoice:
         """Return the Gaussian kernel of a width, on standardized features if they are dense and not binary."""
         gamma = width / self._of_distances()[0]
         kernel: Kernel = Gaussian(gamma=gamma) if self._strings is None else self._strings.gaussian(gamma)
         if self._is_scaled:
             kernel = Standardized(kernel)
-        return VertexChoice(f"gaussian {width:g}", kernel, "gaussian", width)
+        view = "" if self._strings is None else self._strings.view_of_distances
+        return VertexChoice(f"gaussian {width:g}", kernel, "gaussian", width, view=view)
 
     def beside(self, choice: VertexChoice) -> list[VertexChoice]:
         """Return the kernels with widths between a narrow kernel and its neighbors."""
         if choice.width is None or self.given != "auto" or choice.width < WIDTHS[-1]:
             return []
-        return [self.gaussian(choice.width * factor) for factor in (0.3, 3.0)]
+        return [self._of_table(self._gaussian(choice.width * factor)) for factor in (0.3, 3.0)]
+
+    def has(self, choice: VertexChoice) -> bool:
+        """Return whether a choice is one of this view."""
+        return choice.view.endswith(f"[{self._title}]") and not choice.parts
 
     def _widths(self) -> list[float]:
         """Return the widths to try first: more of them if the nearest vertices are much nearer than others.

@@ -87,8 +87,17 @@ class SideMatrices:
         """Return the kernel matrix with a mean diagonal of one, and the scale."""
         name = choice.plain.name
         if name not in self._matrices:
-            self._matrices[name] = matrix_of(choice.plain, self.features, self.positions, self.backend)
+            if choice.plain.parts:
+                self._matrices[name] = self._sum(choice.plain)
+            else:
+                self._matrices[name] = matrix_of(choice.plain, self.features, self.positions, self.backend)
         return self._matrices[name]
+
+    def _sum(self, choice: VertexChoice) -> tuple[Array, float]:
+        """Return the matrix of a sum, from the matrices of its parts, and its scale: the sum of their weights."""
+        total = sum(weight for _, weight in choice.parts)
+        K = sum(weight / total * self.matrix(part)[0] for part, weight in choice.parts)
+        return np.asarray(K) if self.backend == HOST else K, total  # type: ignore[return-value]
 
     def basis(
         self, choice: VertexChoice, constant: float, part: SideRows, profiles: "FoldProfiles"

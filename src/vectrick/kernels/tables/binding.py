@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from vectrick.data import VertexTable
 from vectrick.data.files.columns import TEXT
 from vectrick.kernels.base import Combination, Kernel
+from vectrick.kernels.standardized import Standardized
 from vectrick.kernels.tables.on import On
 
 
@@ -23,6 +24,10 @@ def bound(kernel: Kernel, table: VertexTable, argument: str) -> Kernel:
         return kernel.of_table(table, argument)
     if isinstance(kernel, Combination):
         return kernel.changed(lambda part: bound(part, table, argument))
+    if has_columns(kernel):
+        raise ValueError(
+            f"{argument} has {kernel!r}, but On must be outside: vt.On(column, vt.Standardized(vt.Gaussian()))"
+        )
     if not table.string_columns or kernel.reads == "any":
         return kernel
     columns = [str(column) for column in table.columns or ()]
@@ -44,6 +49,28 @@ def bound(kernel: Kernel, table: VertexTable, argument: str) -> Kernel:
         return On(strings, kernel).of_table(table, argument)
     names = [column for column in table.notes if column not in strings] or numbers
     return On(names, kernel, where=tuple(range(table.n_numbers)), kind="dense", n_numbers=table.n_numbers)
+
+
+def has_columns(kernel: Kernel) -> bool:
+    """Return whether a kernel is bound to columns, or contains a kernel that is."""
+    inside = (value for value in kernel.get_params(deep=False).values() if isinstance(value, Kernel))
+    return isinstance(kernel, On) or any(map(has_columns, inside))
+
+
+def standardized(kernel: Kernel) -> Kernel:
+    """Return a kernel whose parts read standardized features; strings have no scale.
+
+    >>> import vectrick as vt
+    >>> standardized(vt.On("age", vt.Gaussian()) + vt.On("smiles", vt.Morgan()))
+    Sum(first=On(names='age', view=Standardized(kernel=Gaussian())),
+        second=On(names='smiles', view=Morgan()))
+    """
+    if isinstance(kernel, Combination):
+        return kernel.changed(standardized)
+    if isinstance(kernel, On):
+        view = kernel.view
+        return kernel.with_parameters(view=standardized(view)) if isinstance(view, Kernel) else kernel
+    return Standardized(kernel) if kernel.reads == "numbers" else kernel
 
 
 def narrowed(kernels: Iterable[tuple[str, Kernel]], table: VertexTable) -> VertexTable:
