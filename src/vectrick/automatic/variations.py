@@ -47,11 +47,11 @@ def and_constant(kernels: list[VertexChoice], side: SideChoices) -> list[VertexC
 
 def with_views(results: Sequence[Result], which: str, own: VertexChoice, matrices: SideMatrices) -> list[VertexChoice]:
     """Return sums of a kernel of the side ``which`` with the best kernels of other views, by the results so far."""
-    seen = own.view.split("+")
+    seen = set(own.view.split("+"))
     others: dict[str, tuple[float, VertexChoice]] = {}
     for result in results:
         choice = getattr(result.candidate, which)
-        is_new = choice.view and choice.view not in seen and not choice.parts
+        is_new = choice.view and not choice.parts and seen.isdisjoint(choice.view.split("+"))
         if is_new and (choice.view not in others or result.score > others[choice.view][0]):
             others[choice.view] = result.score, choice
     best = [choice for _, choice in sorted(others.values(), key=lambda pair: -pair[0])][:_OTHER_VIEWS]

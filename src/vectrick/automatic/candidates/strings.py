@@ -10,7 +10,20 @@ from sklearn.metrics.pairwise import euclidean_distances
 from vectrick._typing import Array, Features
 from vectrick.data.strings.molecules import rdkit
 from vectrick.data.strings.table import strings_of
-from vectrick.kernels import Gaussian, Kernel, Molecule, Morgan, On, Radial, SmithWaterman, Spectrum
+from vectrick.kernels import (
+    Constant,
+    Gaussian,
+    Kernel,
+    Linear,
+    Molecule,
+    Morgan,
+    On,
+    Radial,
+    SmithWaterman,
+    Spectrum,
+    Standardized,
+)
+from vectrick.kernels.strings.views import DESCRIPTORS
 
 WHOLE = "*"  # stands for the column of strings in kernels of text
 _LETTERS = (3, 5)  # lengths of parts of words
@@ -39,6 +52,9 @@ class Strings:
             yield "path", paths, "path"
             yield "path^2", paths * paths, "path"
             yield "descriptors", properties, "descriptors"
+            linear: Kernel = Molecule("descriptors", kernel=Standardized(Linear() * Constant(1 / len(DESCRIPTORS))))
+            yield "linear descriptors", linear, "descriptors"
+            yield "path + linear descriptors", paths + linear, "path+descriptors"
             return
         if self.kind == "text":
             yield "words", On(WHOLE, TfidfVectorizer(sublinear_tf=True)), "words"
@@ -52,6 +68,7 @@ class Strings:
             scores: Kernel = SmithWaterman()
             yield "alignment", scores, "alignment"
             yield "alignment^2", scores * scores, "alignment"
+            yield "spectrum + alignment", words + scores, "alignment+spectrum"
 
     @property
     def has_distances(self) -> bool:
