@@ -29,6 +29,7 @@ from .kernels import (
     Cosine as Cosine,
     Function as Function,
     Gaussian as Gaussian,
+    Identity as Identity,
     KernelWarning as KernelWarning,
     Linear as Linear,
     MinMax as MinMax,

@@ -460,7 +460,8 @@ def test_kernels_of_the_other_kind_are_refused():
         vt.KronRidge().fit(X, y)
     numbers = vt.Edges.grid(np.eye(3), np.eye(3))
     with pytest.raises(
-        ValueError, match=r"end_kernel is spectrum\(k=3\), which is for strings, but end_features has numbers"
+        ValueError,
+        match=r"end_kernel is spectrum\(k=3, groups=False\), which is for strings, but end_features has numbers",
     ):
         vt.KronRidge("linear", vt.Spectrum()).fit(numbers, np.arange(9.0))
     model = vt.KronRidge(vt.Constant(), vt.Spectrum()).fit(X, y)

@@ -40,7 +40,7 @@ from vectrick.estimators import (
 )
 from vectrick.kernels import KernelWarning, as_kernel
 from vectrick.metrics.scores import SCORES
-from vectrick.models.kernel_spec import VertexKernels
+from vectrick.models.kernel_spec import VertexKernels, tables_for
 
 _PAIRWISE = ("auto", "kronecker", "symmetric", "antisymmetric")
 _TOL = 1e-4  # of the members; smaller values do not change their scores
@@ -291,9 +291,12 @@ class AutoKron(MeanModel):
     ) -> list[Any]:
         """Return the chosen models, trained on all edges."""
         progress, members = Progress("AutoKron, training", len(chosen), self.verbose), []
-        for result in chosen:
+        models = [found.model_of(result) for result in chosen]
+        tables = edges.start_table, edges.end_table
+        tables = tables_for([start for start, _, _ in models], [end for _, end, _ in models], *tables)
+        edges = edges.with_tables(*tables).settled()
+        for result, (start_kernel, end_kernel, alpha) in zip(chosen, models, strict=True):
             candidate = result.candidate
-            start_kernel, end_kernel, alpha = found.model_of(result)
             member = estimator_of(
                 candidate.loss if labels.bounds is None else "censored",
                 start_kernel=start_kernel,
@@ -321,6 +324,7 @@ class AutoKron(MeanModel):
         """Train a one-vs-rest model for each class."""
         values = np.asarray(unmasked(to_host(y), "y"))
         budget = None if self.budget is None else self.budget / len(classes)
+        edges = edges.settled()  # each class may have other kernels
         machines = [
             clone(self).set_params(budget=budget, keep_edges=False).fit(edges, values == label, sample_weight)
             for label in classes

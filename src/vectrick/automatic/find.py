@@ -1,6 +1,7 @@
 """The inputs of a search, made from the user's edges (facts, folds, a sample), and its results."""
 
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -24,8 +25,10 @@ from vectrick.automatic.search import Search
 from vectrick.backends import HOST, Backend, settle_backend
 from vectrick.data import Edges
 from vectrick.data.complaints import reverse_labels
-from vectrick.kernels import Kernel
+from vectrick.kernels import Kernel, as_kernel
+from vectrick.kernels.tables.binding import bound
 from vectrick.metrics.scores import OF_CLASSES
+from vectrick.models.kernel_spec import tables_for
 
 _PRODUCTS = (*FAST, "mlpk")  # products of two kernel values, so that alpha absorbs their scales
 _MORE_PAIRWISE = {"kronecker": ("linear", "poly2d", "cartesian"), "symmetric": ("mlpk",), "antisymmetric": ("ranking",)}
@@ -138,6 +141,7 @@ def search(model: SearchParameters, edges: Edges, labels: Labels, weight: Array 
     if drawn is not None and len(np.unique(y[drawn])) > 1:
         messages.append(f"the search used {len(drawn)} of {len(X)} edges: the edges between a sample of the vertices")
         X, y, rows = X[drawn], y[drawn], rows[drawn]
+    X = _with_given(model, X)
     pairwise = _pairwise(model.pairwise, X, y)
     seed = int(rng.integers(2**31 - 10))
     try:
@@ -249,6 +253,15 @@ def _pairwise(asked: str, X: Edges, y: Array) -> list[str]:
     return {"equal": ["symmetric"], "different": ["kronecker"]}.get(reverse, ["symmetric", "kronecker"])
 
 
+def _with_given(model: SearchParameters, X: Edges) -> Edges:
+    """Return edges whose tables have what given kernels read."""
+    start, end = (
+        [as_kernel(given, argument)] if not _is_auto(given) else []
+        for given, argument in ((model.start_kernel, "start_kernel"), (model.end_kernel, "end_kernel"))
+    )
+    return X.with_tables(*tables_for(start, end, X.start_table, X.end_table))
+
+
 def _sides(model: SearchParameters, X: Edges, problem: SearchProblem, pairwise: list[str]) -> tuple[Any, Any]:
     """Return the facts about both sides, and the kernels to choose from."""
     facts: list[SideFacts] = []
@@ -261,7 +274,11 @@ def _sides(model: SearchParameters, X: Edges, problem: SearchProblem, pairwise: 
         if facts[-1].kind in ("mixed", "text") and _is_auto(given):
             choices.append(MixedChoices(facts[-1], table, side.positions))
         else:
-            choices.append(SideChoices(facts[-1], side.features, given))
+            choices.append(
+                SideChoices(
+                    facts[-1], side.features, given, bind=partial(bound, table=table, argument=f"{name}_kernel")
+                )
+            )
     if all(each.is_constant for each in facts):
         raise ValueError(
             "all start vertices have equal features, and all end vertices too, so there is nothing to learn"

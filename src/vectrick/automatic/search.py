@@ -15,7 +15,16 @@ from vectrick.automatic.scoring.full_solves import FullSolves, usual_curvature
 from vectrick.automatic.scoring.problem import FAST, Place, SearchProblem
 from vectrick.automatic.scoring.results import LEAST_DIFFERENCE, Result, diverse, near_best
 from vectrick.automatic.scoring.sides import ALPHAS, Candidate, StopSearch
-from vectrick.automatic.variations import and_constant, by_end, rare_share, with_choice, with_views, words_of
+from vectrick.automatic.variations import (
+    Additions,
+    and_constant,
+    by_end,
+    rare_share,
+    with_choice,
+    with_constants,
+    with_views,
+    words_of,
+)
 
 INTERRUPTED = "interrupted"  # why a search ended after Ctrl-C
 _FINALISTS = 12  # pairs of kernels that are scored on all folds
@@ -30,7 +39,7 @@ _BALANCED = 0.3  # share of the rarer class above which long solutions skip a se
 _FEW_FOLDS, _MUCH_WORK = 3, 2e9  # folds to solve if all folds take more operations than this
 _USUAL_FOLDS = 9  # 3 × 3
 _POOR_GUIDE = 0.05  # gain of a solution over its first pass above which the first pass may choose wrongly
-_PROFILE, _WITH_PROFILES = 0.5, 3  # the weight of profiles added to a kernel, and the number of solutions that get them
+_WITH_PROFILES = 3  # solutions that get profiles, and the identity of the vertices
 _MOST_VIEWS = 3  # in a sum
 _CLIMBS = 3  # rounds in which neighbors of the best solution are tried
 _DOWN = 0.25  # factor of a smaller alpha for the best solution
@@ -84,7 +93,7 @@ class Search:
         self.verbose, self.begin, self.budget = verbose, time.perf_counter(), budget
         self.results: list[Result] = []
         self._kept: dict[int, list[list[Array]]] = {}  # predictions of solved results, for each alpha and fold
-        self.known, self._with_profiles = tuple(known), dict[tuple[int, float], VertexChoice]()
+        self.known, self._additions = tuple(known), Additions()
         self.failed: dict[str, str] = {}  # kernels that could not be computed, and why
         self.ended = "all candidates were tried"
 
@@ -133,7 +142,7 @@ class Search:
         self._coarse_folds = folds
         if self.pairwise[0] == "kronecker":
             both = zip((starts, ends), self.choices, strict=True)
-            pairs = itertools.product(*(and_constant(kernels, side) for kernels, side in both))
+            pairs = itertools.product(*(and_constant(kernels, side, self.known) for kernels, side in both))
             candidates = [Candidate(a, b) for a, b in pairs if not a.family == b.family == "constant"]
         else:
             candidates = [Candidate(a, a, pairwise=self.pairwise[0]) for a in starts]
@@ -177,7 +186,7 @@ class Search:
         best = diverse(self.best(), _FINALISTS)
         found = {result.candidate: result.alpha for result in best}
         for result in best[: _WITH_CONSTANTS if self.problem.work(best[:1]) < _MUCH_WORK else _WITH_FEW_CONSTANTS]:
-            found |= dict.fromkeys(self._with_constants(result.candidate), result.alpha)
+            found |= dict.fromkeys(with_constants(result.candidate, self.choices), result.alpha)
         for pairwise, result in itertools.product(self.pairwise[1:], best[:_WITH_OTHERS]):
             found[replace(result.candidate, pairwise=pairwise)] = result.alpha
         kept = {choice.name for candidate in found for choice in (candidate.start, candidate.end)}
@@ -185,19 +194,6 @@ class Search:
             side.forget(kept)
         alphas = np.array(list(found.values()))[:, None] * (_AROUND if self.alpha is None else 1.0)
         self._score("the best on all folds", list(found), alphas, None)
-
-    def _with_constants(self, candidate: Candidate) -> list[Candidate]:
-        """Return variants of a candidate with constants added to kernels that are neither given nor constant."""
-        can = [
-            choices.given == "auto" and choice.family != "constant"
-            for choices, choice in zip(self.choices, (candidate.start, candidate.end), strict=True)
-        ]
-        added = [(0.3, 0.3), (1.0, 1.0), (1.0, 0.0), (0.0, 1.0)] if candidate.pairwise == "kronecker" else [(1.0, 1.0)]
-        return [
-            replace(candidate, start_constant=first, end_constant=second)
-            for first, second in added
-            if (can[0] or not first) and (can[1] or not second)
-        ]
 
     def _solve(self) -> None:
         """Score solutions of the best on the full problem, unless their first pass was already the solution."""
@@ -235,20 +231,17 @@ class Search:
             solve((plain or best)[:_WITH_OTHERS], _LONG_LADDER, pairwise=pairwise)
 
     def _add_profiles(self, folds: list[int]) -> None:
-        """Solve the best with profiles, for the sides whose vertices will have training edges at prediction time."""
+        """Solve the best with profiles or the identity of vertices, for sides with training edges at prediction."""
         if not self.known or self.pairwise[0] != "kronecker" or self.full.is_sparse:
             return
         near = {}
         for result in self.best()[:_WITH_PROFILES]:
             for side in self.known:
-                choice = self._profiled(getattr(result.candidate, side), _PROFILE)
-                near[with_choice(result.candidate, side, choice)] = result.alpha
+                own = getattr(result.candidate, side)
+                for choice in self._additions.first(own):
+                    near[with_choice(result.candidate, side, choice)] = result.alpha
         alphas = np.array(list(near.values()))[:, None]
-        self._score("solutions with profiles", list(near), alphas, folds, self.full, solve=True)
-
-    def _profiled(self, choice: VertexChoice, weight: float) -> VertexChoice:
-        """Return a choice with profiles; equal arguments give the same object."""
-        return self._with_profiles.setdefault((id(choice.plain), weight), choice.plain.with_profile(weight))
+        self._score("solutions with profiles and identities", list(near), alphas, folds, self.full, solve=True)
 
     def _climb(self, folds: list[int], some: list[int]) -> None:
         """Try neighbors of the best solution if the first pass over the edges was a poor guide.
@@ -298,9 +291,7 @@ class Search:
                 if choice.family not in (own.family, "constant") and not result.is_solved and better:
                     others[choice.family] = result.score, choice
             near += [choice for _, choice in others.values()]
-            if own.profile:
-                near = [self._profiled(choice, own.profile) for choice in near]
-                near += [self._profiled(own, weight) for weight in (own.profile / 2, own.profile * 2)]
+            near = self._additions.beside(own, near)
             found += [with_choice(candidate, which, choice) for choice in near]
         return found
 

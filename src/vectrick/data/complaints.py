@@ -84,6 +84,7 @@ def copies(table: VertexTable) -> str | None:
     >>> copies(VertexTable(np.array([[1.0], [2.0], [1.0]]), "users"))
     '1 vertices of users have the same features as another one'
     """
+    table = table.without_numbers()
     if issparse(table.features):
         bounds = table.features.indptr
         parts = table.features.indices, table.features.data
@@ -101,6 +102,7 @@ def uneven_scales(table: VertexTable) -> str | None:
     >>> uneven_scales(VertexTable(np.array([[0.0, 0.0], [1.0, 1e4]]), "users"))
     'columns of users have very different scales (column 1 varies by 5e+03, column 0 by 0.5)'
     """
+    table = table.without_numbers()
     features: Any = table.features
     if issparse(features) or not features.shape[1]:
         return None

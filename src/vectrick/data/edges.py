@@ -121,6 +121,11 @@ class Edges:
         self.start_table, self.end_table = first, second
         self.start, self.end = start[self.kept].astype(np.int32), end[self.kept].astype(np.int32)
 
+    def settled(self) -> "Edges":
+        """Return the same edges with the note that several models with different kernels need all columns."""
+        first = self.start_table.settled()
+        return self.with_tables(first, first if self.is_one_set else self.end_table.settled())
+
     def with_tables(self, start_table: VertexTable, end_table: VertexTable) -> "Edges":
         """Return the same edges with other tables of the same vertices."""
         return Edges._of(self.start, self.end, start_table, end_table)

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array, hstack, issparse
 
 from vectrick._typing import Array
-from vectrick.backends.arrays import to_host
+from vectrick.backends.arrays import like, namespace, numpy_dtype, to_host
 from vectrick.data.strings.table import LONGEST, characters
 
 
@@ -25,6 +25,13 @@ def with_strings(numbers: Array, strings: Mapping[str, Sequence[str | None]], na
     for column, words in strings.items():
         blocks.append(characters([word or "" for word in words], f"{name}, column {column!r},"))
     return csr_array(hstack(blocks, "csr"))
+
+
+def with_column(features: Any, column: Array) -> Any:
+    """Return features with a further column."""
+    if issparse(features):
+        return csr_array(hstack([features, csr_array(np.asarray(column, np.float64)[:, None])], "csr"))
+    return namespace(features).hstack([features, like(column, features, numpy_dtype(features))[:, None]])
 
 
 def block_of(features: Any, n_numbers: int, place: int) -> csr_array:

@@ -17,7 +17,7 @@ from vectrick.backends.arrays import cast, given_array, numpy_dtype, placed, to_
 from vectrick.data.files.columns import Expected, ReadColumns, indicators
 from vectrick.data.frames import FrameParts, split_frame
 from vectrick.data.ids import as_ids, as_integers, distinct_ids, is_whole
-from vectrick.data.mixed import block_of, rearranged, with_strings
+from vectrick.data.mixed import block_of, rearranged, with_column, with_strings
 from vectrick.data.strings.table import characters, given_strings, strings_of
 
 _SHOWN = 5  # ids named in an error
@@ -70,6 +70,8 @@ class VertexTable:
     words: Mapping[str, Array] = MappingProxyType({})  # of columns that became columns of 0 and 1
     text: str | None = None  # the name of the column, if vertices are strings; it may be empty
     string_columns: tuple[str, ...] = ()
+    is_settled = False  # whether models keep columns that their own kernels do not read
+    numbered = False  # whether a last column holds the number of each vertex in the table of a model, for `Identity`
     notes: Mapping[str, str] = MappingProxyType({})
     skipped: Sequence[str] = ()  # ids of a file whose strings could not be read
 
@@ -133,7 +135,7 @@ class VertexTable:
     @property
     def n_features(self) -> int:
         """The number of columns."""
-        return int(self.features.shape[1]) if not self.string_columns else len(self.columns or ())
+        return len(self.columns or ()) if self.string_columns else int(self.features.shape[1]) - self.numbered
 
     @property
     def n_numbers(self) -> int:
@@ -148,7 +150,7 @@ class VertexTable:
     @property
     def strings(self) -> list[str]:
         """The strings, if the vertices are strings."""
-        return strings_of(self.features)
+        return strings_of(self.features[:, :-1] if self.numbered else self.features)
 
     def strings_in(self, column: str) -> list[str]:
         """Return the strings of a column of strings; missing ones are empty."""
@@ -284,6 +286,26 @@ class VertexTable:
                 block, names = indicators(words.tolist(), column, self.name, expected)
                 columns |= dict(zip(names, block.T, strict=True))
         return columns
+
+    def settled(self) -> "VertexTable":
+        """Return the table with the note that all its columns are needed, by several models with different kernels."""
+        taken = copy.copy(self)
+        taken.is_settled = True
+        return taken
+
+    def with_numbers(self, numbers: Array) -> "VertexTable":
+        """Return the table with the numbers of its vertices in a last column."""
+        taken = copy.copy(self.without_numbers())
+        taken.features, taken.numbered = with_column(taken.features, numbers), True
+        return taken
+
+    def without_numbers(self) -> "VertexTable":
+        """Return the table without the numbers of its vertices."""
+        if not self.numbered:
+            return self
+        taken = copy.copy(self)
+        taken.features, taken.numbered = self.features[:, :-1], False
+        return taken
 
     def with_columns(self, columns: list[Any], strings: tuple[str, ...], encoded: Mapping[str, Array]) -> "VertexTable":
         """Return the table with some of its columns, or ``encoded`` ones; the last ones are ``strings``."""

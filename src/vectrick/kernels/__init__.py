@@ -28,12 +28,13 @@ from vectrick.kernels.strings.molecule import Molecule
 from vectrick.kernels.strings.morgan import Morgan
 from vectrick.kernels.strings.smith_waterman import SmithWaterman
 from vectrick.kernels.strings.spectrum import Spectrum
+from vectrick.kernels.tables.identity import Identity
 from vectrick.kernels.tables.on import On
 from vectrick.kernels.tanimoto import Tanimoto
 
 for _kind in (
     Linear, Gaussian, Polynomial, Cosine, Tanimoto, MinMax, Constant, Precomputed, Standardized, Sum, Product, Scaled,
-    On, Morgan, Molecule, Spectrum, SmithWaterman, Profile, Radial,
+    On, Identity, Morgan, Molecule, Spectrum, SmithWaterman, Profile, Radial,
 ):  # fmt: skip
     KERNELS.register(_kind)
 
@@ -77,6 +78,7 @@ __all__ = [
     "FeatureMap",
     "Function",
     "Gaussian",
+    "Identity",
     "Kernel",
     "KernelWarning",
     "Linear",

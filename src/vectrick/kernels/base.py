@@ -63,6 +63,7 @@ class Kernel(BaseEstimator):
     is_psd = True  # positive semi-definite for all data; otherwise the matrix is checked
     reads = "numbers"  # the type of its vertices: "numbers", "text" or "any"
     needs_labels = False  # whether it uses the labels of training edges, passed by `with_profiles`
+    is_light = False  # whether `plus` needs no matrix of its own
     of_vertices: tuple[str, ...] = ()  # learned parameters that are the features of the training vertices
 
     def __call__(self, X: Features, Y: Features = None) -> Array:
@@ -104,6 +105,10 @@ class Kernel(BaseEstimator):
         ``positions`` are their rows in the table that X was taken from.
         """
         return self
+
+    def plus(self, K: Array, X: Features, Y: Features, weight: float = 1.0) -> Array:
+        """Return the kernel values K of another kernel plus those of this kernel."""
+        return K + weight * self(X, Y)
 
     def columns(self, X: Features, train: Features, which: Array) -> Array:
         """Return the kernel values between the rows of X and the rows ``which`` of the training vertices."""
@@ -222,7 +227,8 @@ class Sum(_Pair):
     name = "sum"
 
     def _matrix(self, X: Features, Y: Features) -> Array:
-        return self.first(X, Y) + self.second(X, Y)
+        first, second = (self.second, self.first) if self.first.is_light else (self.first, self.second)
+        return second.plus(first(X, Y), X, Y)
 
     def diagonal(self, X: Features) -> Array:
         """Return the kernel values of the rows of X with themselves."""
@@ -238,7 +244,8 @@ class Sum(_Pair):
         if first is None or second is None:
             return None
         if issparse(first) or issparse(second):
-            return hstack([first, second], "csr")
+            return csr_array(hstack([first if issparse(first) else csr_array(to_host(first)),
+                                     second if issparse(second) else csr_array(to_host(second))], "csr"))  # fmt: skip
         return namespace(first).hstack([first, second])
 
 
@@ -284,6 +291,15 @@ class Scaled(Combination):
     def __init__(self, kernel: Kernel, weight: float = 1.0) -> None:
         self.kernel = kernel
         self.weight = weight
+
+    @property
+    def is_light(self) -> bool:  # type: ignore[override]
+        """Whether the kernel can be added without a matrix of its own."""
+        return self.kernel.is_light
+
+    def plus(self, K: Array, X: Features, Y: Features, weight: float = 1.0) -> Array:
+        """Return the kernel values of another kernel plus those of this kernel."""
+        return self.kernel.plus(K, X, Y, weight * self._weight)
 
     @property
     def _weight(self) -> float:

@@ -31,12 +31,17 @@ class Constant(Kernel):
 
     name = "constant"
     reads = "any"
+    is_light = True
 
     def __init__(self, value: float = 1.0) -> None:
         self.value = value
 
     def _matrix(self, X: Features, Y: Features) -> Array:
         return self._checked() * ones(X)[:, None] * ones(Y)
+
+    def plus(self, K: Array, X: Features, Y: Features, weight: float = 1.0) -> Array:
+        """Return kernel values of other kernels plus the constant."""
+        return K + weight * self._checked()
 
     def diagonal(self, X: Features) -> Array:
         """Return the constant for each row."""

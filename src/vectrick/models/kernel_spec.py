@@ -1,6 +1,6 @@
 """The kernel of edges that the user requested: pairwise kernels, vertex kernels and weights, parsed once."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Protocol, TypeAlias
@@ -12,7 +12,7 @@ from vectrick.backends.arrays import unmasked
 from vectrick.data import Edges, VertexTable
 from vectrick.kernels import Kernel, as_kernel
 from vectrick.kernels.pairwise import PairwiseKernel, TwoStep, as_pairwise
-from vectrick.kernels.tables.binding import narrowed
+from vectrick.kernels.tables.binding import has_identity, narrowed
 
 # The types of the parameters: a name, an object, a function of two feature tables, or a list of these (with weights).
 VertexKernels: TypeAlias = "str | Kernel | Callable[[Any, Any], Any] | Sequence[Any]"
@@ -53,13 +53,8 @@ class KernelSpec:
     one_set: bool
 
     def tables(self, start: VertexTable, end: VertexTable) -> tuple[VertexTable, VertexTable]:
-        """Return the tables of both ends with only the columns that the kernels read; one table stays one."""
-        starts = [("start_kernel", kernel) for kernel in self.start_kernels]
-        ends = [("end_kernel", kernel) for kernel in self.end_kernels]
-        if start is end:
-            both = narrowed(starts + ends, start)
-            return both, both
-        return narrowed(starts, start), narrowed(ends, end)
+        """Return the tables of both ends with what the kernels read and nothing else; one table stays one."""
+        return tables_for(self.start_kernels, self.end_kernels, start, end)
 
     @classmethod
     def of(cls, estimator: HasKernels) -> "KernelSpec":
@@ -146,6 +141,29 @@ def _read(
         if not weights.any():
             raise ValueError("the weights in pairwise and kernel_weights leave no kernel with a nonzero weight")
     return KernelSpec(components, starts, ends, weights, bool(one_set))
+
+
+def tables_for(
+    start_kernels: Iterable[Kernel], end_kernels: Iterable[Kernel], start: VertexTable, end: VertexTable
+) -> tuple[VertexTable, VertexTable]:
+    """Return the tables of both ends with what kernels read; one table stays one."""
+    starts = [("start_kernel", kernel) for kernel in start_kernels]
+    ends = [("end_kernel", kernel) for kernel in end_kernels]
+    if start is end:
+        both = table_for(starts + ends, start)
+        return both, both
+    return table_for(starts, start), table_for(ends, end)
+
+
+def table_for(kernels: list[tuple[str, Kernel]], table: VertexTable) -> VertexTable:
+    """Return a table with the columns that kernels read, and with the numbers of the vertices if they need them.
+
+    ``kernels`` are pairs of an argument, for errors, and a kernel.
+    """
+    needed = table if table.is_settled else narrowed(kernels, table.without_numbers())
+    if needed.numbered or not any(has_identity(kernel) for _, kernel in kernels):
+        return needed
+    return needed.with_numbers(np.arange(1, len(table) + 1))
 
 
 def _read_pairwise(value: PairwiseKernels) -> tuple[list[PairwiseKernel], Array | None]:

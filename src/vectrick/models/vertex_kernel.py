@@ -178,8 +178,18 @@ class VertexKernel:
     def aligned(self, table: VertexTable) -> VertexTable:
         """Return a table with the columns that the model was trained with, matched by name if both tables have names.
 
-        Other columns are left out, and the order of columns does not matter.
+        Other columns are left out, and the order of columns does not matter. If the kernel compares vertices
+        themselves, the table gets the numbers of its vertices in the training table.
         """
+        if table is self.known or (table.origin is not None and table.origin[0] is self.known):
+            return table
+        plain = self._with_columns(table.without_numbers())
+        if not self.known.numbered:
+            return plain
+        known = self.known.without_numbers()
+        return plain.with_numbers(self._rows_in(known, plain, np.arange(len(plain))) + 1)
+
+    def _with_columns(self, table: VertexTable) -> VertexTable:
         same = self.columns == table.columns and self.string_columns == table.string_columns
         if self.columns is None or table.columns is None or same:
             return table
@@ -221,16 +231,20 @@ class VertexKernel:
         vertices, used = np.asarray(to_host(vertices)), np.asarray(to_host(self.used))
         number = np.full(len(self.known) + 1, -1)  # the last one is for new vertices
         number[used] = np.arange(len(used))
-        if table.is_same(self.known):
-            return number[vertices]
-        if table.origin is not None and table.origin[0].is_same(self.known):
-            return number[table.origin[1][vertices]]
-        with_ids = table.has_names and self.known.has_names
-        known, others = _identities(self.known, with_ids), _identities(table, with_ids)
+        return number[self._rows_in(self.known, table, vertices)]
+
+    def _rows_in(self, mine: VertexTable, table: VertexTable, vertices: Array) -> Array:
+        """Return the row of each vertex in the own table, or -1 for new vertices."""
+        if table.is_same(mine):
+            return vertices
+        if table.origin is not None and table.origin[0].is_same(mine):
+            return np.asarray(table.origin[1][vertices])
+        with_ids = table.has_names and mine.has_names
+        known, others = _identities(mine, with_ids), _identities(table, with_ids)
         if not with_ids:
             self._warn_of_copies(known, [others[row] for row in vertices.tolist()])
         row_of = {key: row for row, key in enumerate(known)}
-        return number[np.array([row_of.get(others[row], -1) for row in vertices.tolist()], np.int64)]
+        return np.array([row_of.get(others[row], -1) for row in vertices.tolist()], np.int64)
 
     def _warn_of_copies(self, known: list[Any], asked: list[Any]) -> None:
         """Warn of vertices that match several training vertices and that only ids could identify."""

@@ -16,7 +16,7 @@ from vectrick.backends import HOST
 from vectrick.backends.memory import format_bytes
 from vectrick.backends.product_path import Allocation
 from vectrick.data import Graph, VertexTable
-from vectrick.data.strings.table import LONGEST, strings_of
+from vectrick.data.strings.table import LONGEST
 from vectrick.kernels import CholeskyMap, FeatureMap, Kernel, On, Precomputed, Profile, Standardized
 from vectrick.kernels.maps.factor import ExactMap
 from vectrick.kernels.pairwise import PairwiseKernel, TwoStep
@@ -123,6 +123,7 @@ def _table(header: dict[str, Any], name: str, tensors: Tensors) -> VertexTable:
     table.medians = {of_kind(str, column): of_kind(float, value) for column, value in medians.items()}
     notes = of_kind(dict, header.get("notes", {}))
     table.notes = {of_kind(str, column): of_kind(str, note) for column, note in notes.items()}
+    table.numbered = of_kind(bool, header.get("numbered", False))
     table.string_columns = tuple(of_kind(str, column) for column in of_kind(list, header.get("string_columns", [])))
     table.origin = table.text = None
     table.id_column = None if header["id_column"] is None else of_kind(str, header["id_column"])
@@ -130,7 +131,7 @@ def _table(header: dict[str, Any], name: str, tensors: Tensors) -> VertexTable:
     if table.columns is None:
         if table.string_columns:
             raise ValueError(f"the {name} table has columns of strings without names")
-    elif len(table.columns) + (LONGEST - 1) * len(table.string_columns) != features.shape[1]:
+    elif len(table.columns) + (LONGEST - 1) * len(table.string_columns) + table.numbered != features.shape[1]:
         raise ValueError(f"the {name} table has {features.shape[1]} columns, but {len(table.columns)} names")
     elif table.string_columns:
         if tuple(table.columns[table.n_numbers :]) != table.string_columns or not issparse(features):
@@ -143,7 +144,7 @@ def _table(header: dict[str, Any], name: str, tensors: Tensors) -> VertexTable:
     table.is_named = of_kind(bool, header.get("named", table.ids is not None and not counted))
     if "text" in header:
         table.text = of_kind(str, header["text"])
-        strings_of(table.features)  # raises an error for invalid text
+        _ = table.strings  # raises an error for invalid text
     return table
 
 

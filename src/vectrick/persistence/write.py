@@ -110,6 +110,8 @@ def _vertex_kernel_header(side: VertexKernel, name: str, tensors: Tensors, with_
     header["named"] = table.is_named
     if table.string_columns:
         header["string_columns"] = list(table.string_columns)
+    if table.numbered:
+        header["numbered"] = True
     if table.notes:
         header["notes"] = dict(table.notes)
     if table.medians:

@@ -11,7 +11,8 @@ from vectrick.backends.arrays import cast
 from vectrick.data import VertexTable
 from vectrick.kernels import FeatureMap, Kernel
 from vectrick.kernels.maps.landmarks import nystroem_map
-from vectrick.kernels.tables.binding import bound, narrowed
+from vectrick.kernels.tables.binding import bound, has_identity
+from vectrick.models.kernel_spec import table_for
 from vectrick.models.limits import check_finite, check_memory, checked_features
 from vectrick.models.vertex_kernel import VertexKernel
 
@@ -43,7 +44,7 @@ class LakeSide:
 def expected_rank(kernel: Kernel, table: VertexTable, n_components: int | None) -> int:
     """Return the expected number of features of a kernel, before the vertices with edges are known."""
     rows = np.arange(min(len(table), _LOOKED_AT))
-    table = narrowed([(f"the kernel of {table.name}", kernel)], table)
+    table = table_for([(f"the kernel of {table.name}", kernel)], table)
     settled = bound(kernel, table, f"the kernel of {table.name}").resolve(cast(table.features[rows], np.float64), rows)
     exact = settled.features(table.features[:1])
     rank = USUAL_COMPONENTS if exact is None else int(exact.shape[1])
@@ -56,6 +57,11 @@ def lake_side(kernel: VertexKernel, n_components: int | None, landmarks: str, dt
     limit = n_components or (MOST_FEATURES if exact is not None else USUAL_COMPONENTS)
     if exact is not None and exact.shape[1] <= limit:
         found: Any = kernel.factor(0.0)
+    elif has_identity(kernel.kernel):
+        raise ValueError(
+            f"{kernel.name}_kernel has an Identity, so it has a feature for each of the {len(kernel.used)} vertices; a "
+            f"lake takes up to n_components={limit}: raise n_components, or leave Identity out"
+        )
     elif kernel.kernel.is_psd:
         found = nystroem_map(kernel.kernel, kernel.vertices, limit, landmarks)
     else:

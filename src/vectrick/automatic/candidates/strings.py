@@ -24,8 +24,8 @@ from vectrick.kernels import (
     Standardized,
 )
 from vectrick.kernels.strings.views import DESCRIPTORS
+from vectrick.kernels.tables.on import WHOLE
 
-WHOLE = "*"  # stands for the column of strings in kernels of text
 _LETTERS = (3, 5)  # lengths of parts of words
 
 

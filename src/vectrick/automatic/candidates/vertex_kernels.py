@@ -18,6 +18,7 @@ from vectrick.kernels import (
     Constant,
     Cosine,
     Gaussian,
+    Identity,
     Kernel,
     Linear,
     Precomputed,
@@ -51,6 +52,8 @@ class VertexChoice:
         For a Gaussian kernel, γ times the median squared distance.
     base, profile : VertexChoice, float
         The kernel of the vertices' profiles, times the weight ``profile``, is added to the kernel of the ``base``.
+    identity : float
+        The weight of the kernel that compares the vertices themselves, also added to the kernel of the ``base``.
     view : str
         What the kernel looks at, in a table with several views of the vertices; sums combine different views.
     parts : tuple
@@ -63,6 +66,7 @@ class VertexChoice:
     width: float | None = None
     base: "VertexChoice | None" = None
     profile: float = 0.0
+    identity: float = 0.0
     view: str = ""
     parts: "tuple[tuple[VertexChoice, float], ...]" = ()
 
@@ -74,7 +78,11 @@ class VertexChoice:
     def with_profile(self, weight: float) -> "VertexChoice":
         """Return this choice with profiles."""
         name = f"{self.name} + {weight:g} profile"
-        return replace(self, name=name, base=self, profile=weight)
+        return replace(self, name=name, base=self.plain, profile=weight)
+
+    def with_identity(self, weight: float) -> "VertexChoice":
+        """Return this choice with the identity of the vertices."""
+        return replace(self, name=f"{self.name} + {weight:g} identity", base=self.plain, identity=weight)
 
     @classmethod
     def sum_of(cls, parts: "Sequence[tuple[VertexChoice, float, float]]") -> "VertexChoice":
@@ -136,7 +144,7 @@ class SideChoices:
     def _first(self) -> list[VertexChoice]:
         if not isinstance(self.given, str) or self.given != "auto":
             kernel = as_kernel(self.given, f"{self.facts.name}_kernel")
-            return [VertexChoice(_name_of(kernel), kernel, "given")]
+            return [VertexChoice(_name_of(kernel), self._bind(kernel), "given")]
         if self.facts.is_constant:
             return [self.constant()]
         choices = []
@@ -144,7 +152,7 @@ class SideChoices:
             choices = [
                 VertexChoice(name, kernel, family, view=family) for name, kernel, family in self._strings.kernels()
             ]
-            return choices + ([self._gaussian(width) for width in WIDTHS[:-1]] if self._strings.has_distances else [])
+            return choices + ([self.gaussian(width) for width in WIDTHS[:-1]] if self._strings.has_distances else [])
         if self.facts.kind == "kernel":
             choices.append(VertexChoice("precomputed", Precomputed(), "precomputed"))
         elif not self.facts.is_negative and (self.facts.is_binary or self.facts.is_sparse):
@@ -159,7 +167,7 @@ class SideChoices:
             choices.append(VertexChoice("cosine", Cosine(), "cosine"))
         else:
             choices.append(VertexChoice("linear", Standardized(Linear()), "linear"))
-        return choices + [self._gaussian(width) for width in self._widths()]
+        return choices + [self.gaussian(width) for width in self._widths()]
 
     def usual(self) -> VertexChoice:
         """Return the kernel to use if no edges can be held out."""
@@ -170,7 +178,7 @@ class SideChoices:
         """Return the constant kernel, to ignore the vertices of this side."""
         return VertexChoice("constant", Constant(), "constant")
 
-    def _gaussian(self, width: float) -> VertexChoice:
+    def gaussian(self, width: float) -> VertexChoice:
         """Return the Gaussian kernel of a width, on standardized features if they are dense and not binary."""
         gamma = width / self._of_distances()[0]
         kernel: Kernel = Gaussian(gamma=gamma) if self._strings is None else self._strings.gaussian(gamma)
@@ -183,7 +191,7 @@ class SideChoices:
         """Return the kernels with widths between a narrow kernel and its neighbors."""
         if choice.width is None or self.given != "auto" or choice.width < WIDTHS[-1]:
             return []
-        return [self._of_table(self._gaussian(choice.width * factor)) for factor in (0.3, 3.0)]
+        return [self._of_table(self.gaussian(choice.width * factor)) for factor in (0.3, 3.0)]
 
     def has(self, choice: VertexChoice) -> bool:
         """Return whether a choice is one of this view."""
@@ -236,6 +244,7 @@ def _name_of(kernel: Kernel) -> str:
 def with_constant(choice: VertexChoice, constant: float, scale: float) -> Kernel:
     """Return the kernel of a choice plus a constant, given relative to the mean diagonal value of the kernel."""
     kernel = choice.kernel if not choice.profile else choice.kernel + Constant(choice.profile * scale) * Profile()
+    kernel = kernel + Scaled(Identity(), choice.identity * scale) if choice.identity else kernel
     return kernel if constant == 0 else kernel + Constant(constant * scale)
 
 

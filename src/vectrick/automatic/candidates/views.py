@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 
 from vectrick._typing import Array
 from vectrick.automatic.candidates.facts import SideFacts
-from vectrick.automatic.candidates.strings import WHOLE
 from vectrick.automatic.candidates.vertex_kernels import SideChoices, VertexChoice
 from vectrick.data import VertexTable
 from vectrick.kernels import Constant, Kernel, On
+from vectrick.kernels.tables.on import WHOLE
 from vectrick.models.kernel_spec import VertexKernels
 
 _SHOWN = 3  # columns of numbers in the title of a view

@@ -1,6 +1,8 @@
 """Candidates of a search, and their shared kernel matrices and eigenvectors of a side."""
 
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -8,7 +10,7 @@ import numpy as np
 from vectrick._typing import Array, Features
 from vectrick.automatic.candidates.vertex_kernels import VertexChoice, matrix_of
 from vectrick.backends import HOST, Backend
-from vectrick.backends.arrays import cast, placed
+from vectrick.backends.arrays import cast, like, placed
 from vectrick.kernels.cosine import Cosine
 from vectrick.kernels.pairwise import PAIRWISE
 from vectrick.kernels.profile import mean_of_copies, profiles_of
@@ -87,7 +89,10 @@ class SideMatrices:
         """Return the kernel matrix with a mean diagonal of one, and the scale."""
         name = choice.plain.name
         if name not in self._matrices:
-            if choice.plain.parts:
+            if choice.plain.family == "identity":
+                K = placed(np.eye(len(self.degrees)), self.backend)
+                self._matrices[name] = K, 1.0
+            elif choice.plain.parts:
                 self._matrices[name] = self._sum(choice.plain)
             else:
                 self._matrices[name] = matrix_of(choice.plain, self.features, self.positions, self.backend)
@@ -96,8 +101,7 @@ class SideMatrices:
     def _sum(self, choice: VertexChoice) -> tuple[Array, float]:
         """Return the matrix of a sum, from the matrices of its parts, and its scale: the sum of their weights."""
         total = sum(weight for _, weight in choice.parts)
-        K = sum(weight / total * self.matrix(part)[0] for part, weight in choice.parts)
-        return np.asarray(K) if self.backend == HOST else K, total  # type: ignore[return-value]
+        return reduce(add, (weight / total * self.matrix(part)[0] for part, weight in choice.parts)), total
 
     def basis(
         self, choice: VertexChoice, constant: float, part: SideRows, profiles: "FoldProfiles"
@@ -111,6 +115,8 @@ class SideMatrices:
             K = self.matrix(choice)[0] + constant
             if choice.profile:
                 K = K + choice.profile * profiles.kernel_of(self)
+            if choice.identity:
+                K = K + choice.identity * like(np.eye(len(self.degrees)), K)
             of_training = K[:, part.train]
             made = Basis.of_matrix(of_training[part.train], self.degrees[part.train])
             assert made.inverse is not None

@@ -6,7 +6,8 @@ from vectrick.data import VertexTable
 from vectrick.data.files.columns import TEXT
 from vectrick.kernels.base import Combination, Kernel
 from vectrick.kernels.standardized import Standardized
-from vectrick.kernels.tables.on import On
+from vectrick.kernels.tables.identity import Identity
+from vectrick.kernels.tables.on import WHOLE, On
 
 
 def bound(kernel: Kernel, table: VertexTable, argument: str) -> Kernel:
@@ -28,8 +29,11 @@ def bound(kernel: Kernel, table: VertexTable, argument: str) -> Kernel:
         raise ValueError(
             f"{argument} has {kernel!r}, but On must be outside: vt.On(column, vt.Standardized(vt.Gaussian()))"
         )
-    if not table.string_columns or kernel.reads == "any":
+    if kernel.reads == "any" or kernel.is_matrix or not (table.string_columns or table.numbered):
         return kernel
+    if not table.string_columns:  # all but the numbers of the vertices
+        places, kind = (tuple(range(table.n_numbers)), "numbers") if table.text is None else ((0,), "strings")
+        return On(WHOLE, kernel, where=places, kind=kind, n_numbers=table.n_numbers)
     columns = [str(column) for column in table.columns or ()]
     numbers, strings = columns[: table.n_numbers], columns[table.n_numbers :]
     if kernel.reads == "text" and len(strings) > 1:  # kernels of text are transformers, so these columns do not count
@@ -92,6 +96,12 @@ def narrowed(kernels: Iterable[tuple[str, Kernel]], table: VertexTable) -> Verte
     if table.text is not None or not kept + kept_strings or len(kept) + len(kept_strings) == len(columns):
         return table
     return table.with_columns(kept + kept_strings, tuple(kept_strings), {})
+
+
+def has_identity(kernel: Kernel) -> bool:
+    """Return whether a kernel compares the vertices themselves."""
+    inside = (value for value in kernel.get_params(deep=False).values() if isinstance(value, Kernel))
+    return isinstance(kernel, Identity) or any(map(has_identity, inside))
 
 
 def _leaves(kernel: Kernel) -> list[Kernel]:

@@ -18,6 +18,7 @@ from vectrick.kernels.base import KERNELS, Kernel
 from vectrick.kernels.linear import Linear
 from vectrick.kernels.strings.encoded import RECENT, Encoded, chosen_kernel
 
+WHOLE = "*"  # stands for all columns
 _SHOWN = 8  # columns named in an error
 
 
@@ -187,7 +188,7 @@ def _check_view(view: object, kernel: object, argument: str) -> None:
 def _found(names: Sequence[str], table: VertexTable, argument: str) -> tuple[list[int], list[str]]:
     """Return the places of columns of numbers, and the columns of strings."""
     if table.text is not None:
-        if not set(names) <= {table.text, "*"}:
+        if not set(names) <= {table.text, WHOLE}:
             raise ValueError(
                 f"{argument} has On({list(names)}), but {table.name} has only the column {table.text!r}, of strings"
             )
