@@ -212,6 +212,9 @@ class Monitor:
         last = self.last
         if last is None:
             return None
+        n_kept = sum(number <= last.n_iter for number in self.history["iteration"])
+        for values in self.history.values():  # the interrupt may have come while an iteration was recorded
+            del values[n_kept:]
         predictions = space.predict(last.x)
         n_iter = last.n_iter - self.before
         return Solution(last.x, predictions, False, INTERRUPTED, n_iter, space.n_products, [], last.intercept)
