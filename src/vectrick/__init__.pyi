@@ -9,7 +9,7 @@ from . import (
     solvers as solvers,
 )
 from .automatic import AutoKron as AutoKron, SearchWarning as SearchWarning, load as load
-from .data import DataWarning as DataWarning, Edges as Edges
+from .data import DataWarning as DataWarning, Edges as Edges, Pairs as Pairs
 from .data.censored import censored as censored
 from .data.lake.scan import ScannedEdges as ScannedEdges, scan_edges as scan_edges
 from .data.lake.source import LakeError as LakeError
@@ -36,6 +36,7 @@ from .kernels import (
     Molecule as Molecule,
     Morgan as Morgan,
     On as On,
+    Parts as Parts,
     Polynomial as Polynomial,
     Precomputed as Precomputed,
     Profile as Profile,

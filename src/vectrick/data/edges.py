@@ -77,13 +77,13 @@ class Edges:
         impute: str | None = None,
     ) -> None:
         gaps = _skips(invalid)
-        self.start_table = VertexTable(start_features, "start_features", start_ids, gaps=gaps, impute=impute)
+        self.start_table = _table_of(start_features, "start_features", start_ids, gaps=gaps, impute=impute)
         if end_features is None:
             if end_ids is not None:
                 raise ValueError("end_ids is given, but end_features is None: both ends share the start table")
             self.end_table = self.start_table
         else:
-            self.end_table = VertexTable(end_features, "end_features", end_ids, gaps=gaps, impute=impute)
+            self.end_table = _table_of(end_features, "end_features", end_ids, gaps=gaps, impute=impute)
         self.start: Any = _rows_of(self.start_table, start, "start", positions)
         self.end: Any = _rows_of(self.end_table, end, "end", positions)
         if len(self.start) != len(self.end):
@@ -319,6 +319,13 @@ def _skips(invalid: str) -> bool:
     if invalid not in ("error", "skip"):
         raise ValueError(f"invalid is {invalid!r}, but it must be 'error' or 'skip'")
     return invalid == "skip"
+
+
+def _table_of(features: Table, name: str, ids: ArrayLike | None, **how: Any) -> VertexTable:
+    """Return features as a table; a table without new ids is used as it is."""
+    if isinstance(features, VertexTable) and ids is None:
+        return features
+    return VertexTable(features, name, ids, **how)
 
 
 def _rows_of(table: VertexTable, vertices: ArrayLike, argument: str, positions: bool) -> Any:

@@ -30,11 +30,12 @@ from vectrick.kernels.strings.smith_waterman import SmithWaterman
 from vectrick.kernels.strings.spectrum import Spectrum
 from vectrick.kernels.tables.identity import Identity
 from vectrick.kernels.tables.on import On
+from vectrick.kernels.tables.parts import Parts
 from vectrick.kernels.tanimoto import Tanimoto
 
 for _kind in (
     Linear, Gaussian, Polynomial, Cosine, Tanimoto, MinMax, Constant, Precomputed, Standardized, Sum, Product, Scaled,
-    On, Identity, Morgan, Molecule, Spectrum, SmithWaterman, Profile, Radial,
+    On, Identity, Parts, Morgan, Molecule, Spectrum, SmithWaterman, Profile, Radial,
 ):  # fmt: skip
     KERNELS.register(_kind)
 
@@ -86,6 +87,7 @@ __all__ = [
     "Molecule",
     "Morgan",
     "On",
+    "Parts",
     "Polynomial",
     "Precomputed",
     "Product",

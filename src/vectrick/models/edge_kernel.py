@@ -14,6 +14,7 @@ from vectrick.data import Edges, Graph, VertexTable
 from vectrick.kernels import Kernel
 from vectrick.kernels.pairwise import Kronecker, PairwiseKernel, TwoStep, VertexFactors
 from vectrick.kernels.profile import profiles_of
+from vectrick.kernels.tables.binding import bound
 from vectrick.kernels.text import format_kernel
 from vectrick.models.kernel_spec import Component, KernelSpec, symmetry_of
 from vectrick.models.vertex_kernel import VertexKernel
@@ -41,7 +42,7 @@ class EdgeKernel:
 
         ``labels`` are the labels of the training edges; some kernels are computed from them.
         """
-        start_kernels, end_kernels = _with_profiles(spec, graph, labels)
+        start_kernels, end_kernels = _with_profiles(spec, edges, graph, labels)
         start, end = (edges.start_table, graph.used_start, backend), (edges.end_table, graph.used_end, backend)
         starts = tuple(VertexKernel(kernel, "start", *start) for kernel in start_kernels)
         ends = starts if spec.one_set else tuple(VertexKernel(kernel, "end", *end) for kernel in end_kernels)
@@ -136,7 +137,9 @@ class EdgeKernel:
         return replace(self, starts=starts, ends=ends)
 
 
-def _with_profiles(spec: KernelSpec, graph: Graph, labels: Array | None) -> tuple[Sequence[Kernel], Sequence[Kernel]]:
+def _with_profiles(
+    spec: KernelSpec, edges: Edges, graph: Graph, labels: Array | None
+) -> tuple[Sequence[Kernel], Sequence[Kernel]]:
     """Return the kernels of both sides, with the profiles of the training vertices for kernels that need them."""
     kernels = spec.start_kernels, spec.end_kernels
     if labels is None or not any(kernel.needs_labels for side in kernels for kernel in side):
@@ -146,9 +149,10 @@ def _with_profiles(spec: KernelSpec, graph: Graph, labels: Array | None) -> tupl
     ends = np.asarray(to_host(graph.start)), np.asarray(to_host(graph.end))
     shape, y = (len(graph.used_start), len(graph.used_end)), np.asarray(to_host(labels), np.float64)
     profiles = profiles_of(ends[0], ends[1], y, shape), profiles_of(ends[1], ends[0], y, shape[::-1])
+    tables = (edges.start_table, "start_kernel"), (edges.end_table, "end_kernel")
     start, end = (
-        tuple(kernel.with_profiles(own) if kernel.needs_labels else kernel for kernel in side)
-        for side, own in zip(kernels, profiles, strict=True)
+        tuple(bound(kernel, *table).with_profiles(own) if kernel.needs_labels else kernel for kernel in side)
+        for side, own, table in zip(kernels, profiles, tables, strict=True)
     )
     return start, end
 

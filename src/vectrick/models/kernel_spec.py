@@ -10,9 +10,10 @@ import numpy as np
 from vectrick._typing import Array, ArrayLike, KernelWeights
 from vectrick.backends.arrays import unmasked
 from vectrick.data import Edges, VertexTable
-from vectrick.kernels import Kernel, as_kernel
+from vectrick.data.pairs import Pairs
+from vectrick.kernels import Identity, Kernel, as_kernel
 from vectrick.kernels.pairwise import PairwiseKernel, TwoStep, as_pairwise
-from vectrick.kernels.tables.binding import has_identity, narrowed
+from vectrick.kernels.tables.binding import contains, narrowed, part_kernels
 
 # The types of the parameters: a name, an object, a function of two feature tables, or a list of these (with weights).
 VertexKernels: TypeAlias = "str | Kernel | Callable[[Any, Any], Any] | Sequence[Any]"
@@ -160,10 +161,24 @@ def table_for(kernels: list[tuple[str, Kernel]], table: VertexTable) -> VertexTa
 
     ``kernels`` are pairs of an argument, for errors, and a kernel.
     """
+    if isinstance(table, Pairs):
+        return _pairs_for(kernels, table)
     needed = table if table.is_settled else narrowed(kernels, table.without_numbers())
-    if needed.numbered or not any(has_identity(kernel) for _, kernel in kernels):
+    if needed.numbered or not any(contains(kernel, Identity) for _, kernel in kernels):
         return needed
     return needed.with_numbers(np.arange(1, len(table) + 1))
+
+
+def _pairs_for(kernels: list[tuple[str, Kernel]], table: Pairs) -> Pairs:
+    """Return pairs whose parts have the columns that kernels read; one table of parts stays one."""
+    first, second = (
+        [(argument, part) for argument, kernel in kernels for part in part_kernels(kernel, is_second)]
+        for is_second in (False, True)
+    )
+    if table.parts[0] is table.parts[1]:
+        both = table_for(first + second, table.parts[0])
+        return table.with_parts((both, both))
+    return table.with_parts((table_for(first, table.parts[0]), table_for(second, table.parts[1])))
 
 
 def _read_pairwise(value: PairwiseKernels) -> tuple[list[PairwiseKernel], Array | None]:

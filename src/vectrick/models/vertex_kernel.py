@@ -1,6 +1,5 @@
 """One vertex kernel of a model: the kernel of the start or the end, resolved for its training vertices."""
 
-from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -14,7 +13,6 @@ from vectrick.backends import HOST, Backend, backend_of
 from vectrick.backends.arrays import namespace, placed, to_host
 from vectrick.backends.memory import format_bytes
 from vectrick.data import Edges, VertexTable
-from vectrick.data.tables import row_keys
 from vectrick.kernels import (
     CholeskyMap,
     FeatureMap,
@@ -25,6 +23,7 @@ from vectrick.kernels import (
 )
 from vectrick.kernels.tables.binding import bound
 from vectrick.kernels.text import format_kernel
+from vectrick.models.alignment import aligned_table, rows_in
 from vectrick.models.limits import check_finite, check_memory, checked_features
 
 _ROUNDING = 1e-8  # relative size of negative eigenvalues and of asymmetry that may come from rounding
@@ -176,39 +175,8 @@ class VertexKernel:
             )
 
     def aligned(self, table: VertexTable) -> VertexTable:
-        """Return a table with the columns that the model was trained with, matched by name if both tables have names.
-
-        Other columns are left out, and the order of columns does not matter. If the kernel compares vertices
-        themselves, the table gets the numbers of its vertices in the training table.
-        """
-        if table is self.known or (table.origin is not None and table.origin[0] is self.known):
-            return table
-        plain = self._with_columns(table.without_numbers())
-        if not self.known.numbered:
-            return plain
-        known = self.known.without_numbers()
-        return plain.with_numbers(self._rows_in(known, plain, np.arange(len(plain))) + 1)
-
-    def _with_columns(self, table: VertexTable) -> VertexTable:
-        same = self.columns == table.columns and self.string_columns == table.string_columns
-        if self.columns is None or table.columns is None or same:
-            return table
-        place = {name: column for column, name in enumerate(table.columns)}
-        encoded = table.encoded_as(self.columns)
-        missing = [name for name in self.columns if name not in place and name not in encoded]
-        if missing:
-            shown = ", ".join(map(repr, missing[:_SHOWN])) + (", …" if len(missing) > _SHOWN else "")
-            raise ValueError(
-                f"{self.name}_features lacks {len(missing)} of the {len(self.columns)} columns that the model was "
-                f"trained with: {shown} (columns there: {', '.join(map(repr, table.columns[:_SHOWN])) or 'none'})"
-            )
-        for name in self.columns:
-            if name not in encoded and (name in self.string_columns) != (name in table.string_columns):
-                given, known = ("strings", "numbers") if name in table.string_columns else ("numbers", "strings")
-                raise ValueError(
-                    f"{self.name}_features has {given} in the column {name!r}, but the model was trained with {known}"
-                )
-        return table.with_columns(list(self.columns), self.string_columns, encoded)
+        """Return a table with the columns that the model was trained with; see `aligned_table`."""
+        return aligned_table(self.known, table, f"{self.name}_features")
 
     def table(self, features: Features) -> VertexTable:
         """Return features of vertices as a table; it may have the id column that the training table had."""
@@ -221,41 +189,11 @@ class VertexKernel:
         return self.aligned(table)
 
     def places(self, table: VertexTable, vertices: Array) -> Array:
-        """Return the position of each vertex among the training vertices, or -1 for new vertices.
-
-        Vertices of the training table itself (or of a table taken from it) are matched by position. Vertices of another
-        table are matched by features, and also by ids if both tables have ids that are more than positions. Without
-        these ids, the second vertex with some features in one table is the second vertex with these features in the
-        other. The result depends only on the tables, never on the selection of vertices.
-        """
+        """Return the position of each vertex among the training vertices, or -1 for new vertices; see `rows_in`."""
         vertices, used = np.asarray(to_host(vertices)), np.asarray(to_host(self.used))
         number = np.full(len(self.known) + 1, -1)  # the last one is for new vertices
         number[used] = np.arange(len(used))
-        return number[self._rows_in(self.known, table, vertices)]
-
-    def _rows_in(self, mine: VertexTable, table: VertexTable, vertices: Array) -> Array:
-        """Return the row of each vertex in the own table, or -1 for new vertices."""
-        if table.is_same(mine):
-            return vertices
-        if table.origin is not None and table.origin[0].is_same(mine):
-            return np.asarray(table.origin[1][vertices])
-        with_ids = table.has_names and mine.has_names
-        known, others = _identities(mine, with_ids), _identities(table, with_ids)
-        if not with_ids:
-            self._warn_of_copies(known, [others[row] for row in vertices.tolist()])
-        row_of = {key: row for row, key in enumerate(known)}
-        return np.array([row_of.get(others[row], -1) for row in vertices.tolist()], np.int64)
-
-    def _warn_of_copies(self, known: list[Any], asked: list[Any]) -> None:
-        """Warn of vertices that match several training vertices and that only ids could identify."""
-        n_known = Counter(features for features, _ in known)
-        unclear = {features for features, _ in asked if n_known[features] > 1}
-        if unclear:
-            warn(
-                f"{len(unclear)} of the {self.name} vertices have the features of several training vertices, and no "
-                "ids to identify them; their order in the table decides. Give both tables ids",
-                KernelWarning,
-            )
+        return number[rows_in(self.known, table, vertices, self.name)]
 
     def __getstate__(self) -> dict[str, Any]:
         # The kernel matrix of the training vertices is large, and predictions do not need it.
@@ -341,19 +279,6 @@ class SpectralMap(FeatureMap):
         """Return the features of other vertices."""
         values = self.vertex_kernel.rows(X)
         return values @ placed(self.inverse, backend_of(values))
-
-
-def _identities(table: VertexTable, with_ids: bool) -> list[tuple[Any, Any]]:
-    """Return a unique key for each vertex of a table: features, with ids or else the number of the copy."""
-    rows = row_keys(table.features)
-    if with_ids and table.ids is not None:
-        return list(zip(rows, table.ids.tolist(), strict=True))
-    copies: Counter[Any] = Counter()
-    identities = []
-    for row in rows:
-        copies[row] += 1
-        identities.append((row, copies[row]))
-    return identities
 
 
 def _is_definite(K: Array, shift: float) -> bool:

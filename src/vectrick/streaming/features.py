@@ -9,9 +9,9 @@ from scipy.sparse import issparse
 from vectrick._typing import Array
 from vectrick.backends.arrays import cast
 from vectrick.data import VertexTable
-from vectrick.kernels import FeatureMap, Kernel
+from vectrick.kernels import FeatureMap, Identity, Kernel
 from vectrick.kernels.maps.landmarks import nystroem_map
-from vectrick.kernels.tables.binding import bound, has_identity
+from vectrick.kernels.tables.binding import bound, contains
 from vectrick.models.kernel_spec import table_for
 from vectrick.models.limits import check_finite, check_memory, checked_features
 from vectrick.models.vertex_kernel import VertexKernel
@@ -57,7 +57,7 @@ def lake_side(kernel: VertexKernel, n_components: int | None, landmarks: str, dt
     limit = n_components or (MOST_FEATURES if exact is not None else USUAL_COMPONENTS)
     if exact is not None and exact.shape[1] <= limit:
         found: Any = kernel.factor(0.0)
-    elif has_identity(kernel.kernel):
+    elif contains(kernel.kernel, Identity):
         raise ValueError(
             f"{kernel.name}_kernel has an Identity, so it has a feature for each of the {len(kernel.used)} vertices; a "
             f"lake takes up to n_components={limit}: raise n_components, or leave Identity out"

@@ -1,13 +1,15 @@
 """Kernels bound to a vertex table: each of their parts learns which columns it reads."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from vectrick.data import VertexTable
 from vectrick.data.files.columns import TEXT
+from vectrick.data.pairs import Pairs
 from vectrick.kernels.base import Combination, Kernel
 from vectrick.kernels.standardized import Standardized
 from vectrick.kernels.tables.identity import Identity
 from vectrick.kernels.tables.on import WHOLE, On
+from vectrick.kernels.tables.parts import Parts
 
 
 def bound(kernel: Kernel, table: VertexTable, argument: str) -> Kernel:
@@ -21,11 +23,15 @@ def bound(kernel: Kernel, table: VertexTable, argument: str) -> Kernel:
     >>> kernel.first.names, kernel.second.names
     (['age'], ['smiles'])
     """
+    if isinstance(table, Pairs):
+        return _bound_to_pairs(kernel, table, argument)
+    if contains(kernel, Parts):
+        raise ValueError(f"{argument} has {kernel!r}, but {table.name} is no vt.Pairs, so its vertices have no parts")
     if isinstance(kernel, On):
         return kernel.of_table(table, argument)
     if isinstance(kernel, Combination):
         return kernel.changed(lambda part: bound(part, table, argument))
-    if has_columns(kernel):
+    if contains(kernel, On):
         raise ValueError(
             f"{argument} has {kernel!r}, but On must be outside: vt.On(column, vt.Standardized(vt.Gaussian()))"
         )
@@ -55,10 +61,37 @@ def bound(kernel: Kernel, table: VertexTable, argument: str) -> Kernel:
     return On(names, kernel, where=tuple(range(table.n_numbers)), kind="dense", n_numbers=table.n_numbers)
 
 
-def has_columns(kernel: Kernel) -> bool:
-    """Return whether a kernel is bound to columns, or contains a kernel that is."""
+def _bound_to_pairs(kernel: Kernel, table: Pairs, argument: str) -> Kernel:
+    """Return a kernel of pairs; without `Parts`, it is a kernel of their parts."""
+    if isinstance(kernel, Parts) or not contains(kernel, Parts):
+        whole = kernel if isinstance(kernel, Parts) else Parts(kernel)
+        return whole.of_table(table, argument, bound)
+    if isinstance(kernel, Combination):
+        return kernel.changed(lambda part: part if _is_of_pairs(part) else _bound_to_pairs(part, table, argument))
+    raise ValueError(f"{argument} has {kernel!r}, but Parts must be outside: vt.Parts({kernel!r})")
+
+
+def _is_of_pairs(kernel: Kernel) -> bool:
+    """Return whether a kernel beside `Parts` reads no features, so that it is one of pairs."""
+    return kernel.reads == "any" and not contains(kernel, Parts) and not contains(kernel, Identity)
+
+
+def part_kernels(kernel: Kernel, second: bool) -> Iterator[Kernel]:
+    """Yield the kernels of the first or second parts in a kernel of pairs."""
+    if isinstance(kernel, Parts):
+        yield kernel.other if second and kernel.other is not None else kernel.kernel
+    elif isinstance(kernel, Combination) and contains(kernel, Parts):
+        for part in kernel.kernels:
+            if not _is_of_pairs(part):
+                yield from part_kernels(part, second)
+    else:
+        yield kernel
+
+
+def contains(kernel: Kernel, kind: type[Kernel]) -> bool:
+    """Return whether a kernel is of a kind, or contains one that is."""
     inside = (value for value in kernel.get_params(deep=False).values() if isinstance(value, Kernel))
-    return isinstance(kernel, On) or any(map(has_columns, inside))
+    return isinstance(kernel, kind) or any(contains(part, kind) for part in inside)
 
 
 def standardized(kernel: Kernel) -> Kernel:
@@ -71,6 +104,9 @@ def standardized(kernel: Kernel) -> Kernel:
     """
     if isinstance(kernel, Combination):
         return kernel.changed(standardized)
+    if isinstance(kernel, Parts):
+        other = None if kernel.other is None else standardized(kernel.other)
+        return kernel.with_parameters(kernel=standardized(kernel.kernel), other=other)
     if isinstance(kernel, On):
         view = kernel.view
         return kernel.with_parameters(view=standardized(view)) if isinstance(view, Kernel) else kernel
@@ -96,12 +132,6 @@ def narrowed(kernels: Iterable[tuple[str, Kernel]], table: VertexTable) -> Verte
     if table.text is not None or not kept + kept_strings or len(kept) + len(kept_strings) == len(columns):
         return table
     return table.with_columns(kept + kept_strings, tuple(kept_strings), {})
-
-
-def has_identity(kernel: Kernel) -> bool:
-    """Return whether a kernel compares the vertices themselves."""
-    inside = (value for value in kernel.get_params(deep=False).values() if isinstance(value, Kernel))
-    return isinstance(kernel, Identity) or any(map(has_identity, inside))
 
 
 def _leaves(kernel: Kernel) -> list[Kernel]:
