@@ -12,7 +12,7 @@ from vectrick._typing import Array, New
 from vectrick._warnings import warn
 from vectrick.automatic.candidates.facts import SideFacts
 from vectrick.automatic.candidates.vertex_kernels import SideChoices, scaled, with_constant
-from vectrick.automatic.candidates.views import MixedChoices
+from vectrick.automatic.candidates.views import MixedChoices, PairChoices
 from vectrick.automatic.labels import Labels
 from vectrick.automatic.mean import Mean
 from vectrick.automatic.parameters import SearchParameters
@@ -25,7 +25,8 @@ from vectrick.automatic.search import Search
 from vectrick.backends import HOST, Backend, settle_backend
 from vectrick.data import Edges
 from vectrick.data.complaints import reverse_labels
-from vectrick.kernels import Kernel, as_kernel
+from vectrick.data.pairs import Pairs
+from vectrick.kernels import Identity, Kernel, Parts, as_kernel
 from vectrick.kernels.tables.binding import bound
 from vectrick.metrics.scores import OF_CLASSES
 from vectrick.models.kernel_spec import tables_for
@@ -254,12 +255,15 @@ def _pairwise(asked: str, X: Edges, y: Array) -> list[str]:
 
 
 def _with_given(model: SearchParameters, X: Edges) -> Edges:
-    """Return edges whose tables have what given kernels read."""
-    start, end = (
-        [as_kernel(given, argument)] if not _is_auto(given) else []
-        for given, argument in ((model.start_kernel, "start_kernel"), (model.end_kernel, "end_kernel"))
-    )
-    return X.with_tables(*tables_for(start, end, X.start_table, X.end_table))
+    """Return edges whose tables have what given kernels read, and the identity of parts, which is tried for pairs."""
+    sides = []
+    for table, argument in ((X.start_table, "start_kernel"), (X.end_table, "end_kernel")):
+        given = getattr(model, argument)
+        own = Parts(Identity()) if isinstance(table, Pairs) else None
+        sides.append([as_kernel(given, argument)] if not _is_auto(given) else [own] if own is not None else [])
+    if any(isinstance(table, Pairs) for table in (X.start_table, X.end_table)):
+        X = X.settled()  # all columns of the parts are tried
+    return X.with_tables(*tables_for(sides[0], sides[1], X.start_table, X.end_table))
 
 
 def _sides(model: SearchParameters, X: Edges, problem: SearchProblem, pairwise: list[str]) -> tuple[Any, Any]:
@@ -271,7 +275,9 @@ def _sides(model: SearchParameters, X: Edges, problem: SearchProblem, pairwise: 
         side = problem.both if shared else problem.start if name == "start" else problem.end
         facts.append(SideFacts.of(name, table, side.positions))
         given = model.start_kernel if shared else getattr(model, f"{name}_kernel")
-        if facts[-1].kind in ("mixed", "text") and _is_auto(given):
+        if isinstance(table, Pairs) and _is_auto(given):
+            choices.append(PairChoices(facts[-1], table, side.positions))
+        elif facts[-1].kind in ("mixed", "text") and _is_auto(given):
             choices.append(MixedChoices(facts[-1], table, side.positions))
         else:
             choices.append(

@@ -48,7 +48,11 @@ def and_constant(kernels: list[VertexChoice], side: SideChoices, known: Sequence
     """
     if side.given != "auto":
         return kernels
-    more = [VertexChoice("identity", Identity(), "identity")] if side.facts.name in known else []
+    more = (
+        [VertexChoice("identity", Identity(), "identity")]
+        if side.facts.name in known and side.facts.kind != "pairs"
+        else []
+    )
     is_constant = any(kernel.family == "constant" for kernel in kernels)
     return [*kernels, *more, *([] if is_constant else [side.constant()])]
 
@@ -61,7 +65,8 @@ class Additions:
 
     def first(self, choice: VertexChoice) -> list[VertexChoice]:
         """Return the variants of a choice to try first."""
-        return [self._profiled(choice, _PROFILE), self._identified(choice, _IDENTITY)]
+        profiled = self._profiled(choice, _PROFILE)
+        return [profiled] if choice.family.startswith("parts") else [profiled, self._identified(choice, _IDENTITY)]
 
     def beside(self, own: VertexChoice, near: list[VertexChoice]) -> list[VertexChoice]:
         """Return neighbors of a choice with the same addition, and the choice with more and with less of it."""

@@ -9,6 +9,7 @@ from scipy.sparse import issparse
 from vectrick._typing import Array
 from vectrick.data import VertexTable
 from vectrick.data.files.columns import kind_of_words
+from vectrick.data.pairs import Pairs
 from vectrick.data.strings.table import kind_of_strings
 
 
@@ -22,7 +23,7 @@ class SideFacts:
         "start" or "end".
     kind : str
         "kernel" if the table is a matrix of similarities between its own vertices, "smiles" or "sequence" if the
-        vertices are strings, "text", "mixed" if there are columns of numbers and of strings, else "features".
+        vertices are strings, "text", "pairs", "mixed" if there are columns of numbers and of strings, else "features".
     n_vertices, n_features : int
         The numbers of vertices that have edges, and of columns.
     is_sparse, is_binary, is_negative : bool
@@ -51,7 +52,9 @@ class SideFacts:
         features: Any = table.features[used]
         values = features.data if issparse(features) else features
         kind = "kernel" if table.looks_like_kernel else "features"
-        if table.text is not None:
+        if isinstance(table, Pairs):
+            kind = "pairs"
+        elif table.text is not None:
             strings = table.take(used).strings
             kind = "text" if kind_of_words(strings, table.text) == "text" else kind_of_strings(strings, table.text)
         elif table.string_columns:
@@ -68,6 +71,8 @@ class SideFacts:
         if self.is_text:
             what = {"smiles": "molecules", "sequence": "sequences", "text": "texts"}[self.kind]
             return f"{self.n_vertices} {self.name} vertices that are {what}"
+        if self.kind == "pairs":
+            return f"{self.n_vertices} {self.name} vertices that are pairs"
         if self.kind == "mixed":
             return f"{self.n_vertices} {self.name} vertices with {self.n_features} columns of numbers and strings"
         words = ["sparse"] * self.is_sparse + ["binary"] * self.is_binary
