@@ -53,6 +53,7 @@ from .model_selection import (
     ClusterKFold as ClusterKFold,
     ConformalKron as ConformalKron,
     KernelComparison as KernelComparison,
+    PartKFold as PartKFold,
     VertexKFold as VertexKFold,
     alpha_path as alpha_path,
     baselines as baselines,

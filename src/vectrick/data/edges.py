@@ -1,9 +1,8 @@
 """``Edges``: pairs of start and end vertices, with the two tables that describe the vertices."""
 
-import re
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-import narwhals as nw
 import numpy as np
 from scipy.sparse import issparse
 
@@ -11,10 +10,10 @@ from vectrick._html import html_block, html_note, html_table
 from vectrick._typing import Array, ArrayLike, Device, Frame, Index, Table
 from vectrick.backends import Backend, as_backend, backend_of, common_backend
 from vectrick.backends.arrays import placed, to_host, unmasked
+from vectrick.data.named import eager_frame, named_table, pairs_of
 from vectrick.data.tables import VertexTable
 
 _SHOWN = 5  # edges in a notebook
-_ID = re.compile(r"(?i:(^|[_\s-])id)$|[a-z]I[dD]$")  # names of id columns: movie_id, movieId, "movie id"
 
 
 class Edges:
@@ -135,8 +134,8 @@ class Edges:
         cls,
         frame: Frame,
         *,
-        start: str = "start",
-        end: str = "end",
+        start: "str | Sequence[str]" = "start",
+        end: "str | Sequence[str]" = "end",
         start_table: Table,
         end_table: Table = None,
         start_id: str | None = None,
@@ -149,7 +148,8 @@ class Edges:
         A table holds the features of the vertices. Its ids are in its column ``start_id`` or ``end_id``; by default in
         the column with the same name as in the edges, else in the column "id", else in the index of a pandas frame. If
         a column could hold the ids, the default index 0, 1, 2, … of pandas raises an error, unless the index has a name
-        (``table.rename_axis("movie")``). ``end_table=None`` means that both ends share one table. With
+        (``table.rename_axis("movie")``). ``end_table=None`` means that both ends share one table. Two columns,
+        ``start=["drug_a", "drug_b"]``, make vertices that are `Pairs`, of one table or of two. With
         ``invalid="skip"``, vertices whose strings cannot be read are left out with their edges, and the mask ``kept``
         selects the labels. ``impute="median"`` fills missing numbers, and marks them in further features.
 
@@ -162,23 +162,29 @@ class Edges:
         array([1, 0], dtype=int32)
         """
         gaps = _skips(invalid)
-        edges = _eager(frame, "frame")
-        for argument, column in (("start", start), ("end", end)):
-            if column not in edges.columns:
-                known = ", ".join(map(str, edges.columns))
-                raise ValueError(f"{argument} is {column!r}, but the frame has the columns {known}")
+        edges = eager_frame(frame, "frame")
+        for argument, given in (("start", start), ("end", end)):
+            for column in [given] if isinstance(given, str) or not isinstance(given, list | tuple) else given:
+                if column not in edges.columns:
+                    known = ", ".join(map(str, edges.columns))
+                    raise ValueError(f"{argument} is {given!r}, but the frame has the columns {known}")
+        how: dict[str, Any] = {"gaps": gaps, "impute": impute}
+        if isinstance(start, list | tuple) or isinstance(end, list | tuple):
+            first, rows = pairs_of(edges, "start", start, start_table, start_id, **how)
+            second, others = pairs_of(edges, "end", end, end_table, end_id, **how)
+            return cls._of(rows, others, first, second)
         one_set = end_table is None or end_table is start_table
         if one_set and None not in (start_id, end_id) and end_id != start_id:
             raise ValueError(
                 f"end_id is {end_id!r}, but both ends share the start table, whose ids are in {start_id!r}"
             )
         start_id = end_id if one_set and start_id is None else start_id
-        ids = [edges.get_column(column).to_numpy() for column in (start, end)]
+        names: Any = (start, end)
+        ids = [edges.get_column(column).to_numpy() for column in names]
         of_first = np.concatenate([np.asarray(part, object) for part in ids]) if one_set else ids[0]
-        how = {"gaps": gaps, "impute": impute}
-        first = _named_table(start_table, "start_table", start, start_id, of_first, **how)
-        second = first if one_set else _named_table(end_table, "end_table", end, end_id, ids[1], **how)
-        found = cls._of(first.positions(ids[0], start), second.positions(ids[1], end), first, second)
+        first = named_table(start_table, "start_table", names[0], start_id, of_first, **how)
+        second = first if one_set else named_table(end_table, "end_table", names[1], end_id, ids[1], **how)
+        found = cls._of(first.positions(ids[0], names[0]), second.positions(ids[1], names[1]), first, second)
         if gaps:
             found._skip_unreadable()
         return found
@@ -330,68 +336,3 @@ def _table_of(features: Table, name: str, ids: ArrayLike | None, **how: Any) -> 
 
 def _rows_of(table: VertexTable, vertices: ArrayLike, argument: str, positions: bool) -> Any:
     return table.rows(vertices, argument) if positions else table.positions(vertices, argument, or_rows=True)
-
-
-def _eager(frame: Frame, name: str) -> Any:
-    """Return a frame as a narwhals frame; raise an error if it is not computed or not a frame."""
-    if hasattr(frame, "collect") and not hasattr(frame, "to_numpy"):
-        raise TypeError(f"{name} is a {type(frame).__name__} that is not computed yet; pass {name}.collect()")
-    try:
-        return nw.from_native(frame, eager_only=True)
-    except TypeError:
-        raise TypeError(
-            f"{name} is of type {type(frame).__name__}, but it must be a pandas, polars or Arrow frame"
-        ) from None
-
-
-def _named_table(
-    table: Table, name: str, column: str, id_column: str | None, ids: ArrayLike | None, **how: Any
-) -> VertexTable:
-    """Return a vertex table whose ids are in the named column, or in the column with the name of the edges' column."""
-    if isinstance(table, VertexTable) and id_column is None:
-        return table
-    frame = nw.from_native(table, eager_only=True, pass_through=True)
-    if not isinstance(frame, nw.DataFrame):
-        if id_column is not None:
-            raise ValueError(
-                f"{name.partition('_')[0]}_id is {id_column!r}, but {name} is of type {type(table).__name__} and "
-                "has no named columns"
-            )
-        return VertexTable(table, name, **how)
-    # In a frame without column names, the names are numbers, so they do not identify the ids.
-    if id_column is None and isinstance(column, str) and column in frame.columns:
-        id_column = column
-    if id_column is None and "id" not in frame.columns and _has_no_index(table):
-        _refuse_accidents(frame, name, column, ids)
-    return VertexTable(table, name, id_column=id_column, **how)
-
-
-def _has_no_index(table: Table) -> bool:
-    """Return whether a frame has no index of the user's: none at all, or row numbers, possibly of a larger frame."""
-    index = getattr(table, "index", None)
-    return index is None or (getattr(index, "name", None) is None and index.dtype.kind in "iu")
-
-
-def _refuse_accidents(frame: Frame, name: str, column: Any, ids: ArrayLike | None) -> None:
-    """Raise an error if row numbers would be used as ids, although a column of the table could hold the ids."""
-    wanted = set(np.asarray(ids).tolist())
-    candidates = []
-    for other in frame.columns:
-        values = frame.get_column(other)
-        if values.dtype == nw.Boolean:
-            continue
-        known = set(values.to_list())
-        is_called_id = str(other).lower() == f"{column}id".lower() or _ID.search(str(other)) is not None
-        if is_called_id or (len(known) == len(values) and wanted <= known):
-            candidates.append(other)
-    if candidates:
-        side, shown = name.partition("_")[0], ", ".join(map(repr, candidates[:5]))
-        raise ValueError(
-            f"{name} has no column {column!r} or 'id', so its row numbers would be used as ids, but it has "
-            f"columns that could hold them: {shown}; pass {side}_id={candidates[0]!r}"
-            + (
-                ""
-                if not hasattr(frame.to_native(), "rename_axis")
-                else f", or {name}.rename_axis({str(column)!r}) if the row numbers are the ids"
-            )
-        )

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array, issparse, vstack
 from vectrick._typing import Array, Features
 from vectrick.backends.arrays import to_host
 from vectrick.data.edges import Edges
+from vectrick.data.pairs import Pairs
 from vectrick.data.tables import VertexTable
 
 
@@ -40,6 +41,8 @@ def join_edges(edges: Edges, more: Edges) -> Edges:
 
 def _joined(table: VertexTable, more: VertexTable, vertices: Array) -> tuple[VertexTable, Array]:
     """Add the unseen ones of some vertices of another table; return the table, and the position of each vertex."""
+    if isinstance(table, Pairs) and isinstance(more, Pairs):
+        return _joined_pairs(table, more, vertices)
     if table.is_same(more):
         return table, vertices
     if table.n_features != more.n_features:
@@ -80,6 +83,26 @@ def _joined(table: VertexTable, more: VertexTable, vertices: Array) -> tuple[Ver
         ids = [np.asarray(table.ids), np.asarray(more.ids)[used[is_new]] if more.ids is not None else None]
         joined.ids = np.concatenate([part for part in ids if part is not None]) if table.has_names else None
     return joined, place[vertices]
+
+
+def _joined_pairs(table: Pairs, more: Pairs, vertices: Array) -> tuple[VertexTable, Array]:
+    """Add the unseen ones of some pairs, and their unseen parts; return the table, and the position of each pair."""
+    used = np.unique(vertices)
+    first, second = more.first[used], more.second[used]
+    if table.parts[0] is table.parts[1]:
+        part, places = _joined(table.parts[0], more.parts[0], np.concatenate([first, second]))
+        parts, rows = (part, part), [places[: len(used)], places[len(used) :]]
+    else:
+        found = [_joined(mine, other, these) for mine, other, these in
+                 zip(table.parts, more.parts, (first, second), strict=True)]  # fmt: skip
+        parts, rows = (found[0][0], found[1][0]), [found[0][1], found[1][1]]
+    row_of = {pair: row for row, pair in enumerate(zip(table.first.tolist(), table.second.tolist(), strict=True))}
+    for pair in zip(rows[0].tolist(), rows[1].tolist(), strict=True):
+        row_of.setdefault(pair, len(row_of))
+    both = np.array(list(row_of), np.int64).reshape(-1, 2)
+    place = np.zeros(len(more), np.int64)
+    place[used] = [row_of[pair] for pair in zip(rows[0].tolist(), rows[1].tolist(), strict=True)]
+    return Pairs.of_parts(both[:, 0], both[:, 1], parts, table.symmetric), place[vertices]
 
 
 def _is_text(table: VertexTable) -> bool:

@@ -56,6 +56,12 @@ class Pairs(VertexTable):
     (1,)
     """
 
+    parts: tuple[VertexTable, VertexTable]
+    symmetric: bool
+    first: Array
+    second: Array
+    vertices: Array
+
     def __init__(
         self,
         first: ArrayLike,
@@ -87,23 +93,18 @@ class Pairs(VertexTable):
         keys = rows[0].astype(np.int64) * len(other) + rows[1]
         _, places, number = np.unique(keys, return_index=True, return_inverse=True)
         order = np.argsort(np.argsort(places))  # vertices in the order of the given pairs
-        self.vertices = order[number.ravel()]
         places = np.sort(places)
-        self.name, self.symmetric, self.parts = "pairs", is_symmetric, (whole, other)
-        self.first, self.second = rows[0][places], rows[1][places]
-        self.columns, self.origin, self.medians, self.id_column = None, None, {}, None
-        self.is_named = whole.has_names and other.has_names
-        self.ids = _names(whole, other, self.first, self.second)
+        made = Pairs.of_parts(rows[0][places], rows[1][places], (whole, other), is_symmetric)
+        self.__dict__ |= made.__dict__ | {"vertices": order[number.ravel()]}
 
     @classmethod
-    def of_parts(
-        cls, first: Array, second: Array, parts: tuple[VertexTable, VertexTable], symmetric: bool, ids: Array
-    ) -> "Pairs":
-        """Return pairs from checked positions, such as those of a model file."""
+    def of_parts(cls, first: Array, second: Array, parts: tuple[VertexTable, VertexTable], symmetric: bool) -> "Pairs":
+        """Return pairs from checked positions of different pairs, such as those of a model file."""
         made = cls.__new__(cls)
         made.name, made.symmetric, made.parts, made.first, made.second = "pairs", symmetric, parts, first, second
         made.columns, made.origin, made.medians, made.id_column = None, None, {}, None
-        made.vertices, made.ids, made.is_named = np.arange(len(first)), ids, True
+        made.vertices, made.ids = np.arange(len(first)), _names(*parts, first, second)
+        made.is_named = parts[0].has_names and parts[1].has_names
         return made
 
     @property

@@ -12,6 +12,7 @@ from vectrick.model_selection.nested import NestedScore, nested_score
 from vectrick.model_selection.scorers import get_scorer
 from vectrick.model_selection.search import vertex_search
 from vectrick.model_selection.splitting.clusters import ClusterKFold
+from vectrick.model_selection.splitting.parts import PartKFold
 from vectrick.model_selection.splitting.split import VertexSplit, vertex_split
 from vectrick.model_selection.splitting.splitters import VertexKFold
 
@@ -25,6 +26,7 @@ __all__ = [
     "ConformalKron",
     "KernelComparison",
     "NestedScore",
+    "PartKFold",
     "VertexKFold",
     "VertexSplit",
     "alpha_path",

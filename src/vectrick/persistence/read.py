@@ -16,8 +16,9 @@ from vectrick.backends import HOST
 from vectrick.backends.memory import format_bytes
 from vectrick.backends.product_path import Allocation
 from vectrick.data import Graph, VertexTable
+from vectrick.data.pairs import Pairs
 from vectrick.data.strings.table import LONGEST
-from vectrick.kernels import CholeskyMap, FeatureMap, Kernel, On, Precomputed, Profile, Standardized
+from vectrick.kernels import CholeskyMap, FeatureMap, Kernel, On, Parts, Precomputed, Profile, Standardized
 from vectrick.kernels.maps.factor import ExactMap
 from vectrick.kernels.pairwise import PairwiseKernel, TwoStep
 from vectrick.kernels.strings.encoded import Encoded
@@ -113,6 +114,23 @@ def _edge_kernel(header: dict[str, Any], tensors: Tensors, start: VertexKernel, 
 
 
 def _table(header: dict[str, Any], name: str, tensors: Tensors) -> VertexTable:
+    """Return the table of a side."""
+    if "pairs" not in header:
+        return _single_table(header, name, tensors)
+    described = of_kind(list, header["parts"])
+    if len(described) not in (1, 2):
+        raise ValueError(f"the {name} table has pairs of {len(described)} tables")
+    parts = [_single_table(each, f"{name}.parts.{place}", tensors) for place, each in enumerate(described)]
+    places = tensor_of(tensors, f"{name}.pairs", "i", (2, None))
+    for part, rows in zip((parts[0], parts[-1]), places, strict=True):
+        check_range(rows, len(part), f"the parts of the {name} table")
+    symmetric = of_kind(bool, header["pairs"]["symmetric"])
+    if symmetric and len(parts) > 1:
+        raise ValueError(f"the {name} table has pairs without order of two tables")
+    return Pairs.of_parts(places[0], places[1], (parts[0], parts[-1]), symmetric)
+
+
+def _single_table(header: dict[str, Any], name: str, tensors: Tensors) -> VertexTable:
     if f"{name}.features" in tensors:
         features: Any = tensor_of(tensors, f"{name}.features", "f", (None, None))
     else:
@@ -202,6 +220,11 @@ def _check_kernel(kernel: Kernel, name: str, table: VertexTable, used: Array) ->
     """Raise an error if the learned parameters of a kernel do not fit the table, or if its values are not finite."""
     if kernel.reads not in ("any", "numbers" if table.text is None else "text"):
         raise ValueError(f"the {name} kernel does not apply to these vertices")
+    if isinstance(table, Pairs) != any(isinstance(part, Parts) for part in _ingredients(kernel)):
+        raise ValueError(f"the {name} kernel does not apply to these vertices")
+    if isinstance(table, Pairs):
+        _check_parts(kernel, name, table, used)
+        return
     for part in _ingredients(kernel):
         if isinstance(part, On):
             _check_columns(part, name, table)
@@ -222,6 +245,17 @@ def _check_kernel(kernel: Kernel, name: str, table: VertexTable, used: Array) ->
         raise ValueError(f"the {name} kernel has values that are not finite")
 
 
+def _check_parts(kernel: Kernel, name: str, table: Pairs, used: Array) -> None:
+    """Raise an error if a kernel of pairs does not fit the tables of their parts."""
+    for each in _ingredients(kernel):
+        if isinstance(each, Parts):
+            if each.width != table.widths[0] or each.symmetric is not table.symmetric:
+                raise ValueError(f"the {name} kernel does not match its pairs")
+            of_training = each.of_training(table.features[used])
+            for (inner, known), part in zip(of_training, table.parts, strict=False):  # one kernel may be of both
+                _check_kernel(inner, name, part, np.arange(known.shape[0]))
+
+
 def _check_columns(kernel: On, name: str, table: VertexTable) -> None:
     """Raise an error if a kernel on columns does not fit the table."""
     where = np.asarray(kernel.where)
@@ -233,12 +267,18 @@ def _check_columns(kernel: On, name: str, table: VertexTable) -> None:
     check_range(where, size, f"the columns of the {name} kernel")
 
 
-def _know(kernel: Kernel, vertices: object) -> None:
+def _know(kernel: Kernel, vertices: Features) -> None:
     """Set the training vertices of a kernel, if it keeps them."""
-    for part in _ingredients(kernel):
-        if part.of_vertices and getattr(part, "kernel", None) is not None:
-            for name in part.of_vertices:
-                setattr(part, name, vertices)
+    if isinstance(kernel, Parts):
+        for inner, parts in kernel.of_training(vertices):
+            _know(inner, parts)
+        return
+    if kernel.of_vertices and getattr(kernel, "kernel", None) is not None:
+        for name in kernel.of_vertices:
+            setattr(kernel, name, vertices)
+    for value in kernel.get_params(deep=False).values():
+        if isinstance(value, Kernel):
+            _know(value, vertices)
 
 
 def _ingredients(kernel: Kernel) -> list[Kernel]:

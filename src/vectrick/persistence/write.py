@@ -7,6 +7,8 @@ from scipy.sparse import csr_array, issparse, vstack
 from sklearn.base import BaseEstimator
 
 from vectrick._typing import Array
+from vectrick.data import VertexTable
+from vectrick.data.pairs import Pairs
 from vectrick.kernels import KERNELS, CholeskyMap, FeatureMap, Kernel
 from vectrick.kernels.pairwise import PAIRWISE, PairwiseKernel
 from vectrick.models.edge_kernel import EdgeKernel
@@ -100,13 +102,40 @@ def _vertex_kernel_header(side: VertexKernel, name: str, tensors: Tensors, with_
     header: dict[str, Any] = {"kernel": kernel_header(side.kernel, f"{name}.kernel", tensors)}
     if not with_table:
         return header
+    if isinstance(table, Pairs):
+        return header | _pairs_header(table, name, tensors)
+    # The table as it was in training, even if the user's array has changed since.
+    features: Any = side.vertices
+    if len(side.used) < len(table):
+        others = np.setdiff1d(np.arange(len(table)), side.used)
+        rest: Any = table.features[others].astype(np.float64)
+        both = vstack([features, rest], "csr") if issparse(features) else np.vstack([features, rest])
+        features = both[np.argsort(np.concatenate([side.used, others]))]
+    return header | _table_header(table, features, name, tensors)
+
+
+def _pairs_header(table: Pairs, name: str, tensors: Tensors) -> dict[str, Any]:
+    """Return the header of a table of pairs: the tables of their parts, and the positions in them."""
+    tensors[f"{name}.pairs"] = np.stack([table.first, table.second]).astype(np.int64)
+    first, second = table.parts
+    tables = [first] if second is first else [first, second]
+    return {
+        "pairs": {"symmetric": table.symmetric},
+        "parts": [
+            _table_header(part, part.features, f"{name}.parts.{place}", tensors) for place, part in enumerate(tables)
+        ],
+    }
+
+
+def _table_header(table: VertexTable, features: Any, name: str, tensors: Tensors) -> dict[str, Any]:
+    """Return the header of a vertex table; its features and ids go to the tensors."""
     for column in table.columns or ():
         if not isinstance(column, str | int | float | np.integer | np.floating) or column != column:
             raise ValueError(
                 f"{table.name} has the column name {column!r} of type {type(column).__name__}, but a model file holds "
                 "names that are text or numbers; rename the columns"
             )
-    header |= {"name": table.name, "columns": table.columns, "id_column": table.id_column, "ids": None}
+    header: dict[str, Any] = {"name": table.name, "columns": table.columns, "id_column": table.id_column, "ids": None}
     header["named"] = table.is_named
     if table.string_columns:
         header["string_columns"] = list(table.string_columns)
@@ -118,13 +147,6 @@ def _vertex_kernel_header(side: VertexKernel, name: str, tensors: Tensors, with_
         header["medians"] = dict(table.medians)
     if table.text is not None:
         header["text"] = table.text
-    # The table as it was in training, even if the user's array has changed since.
-    features: Any = side.vertices
-    if len(side.used) < len(table):
-        others = np.setdiff1d(np.arange(len(table)), side.used)
-        rest: Any = table.features[others].astype(np.float64)
-        both = vstack([features, rest], "csr") if issparse(features) else np.vstack([features, rest])
-        features = both[np.argsort(np.concatenate([side.used, others]))]
     if issparse(features):
         features = csr_array(features)
         for part in ("data", "indices", "indptr"):

@@ -9,13 +9,14 @@ import numpy as np
 
 from vectrick._typing import Array, New, RandomState, Table
 from vectrick.backends.memory import available_memory, parse_bytes
-from vectrick.data.edges import Edges, _named_table
+from vectrick.data.edges import Edges
 from vectrick.data.lake.counts import Counts
 from vectrick.data.lake.ids import IdMap
 from vectrick.data.lake.parts import Part
 from vectrick.data.lake.reader import EdgeReader, as_numbers
 from vectrick.data.lake.source import DaskSource, LakeError, ParquetSource
 from vectrick.data.lake.store import BlockStore
+from vectrick.data.named import named_table
 from vectrick.data.settings import NEW
 from vectrick.data.tables import VertexTable
 
@@ -341,4 +342,4 @@ def _check_numbers(kind: object, column: str, where: str) -> None:
 def _table(table: "pa.Table", name: str, column: str, id_column: str | None) -> VertexTable:
     if isinstance(table, VertexTable):
         return table
-    return _named_table(table, name, column, id_column, np.empty(0, object))
+    return named_table(table, name, column, id_column, np.empty(0, object))

@@ -99,6 +99,14 @@ class Parts(Kernel):
             made.append(given.resolve(half[rows], np.arange(len(rows))))
         return self.with_parameters(kernel=made[0], other=made[1])
 
+    def of_training(self, X: Features) -> list[tuple[Kernel, Features]]:
+        """Return the kernels of parts, each with the different parts of the training pairs X."""
+        if self.other is None:
+            return [(self.kernel, self._distinct(X)[0])]
+        halves = self._half(X, 0), self._half(X, 1)
+        kernels = self.kernel, self.other
+        return [(kernel, half[_unique(half)[0]]) for kernel, half in zip(kernels, halves, strict=True)]
+
     def _with_labels(self, kernel: Kernel, places: list[Array], n_pairs: int, n_parts: int) -> Kernel:
         """Return the kernel of parts with their profiles: the means of the profiles of their pairs."""
         if self._profiles is None or not kernel.needs_labels:
