@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 import vectrick as vt
 
 rng = np.random.default_rng(5)
-DRUGS = pd.DataFrame({"id": list("abcdefg"), "x": rng.normal(size=7), "z": rng.normal(size=7), "seq": ["MKTA", "MKMK",
-                      "GGGG", "KTAM", "TTTA", "MGMG", "AAAA"]})  # fmt: skip
+STRINGS = ["MKTA", "MKMK", "GGGG", "KTAM", "TTTA", "MGMG", "AAAA"]
+DRUGS = pd.DataFrame({"id": list("abcdefg"), "x": rng.normal(size=7), "z": rng.normal(size=7), "sequence": STRINGS})
 CELLS = pd.DataFrame({"id": [f"c{i}" for i in range(5)], "u": rng.normal(size=5)})
 FIRST, SECOND = np.array([(i, j) for i in range(7) for j in range(7) if i < j and (i + j) % 4]).T
 FRAME = pd.DataFrame(
@@ -62,12 +62,12 @@ def test_the_order_counts_if_the_parts_are_of_two_tables(tmp_path):
     frame = pd.DataFrame({"drug": list("aabbcc"), "level": [1, 2, 2, 3, 1, 3], "cell": ["c0", "c1"] * 3})
     X = vt.Edges.from_frame(frame, start=["drug", "level"], end="cell", start_table=(DRUGS, doses), end_table=CELLS)
     y = np.arange(6.0)
-    given = vt.Parts(vt.On("seq", vt.Spectrum(2)), vt.Standardized(vt.Gaussian()) + vt.Constant())
+    given = vt.Parts(vt.On("sequence", vt.Spectrum(2)), vt.Standardized(vt.Gaussian()) + vt.Constant())
     model = vt.KronRidge(given, "linear").fit(X, y)
-    assert model.predictor_.start.kernel.kernel.names == "seq"
+    assert model.predictor_.start.kernel.kernel.names == "sequence"
     model.save(tmp_path / "model.vt")
     assert_array_equal(vt.load(tmp_path / "model.vt").predict(X), model.predict(X))
-    k = vt.Spectrum(2)(DRUGS["seq"].tolist())
+    k = vt.Spectrum(2)(DRUGS["sequence"].tolist())
     g = vt.Standardized(vt.Gaussian()).resolve(doses[["dose"]].to_numpy(), np.arange(3))(doses[["dose"]].to_numpy()) + 1
     table = X.start_table
     expected = k[np.ix_(table.first, table.first)] * g[np.ix_(table.second, table.second)]

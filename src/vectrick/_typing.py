@@ -87,7 +87,7 @@ Landmarks: TypeAlias = Literal["cholesky", "kmeans"]
 SpectralFilter: TypeAlias = Literal["ridge", "iterated", "cut-off"]
 Groups: TypeAlias = Literal["start", "end"] | None
 FloatName: TypeAlias = Literal["float32", "float64"]
-ExplainBy: TypeAlias = Literal["edge", "start", "end", "features"]
+ExplainBy: TypeAlias = Literal["edge", "start", "end", "features", "view"]
 SuggestBy: TypeAlias = Literal["variance", "improvement", "thompson", "diverse"]
 
 __all__ = [

@@ -298,3 +298,43 @@ def test_a_table_is_what_its_file_says():
     assert repr(table) == "<features: 30 vertices, 6 features, strings in sequence, plot, with ids>"
     part = table.take(np.array([3, 5]))
     assert part.strings_in("plot") == USERS["plot"].iloc[[3, 5]].tolist()
+
+
+def test_explanations_say_which_view_carried_a_prediction():
+    model = vt.KronRidge(EXACT, vt.Linear() + vt.Constant(), tol=1e-12).fit(graph(), Y)
+    one = graph()[3:4]
+    why = model.explain(one, by="view")
+    assert_allclose(why["contribution"].sum(), model.predict(one)[0])
+    views = why[why["what"] == "views"]
+    assert len(views) == 8
+    assert set(views["start"]) == {
+        "spectrum(k=2, groups=False)[sequence]", "standardized(linear)[age, country]", "tfidf[plot]", "linear[vector]"
+    }  # fmt: skip
+    # Of one view alone, from the coefficients of the edges.
+    plot = vt.On("plot", TfidfVectorizer()).of_table(model.start_table_, "start_kernel")
+    features = model.start_table_.features
+    k = plot.resolve(features, np.arange(N))(features)
+    G = ITEMS[["price"]].to_numpy()
+    X = graph()
+    rows = model.start_table_.positions(USERS["id"].to_numpy()[X.start], "start")
+    values = k[rows[3], rows] * (G @ G.T)[X.end[3], X.end]
+    found = views[(views["start"] == "tfidf[plot]") & (views["end"] == "linear")]["contribution"].item()
+    assert_allclose(found, values @ model.dual_coef_, atol=1e-6)
+    with pytest.raises(ValueError, match="one product of positive semi-definite kernels"):
+        vt.KronRidge("linear", "linear", pairwise="linear").fit(graph(USERS[["id", "age"]]), Y).explain(
+            graph(USERS[["id", "age"]])[:1], by="view")  # fmt: skip
+
+
+def test_several_tables_are_joined_by_ids():
+    numbers, words = USERS[["id", "age"]], USERS[["id", "country", "plot"]].iloc[::-1]
+    vectors = USERS[["id", "sequence"]]
+    X = vt.Edges.from_frame(EDGES, start_table=[numbers, words, vectors], end_table=ITEMS)
+    assert X.start_table.columns == ["age", "country=DE", "country=FR", "plot", "sequence"]
+    assert X.start_table.strings_in("sequence") == SEQUENCES
+    kernel = EXACT.first
+    model, other = (vt.KronRidge(kernel, "linear").fit(edges, Y) for edges in (X, graph()))
+    assert_allclose(model.predict_grid(USERS, ITEMS), other.predict_grid(USERS, ITEMS))
+    with pytest.raises(ValueError, match="has the column 'age' in two tables; rename one of them"):
+        vt.Edges.from_frame(EDGES, start_table=[numbers, numbers], end_table=ITEMS)
+    with pytest.raises(ValueError, match=r"the ids of start_table\[0\], looked up in start_table\[1\], has 1 ids"):
+        vt.Edges.from_frame(EDGES, start_table=[numbers, words[:-1]], end_table=ITEMS)

@@ -149,7 +149,8 @@ class Edges:
         the column with the same name as in the edges, else in the column "id", else in the index of a pandas frame. If
         a column could hold the ids, the default index 0, 1, 2, … of pandas raises an error, unless the index has a name
         (``table.rename_axis("movie")``). ``end_table=None`` means that both ends share one table. Two columns,
-        ``start=["drug_a", "drug_b"]``, make vertices that are `Pairs`, of one table or of two. With
+        ``start=["drug_a", "drug_b"]``, make vertices that are `Pairs`, of one table or of a tuple of two. A list of
+        tables, ``start_table=[drugs, embeddings]``, is joined by ids; the first one has the vertices. With
         ``invalid="skip"``, vertices whose strings cannot be read are left out with their edges, and the mask ``kept``
         selects the labels. ``impute="median"`` fills missing numbers, and marks them in further features.
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, hstack, issparse
 
-from vectrick._typing import Array
+from vectrick._typing import Array, Features
 from vectrick.backends.arrays import like, namespace, numpy_dtype, to_host
 from vectrick.data.strings.table import LONGEST, characters
 
@@ -34,15 +34,16 @@ def with_column(features: Any, column: Array) -> Any:
     return namespace(features).hstack([features, like(column, features, numpy_dtype(features))[:, None]])
 
 
-def block_of(features: Any, n_numbers: int, place: int) -> csr_array:
+def block_of(features: Features, n_numbers: int, place: int) -> csr_array:
     """Return the characters of the column of strings number ``place``."""
     first = n_numbers + place * LONGEST
     return csr_array(features[:, first : first + LONGEST])
 
 
-def numbers_of(features: Any, n_numbers: int, places: Sequence[int]) -> Array:
+def numbers_of(features: Features, n_numbers: int, places: Sequence[int]) -> Array:
     """Return some of the columns of numbers, dense."""
-    return np.asarray(features[:, :n_numbers].toarray()[:, list(places)])
+    numbers: Any = features[:, :n_numbers]
+    return np.asarray(numbers.toarray()[:, list(places)])
 
 
 def rearranged(features: Any, n_numbers: int, numbers: Sequence[Any], places: Sequence[int]) -> Any:

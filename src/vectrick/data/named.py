@@ -6,8 +6,11 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+from scipy.sparse import csr_array
 
 from vectrick._typing import Array, ArrayLike, Frame, Table
+from vectrick.data.files.columns import ReadColumns
+from vectrick.data.mixed import numbers_of
 from vectrick.data.pairs import Pairs
 from vectrick.data.tables import VertexTable
 
@@ -58,6 +61,8 @@ def named_table(
     """Return a vertex table whose ids are in the named column, or in the column with the name of the edges' column."""
     if isinstance(table, VertexTable) and id_column is None:
         return table
+    if isinstance(table, list) and any(hasattr(part, "columns") for part in table):
+        return side_by_side([named_table(part, name, column, id_column, ids, **how) for part in table], name)
     frame = nw.from_native(table, eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
         if id_column is not None:
@@ -72,6 +77,35 @@ def named_table(
     if id_column is None and "id" not in frame.columns and _has_no_index(table):
         _refuse_accidents(frame, name, column, ids)
     return VertexTable(table, name, id_column=id_column, **how)
+
+
+def side_by_side(tables: Sequence[VertexTable], name: str) -> VertexTable:
+    """Return several tables of the same vertices as one, joined by ids; the first one has the vertices."""
+    first = tables[0]
+    found = ReadColumns(np.empty((len(first), 0)))
+    blocks = []
+    for number, table in enumerate(tables):
+        if not table.has_names or (table.columns is None and table.text is None):
+            raise ValueError(f"{name}[{number}] has no ids or no names of columns, so it cannot be joined")
+        rows = table.positions(np.asarray(first.ids), f"the ids of {name}[0], looked up in {name}[{number}],")
+        strings = [table.text or "text"] if table.text is not None else list(table.string_columns)
+        names = [] if table.text is not None else list(table.columns or ())[: table.n_numbers]
+        twice = set(found.names + list(found.strings)) & set(map(str, names + strings))
+        if twice:
+            raise ValueError(f"{name} has the column {min(twice)!r} in two tables; rename one of them")
+        blocks.append(numbers_of(csr_array(table.features), table.n_numbers, range(table.n_numbers))[rows])
+        found.names += [str(column) for column in names]
+        for column in strings:
+            all_strings = table.strings_in(column)
+            found.strings[column] = [all_strings[row] or None for row in rows.tolist()]
+            found.notes[column] = table.notes.get(column, "strings")
+        found.notes |= {column: note for column, note in table.notes.items() if column not in strings}
+        found.medians |= table.medians
+    found.features = np.hstack(blocks)
+    joined = VertexTable.of_columns(found, name, np.asarray(first.ids))
+    joined.words = {column: words[table.positions(np.asarray(first.ids), name)] for table in tables
+                    for column, words in table.words.items()}  # fmt: skip
+    return joined
 
 
 def _has_no_index(table: Table) -> bool:

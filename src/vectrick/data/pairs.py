@@ -1,7 +1,7 @@
 """Vertices made of vertices: pairs of drugs, a drug at a dose, a user in a context."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -136,7 +136,7 @@ class Pairs(VertexTable):
         changed.parts = parts
         return changed
 
-    def each_part(self, change: Any) -> "Pairs":
+    def each_part(self, change: Callable[[VertexTable], VertexTable]) -> "Pairs":
         """Return the same pairs with changed tables of parts; one table stays one."""
         first = change(self.parts[0])
         return self.with_parts((first, first if self.parts[1] is self.parts[0] else change(self.parts[1])))

@@ -318,7 +318,7 @@ class VertexTable:
             [encoded[name] if name in encoded else place[name] for name in numbers],
             [place[name] - self.n_numbers for name in strings],
         )
-        taken.columns, taken.string_columns = columns, strings
+        taken.columns, taken.string_columns, taken.numbered = columns, strings, False
         dropped = set(self.string_columns) - set(strings)
         taken.notes = {column: note for column, note in self.notes.items() if column not in dropped}
         return taken

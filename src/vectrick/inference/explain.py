@@ -11,6 +11,7 @@ from vectrick.backends import HOST
 from vectrick.backends.arrays import to_host
 from vectrick.data import Edges, EdgesLike, Graph, VertexTable
 from vectrick.data.censored import split_bounds
+from vectrick.inference.by_view import by_views
 from vectrick.inference.fitted_kernel import diagonal_of
 from vectrick.inference.recommend import names_of
 from vectrick.inference.uncertainty import (
@@ -50,6 +51,8 @@ def explain(model: Fitted, X: EdgesLike, k: int, by: ExplainBy, influence: bool)
     prediction = float(to_host(model._decide(edges))[0])
     if by == "features":
         frame, total = _by_features(model, edges, coefficients, k)
+    elif by == "view":
+        frame, total = by_views(model, edges, coefficients, k)
     else:
         frame, total = _by_edges(model, edges, coefficients, k, by)
     if influence:

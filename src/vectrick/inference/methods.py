@@ -89,7 +89,8 @@ class InferenceMethods:
             "edge" for training edges, with their labels and the kernel values between their vertices and the vertices
             of the edge (for an ensemble, mean values, each relative to the values of vertices with themselves);
             "start" or "end" for training vertices, each with the sum over its edges; "features" for pairs of a start
-            and an end feature, if the kernels are linear in them.
+            and an end feature, if the kernels are linear in them; "view" for pairs of a start and an end view, the
+            summands of the kernels.
         influence : bool
             Whether to add a column "without": the prediction of the same model trained without the edge (ridge
             regression only).

@@ -29,6 +29,7 @@ from vectrick.reports.summary import Tuning, is_folded, is_outer, lead_of, name_
 if TYPE_CHECKING:
     import pandas
 
+_COLUMNS = 12  # of a table that are described
 _PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "pandas", "pyarrow", "plotly")
 
 
@@ -119,6 +120,9 @@ def _data_section(report: Report, trained: Trained, warnings: list[str]) -> None
         kind = "rows of a kernel matrix" if is_matrix else f"{table.n_features} features"
         kind = kind if table.text is None else "strings"
         facts[f"{side} vertices".strip()] = f"{len(table)}, {n_used} with edges; {kind}"
+        if table.notes:
+            shown = [f"{column}: {note}" for column, note in list(table.notes.items())[:_COLUMNS]]
+            facts[f"{side} columns".strip()] = "; ".join(shown) + ("; …" if len(table.notes) > _COLUMNS else "")
     if trained.data.is_binary:
         positive = int((y == y.max()).sum())
         negative, name = trained.data.class_names

@@ -1,4 +1,4 @@
-"""``vectrick explain``: the training edges, vertices or features that make up a prediction."""
+"""``vectrick explain``: the training edges, vertices, features or views that make up a prediction."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,7 +26,8 @@ def run(
         str,
         typer.Option(
             "--by",
-            help="What contributes: edge (training edges), start or end (vertices), or features (pairs of them).",
+            help="What contributes: edge (training edges), start or end (vertices), features (pairs of them), or view "
+            "(pairs of summands of the kernels).",
         ),
     ] = "edge",
     influence: Annotated[

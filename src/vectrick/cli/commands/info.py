@@ -123,6 +123,8 @@ def describe(data: "Dataset", ranks: bool = True) -> dict[str, Any]:
         facts[f"{side}table"] = (
             f"{kind}, {len(table)} × {table.n_features}" if table.text is None else f"{kind}, {len(table)}"
         )
+        if table.notes:
+            facts[f"{side}columns"] = dict(table.notes)
         if ranks and table.text is None:
             facts[f"{side}rank"] = _rank(table, kind)
     facts["plan"] = plan_of(X)
@@ -212,6 +214,11 @@ def _model_info(out: Output, path: Path) -> None:
         facts |= {"positive_label": classes[1]} if len(classes) == 2 else {"classes": classes}
     about = {**model.about_, "calibration": _calibration(model)}
     out.result |= {**facts, "about": about}
+    for side in ("start", "end"):
+        table = getattr(model, f"{side}_table_", None)
+        if table is not None and table.notes:
+            facts[f"{side}_columns"] = dict(table.notes)
+    out.result |= facts
     others = {name: value for name, value in about.items() if name not in facts and value not in ({}, None)}
     out.facts({name: _text(value) for name, value in (facts | others).items()})
 

@@ -110,6 +110,8 @@ class On(Encoded):
         wanted = "text" if strings else "numbers"
         if isinstance(view, Kernel) and view.reads not in ("any", wanted):
             held = "strings" if strings else "numbers"
+            if not strings and any(note.endswith("of 0 and 1") for note in map(table.notes.get, names) if note):
+                held = "categories, because its name does not say that it has SMILES strings or sequences"
             raise ValueError(
                 f"{argument} has On({self.names!r}, {view!r}), but {', '.join(map(repr, names))} of {table.name} holds "
                 f"{held}; kernels of strings are vt.Molecule and vt.Morgan for SMILES strings, vt.Spectrum and "

@@ -1,6 +1,7 @@
 """The kernel of vertices that are pairs: the product of the kernels of their parts."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
@@ -12,6 +13,8 @@ from vectrick.data.pairs import Pairs
 from vectrick.data.tables import row_keys
 from vectrick.kernels.base import Kernel
 from vectrick.kernels.strings.encoded import RECENT
+
+Binder: TypeAlias = Callable[[Kernel, VertexTable, str], Kernel]
 
 _MOST_FEATURES = 4096  # products of the features of both parts, above which there are none
 
@@ -48,7 +51,7 @@ class Parts(Kernel):
     learned = ("symmetric", "width")
 
     def __init__(
-        self, kernel: Kernel, other: Any = None, symmetric: bool | None = None, width: int | None = None
+        self, kernel: Kernel, other: Kernel | None = None, symmetric: bool | None = None, width: int | None = None
     ) -> None:
         self.kernel = kernel
         self.other = other
@@ -73,7 +76,7 @@ class Parts(Kernel):
 
     _profiles: Array | None = None
 
-    def of_table(self, table: VertexTable, argument: str, bound: Any) -> "Parts":
+    def of_table(self, table: VertexTable, argument: str, bound: Binder) -> "Parts":
         """Return the kernel with its parts bound to the tables of the parts."""
         if not isinstance(table, Pairs):
             raise ValueError(f"{argument} has {self!r}, but {table.name} is no vt.Pairs, so its vertices have no parts")
@@ -118,7 +121,7 @@ class Parts(Kernel):
         counts = np.maximum(np.asarray(of_part.sum(axis=1)).ravel(), 1.0)
         return kernel.with_profiles(np.asarray(of_part @ self._profiles) / counts[:, None])
 
-    def _half(self, X: Any, second: int) -> Any:
+    def _half(self, X: Features, second: int) -> Any:
         if self.width is None:
             raise ValueError("a Parts kernel knows the parts only in a fit, by the table of vt.Pairs")
         return X[:, int(self.width) :] if second else X[:, : int(self.width)]
