@@ -16,7 +16,7 @@ MODELS = {
 
 
 @pytest.mark.parametrize("form", MODELS)
-@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("version", [1, 2, 4])
 def test_a_file_of_an_earlier_version(version, form):
     path = FILES / f"format{version}_{form}.vt"
     assert read_container(path, "model")[0]["format"] == version

@@ -21,7 +21,7 @@ class Pairs(VertexTable):
     becomes such a product (`Parts`): ``vt.Tanimoto() + vt.Constant(0.5) + vt.Identity()`` learns the effects of pairs,
     of single parts, and of known parts beyond their features. Pairs that occur several times become one vertex.
 
-    It takes memory for the features of both parts of every pair.
+    The cost is memory for the features of both parts of every pair, and O(n) to find the different ones of n pairs.
 
     Parameters
     ----------

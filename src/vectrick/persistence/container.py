@@ -18,7 +18,7 @@ from vectrick._typing import Array
 from vectrick._version import __version__
 from vectrick.backends.memory import available_memory, format_bytes
 
-FORMAT = 4  # increased when files contain more than older versions can read; all earlier formats are readable
+FORMAT = 5  # increased when files contain more than older versions can read; all earlier formats are readable
 
 _PREFIX = b'{"__metadata__":{"vectrick":"{\\"sha256\\": \\"'
 _NO_DIGEST = b"0" * 64
