@@ -172,3 +172,27 @@ def test_a_search_tries_kernels_of_the_parts(tmp_path):
     assert np.corrcoef(model.predict(graph()), y)[0, 1] > 0.9
     model.save(tmp_path / "model.vt")
     assert_array_equal(vt.load(tmp_path / "model.vt").predict(graph()), model.predict(graph()))
+
+
+def test_pairs_on_the_command_line(tmp_path):
+    from tests.cli.commands import inside
+
+    FRAME.assign(label=Y).to_csv(tmp_path / "edges.csv", index=False)
+    DRUGS[["id", "x", "z"]].to_csv(tmp_path / "start_features.csv", index=False)
+    CELLS.to_csv(tmp_path / "end_features.csv", index=False)
+    columns = ["--start-columns", "one,two", "--end-column", "cell"]
+    kernel = "linear + constant(0.5) + 0.3 * identity"
+    options = ["--loss", "ridge", "--manual", "--start-kernel", kernel, "--end-kernel", "linear", "--alpha", "1"]
+    inside("fit", ".", "-o", "model.vt", *columns, *options, cwd=tmp_path)
+    FRAME[::-1].rename(columns={"one": "two", "two": "one"}).to_csv(tmp_path / "new.csv", index=False)
+    inside("predict", "model.vt", "new.csv", *columns, "-o", "out.csv", cwd=tmp_path)
+    found = pd.read_csv(tmp_path / "out.csv")
+    assert list(found.columns) == ["one", "two", "end", "score"]
+    drugs = DRUGS[["id", "x", "z"]]
+    expected = vt.load(tmp_path / "model.vt").predict(graph(drugs=drugs))[::-1]
+    assert_allclose(found["score"], expected, rtol=1e-6)
+    assert np.corrcoef(expected, Y[::-1])[0, 1] > 0.3
+    told = inside("predict", "model.vt", "new.csv", "-o", "out.csv", "--force", cwd=tmp_path, code=2).stderr
+    assert "the start vertices of the model are pairs, so the edges need --start-columns with two" in " ".join(
+        told.split()
+    )

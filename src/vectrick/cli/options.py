@@ -30,12 +30,25 @@ class ColumnOptions:
 
     start_column: Annotated[str, _data("--start-column", help="The column of start ids in the edges.")] = "start"
     end_column: Annotated[str, _data("--end-column", help="The column of end ids in the edges.")] = "end"
+    start_columns: Annotated[
+        str | None,
+        _data("--start-columns", help="Two columns of ids, 'drug_a,drug_b', for start vertices that are pairs; their "
+              "table has the parts."),
+    ] = None  # fmt: skip
+    end_columns: Annotated[str | None, _data("--end-columns", help="The same for end vertices.")] = None
     start_id_column: Annotated[
         str | None, _data("--start-id-column", help="The column of ids in the start table.", show_default="id")
     ] = None
     end_id_column: Annotated[
         str | None, _data("--end-id-column", help="The column of ids in the end table.", show_default="id")
     ] = None
+
+    def id_columns(self, side: str) -> tuple[str, ...]:
+        """Return the columns of the edges that hold the ids of a side: one, or two for vertices that are pairs."""
+        from vectrick.data.files.dataset import two_columns
+
+        both = getattr(self, f"{side}_columns")
+        return (getattr(self, f"{side}_column"),) if both is None else two_columns(both, side)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
 
-from vectrick.data import VertexTable
+from vectrick.data import Pairs, VertexTable
 
 if TYPE_CHECKING:
     from vectrick._typing import Array
@@ -26,11 +26,15 @@ def vertex_table(
     ``given`` is the kind of new vertices ("features", "smiles" or "sequences") and their file, or one string.
     ``columns`` are the name of the id column that was given (or None) and the usual name.
     """
-    known: VertexTable = getattr(model, f"{side}_table_")
+    known: VertexTable = getattr(model, f"{side}_table_").without_numbers()
     if given is None:
         if known.ids is None:
             raise ValueError(f"the {side} vertices of the model have no ids; name them with --{side}-features")
         return known
+    if isinstance(known, Pairs):
+        raise ValueError(
+            f"--{side}-{given[0]} is given, but the {side} vertices of the model are pairs; predict new parts in Python"
+        )
     new = _new_vertices(model, side, *given, columns, skip_invalid)
     if only_new or known.ids is None:
         return new
@@ -83,6 +87,17 @@ def _medians(model: "FittedModel", side: str) -> dict[str, float]:
     values = stored.get(side) if isinstance(stored, dict) else None
     return {str(name): float(value) for name, value in (values if isinstance(values, dict) else {}).items()
             if isinstance(value, int | float)}  # fmt: skip
+
+
+def parts_of(table: "VertexTable", n_columns: int, side: str) -> "VertexTable":
+    """Return the table in which the ids of edges are looked up: of two columns, that of the parts of pairs."""
+    is_pairs = isinstance(table, Pairs)
+    if is_pairs != (n_columns == 2):
+        has, need = ("pairs", f"--{side}-columns with two") if is_pairs else ("no pairs", f"--{side}-column with one")
+        raise ValueError(f"the {side} vertices of the model are {has}, so the edges need {need}")
+    if isinstance(table, Pairs) and table.parts[0] is not table.parts[1]:
+        raise ValueError(f"the {side} vertices of the model are pairs of two kinds; predict them in Python")
+    return table.parts[0] if isinstance(table, Pairs) else table
 
 
 def ids_of(table: "VertexTable") -> Any:

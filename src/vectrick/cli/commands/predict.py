@@ -10,10 +10,12 @@ from vectrick.cli.output import Output
 
 if TYPE_CHECKING:
     from vectrick._typing import Array
+    from vectrick.data import VertexTable
     from vectrick.estimators import FittedModel
 
 EXAMPLE = "vectrick predict gpcr.vt new_edges.csv --start-features new_drugs.csv -o predictions.parquet"
 
+_SIDES = ("start", "end")
 _BATCH = 1 << 21  # edges at a time
 
 
@@ -83,8 +85,8 @@ def run(
     if edges is None:
         n_pairs = _predict_grid(out, fitted, start, end, output, sure)
     else:
-        columns = vertices.start_column, vertices.end_column
-        n_pairs = _predict_edges(out, fitted, start, end, edges, output, columns, label_column, sure)
+        columns = vertices.id_columns("start"), vertices.id_columns("end")
+        n_pairs = _predict_edges(out, fitted, (start, end), edges, output, columns, label_column, sure)
     sure.tell()
     out.wrote(f"{n_pairs} predictions", output)
     out.result = {"output": str(output), "edges": n_pairs, "seconds": out.seconds}
@@ -142,41 +144,49 @@ def _predict_grid(out: Output, model: "FittedModel", start: Any, end: Any, outpu
 
 
 def _predict_edges(
-    out: Output, model: "FittedModel", start: Any, end: Any, edges: Path, output: Path, columns: tuple[str, str],
-    label: str, sure: Any,
+    out: Output, model: "FittedModel", tables: "tuple[VertexTable, VertexTable]", edges: Path, output: Path,
+    columns: "tuple[tuple[str, ...], tuple[str, ...]]", label: str, sure: Any,
 ) -> int:  # fmt: skip
     import numpy as np
     import pyarrow as pa
 
-    from vectrick.cli.vertices import as_written, class_names, ids_of
+    from vectrick.cli.vertices import as_written, class_names, ids_of, parts_of
     from vectrick.cli.writing import named, table_writer
-    from vectrick.data import Edges
-    from vectrick.data.files.folder import read_pairs
+    from vectrick.data.files.folder import edges_between, read_pairs
 
-    source, names = read_pairs(edges, *columns), class_names(model)
+    # A side has one column of ids, or two if its vertices are pairs; then the table has their parts.
+    singles = [parts_of(table, len(own), side) for table, own, side in zip(tables, columns, _SIDES, strict=True)]
+    of_ids = [(side, column) for side, own in enumerate(columns) for column in own]
+    names = [column for _, column in of_ids]
+    source, classes = read_pairs(edges, *names), class_names(model)
     # Edges of vertices that were skipped are written, but not predicted: their positions are beyond the tables.
-    ids = [pa.concat_arrays([ids_of(table), pa.array(table.skipped, pa.string())]) for table in (start, end)]
-    shown = [as_written(known, source.type_of(column)) for known, column in zip(ids, columns, strict=True)]
-    wanted = [*columns, *([label] if label in source.columns and label not in columns else [])]
+    ids = [pa.concat_arrays([ids_of(table), pa.array(table.skipped, pa.string())]) for table in singles]
+    shown = [as_written(ids[side], source.type_of(column)) for side, column in of_ids]
+    wanted = [*names, *([label] if label in source.columns and label not in names else [])]
+    titles = [_SIDES[side] if len(columns[side]) == 1 else column for side, column in of_ids]
     done = without = 0
     with out.progress("predicting", None) as bar, table_writer(output) as write:
-        for batch in source.batches(wanted, columns, _BATCH):
+        for batch in source.batches(wanted, names, _BATCH):
             rows = [
-                source.positions(batch, column, known, f"the {side} vertices of the model or of --{side}-features")
-                for column, known, side in zip(columns, ids, ("start", "end"), strict=True)
-            ]
-            known = (rows[0] < len(start)) & (rows[1] < len(end))
-            X = Edges._of(rows[0][known], rows[1][known], start, end)
+                source.positions(batch, column, ids[side], f"the {_SIDES[side]} vertices of the model or of "
+                                 f"--{_SIDES[side]}-features")
+                for side, column in of_ids
+            ]  # fmt: skip
+            known = np.logical_and.reduce(
+                [places < len(singles[side]) for places, (side, _) in zip(rows, of_ids, strict=True)]
+            )
+            X = edges_between(singles, [places[known] for places in rows], [len(own) for own in columns])
             scores = model._decide(X)
             predicted = _columns(model, scores)
-            if names is not None:
-                predicted["prediction"] = _labels(names, scores)
+            if classes is not None:
+                predicted["prediction"] = _labels(classes, scores)
             predicted |= sure.columns(X, scores)
             if not known.all():
                 place = pa.array(np.cumsum(known) - 1, mask=~known)
                 predicted = {name: pa.array(values).take(place) for name, values in predicted.items()}
-            table = {"start": named(shown[0], rows[0]), "end": named(shown[1], rows[1]), **predicted}
-            if len(wanted) > 2:
+            table = {title: named(words, places) for title, words, places in zip(titles, shown, rows, strict=True)}
+            table |= predicted
+            if len(wanted) > len(names):
                 table["label"] = batch.column(label)
             write(table)
             done += len(X)

@@ -36,6 +36,8 @@ class ReadOptions:
         Files; they replace files of the folder.
     start_smiles, end_smiles, start_sequences, end_sequences : path, optional
         Files of molecules or sequences.
+    start_columns, end_columns : str, optional
+        Two columns of ids, "drug_a,drug_b", for vertices that are pairs; instead of one column.
     start_column, end_column, label_column : str
         Names of the columns of the edges.
     start_id_column, end_id_column : str, optional
@@ -69,6 +71,8 @@ class ReadOptions:
     end_sequences: Path | str | None = None
     start_column: str = "start"
     end_column: str = "end"
+    start_columns: str | None = None
+    end_columns: str | None = None
     label_column: str = "label"
     start_id_column: str | None = None
     end_id_column: str | None = None
@@ -79,6 +83,11 @@ class ReadOptions:
     skip_unlabeled: bool = False
     impute: str | None = None
     skip_invalid: bool = False
+
+    def id_columns(self, side: str) -> tuple[str, ...]:
+        """Return the columns of the edges that hold the ids of a side: one, or two for vertices that are pairs."""
+        both = getattr(self, f"{side}_columns")
+        return (getattr(self, f"{side}_column"),) if both is None else two_columns(both, side)
 
     @property
     def tables(self) -> dict[str, TableOptions]:
@@ -93,6 +102,18 @@ class ReadOptions:
                 self.end_column, self.end_id_column,
             ),
         }  # fmt: skip
+
+
+def two_columns(text: str, side: str) -> tuple[str, str]:
+    """Return the two columns that a text names, ``drug_a,drug_b``.
+
+    >>> two_columns("drug_a, drug_b", "start")
+    ('drug_a', 'drug_b')
+    """
+    names = [name.strip() for name in text.split(",")]
+    if len(names) != 2 or not all(names) or names[0] == names[1]:
+        raise ValueError(f"--{side}-columns is {text!r}, but it must name two columns, such as 'drug_a,drug_b'")
+    return names[0], names[1]
 
 
 class Labeled:

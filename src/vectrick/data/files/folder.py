@@ -16,6 +16,7 @@ from vectrick.data.files.columns import Expected, TableWarning, read_columns
 from vectrick.data.files.dataset import Dataset, ReadOptions, TableOptions
 from vectrick.data.files.frames import ENDINGS, TableFile
 from vectrick.data.files.labels import read_labels
+from vectrick.data.pairs import Pairs
 from vectrick.data.strings.files import KINDS, read_strings
 from vectrick.data.tables import VertexTable
 
@@ -49,36 +50,57 @@ def read_dataset(folder: Path | str | None = None, options: ReadOptions | None =
     if "end" not in tables:
         tables["end"] = tables["start"]
     label = options.label_column
-    rows = _with_labels(source, source.read(columns, ids=columns[:2]), label, options.skip_unlabeled)
+    of_ids = [(side, column) for side in ("start", "end") for column in options.id_columns(side)]
+    rows = source.read(columns, ids=[column for _, column in of_ids])
+    rows = _with_labels(source, rows, label, options.skip_unlabeled)
     dropped: list[str] = []
-    for side, column in (("start", options.start_column), ("end", options.end_column)):
+    for side, column in of_ids:
         rows = _without(source, rows, column, tables[side].skipped, dropped)
     y, classes, bounds = _read_labels(source, rows, options)
     names = {side: path.name for side, path in files.items()}
     names.setdefault("end", f"{names['start']} (shared by both ends, because there is no table of end vertices)")
     unknown = dropped if options.drop_unknown else None
-    start, end = (
-        source.positions(rows, column, _as_arrow(tables[side]), names[side], unknown)
-        for side, column in (("start", options.start_column), ("end", options.end_column))
-    )
-    known = (start >= 0) & (end >= 0)
+    found = [source.positions(rows, column, _as_arrow(tables[side]), names[side], unknown) for side, column in of_ids]
+    known = np.logical_and.reduce([places >= 0 for places in found])
     if not known.all():
-        start, end, y = start[known], end[known], y[known]
+        found, y = [places[known] for places in found], y[known]
         bounds = None if bounds is None else bounds[known]
-    X = Edges._of(start, end, tables["start"], tables["end"])
+    counts = [len(options.id_columns(side)) for side in ("start", "end")]
+    X = edges_between([tables["start"], tables["end"]], found, counts)
     medians = {side: dict(table.medians) for side, table in tables.items() if table.medians}
     return Dataset(X, y, kinds, files, label, classes, dropped, medians, bounds)
 
 
+def edges_between(tables: Sequence[VertexTable], rows: Sequence[Array], counts: Sequence[int]) -> Edges:
+    """Return edges from the positions of each column of ids; a side with a count of two columns gets pairs."""
+    ends: list[Array] = []
+    whole: list[VertexTable] = []
+    for table, count in zip(tables, counts, strict=True):
+        own, rows = rows[:count], rows[count:]
+        if count == 1:
+            ends.append(own[0])
+            whole.append(table)
+            continue
+        ids = np.asarray(table.ids)
+        pairs = Pairs(ids[own[0]], ids[own[1]], table)
+        ends.append(pairs.vertices.astype(np.int32))
+        whole.append(pairs)
+    return Edges._of(ends[0], ends[1], whole[0], whole[1])
+
+
 def _edge_columns(source: TableFile, options: ReadOptions) -> list[str]:
     """Return the columns of the edges to read: two columns of ids, the labels, and optionally their relations."""
-    named = {"--start-column": options.start_column, "--end-column": options.end_column,
-             "--label-column": options.label_column}  # fmt: skip
+    named: dict[str, str] = {}
+    for side in ("start", "end"):
+        columns = options.id_columns(side)
+        names = [f"--{side}-column"] if len(columns) == 1 else [f"--{side}-columns", f"--{side}-columns (second)"]
+        named |= dict(zip(names, columns, strict=True))
+    named["--label-column"] = options.label_column
     if options.relation_column is not None:
         named["--relation-column"] = options.relation_column
-    columns = [source.need(column, option) for option, column in named.items()]
+    wanted = [source.need(column, option) for option, column in named.items()]
     _check_roles(*named.items())
-    return columns
+    return wanted
 
 
 def _read_labels(source: TableFile, rows: "pa.Table", options: ReadOptions) -> tuple[Array, Any, Array | None]:
@@ -143,12 +165,12 @@ def read_vertices(
     return vertices
 
 
-def read_pairs(path: Path | str, start_column: str = "start", end_column: str = "end") -> TableFile:
+def read_pairs(path: Path | str, *columns: str) -> TableFile:
     """Return a file of edges without labels; check its columns."""
     source = TableFile(path)
-    source.need(start_column, "--start-column")
-    source.need(end_column, "--end-column")
-    _check_roles(("--start-column", start_column), ("--end-column", end_column))
+    options = ("--start-column", "--end-column") if len(columns) == 2 else ("--start-columns or --end-columns",) * 4
+    named = [(option, source.need(column, option)) for option, column in zip(options, columns, strict=False)]
+    _check_roles(*named)
     return source
 
 
