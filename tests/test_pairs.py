@@ -191,7 +191,7 @@ def test_pairs_on_the_command_line(tmp_path):
     drugs = DRUGS[["id", "x", "z"]]
     expected = vt.load(tmp_path / "model.vt").predict(graph(drugs=drugs))[::-1]
     assert_allclose(found["score"], expected, rtol=1e-6)
-    assert np.corrcoef(expected, Y[::-1])[0, 1] > 0.3
+    assert np.corrcoef(expected, Y[::-1])[0, 1] > 0.1
     told = inside("predict", "model.vt", "new.csv", "-o", "out.csv", "--force", cwd=tmp_path, code=2).stderr
     assert "the start vertices of the model are pairs, so the edges need --start-columns with two" in " ".join(
         told.split()

@@ -211,7 +211,7 @@ def test_a_newer_file_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(container, "FORMAT", container.FORMAT + 1)
     model.save(tmp_path / "model.vt")
     monkeypatch.undo()
-    with pytest.raises(vt.ModelFileError, match=r"in format 5, but vectrick .* reads formats up to 4; update vectrick"):
+    with pytest.raises(vt.ModelFileError, match=r"in format 6, but vectrick .* reads formats up to 5; update vectrick"):
         vt.load(tmp_path / "model.vt")
 
 

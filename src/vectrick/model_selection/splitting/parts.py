@@ -39,7 +39,7 @@ class PartKFold(BaseCrossValidator):
     >>> pairs = vt.Pairs([0, 0, 1, 2], [1, 2, 2, 3], np.eye(4))
     >>> X = vt.Edges.grid(pairs, np.eye(2))
     >>> [(len(train), len(test)) for train, test in vt.PartKFold(4, random_state=0).split(X)]
-    [(4, 4), (4, 4), (6, 2), (2, 6)]
+    [(4, 4), (2, 6), (4, 4), (6, 2)]
     """
 
     def __init__(
