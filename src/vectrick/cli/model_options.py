@@ -22,8 +22,8 @@ _KERNELS = (
     "linear, gaussian(gamma), polynomial(degree, gamma, coef0), cosine, tanimoto, minmax, constant(value), "
     "precomputed; for molecules molecule(view), morgan(radius, n_bits, counts); for sequences spectrum(k), "
     "smith_waterman(matrix, open, extend); from training labels profile; from distances of another kernel "
-    "radial(kernel, gamma); for vertices with edges identity; for pairs parts(kernel, other); on columns in brackets, as in 'morgan[smiles] + 0.5 * "
-    "gaussian[age, income] + tfidf[plot]'"
+    "radial(kernel, gamma); for vertices with edges identity; for pairs parts(kernel, other); on columns in brackets, "
+    "as in 'morgan[smiles] + 0.5 * gaussian[age, income] + tfidf[plot]'"
 )
 _SOLVERS = "cg, minres, qmr, direct, eigen, one-pass, newton, newton-qmr, newton-direct, lbfgs, box"
 
