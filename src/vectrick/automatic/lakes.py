@@ -17,7 +17,8 @@ from vectrick.data.lake.parts import Part
 from vectrick.data.lake.scan import ScannedEdges
 from vectrick.data.settings import NEW, SETTINGS
 from vectrick.estimators import engine_of, fit_lake_along
-from vectrick.kernels import KernelWarning
+from vectrick.kernels import Identity, Kernel, KernelWarning, Profile, Sum
+from vectrick.kernels.tables.binding import contains
 from vectrick.kernels.text import format_kernel
 from vectrick.metrics.scores import SCORES
 from vectrick.model_selection.calibration.calibrated import log_odds
@@ -49,6 +50,7 @@ def fit_lake_search(auto: Any, X: ScannedEdges) -> None:
             "values; use KronLogistic to train a one-vs-rest model for each class"
         )
     X.close()  # the next passes are over parts of it
+    X = X.settled()  # the members may read different columns
     new: New = auto.new if auto.new in NEW else "both"
     train, held = X.split(new, _HELD, seed)
     candidates = _distinct(inner.members_, auto, inner.scoring_)
@@ -120,11 +122,25 @@ def _distinct(members: list[Any], auto: Any, scoring: str) -> list[Any]:
     """Return estimators for the lake from the members of the sample, one for each loss and pair of kernels."""
     seen: dict[Any, Any] = {}
     for member in members:
+        kernels = {name: _for_lake(getattr(member, name)) for name in ("start_kernel", "end_kernel")}
+        if None in kernels.values():
+            continue
         lake = clone(member).set_params(
-            backend=auto.backend, form="auto", solver="auto", scoring=scoring, n_threads=auto.n_threads
+            **kernels, backend=auto.backend, form="auto", solver="auto", scoring=scoring, n_threads=auto.n_threads
         )
         seen.setdefault((type(lake), _words(lake)), lake)
+    if not seen:
+        raise ValueError("the best models of the sample know only the identity of vertices, which a lake does not "
+                         "support; give start_kernel and end_kernel")  # fmt: skip
     return list(seen.values())
+
+
+def _for_lake(kernel: Kernel) -> Kernel | None:
+    """Return a kernel without summands of profiles and identities, which need edges or features in memory."""
+    if isinstance(kernel, Sum):
+        parts = [part for part in map(_for_lake, kernel.kernels) if part is not None]
+        return parts[0] + parts[1] if len(parts) == 2 else parts[0] if parts else None
+    return None if contains(kernel, Profile) or contains(kernel, Identity) else kernel
 
 
 def _words(model: Any) -> str:

@@ -10,7 +10,7 @@ from vectrick._html import html_block, html_note, html_table
 from vectrick._typing import Array, ArrayLike, Device, Frame, Index, Table
 from vectrick.backends import Backend, as_backend, backend_of, common_backend
 from vectrick.backends.arrays import placed, to_host, unmasked
-from vectrick.data.named import eager_frame, named_table, pairs_of
+from vectrick.data.named import are_frames, eager_frame, named_table, pairs_of
 from vectrick.data.tables import VertexTable
 
 _SHOWN = 5  # edges in a notebook
@@ -332,6 +332,8 @@ def _table_of(features: Table, name: str, ids: ArrayLike | None, **how: Any) -> 
     """Return features as a table; a table without new ids is used as it is."""
     if isinstance(features, VertexTable) and ids is None:
         return features
+    if are_frames(features) and ids is None:
+        return named_table(features, name, "", None, None, **how)
     return VertexTable(features, name, ids, **how)
 
 

@@ -1,7 +1,9 @@
 """Frames as vertex tables: ids, strings, numbers, and words and dates by the rules for files."""
 
+import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from numbers import Real
 from typing import Any
 
@@ -154,7 +156,11 @@ def _is_simple(values: nw.Series[Any]) -> bool:
         entries = values.to_list()
         are_lists = any(isinstance(entry, list | tuple | np.ndarray) for entry in entries)
         allowed: tuple[type, ...] = (list, tuple, np.ndarray) if are_lists else (str,)
-        return all(isinstance(entry, allowed) or is_missing(entry) for entry in entries)
+        others = (bool, Decimal, datetime.date)  # of which Arrow makes a column, if all are of one kind
+        kinds = {type(entry) for entry in entries if are_lists or not is_missing(entry)}
+        return all(issubclass(kind, allowed) for kind in kinds) or (
+            len(kinds) == 1 and issubclass(next(iter(kinds)), others)
+        )
     if isinstance(kind, nw.List | nw.Array):
         return True
     if kind == nw.Categorical or kind == nw.Enum:

@@ -1,8 +1,9 @@
 """Tables of vertices for frames of edges: which of their columns holds the ids."""
 
+import copy
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import narwhals as nw
 import numpy as np
@@ -45,6 +46,8 @@ def pairs_of(
     if len(columns) != 2:
         raise ValueError(f"{side} is {columns!r}, but vertices that are pairs have two columns")
     first, second = (edges.get_column(column).to_numpy() for column in columns)
+    if isinstance(table, tuple) and len(table) != 2:
+        raise ValueError(f"{name} has {len(table)} tables, but pairs have two parts: give one table, or two")
     if isinstance(table, tuple):
         tables = [named_table(part, name, column, id_column, ids, **how)
                   for part, column, ids in zip(table, columns, (first, second), strict=True)]  # fmt: skip
@@ -61,7 +64,7 @@ def named_table(
     """Return a vertex table whose ids are in the named column, or in the column with the name of the edges' column."""
     if isinstance(table, VertexTable) and id_column is None:
         return table
-    if isinstance(table, list) and any(hasattr(part, "columns") for part in table):
+    if are_frames(table):
         return side_by_side([named_table(part, name, column, id_column, ids, **how) for part in table], name)
     frame = nw.from_native(table, eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
@@ -79,15 +82,22 @@ def named_table(
     return VertexTable(table, name, id_column=id_column, **how)
 
 
+def are_frames(tables: Table) -> TypeGuard[list[Frame]]:
+    """Return whether several frames are given, which are joined by ids."""
+    return isinstance(tables, list) and any(hasattr(part, "columns") for part in tables)
+
+
 def side_by_side(tables: Sequence[VertexTable], name: str) -> VertexTable:
     """Return several tables of the same vertices as one, joined by ids; the first one has the vertices."""
     first = tables[0]
     found = ReadColumns(np.empty((len(first), 0)))
     blocks = []
-    for number, table in enumerate(tables):
+    for number, each in enumerate(tables):
+        table = copy.copy(each)
+        table.name = f"{name}[{number}]"
         if not table.has_names or (table.columns is None and table.text is None):
             raise ValueError(f"{name}[{number}] has no ids or no names of columns, so it cannot be joined")
-        rows = table.positions(np.asarray(first.ids), f"the ids of {name}[0], looked up in {name}[{number}],")
+        rows = table.positions(np.asarray(first.ids), f"{name}[0]")
         strings = [table.text or "text"] if table.text is not None else list(table.string_columns)
         names = [] if table.text is not None else list(table.columns or ())[: table.n_numbers]
         twice = set(found.names + list(found.strings)) & set(map(str, names + strings))

@@ -73,6 +73,8 @@ class Pairs(VertexTable):
     ) -> None:
         whole = _part(table, "table")
         other = whole if second_table is None else _part(second_table, "second_table")
+        if symmetric is not None and not isinstance(symmetric, bool | np.bool_):
+            raise ValueError(f"symmetric is {symmetric!r}, but it must be True, False or None")
         if symmetric and other is not whole:
             raise ValueError("symmetric is True, but the parts are from two tables, so their order matters")
         rows = [

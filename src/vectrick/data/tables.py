@@ -70,6 +70,7 @@ class VertexTable:
     words: Mapping[str, Array] = MappingProxyType({})  # of columns that became columns of 0 and 1
     text: str | None = None  # the name of the column, if vertices are strings; it may be empty
     string_columns: tuple[str, ...] = ()
+    frame: Any = None  # from which the table was made; copies and parts have none
     is_settled = False  # whether models keep columns that their own kernels do not read
     numbered = False  # whether a last column holds the number of each vertex in the table of a model, for `Identity`
     notes: Mapping[str, str] = MappingProxyType({})
@@ -96,6 +97,7 @@ class VertexTable:
         frame = nw.from_native(features, eager_only=True, pass_through=True)
         if isinstance(frame, nw.DataFrame):
             parts = split_frame(frame, features, name, id_column, expected, impute)
+            self.frame = native  # to read it again by the columns of a model
             features, own_ids = self._described(parts), parts.ids
             self.is_named = self.is_named or "id" in frame.columns or id_column is not None or not counts_rows(native)
         strings = given_strings(features, name, gaps)
@@ -128,6 +130,9 @@ class VertexTable:
         self.words, self.medians, self.notes = parts.words, parts.medians, parts.notes
         self.columns, self.string_columns = [*parts.columns, *parts.strings], tuple(parts.strings)
         return with_strings(parts.features, parts.strings, self.name) if parts.strings else parts.features
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "frame"}
 
     def __len__(self) -> int:
         return int(self.features.shape[0])

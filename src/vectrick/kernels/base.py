@@ -124,10 +124,10 @@ class Kernel(BaseEstimator):
     def __mul__(self, other: object) -> "Product | Scaled":
         if isinstance(other, Kernel):
             return Product(self, other)
-        return Scaled(self, float(other)) if isinstance(other, Real) else NotImplemented
+        return Scaled(self, float(other)) if isinstance(other, Real) and not isinstance(other, bool) else NotImplemented
 
     def __rmul__(self, other: object) -> "Scaled":
-        return Scaled(self, float(other)) if isinstance(other, Real) else NotImplemented
+        return Scaled(self, float(other)) if isinstance(other, Real) and not isinstance(other, bool) else NotImplemented
 
 
 class _Computed:

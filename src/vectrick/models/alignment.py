@@ -1,6 +1,7 @@
 """Tables for predictions in the form of the training table: columns by name, known vertices by id or features."""
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from vectrick._typing import Array
 from vectrick._warnings import warn
 from vectrick.data import VertexTable
+from vectrick.data.files.columns import Expected
 from vectrick.data.pairs import Pairs
 from vectrick.data.tables import row_keys
 from vectrick.kernels import KernelWarning
@@ -24,26 +26,66 @@ def aligned_table(known: VertexTable, table: VertexTable, name: str) -> VertexTa
     if table is known or (table.origin is not None and table.origin[0] is known):
         return table
     if isinstance(known, Pairs) != isinstance(table, Pairs):
-        has, lacks = ("the model was trained with", name) if isinstance(known, Pairs) else (name, "the model")
-        raise ValueError(f"{has} vertices that are vt.Pairs, but {lacks} has single vertices")
+        kinds = ["vt.Pairs" if isinstance(each, Pairs) else "single vertices" for each in (table, known)]
+        raise ValueError(f"{name} has {kinds[0]}, but the model was trained with {kinds[1]}")
     if isinstance(known, Pairs) and isinstance(table, Pairs):
         if known.symmetric != table.symmetric:
-            raise ValueError(f"{name} has symmetric={table.symmetric}, but the model {known.symmetric}")
+            raise ValueError(f"{name} has pairs with symmetric={table.symmetric}, but the model was trained with "
+                             f"symmetric={known.symmetric}")  # fmt: skip
         first, second = (
             aligned_table(mine, part, f"{name}: {mine.name}")
             for mine, part in zip(known.parts, table.parts, strict=True)
         )
         return table.with_parts((first, first if table.parts[0] is table.parts[1] else second))
-    plain = _with_columns(known, table.without_numbers(), name)
+    plain = _with_columns(known, _read_again(known, table.without_numbers()), name)
     if not known.numbered:
         return plain
-    return plain.with_numbers(rows_in(known.without_numbers(), plain, np.arange(len(plain)), name) + 1)
+    rows = _rows_of_ids(known, plain)
+    if rows is None:
+        rows = rows_in(known.without_numbers(), plain, np.arange(len(plain)), name)
+    return plain.with_numbers(np.where(rows >= 0, rows + 1, -1 - np.arange(len(plain))))  # new ones are all different
+
+
+def _rows_of_ids(known: VertexTable, table: VertexTable) -> Array | None:
+    """Return the row of each vertex by its id, or -1; None if one of the tables has no ids. 7 is the same as "7"."""
+    if not (known.has_names and table.has_names):
+        return None
+    row_of = {str(vertex): row for row, vertex in enumerate(np.asarray(known.ids).tolist())}
+    return np.array([row_of.get(str(vertex), -1) for vertex in np.asarray(table.ids).tolist()], np.int64)
+
+
+def _read_again(known: VertexTable, table: VertexTable) -> VertexTable:
+    """Return a table read again from its frame by the columns of a model, if its own columns do not have all of them.
+
+    What a column holds was decided by the content of the training table; a few new rows may look different.
+    """
+    source, rows = (table, None) if table.origin is None else table.origin
+    wanted = known.expected if known.text is None else Expected([known.text], (known.text,))
+    if source.frame is None or wanted is None or (known.text is not None and known.text == table.text):
+        return table
+    own = set(table.columns or ())
+    is_whole = known.text is None and own >= set(wanted.columns)
+    if is_whole and set(table.string_columns) >= set(wanted.strings) and not known.medians:
+        return table
+    fresh = VertexTable(source.frame, source.name, source.ids, source.id_column, expected=wanted)
+    if fresh.columns != wanted.columns:
+        return table
+    fresh.is_named, fresh.text = source.is_named, known.text
+    if known.text is not None:
+        fresh.columns, fresh.string_columns = None, ()
+    return fresh if rows is None else fresh.take(rows)
 
 
 def _with_columns(known: VertexTable, table: VertexTable, name: str) -> VertexTable:
     same = known.columns == table.columns and known.string_columns == table.string_columns
+    if table.columns is None and known.string_columns and known.text is None and table.text is None:
+        raise ValueError(
+            f"{name} has no named columns, but the model was trained with strings in "
+            f"{', '.join(map(repr, known.string_columns))}; give a frame"
+        )
     if known.columns is None or table.columns is None or same:
         return table
+    _check_vectors(known.columns, table.columns, name)
     place = {name: column for column, name in enumerate(table.columns)}
     encoded = table.encoded_as(known.columns)
     missing = [column for column in known.columns if column not in place and column not in encoded]
@@ -58,6 +100,19 @@ def _with_columns(known: VertexTable, table: VertexTable, name: str) -> VertexTa
             given, wanted = ("strings", "numbers") if column in table.string_columns else ("numbers", "strings")
             raise ValueError(f"{name} has {given} in the column {column!r}, but the model was trained with {wanted}")
     return table.with_columns(list(known.columns), known.string_columns, encoded)
+
+
+def _check_vectors(known: Sequence[Any], given: Sequence[Any], name: str) -> None:
+    """Raise an error if a column of vectors has another length than in training."""
+    for column in map(str, known):
+        if column.endswith("[0]"):
+            vector = column.removesuffix("[0]")
+            lengths = [sum(str(each).startswith(f"{vector}[") for each in columns) for columns in (given, known)]
+            if lengths[0] not in (0, lengths[1]):
+                raise ValueError(
+                    f"{name} has vectors of {lengths[0]} numbers in the column {vector!r}, but the model was trained "
+                    f"with {lengths[1]}"
+                )
 
 
 def rows_in(mine: VertexTable, table: VertexTable, vertices: Array, name: str) -> Array:

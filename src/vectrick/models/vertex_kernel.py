@@ -13,6 +13,7 @@ from vectrick.backends import HOST, Backend, backend_of
 from vectrick.backends.arrays import namespace, placed, to_host
 from vectrick.backends.memory import format_bytes
 from vectrick.data import Edges, VertexTable
+from vectrick.data.named import are_frames, named_table
 from vectrick.kernels import (
     CholeskyMap,
     FeatureMap,
@@ -182,6 +183,8 @@ class VertexKernel:
         """Return features of vertices as a table; it may have the id column that the training table had."""
         if isinstance(features, VertexTable):
             return self.aligned(features)
+        if are_frames(features):
+            return self.aligned(named_table(features, f"{self.name}_features", "", None, None))
         known = getattr(features, "columns", ())
         id_column = self.id_column if self.id_column is not None and self.id_column in known else None
         expected = None if self.text is not None else self.known.expected

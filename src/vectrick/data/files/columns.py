@@ -119,10 +119,19 @@ class _Reader:
         """Read a column, if it is wanted."""
         source, table, wanted = self.source, self.table, self.wanted
         if self.expected is not None and column in self.expected.strings:
-            self.found.strings[column] = source.strings(table, column)
+            self.found.strings[column] = strings = source.strings(table, column)
+            n_missing = sum(string is None for string in strings)
+            if n_missing:
+                warn(f"{source.path.name}: column {column!r} is empty in {n_missing} rows", TableWarning)
         elif source.is_vectors(table, column):
             if wanted is None or f"{column}[0]" in wanted:
                 block = source.vectors(table, column)
+                n_known = sum(name.startswith(f"{column}[") for name in wanted or ())
+                if n_known not in (0, block.shape[1]):
+                    raise ValueError(
+                        f"{source.path}: column {column!r} has vectors of {block.shape[1]} numbers, but the model was "
+                        f"trained with {n_known}"
+                    )
                 names = [f"{column}[{place}]" for place in range(block.shape[1])]
                 self._keep(column, block, names, f"a vector of {len(names)} numbers")
         elif self._has_words(column):
@@ -196,6 +205,8 @@ def kind_of_words(words: Sequence[str | None], column: str) -> str:
     ('category', 'text')
     """
     known = [word for word in words if word]
+    if not known:
+        return "category"
     different = len(set(known))
     if OF_STRINGS.search(column):
         return kind_of_strings(known, column)

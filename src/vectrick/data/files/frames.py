@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 ENDINGS = (".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz")
 
 _BLOCK = 1 << 24  # bytes of a CSV file at a time; a line must fit
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?)?")
 _DAY = 86_400e6  # microseconds
 _SHOWN = 5  # ids or columns named in an error
 
@@ -92,7 +94,7 @@ class ColumnRules:
         if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
             return False
         words = [word for word in compute.unique(values.cast(pa.string())).to_pylist() if word]
-        return bool(words) and not any(map(_is_number, words))
+        return bool(words) and not any(map(_is_number, words)) and not all(map(_DATE.fullmatch, words))
 
     def words(self, table: "pa.Table", name: str) -> list[str | None]:
         """Return a column of words, with None for empty entries."""
@@ -170,6 +172,8 @@ class ColumnRules:
             seconds = compute.cast(compute.cast(values, pa.timestamp("us"), safe=False), pa.int64())
             return compute.divide(compute.cast(seconds, pa.float64(), safe=False), _DAY)
         words = [word or None for word in compute.cast(values, pa.string()).to_pylist()]
+        if any(words) and all(_DATE.fullmatch(word) for word in words if word):  # as Arrow reads them in CSV files
+            return self._as_numbers(pa.chunked_array([pa.array(words).cast(pa.timestamp("us"))]), name)
         for at, word in enumerate(words):
             if word is not None and not _is_number(word):
                 raise ValueError(f"{self.path}: row {at + 1}, column {name!r} is {word!r}, but it must be a number")

@@ -219,6 +219,12 @@ class ScannedEdges:
             start, end = (held if is_new else None for held, is_new in zip((start, end), ends[0], strict=True))
         return self.only(Part(start, end)), self.only(Part(start, end, ends))
 
+    def settled(self) -> "ScannedEdges":
+        """Return the same edges with the note that several models with different kernels need all columns."""
+        first = self.start_table.settled()
+        second = first if self.end_table is self.start_table else self.end_table.settled()
+        return ScannedEdges(self.reader, first, second, self.max_memory, self.cache_dir)
+
     def only(self, part: Part) -> "ScannedEdges":
         """Return the edges that belong to a part; they are selected when they are read."""
         reader = replace(self.reader, parts=(*self.reader.parts, part))

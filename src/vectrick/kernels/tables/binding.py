@@ -31,9 +31,10 @@ def bound(kernel: Kernel, table: VertexTable, argument: str) -> Kernel:
         return kernel.of_table(table, argument)
     if isinstance(kernel, Combination):
         return kernel.changed(lambda part: bound(part, table, argument))
-    if contains(kernel, On):
+    inside = next((kind for kind in (On, Identity) if not isinstance(kernel, kind) and contains(kernel, kind)), None)
+    if inside is not None:
         raise ValueError(
-            f"{argument} has {kernel!r}, but On must be outside: vt.On(column, vt.Standardized(vt.Gaussian()))"
+            f"{argument} has {kernel!r}, but {inside.__name__} must be outside of other kernels, in a sum or a product"
         )
     if kernel.reads == "any" or kernel.is_matrix or not (table.string_columns or table.numbered):
         return kernel
@@ -102,7 +103,8 @@ def standardized(kernel: Kernel) -> Kernel:
     Sum(first=On(names='age', view=Standardized(kernel=Gaussian())),
         second=On(names='smiles', view=Morgan()))
     """
-    if isinstance(kernel, Combination):
+    is_plain = not any(contains(kernel, kind) for kind in (On, Identity, Parts))
+    if isinstance(kernel, Combination) and not (is_plain and kernel.reads == "numbers"):
         return kernel.changed(standardized)
     if isinstance(kernel, Parts):
         other = None if kernel.other is None else standardized(kernel.other)

@@ -70,7 +70,7 @@ class Identity(Kernel):
 
 
 def _numbers(X: Features) -> Array:
-    """Return the numbers of vertices: the last column of their table; 0 for new vertices."""
+    """Return the numbers of vertices: the last column of their table; negative ones for new vertices."""
     last: Any = X[:, X.shape[1] - 1 :]
     return np.asarray((last.toarray() if issparse(last) else to_host(last)).ravel(), np.int64)
 
@@ -79,7 +79,7 @@ def _indicators(numbers: Array, known: Array) -> csr_array:
     order = np.argsort(known, kind="stable")
     place = np.minimum(np.searchsorted(known[order], numbers), max(len(known) - 1, 0))
     columns = order[place] if len(known) else place
-    is_known = (numbers > 0) & (known[columns] == numbers) if len(known) else np.zeros(len(numbers), bool)
+    is_known = known[columns] == numbers if len(known) else np.zeros(len(numbers), bool)
     ends = np.concatenate([[0], np.cumsum(is_known)])
     return csr_array((np.ones(ends[-1]), columns[is_known], ends), (len(numbers), len(known)))
 
@@ -87,10 +87,6 @@ def _indicators(numbers: Array, known: Array) -> csr_array:
 def _same(X: Features, Y: Features) -> tuple[Array, Array]:
     """Return the rows of X and of Y that are the same vertex; a new vertex is the same only within one table."""
     first, second = _numbers(X), _numbers(Y)
-    distinct = np.unique(second[second > 0])
-    both = (_indicators(first, distinct) @ _indicators(second, distinct).T).tocoo()
-    rows, columns = both.coords
-    if X is Y:
-        new = np.flatnonzero(first == 0)
-        rows, columns = np.concatenate([rows, new]), np.concatenate([columns, new])
+    distinct = np.unique(second if X is Y else second[second > 0])
+    rows, columns = (_indicators(first, distinct) @ _indicators(second, distinct).T).tocoo().coords
     return rows, columns

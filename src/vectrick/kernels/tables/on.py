@@ -1,6 +1,7 @@
 """A kernel, or a scikit-learn transformer, on chosen columns of a vertex table."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -77,7 +78,7 @@ class On(Encoded):
     @property
     def all_names(self) -> list[str]:
         """The names of the columns as a list."""
-        return [self.names] if isinstance(self.names, str) else list(self.names)
+        return list(self.names) if isinstance(self.names, list | tuple) else [self.names]  # type: ignore[list-item]
 
     @property
     def inner(self) -> Kernel:
@@ -132,7 +133,8 @@ class On(Encoded):
         if self.is_fitted:
             return self
         settled = self.with_parameters(view=clone(self.view), is_fitted=True)
-        settled.view.fit(_as_input(block, self.kind))
+        with self._told():
+            settled.view.fit(_as_input(block, self.kind))
         settled.kernel = settled.inner.resolve(settled.encoded(X), positions)
         return settled
 
@@ -153,8 +155,21 @@ class On(Encoded):
             return RECENT.of(self, X, lambda: block_of(X, n_numbers, where[0]), "block")
         return RECENT.of(self, X, lambda: numbers_of(X, n_numbers, where), "block")
 
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Add the columns and what they hold to the errors of a transformer."""
+        try:
+            yield
+        except (ValueError, TypeError, AttributeError) as error:
+            held = "strings, given as a list" if self.kind == "strings" else "numbers, given as a matrix"
+            raise ValueError(
+                f"{type(self.view).__name__} failed on {', '.join(map(repr, self.all_names))}, which holds {held} "
+                f"(words of few values are columns of 0 and 1): {error}"
+            ) from error
+
     def _transformed(self, block: Any) -> Any:
-        made = self.view.transform(_as_input(block, self.kind))
+        with self._told():
+            made = self.view.transform(_as_input(block, self.kind))
         made = csr_array(made) if issparse(made) else np.asarray(made)
         if made.ndim != 2 or made.dtype.kind not in "biuf" or made.shape[0] != block.shape[0]:
             raise ValueError(
@@ -171,12 +186,18 @@ def _as_input(block: Any, kind: str | None) -> Any:
     return block if issparse(block) else np.asarray(to_host(block), np.float64)
 
 
+def _reads_vertices(kernel: Kernel) -> bool:
+    """Return whether a kernel, or one inside it, is not one of columns."""
+    inside = (value for value in kernel.get_params(deep=False).values() if isinstance(value, Kernel))
+    return kernel.name in ("on", "identity", "parts") or any(map(_reads_vertices, inside))
+
+
 def _check_view(view: object, kernel: object, argument: str) -> None:
     """Raise an error if a view is not a kernel of columns, or a transformer."""
     if isinstance(view, Kernel):
         if kernel is not None:
             raise ValueError(f"kernel of On is {kernel!r}, but the view is a kernel already; leave one of them out")
-        if view.is_matrix or view.needs_labels or isinstance(view, On):
+        if view.is_matrix or view.needs_labels or _reads_vertices(view):
             raise ValueError(
                 f"{argument} has an On with {view!r}, but this reads whole vertices; add it to the On, or multiply it"
             )

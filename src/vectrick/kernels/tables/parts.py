@@ -141,8 +141,10 @@ class Parts(Kernel):
 
     def _matrix(self, X: Features, Y: Features) -> Array:
         if self.other is not None:
-            first: Array = self.kernel(self._half(X, 0), self._half(Y, 0))
-            second: Array = self.other(self._half(X, 1), self._half(Y, 1))
+            own = self._half(X, 0), self._half(X, 1)
+            others = own if Y is X else (self._half(Y, 0), self._half(Y, 1))
+            first: Array = self.kernel(own[0], others[0])
+            second: Array = self.other(own[1], others[1])
             return first * second
         parts, (a, b) = self._distinct(X)
         others, (c, d) = (parts, [a, b]) if Y is X else self._distinct(Y)

@@ -93,6 +93,8 @@ class PartKFold(BaseCrossValidator):
             raise ValueError(f"{wrong} is {value!r}, but it must be {known}")
         if isinstance(self.n_splits, bool) or not isinstance(self.n_splits, Integral) or self.n_splits < 2:
             raise ValueError(f"n_splits is {self.n_splits!r}, but it must be an integer of at least 2")
+        if not isinstance(X, Edges):
+            raise TypeError(f"X is of type {type(X).__name__}, but PartKFold divides vt.Edges with vt.Pairs")
         table = X.start_table if self.side == "start" else X.end_table
         if not isinstance(table, Pairs):
             raise ValueError(f"side is {self.side!r}, but the {self.side} vertices of X are no vt.Pairs")
