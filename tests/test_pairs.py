@@ -108,7 +108,7 @@ def test_kernels_and_tables_have_to_fit():
     with pytest.raises(ValueError, match=r"On\('zz'\), but .* has no such column"):
         vt.KronRidge(vt.On("zz", "linear"), "linear").fit(X, Y)
     model = vt.KronRidge(KERNEL, "linear").fit(X, Y)
-    with pytest.raises(ValueError, match=r"the model was trained with vertices that are vt.Pairs"):
+    with pytest.raises(ValueError, match=r"has single vertices, but the model was trained with vt.Pairs"):
         model.predict(vt.Edges([0], [0], DRUGS, CELLS, positions=True))
     with pytest.raises(ValueError, match=r"lacks 1 of the 2 columns .*'z'"):
         model.predict(graph(drugs=DRUGS.drop(columns="z")))

@@ -336,5 +336,5 @@ def test_several_tables_are_joined_by_ids():
     assert_allclose(model.predict_grid(USERS, ITEMS), other.predict_grid(USERS, ITEMS))
     with pytest.raises(ValueError, match="has the column 'age' in two tables; rename one of them"):
         vt.Edges.from_frame(EDGES, start_table=[numbers, numbers], end_table=ITEMS)
-    with pytest.raises(ValueError, match=r"the ids of start_table\[0\], looked up in start_table\[1\], has 1 ids"):
+    with pytest.raises(ValueError, match=r"start_table\[0\] has 1 ids that are not in start_table\[1\]"):
         vt.Edges.from_frame(EDGES, start_table=[numbers, words[:-1]], end_table=ITEMS)

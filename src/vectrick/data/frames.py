@@ -157,7 +157,7 @@ def _is_simple(values: nw.Series[Any]) -> bool:
         are_lists = any(isinstance(entry, list | tuple | np.ndarray) for entry in entries)
         allowed: tuple[type, ...] = (list, tuple, np.ndarray) if are_lists else (str,)
         others = (bool, Decimal, datetime.date)  # of which Arrow makes a column, if all are of one kind
-        kinds = {type(entry) for entry in entries if are_lists or not is_missing(entry)}
+        kinds = {type(entry) for entry in entries if isinstance(entry, allowed) or not is_missing(entry)}
         return all(issubclass(kind, allowed) for kind in kinds) or (
             len(kinds) == 1 and issubclass(next(iter(kinds)), others)
         )
