@@ -338,3 +338,10 @@ def test_several_tables_are_joined_by_ids():
         vt.Edges.from_frame(EDGES, start_table=[numbers, numbers], end_table=ITEMS)
     with pytest.raises(ValueError, match=r"start_table\[0\] has 1 ids that are not in start_table\[1\]"):
         vt.Edges.from_frame(EDGES, start_table=[numbers, words[:-1]], end_table=ITEMS)
+
+
+def test_torch_gives_the_same_model():
+    pytest.importorskip("torch")
+    kernel = EXACT + 0.2 * vt.Identity()
+    models = [vt.KronRidge(kernel, vt.Gaussian(), tol=1e-12, backend=name).fit(graph(), Y) for name in ("cpu", "torch")]
+    assert_allclose(*(model.predict_grid(USERS, ITEMS) for model in models), atol=1e-8)

@@ -83,7 +83,7 @@ def with_kernel(model: Trainable, given: FitInput) -> Training:
     edges, dtype = given.edges, model._compute_dtype(given.edges)
     tables = edges.start_table, edges.end_table
     if given.spec.tables(*tables) != tables:
-        edges = edges.with_tables(*given.spec.tables(*tables))
+        edges = edges.with_tables(*given.spec.tables(*tables)).on(given.backend)
         given = replace(given, edges=edges)
     check_range(given.labels, dtype)
     weight = None if given.weight is None else cast(given.weight, dtype)
@@ -94,7 +94,7 @@ def with_kernel(model: Trainable, given: FitInput) -> Training:
     if given.spec.weights is None:
         kernel = replace(kernel, weights=learned_weights(model, kernel, given, graph, loss))
     if given.held is not None:
-        held = aligned_edges(given.held, kernel.start, kernel.end)
+        held = aligned_edges(given.held, kernel.start, kernel.end).on(given.backend)
         kernel.start.check(held.start_table)
         kernel.end.check(held.end_table)
         given = replace(given, held=held)
