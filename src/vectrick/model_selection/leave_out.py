@@ -22,8 +22,8 @@ def leave_out_predictions(estimator: KronRidge, X: EdgesLike, y: ArrayLike, leav
     ----------
     estimator : KronRidge
         The estimator, without intercept (``fit_intercept="auto"`` means none here). Its kernels and its alpha are used;
-        it is not changed. Kernel parameters that depend on the vertices (``gamma="scale"``) are computed once, from all
-        vertices.
+        it is not changed. What kernels learn from the features of vertices (``gamma="scale"``, the scales of
+        `Standardized`, transformers in `On`) is computed once, from all vertices.
     X, y : Edges or array, array
         A complete graph, with every pair of a start and an end vertex once, and its labels.
     leave : str
