@@ -75,7 +75,7 @@ for name, kernel in kernels.items():
                 for train, test in cv.split(X, y)
             ]
         )
-scores.plot.barh(figsize=(6, 3), xlabel="correlation with the synergy")
+scores.plot.barh(figsize=(6, 3), xlim=(0, 1.3), xlabel="correlation with the synergy")
 plt.tight_layout()
 scores.round(3)
 
