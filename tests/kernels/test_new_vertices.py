@@ -178,3 +178,14 @@ def test_searches_on_lakes_leave_out_what_lakes_cannot_hold(tmp_path):
         lake = vt.scan_edges(str(tmp_path), **scan, start_table=users, end_table=FILMS)
         model = vt.AutoKron(new=new, random_state=0).fit(lake)
         assert model.predict_grid(users[:2], FILMS).shape == (2, 10)
+
+
+@pytest.mark.parametrize("wrong", ["2021-13-45", "unknown", "2021-02-30"])
+def test_a_date_that_is_none_is_told(wrong, tmp_path):
+    dates = [f"2021-05-{day:02d}" for day in range(1, 28)]
+    frame = pd.DataFrame({"id": range(28), "since": [*dates, wrong], "age": 1.0})
+    with pytest.raises(ValueError, match=rf"row 28, column 'since' is '{wrong}', but it must be a date like the other"):
+        VertexTable(frame)
+    with pytest.warns(TableWarning, match="missing values in 'since' were filled"):
+        table = VertexTable(frame.assign(since=[*dates, None]), impute="median")
+    assert table.columns == ["since", "since is missing", "age"]

@@ -161,6 +161,7 @@ class _Reader:
 
     def _words(self, column: str) -> None:
         words = self.source.words(self.table, column)
+        self.source.check_dates(words, column)
         kind = "category" if self.expected is not None else kind_of_words(words, column)
         if kind in _STAY_STRINGS:
             self.found.strings[column], self.found.notes[column] = words, _STAY_STRINGS[kind]

@@ -1,6 +1,7 @@
 """Tables in CSV, TSV (also gzipped) or Parquet files, read by Arrow; errors name the file, the row and the column."""
 
 import csv
+import datetime
 import io
 import re
 from collections.abc import Iterator, Sequence
@@ -96,6 +97,17 @@ class ColumnRules:
         words = [word for word in compute.unique(values.cast(pa.string())).to_pylist() if word]
         return bool(words) and not any(map(_is_number, words)) and not all(map(_DATE.fullmatch, words))
 
+    def check_dates(self, words: Sequence[str | None], name: str) -> None:
+        """Raise an error if most words of a column are dates, and some are not."""
+        dates = [word is None or _is_date(word) for word in words]
+        n_looking = sum(word is not None and _DATE.fullmatch(word) is not None for word in words)
+        if not all(dates) and n_looking > len(words) / 2:
+            at = dates.index(False)
+            raise ValueError(
+                f"{self.path}: row {at + 1}, column {name!r} is {words[at]!r}, but it must be a date like the other "
+                "rows, such as 2021-05-01, or empty"
+            )
+
     def words(self, table: "pa.Table", name: str) -> list[str | None]:
         """Return a column of words, with None for empty entries."""
         import pyarrow as pa
@@ -173,6 +185,7 @@ class ColumnRules:
             return compute.divide(compute.cast(seconds, pa.float64(), safe=False), _DAY)
         words = [word or None for word in compute.cast(values, pa.string()).to_pylist()]
         if any(words) and all(_DATE.fullmatch(word) for word in words if word):  # as Arrow reads them in CSV files
+            self.check_dates(words, name)
             return self._as_numbers(pa.chunked_array([pa.array(words).cast(pa.timestamp("us"))]), name)
         for at, word in enumerate(words):
             if word is not None and not _is_number(word):
@@ -357,6 +370,13 @@ def _with_text(table: "pa.Table", text: Sequence[str], ids: Sequence[str]) -> An
             encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
             table = table.set_column(table.column_names.index(name), name, compute.cast(encoded, coded))
     return table
+
+
+def _is_date(word: str) -> bool:
+    try:
+        return _DATE.fullmatch(word) is not None and bool(datetime.datetime.fromisoformat(word))
+    except ValueError:
+        return False
 
 
 def _is_number(word: str) -> bool:
