@@ -152,7 +152,7 @@ class Published(Experiment):
             ax.barh(range(len(names)), values, 0.7, color=colours)
             ax.set_yticks(range(len(names)), names)
             ax.invert_yaxis()
-            ax.set_xlabel(f"{scores[0]}, {data}; published in grey")
+            ax.set_xlabel(f"{scores[0]}, {data}; published in gray")
             ax.grid(axis="y", visible=False)
             if data == "C. elegans":
                 ax.set_xlim(0.5, 1.0)

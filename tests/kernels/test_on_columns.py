@@ -289,8 +289,21 @@ def test_vertices_with_unreadable_strings_are_left_out():
         X = vt.Edges.grid(frame, np.eye(2), invalid="skip")
     assert X.kept.tolist() == [True, True, False, False, True, True]
     vt.KronRidge(vt.Morgan() + vt.Linear(), "linear").fit(X, np.arange(4.0))
+    assert vt.Edges.grid(frame, np.eye(2), invalid="raise").shape == (6, 2)
     with pytest.raises(ValueError, match="C1CC"):
         vt.KronRidge(vt.Morgan() + vt.Linear(), "linear").fit(vt.Edges.grid(frame, np.eye(2)), np.arange(6.0))
+
+
+@needs_rdkit
+def test_files_of_numbers_and_molecules_can_be_skipped_by_row(tmp_path):
+    frame = pd.DataFrame({"id": ["a", "b", "c"], "smiles": ["CCO", "C1CC", "CCN"], "mass": [1.0, 2.0, 3.0]})
+    frame.to_csv(tmp_path / "start_features.csv", index=False)
+    ITEMS.to_csv(tmp_path / "end_features.csv", index=False)
+    edges = pd.DataFrame({"start": list("abc"), "end": ["i0", "i1", "i2"], "label": [1.0, 2.0, 3.0]})
+    edges.to_csv(tmp_path / "edges.csv", index=False)
+    with pytest.warns(TableWarning, match="molecules are invalid|edges have an invalid vertex"):
+        data = read_dataset(tmp_path, ReadOptions(skip_invalid=True))
+    assert (data.X.start_table.ids.tolist(), data.y.tolist()) == (["a", "c"], [1.0, 3.0])
 
 
 def test_a_table_is_what_its_file_says():

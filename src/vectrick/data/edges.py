@@ -34,7 +34,7 @@ class Edges:
         Ids of the rows. Default: the column "id" of a frame, else the index of a pandas frame, else none.
     positions : bool
         Whether ``start`` and ``end`` are positions, even if the tables have ids.
-    invalid : "error" or "skip"
+    invalid : "error" (or "raise"), or "skip"
         How to treat vertices whose SMILES string or sequence is missing or cannot be read. "skip" leaves them out, with
         their edges, and warns with their number; the mask ``kept`` selects the labels: ``model.fit(X, y[X.kept])``.
         With "error", a kernel raises an error when it reads them.
@@ -323,8 +323,8 @@ EdgesLike: TypeAlias = Edges | ArrayLike
 
 
 def _skips(invalid: str) -> bool:
-    if invalid not in ("error", "skip"):
-        raise ValueError(f"invalid is {invalid!r}, but it must be 'error' or 'skip'")
+    if invalid not in ("error", "raise", "skip"):
+        raise ValueError(f"invalid is {invalid!r}, but it must be 'error' (or 'raise', the same) or 'skip'")
     return invalid == "skip"
 
 

@@ -18,6 +18,7 @@ from vectrick.data.files.frames import ENDINGS, TableFile
 from vectrick.data.files.labels import read_labels
 from vectrick.data.pairs import Pairs
 from vectrick.data.strings.files import KINDS, read_strings
+from vectrick.data.strings.readable import readable_part
 from vectrick.data.tables import VertexTable
 
 if TYPE_CHECKING:
@@ -119,7 +120,12 @@ def read_side(path: Path, side: str, kind: str, options: ReadOptions) -> VertexT
     table = options.tables[side]
     if kind in KINDS:
         return read_strings(path, side, kind, table.id_column, table.column, options.skip_invalid)
-    return read_vertices(path, side, kind, table.id_column, table.column, impute=options.impute)
+    whole = read_vertices(path, side, kind, table.id_column, table.column, impute=options.impute)
+    if not (options.skip_invalid and whole.string_columns):
+        return whole
+    readable, position = readable_part(whole)
+    readable.skipped = np.asarray(whole.ids)[position < 0].tolist()
+    return readable
 
 
 def read_vertices(
