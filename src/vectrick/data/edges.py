@@ -324,7 +324,7 @@ EdgesLike: TypeAlias = Edges | ArrayLike
 
 def _skips(invalid: str) -> bool:
     if invalid not in ("error", "raise", "skip"):
-        raise ValueError(f"invalid is {invalid!r}, but it must be 'error' (or 'raise', the same) or 'skip'")
+        raise ValueError(f"invalid is {invalid!r}, but it must be 'error' or 'skip'")
     return invalid == "skip"
 
 
